@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { makeOidc, type OidcRequest } from '../../src/accounts/oidc.ts'
+import { startHttpServer } from '../support/http-server.ts'
 
 // engine: any
 
@@ -18,7 +18,7 @@ const request: OidcRequest = {
 
 /** An issuer that gives one path to the test, and otherwise does as it should. */
 async function startIssuer(path: string, answer: (response: ServerResponse) => unknown) {
-  const server = createServer((incoming, response) => {
+  const server = await startHttpServer((incoming, response) => {
     response.setHeader('Content-Type', 'application/json')
     if (incoming.url === path) return void answer(response)
     response.end(
@@ -30,17 +30,11 @@ async function startIssuer(path: string, answer: (response: ServerResponse) => u
       }),
     )
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { url } = server
   const oidc = makeOidc({ issuer: url, clientId: 'lockstep', clientSecret: undefined, name: 'Example' })
   return {
     finish: () => oidc.finish(new URL(`http://localhost/callback?code=code&state=state`), request),
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
 }
 

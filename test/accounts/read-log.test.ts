@@ -24,7 +24,7 @@ function makeLog(store: Store, options: { days?: number; maxEntries?: number } =
   return makeReadLog(store, { days: 10_000, onFailure: error => assert.fail(String(error)), ...options })
 }
 
-test('reads are added up by hour, reader, way, token, area and kind, also over several processes', async () => {
+test('reads are added up by hour, reader, API key or page, area and kind, also over several processes', async () => {
   await using service = await startService(world)
   const { store } = service
   for (const log of [makeLog(store), makeLog(store)]) {
@@ -92,7 +92,7 @@ test('reads are listed in parts, and by reader and time', async () => {
   assert.equal((await Array.fromAsync(allReads(store, 1, { from: hour - HOUR_MS, beforeAt: hour }))).length, 1)
 })
 
-test('beyond a number of combinations, reads are only counted for each owner', async () => {
+test('beyond a number of combinations, the log has only the number of reads of each owner', async () => {
   await using service = await startService(world)
   const { store } = service
   const log = makeLog(store, { maxEntries: 2 })

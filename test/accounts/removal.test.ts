@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { ERASURE_NOTE } from '../../src/accounts/removal.ts'
 import { sql } from '../../src/vendor/kysely.js'
 import type { Store } from '../../src/store/index.ts'
-import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { allowSignIn, PASSWORD, visitor, signInAs } from '../support/dashboard.ts'
 import { postgresUrl, testOn } from '../support/databases.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import {
@@ -117,18 +117,16 @@ const pathOf = ({ databaseUrl }: TestService) => databaseUrl.replace('sqlite:', 
 async function signedIn() {
   const service = await startService(everything)
   await leaveTraces(service.store)
-  await allowSignIn(service, 'ann')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await signInAs(service, 'ann')
   return { service, ann, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-test("deleting one's account removes everything of it except the mark", async () => {
+test("deleting one's account removes everything of it except the note that its id was removed", async () => {
   await using it = await signedIn()
   const { service, ann } = it
   await allowSignIn(service, 'ben')
-  const [own, partner] = [await service.token('ann'), await service.token('ben')]
-  assert.equal((await service.fetch('/api/v1/dtt/sessions/1', partner)).status, 200)
+  const own = await service.token('ann')
+  assert.equal((await service.fetch('/api/v1/dtt/sessions/1', 'ben')).status, 200)
   assert.match((await ann.get('/settings')).text, /href="\/settings\/delete"/)
   assert.match((await ann.get('/settings/delete')).text, /permanently deletes/)
   const refused = await ann.post('/settings/delete', { username: 'Ann' })
@@ -143,8 +141,8 @@ test("deleting one's account removes everything of it except the mark", async ()
   assert.deepEqual(await leftOf(service.store), ['removed_account'])
   assert.equal((await visitor(service.url).signIn('ann')).status, 403)
   await until(async () => (await service.fetch('/api/v1/me', own)).status === 401)
-  await until(async () => (await service.fetch('/api/v1/dtt/sessions/1', partner)).status === 404)
-  assert.equal((await service.fetch('/api/v1/dtt/sessions/1000', partner)).status, 200)
+  await until(async () => (await service.fetch('/api/v1/dtt/sessions/1', 'ben')).status === 404)
+  assert.equal((await service.fetch('/api/v1/dtt/sessions/1000', 'ben')).status, 200)
   if (postgresUrl === undefined) await until(async () => markersIn(pathOf(service)).length === 0)
 })
 
@@ -183,7 +181,7 @@ async function makeEverything(): Promise<Folder> {
 
 const words = (text: string) => text.split(' ')
 
-test('account remove leaves only the mark, and no import of any kind ignores it', async () => {
+test('account remove leaves only the note that the id was removed, which every kind of import respects', async () => {
   await using folder = await makeEverything()
   const archive = (await folder.run(['export'])).stdout
   const removed = await folder.run(words('account remove --account ann --yes'))

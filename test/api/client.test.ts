@@ -1,11 +1,9 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type Client, LockstepError, makeClient, NoResponseError } from '../../src/client.ts'
 import { lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
+import { startHttpServer } from '../support/http-server.ts'
 import { startService } from '../support/service.ts'
 
 test('the compiler knows paths, parameters and responses of the contract', () => {
@@ -115,7 +113,7 @@ test('an error response is thrown with its code, status, fields and request id',
 test('a request is sent again after the seconds that a 429 or 503 names, twice unless told otherwise', async () => {
   const statuses: number[] = []
   let sent = 0
-  await using server = await serve((_, response) => {
+  await using server = await startHttpServer((_, response) => {
     sent += 1
     const [status = 200] = statuses.splice(0, 1)
     const body = status === 200 ? { ok: true, data: {} } : { ok: false, error: 'x', code: 'unavailable', status }
@@ -136,7 +134,7 @@ test('a request is sent again after the seconds that a 429 or 503 names, twice u
 
 test('a signal ends the wait for the next try', async () => {
   const controller = new AbortController()
-  await using server = await serve((_, response) => {
+  await using server = await startHttpServer((_, response) => {
     response.writeHead(429, { 'Retry-After': '3600' })
     response.end(JSON.stringify({ ok: false, error: 'x', code: 'rate_limited', status: 429 }))
     setTimeout(() => controller.abort(new Error('enough')), 50)
@@ -170,12 +168,14 @@ test('a stored response is not sent again while it is current', async () => {
 
 test('redirects are not followed, so the token is sent to no other server', async () => {
   const seen: (string | undefined)[] = []
-  await using other = await serve((request, response) => {
+  await using other = await startHttpServer((request, response) => {
     seen.push(request.headers.authorization)
     response.end('{"ok":true,"data":{}}')
   })
   for (const status of [301, 302, 303, 307, 308]) {
-    await using server = await serve((_, response) => response.writeHead(status, { Location: other.url }).end())
+    await using server = await startHttpServer((_, response) =>
+      response.writeHead(status, { Location: other.url }).end(),
+    )
     await assert.rejects(makeClient({ baseUrl: server.url, token: 'secret' }).get('/api/v1/me'), TypeError)
   }
   assert.deepEqual(seen, [])
@@ -192,7 +192,7 @@ const strange: readonly { readonly what: string; readonly status: number; readon
 
 test('a response that is not from this API is distinguished from a refusal, with its status', async () => {
   for (const { what, status, body } of strange) {
-    await using server = await serve((_, response) => response.writeHead(status).end(body))
+    await using server = await startHttpServer((_, response) => response.writeHead(status).end(body))
     const client = makeClient({ baseUrl: server.url, token: 'x' })
     await assert.rejects(client.get('/api/v1/me'), (error: unknown) => {
       assert.ok(error instanceof NoResponseError, what)
@@ -204,7 +204,7 @@ test('a response that is not from this API is distinguished from a refusal, with
 })
 
 test('a call is aborted by its signal, before and during the request', async () => {
-  await using server = await serve(() => {})
+  await using server = await startHttpServer(() => {})
   const client = makeClient({ baseUrl: server.url, token: 'x' })
   await assert.rejects(client.get('/api/v1/me', {}, { signal: AbortSignal.abort() }), { name: 'AbortError' })
   await assert.rejects(client.get('/api/v1/me', {}, { signal: AbortSignal.timeout(50) }), { name: 'TimeoutError' })
@@ -227,7 +227,7 @@ test('an account is named by its identifier or as me, and added fields are typed
 
 test('requests send the token in the header, and parameters unchanged', async () => {
   const seen: (string | undefined)[] = []
-  await using server = await serve((request, response) => {
+  await using server = await startHttpServer((request, response) => {
     seen.push(request.method, request.url, request.headers.authorization, request.headers.accept)
     response.end('{"ok":true,"data":{}}')
   })
@@ -254,18 +254,4 @@ async function refusalOf(call: Promise<unknown>): Promise<LockstepError> {
   )
   assert.ok(thrown instanceof LockstepError, String(thrown))
   return thrown
-}
-
-/** A server that is not the service. */
-async function serve(listener: RequestListener): Promise<{ url: string } & AsyncDisposable> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }

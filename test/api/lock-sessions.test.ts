@@ -38,10 +38,9 @@ const imported = (session: typeof evening | Omit<typeof evening, 'endDate' | 'cr
 
 test('a lock session has the fields of the specification in their order, then its end and creation', async () => {
   await using service = await startService([...world, imported(evening)])
-  const token = await service.token('ann')
-  assertData(await service.fetch('/api/v1/lkbx/sessions/9', token), evening)
-  assertData(await service.fetch('/api/v1/lkbx/sessions/latest', token), evening)
-  assertData(await service.fetch('/api/v1/lkbx/sessions', token), {
+  assertData(await service.fetch('/api/v1/lkbx/sessions/9', 'ann'), evening)
+  assertData(await service.fetch('/api/v1/lkbx/sessions/latest', 'ann'), evening)
+  assertData(await service.fetch('/api/v1/lkbx/sessions', 'ann'), {
     data: [evening],
     pagination: { limit: 50, offset: 0 },
   })
@@ -50,13 +49,13 @@ test('a lock session has the fields of the specification in their order, then it
 test('the end and creation of a lock session are absent if its source had none', async () => {
   const { endDate: _, createdAt: __, ...rest } = evening
   await using service = await startService([...world, imported(rest)])
-  assertData(await service.fetch('/api/v1/lkbx/sessions/9', await service.token('ann')), rest)
+  assertData(await service.fetch('/api/v1/lkbx/sessions/9', 'ann'), rest)
 })
 
 test('the running lock session is the current one, even with a null end and an unknown state', async () => {
   const running = { ...evening, lockState: 'frozen', isActive: true, endDate: null, LockSegment: [] }
   await using service = await startService([...world, { kind: 'lock-session', data: running }])
-  assertData(await service.fetch('/api/v1/lkbx/session/current', await service.token('ann')), running)
+  assertData(await service.fetch('/api/v1/lkbx/session/current', 'ann'), running)
 })
 
 test('include=template adds the template of a lock session as its last field, and nothing else', async () => {
@@ -89,10 +88,9 @@ test('include=template adds the template of a lock session as its last field, an
     assert.deepEqual(recordsOf(plainPage), [JSON.stringify(evening), JSON.stringify(other)])
     assert.notEqual(page.headers.get('ETag'), plainPage.headers.get('ETag'))
   }
-  const cas = await service.token('cas')
-  assertRefused(await service.fetch('/api/v1/lkbx/sessions/9?include=template', cas), 404, 'not_found')
-  assertData(await service.fetch('/api/v1/lkbx/session/current?include=template', cas), null)
-  assertRefused(await service.fetch('/api/v1/lkbx/sessions?include=owner', cas), 400, 'invalid_parameter', {
+  assertRefused(await service.fetch('/api/v1/lkbx/sessions/9?include=template', 'cas'), 404, 'not_found')
+  assertData(await service.fetch('/api/v1/lkbx/session/current?include=template', 'cas'), null)
+  assertRefused(await service.fetch('/api/v1/lkbx/sessions?include=owner', 'cas'), 400, 'invalid_parameter', {
     fieldErrors: [{ field: 'include', message: 'must be template' }],
   })
 })
@@ -100,10 +98,9 @@ test('include=template adds the template of a lock session as its last field, an
 test('the validator of a lock session with its template changes with the template', async () => {
   const session = lockSession(1, 1)
   await using service = await startService([...world, { ...session, templateId: 4 }])
-  const token = await service.token('ann')
   const etagsOf = async () => {
     const paths = ['sessions/1', 'sessions', 'sessions/latest']
-    const answers = await Promise.all(paths.map(path => service.fetch(`/api/v1/lkbx/${path}?include=template`, token)))
+    const answers = await Promise.all(paths.map(path => service.fetch(`/api/v1/lkbx/${path}?include=template`, 'ann')))
     return answers.map(({ headers }) => headers.get('ETag'))
   }
   const before = await etagsOf()
@@ -176,7 +173,7 @@ const newest: readonly {
 for (const { title, path, sessions, found } of newest) {
   test(title, async () => {
     await using service = await startService([...people, ...sessions])
-    const { text, body } = await service.fetch(`/api/v1/lkbx/${path}`, await service.token('dee'))
+    const { text, body } = await service.fetch(`/api/v1/lkbx/${path}`, 'dee')
     if (found === null) assert.equal(text, '{"ok":true,"data":null}')
     else assert.equal(body.data.id, found)
   })
@@ -219,9 +216,8 @@ test('lock sessions are filtered by start and state; a day is a whole day in UTC
     lockSession(4, 1, { startDate: '2026-02-16T23:59:59.999Z', lockState: 'completed' }),
     lockSession(5, 1, { startDate: '2026-02-17T00:00:00Z', lockState: 'half open 🔓' }),
   ])
-  const token = await service.token('ann')
   for (const [query, ids] of filtered) {
-    assert.deepEqual(idsOf(await service.fetch(`/api/v1/lkbx/sessions?${query}`, token)), ids, query)
+    assert.deepEqual(idsOf(await service.fetch(`/api/v1/lkbx/sessions?${query}`, 'ann')), ids, query)
   }
 })
 
@@ -252,9 +248,8 @@ const refused: readonly (readonly [query: string, field: string])[] = [
 
 test('impossible dates and a range that ends before it begins are refused', async () => {
   await using service = await startService(world)
-  const token = await service.token('ann')
   for (const [query, field] of refused) {
-    const answer = await service.fetch(`/api/v1/lkbx/sessions?${query}`, token)
+    const answer = await service.fetch(`/api/v1/lkbx/sessions?${query}`, 'ann')
     assertRefused(answer, 400, 'invalid_parameter')
     assert.deepEqual(
       answer.body.fieldErrors.map((error: { field: string }) => error.field),

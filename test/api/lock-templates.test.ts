@@ -38,9 +38,8 @@ const asImported = (template: object) => ({
 
 test('a lock template has the fields of the specification in their order, and nothing else', async () => {
   await using service = await startService([...world, asImported(weekend)])
-  const token = await service.token('ann')
-  assertData(await service.fetch('/api/v1/lkbx/templates/7', token), weekend)
-  assertData(await service.fetch('/api/v1/lkbx/templates', token), {
+  assertData(await service.fetch('/api/v1/lkbx/templates/7', 'ann'), weekend)
+  assertData(await service.fetch('/api/v1/lkbx/templates', 'ann'), {
     data: [weekend],
     pagination: { limit: 50, offset: 0 },
   })
@@ -48,7 +47,7 @@ test('a lock template has the fields of the specification in their order, and no
 
 test('the shortest and longest duration are null when the duration is not random', async () => {
   await using service = await startService([...world, asImported({ ...weekend, isRandomDuration: false })])
-  const answer = await service.fetch('/api/v1/lkbx/templates/7', await service.token('ann'))
+  const answer = await service.fetch('/api/v1/lkbx/templates/7', 'ann')
   assertData(answer, { ...weekend, isRandomDuration: false, minDuration: null, maxDuration: null })
 })
 
@@ -61,9 +60,8 @@ testSharing({
 test('a lock template that is marked public is not shown to strangers', async () => {
   const open = lockTemplate(7, 1, { isPublic: true, isPubliclyListed: true })
   await using service = await startService([...world, open])
-  const token = await service.token('cas')
-  assertRefused(await service.fetch('/api/v1/lkbx/templates/7', token), 404, 'not_found')
-  assert.deepEqual(idsOf(await service.fetch('/api/v1/lkbx/templates', token)), [])
+  assertRefused(await service.fetch('/api/v1/lkbx/templates/7', 'cas'), 404, 'not_found')
+  assert.deepEqual(idsOf(await service.fetch('/api/v1/lkbx/templates', 'cas')), [])
 })
 
 const active = (id: number, ownerId: number, templateId?: number, startDate = '2026-02-01T00:00:00Z') =>
@@ -109,7 +107,7 @@ for (const { title, sessions, template } of inUse) {
   test(`the active lock template is ${title}`, async () => {
     const templates = [lockTemplate(44, 4), lockTemplate(55, 5), lockTemplate(11, 1, { isPublic: true })]
     await using service = await startService([...people, ...templates, ...sessions])
-    const answer = await service.fetch('/api/v1/lkbx/templates/active', await service.token('dee'))
+    const answer = await service.fetch('/api/v1/lkbx/templates/active', 'dee')
     assertData(answer, template === null ? null : templates.find(({ data }) => data.id === template)?.data)
   })
 }

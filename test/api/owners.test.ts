@@ -29,20 +29,19 @@ const lines = [
 for (const path of paths) {
   test(`${path} is about the caller, or the account that ownerId or targetUserId names`, async () => {
     await using service = await startService(lines, unlimited)
-    const [dee, ben] = [await service.token('dee'), await service.token('ben')]
-    const idOf = async (query: string) => (await service.fetch(`${path}${query}`, dee)).body.data.id as unknown
+    const idOf = async (query: string) => (await service.fetch(`${path}${query}`, 'dee')).body.data.id as unknown
     assert.equal(await idOf(''), 4)
     for (const name of ['ownerId', 'targetUserId']) {
       assert.equal(await idOf(`?${name}=me`), 4)
       assert.equal(await idOf(`?${name}=4`), 4)
       assert.equal(await idOf(`?${name}=5`), 5)
-      assertData(await service.fetch(`${path}?${name}=1`, ben), null)
+      assertData(await service.fetch(`${path}?${name}=1`, 'ben'), null)
       for (const id of [1, 3, 6]) {
-        assertRefused(await service.fetch(`${path}?${name}=${id}`, dee), 403, 'owner_not_accessible')
+        assertRefused(await service.fetch(`${path}?${name}=${id}`, 'dee'), 403, 'owner_not_accessible')
       }
     }
     for (const query of ['ownerId=4&targetUserId=4', 'targetUserId=5&ownerId=me']) {
-      assertRefused(await service.fetch(`${path}?${query}`, dee), 400, 'invalid_parameter', {
+      assertRefused(await service.fetch(`${path}?${query}`, 'dee'), 400, 'invalid_parameter', {
         error: 'targetUserId must not be combined with ownerId',
         fieldErrors: [{ field: 'targetUserId', message: 'must not be combined with ownerId' }],
       })

@@ -141,7 +141,7 @@ for (const {
   hasPages = false,
   readable = areas,
 } of cases) {
-  test(`with ${title}, what is outside is not there: in lists, records, cursors, statistics, pages and downloads`, async () => {
+  test(`with ${title}, records outside the access do not exist: in lists, records, cursors, statistics, pages and downloads`, async () => {
     await using service = await startService([...people, ...all], unlimited)
     await arrange(service)
     await using other = await startService([...people, ...visible], unlimited)
@@ -242,8 +242,7 @@ function shown({ status, text }: { status: number; text: string }, { url }: Test
 
 test('the status shows and counts only what is in areas that may be read', async () => {
   await using service = await startService([...people, ...all], unlimited)
-  const token = await service.token('ben')
-  const status = async () => (await service.fetch('/api/v1/status?ownerId=1&relative=seconds', token)).body.data
+  const status = async () => (await service.fetch('/api/v1/status?ownerId=1&relative=seconds', 'ben')).body.data
   await give({})(service)
   const whole = await status()
   assert.deepEqual([whole.lockState, whole.longestStreakDays], ['locked', 2])
@@ -261,7 +260,7 @@ test('the status shows and counts only what is in areas that may be read', async
   const late = await status()
   assert.deepEqual([late.lockState, late.locked, late.longestStreakDays], ['idle', false, 1])
   await endAccess(service.store, annToBen, Date.now())
-  assertRefused(await service.fetch('/api/v1/status?ownerId=1', token), 403, 'owner_not_accessible')
+  assertRefused(await service.fetch('/api/v1/status?ownerId=1', 'ben'), 403, 'owner_not_accessible')
 })
 
 test('access ends at its end, without a change to the store, and for grants that are cached', async () => {

@@ -234,7 +234,6 @@ test('hours of the local time are counted, 16 days at most, and sum to their day
 
 test('a range out of bounds is refused together with all other errors', async () => {
   await using service = await startService(world, unlimited)
-  const token = await service.token('ann')
   const zone = field('tz', api.getLockStatistics.query.tz.rule)
   for (const [query, errors] of [
     ['bucket=day&from=2025-01-01&to=2026-02-05', [BUCKETS]],
@@ -250,33 +249,32 @@ test('a range out of bounds is refused together with all other errors', async ()
     ['from=9999-02-03', [field('from', api.getLockStatistics.query.from.rule)]],
   ] as const) {
     for (const path of [TRAINING, LOCKS]) {
-      assertRefused(await service.fetch(`${path}?${query}`, token), 400, 'invalid_parameter', { fieldErrors: errors })
+      assertRefused(await service.fetch(`${path}?${query}`, 'ann'), 400, 'invalid_parameter', { fieldErrors: errors })
     }
   }
   for (const path of [TRAINING, LOCKS]) {
-    assert.equal((await service.fetch(`${path}?bucket=day&from=2025-01-01&to=2026-02-04`, token)).status, 200)
-    assertRefused(await service.fetch(`${path}?ownerId=3`, token), 403, 'owner_not_accessible')
+    assert.equal((await service.fetch(`${path}?bucket=day&from=2025-01-01&to=2026-02-04`, 'ann')).status, 200)
+    assertRefused(await service.fetch(`${path}?ownerId=3`, 'ann'), 403, 'owner_not_accessible')
     assert.equal(
-      (await service.fetch(`${path}?from=0001-01-01&to=0001-01-02&tz=Pacific/Kiritimati`, token)).status,
+      (await service.fetch(`${path}?from=0001-01-01&to=0001-01-02&tz=Pacific/Kiritimati`, 'ann')).status,
       200,
     )
-    assert.equal((await service.fetch(`${path}?from=9998-12-30&to=9998-12-31&tz=Pacific/Midway`, token)).status, 200)
+    assert.equal((await service.fetch(`${path}?from=9998-12-30&to=9998-12-31&tz=Pacific/Midway`, 'ann')).status, 200)
   }
 })
 
 test('nothing about an account is read for somebody who may not see it', async () => {
   await using service = await startService(lines, unlimited)
   const { store } = service
-  const token = await service.token('ann')
   for (const path of [TRAINING, LOCKS, '/api/v1/status']) {
-    assert.equal((await service.fetch(`${path}?ownerId=1`, token)).status, 200)
+    assert.equal((await service.fetch(`${path}?ownerId=1`, 'ann')).status, 200)
     const reading = store.read.bind(store)
     let reads = 0
     store.read = (...query) => {
       reads += 1
       return reading(...query)
     }
-    assertRefused(await service.fetch(`${path}?ownerId=3`, token), 403, 'owner_not_accessible')
+    assertRefused(await service.fetch(`${path}?ownerId=3`, 'ann'), 403, 'owner_not_accessible')
     assert.equal(reads, 0, path)
     store.read = reading
   }
@@ -284,7 +282,6 @@ test('nothing about an account is read for somebody who may not see it', async (
 
 test('every zone of the platform is accepted, and returned as it was sent', async () => {
   await using service = await startService([account(1, 'ann')], unlimited)
-  const token = await service.token('ann')
   for (const zone of [
     ...Intl.supportedValuesOf('timeZone').filter((_, index) => index % 20 === 0),
     'UTC',
@@ -292,7 +289,7 @@ test('every zone of the platform is accepted, and returned as it was sent', asyn
     'Asia/Katmandu',
     'Etc/GMT+5',
   ]) {
-    const { body, status } = await service.fetch(`${LOCKS}?tz=${encodeURIComponent(zone)}`, token)
+    const { body, status } = await service.fetch(`${LOCKS}?tz=${encodeURIComponent(zone)}`, 'ann')
     assert.deepEqual([status, body.data.timeZone], [200, zone])
   }
 })

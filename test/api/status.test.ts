@@ -6,7 +6,6 @@ import { formatTimestamp } from '../../src/contract/time.ts'
 import { handlers } from '../../src/resources/index.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { trainingHistory } from '../../src/stats/training-history.ts'
-import { assertRefused } from '../support/responses.ts'
 import { lockSegment, lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { checkRandomStores, replaceRecords } from '../support/status-stores.ts'
@@ -197,26 +196,6 @@ for (const { title, rows, locked, since } of events) {
     }
   })
 }
-
-test('which tokens may read the status', async () => {
-  await using service = await startService(world, unlimited)
-  for (const [scopes, isAllowed] of [
-    [['lkbx:read', 'dtt:read'], true],
-    [['status:read'], true],
-    [['lkbx:read', 'status:read'], true],
-    [['lkbx:read'], false],
-    [['dtt:read'], false],
-  ] as const) {
-    const token = await service.token('ann', { scopes: [...scopes] })
-    const answer = await service.fetch(PATH, token)
-    if (isAllowed) assert.equal(answer.status, 200, scopes.join(' '))
-    else {
-      assertRefused(answer, 403, 'insufficient_scope')
-      assert.match(answer.headers.get('WWW-Authenticate') ?? '', /scope="status:read"/)
-    }
-  }
-  assertRefused(await service.fetch(`${PATH}?ownerId=1`, await service.token('cas')), 403, 'owner_not_accessible')
-})
 
 test('the newest of several active locks counts, and a planned end that has passed does not end it', async () => {
   const lock = (id: number, startDate: string, endDate: string) =>

@@ -67,10 +67,9 @@ const imported = (session: object) => ({
 
 test('a training session has the fields of the specification in their order, then its metrics', async () => {
   await using service = await startService([...world, imported(morning)])
-  const token = await service.token('ann')
-  assertData(await service.fetch('/api/v1/dtt/sessions/8', token), morning)
-  assertData(await service.fetch('/api/v1/dtt/sessions/latest', token), morning)
-  assertData(await service.fetch('/api/v1/dtt/sessions', token), {
+  assertData(await service.fetch('/api/v1/dtt/sessions/8', 'ann'), morning)
+  assertData(await service.fetch('/api/v1/dtt/sessions/latest', 'ann'), morning)
+  assertData(await service.fetch('/api/v1/dtt/sessions', 'ann'), {
     data: [morning],
     pagination: { limit: 50, offset: 0 },
   })
@@ -78,11 +77,10 @@ test('a training session has the fields of the specification in their order, the
 
 test('include=owner adds the owner as the last field of a training session', async () => {
   await using service = await startService([...world, imported(morning)])
-  const token = await service.token('ben')
   const owned = { ...morning, ownerId: 1 }
-  assertData(await service.fetch('/api/v1/dtt/sessions/8?include=owner', token), owned)
-  assertData(await service.fetch('/api/v1/dtt/sessions/latest?ownerId=1&include=owner', token), owned)
-  assertData(await service.fetch('/api/v1/dtt/sessions?include=owner', token), {
+  assertData(await service.fetch('/api/v1/dtt/sessions/8?include=owner', 'ben'), owned)
+  assertData(await service.fetch('/api/v1/dtt/sessions/latest?ownerId=1&include=owner', 'ben'), owned)
+  assertData(await service.fetch('/api/v1/dtt/sessions?include=owner', 'ben'), {
     data: [owned],
     pagination: { limit: 50, offset: 0 },
   })
@@ -117,10 +115,9 @@ test('only a training session of the legacy upload path has an approximate dista
     trainingSession(1, 1, {}, { legacyUpload: true }),
     trainingSession(2, 1, {}, { legacyUpload: false }),
   ])
-  const token = await service.token('ann')
-  const legacy = await service.fetch('/api/v1/dtt/sessions/1', token)
+  const legacy = await service.fetch('/api/v1/dtt/sessions/1', 'ann')
   assert.match(legacy.text, /"repsMeasured":\d+,"distanceApproximate":true\}\}$/)
-  const current = await service.fetch('/api/v1/dtt/sessions/2', token)
+  const current = await service.fetch('/api/v1/dtt/sessions/2', 'ann')
   assert.match(current.text, /"repsMeasured":\d+\}\}$/)
 })
 
@@ -132,8 +129,7 @@ testSharing({
 
 test('the latest training session was recorded last, of those recorded at once it has the highest id, and without any it is null', async () => {
   await using service = await startService(people)
-  const token = await service.token('dee')
-  const latest = async () => (await service.fetch('/api/v1/dtt/sessions/latest?include=owner', token)).body.data
+  const latest = async () => (await service.fetch('/api/v1/dtt/sessions/latest?include=owner', 'dee')).body.data
   assert.equal(await latest(), null)
   const on = (id: number, day: string, owner = 4) => trainingSession(id, owner, { created_at: `${day}T00:00:00Z` })
   // Of Eve's, whose records Dee reads.
@@ -168,9 +164,8 @@ test('training sessions are filtered by result and time, across all accounts the
     session(4, 2, '2026-02-16T23:59:59.999Z', true),
     session(5, 1, '2026-02-17T00:00:00Z', false),
   ])
-  const token = await service.token('ben')
   for (const [query, ids] of filtered) {
-    assert.deepEqual(idsOf(await service.fetch(`/api/v1/dtt/sessions?${query}`, token)), ids, query)
+    assert.deepEqual(idsOf(await service.fetch(`/api/v1/dtt/sessions?${query}`, 'ben')), ids, query)
   }
 })
 
@@ -190,9 +185,8 @@ const refused: readonly (readonly [path: string, field: string])[] = [
 
 test('an invalid result, inclusion or date is refused', async () => {
   await using service = await startService([...world, trainingSession(8, 1)])
-  const token = await service.token('ann')
   for (const [path, field] of refused) {
-    const answer = await service.fetch(`/api/v1/dtt/sessions${path}`, token)
+    const answer = await service.fetch(`/api/v1/dtt/sessions${path}`, 'ann')
     assertRefused(answer, 400, 'invalid_parameter')
     assert.deepEqual(
       answer.body.fieldErrors.map((error: { field: string }) => error.field),

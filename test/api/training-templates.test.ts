@@ -64,14 +64,13 @@ const imported = {
 
 test('a training template has the fields of the specification in their order, then the optional ones of its source', async () => {
   await using service = await startService([...world, imported])
-  const token = await service.token('ann')
-  assertData(await service.fetch('/api/v1/dtt/templates/6', token), beginner)
-  assertData(await service.fetch('/api/v1/dtt/templates/active', token), beginner)
+  assertData(await service.fetch('/api/v1/dtt/templates/6', 'ann'), beginner)
+  assertData(await service.fetch('/api/v1/dtt/templates/active', 'ann'), beginner)
 })
 
 test('a list shows training templates without their segments', async () => {
   await using service = await startService([...world, imported])
-  assertData(await service.fetch('/api/v1/dtt/templates', await service.token('ann')), {
+  assertData(await service.fetch('/api/v1/dtt/templates', 'ann'), {
     data: [{ ...summary, ...tail }],
     pagination: { limit: 50, offset: 0 },
   })
@@ -80,10 +79,9 @@ test('a list shows training templates without their segments', async () => {
 test('a training template without optional fields has the fields of the specification alone', async () => {
   const { data } = trainingTemplate(6, 1)
   await using service = await startService([...world, { kind: 'training-template', data: backwards(data) }])
-  const token = await service.token('ann')
-  assertData(await service.fetch('/api/v1/dtt/templates/6', token), data)
+  assertData(await service.fetch('/api/v1/dtt/templates/6', 'ann'), data)
   const { Segment: _, ...listed } = data
-  assertData(await service.fetch('/api/v1/dtt/templates', token), {
+  assertData(await service.fetch('/api/v1/dtt/templates', 'ann'), {
     data: [listed],
     pagination: { limit: 50, offset: 0 },
   })
@@ -92,7 +90,7 @@ test('a training template without optional fields has the fields of the specific
 test('segments without an order stay in the given order', async () => {
   const given = [templateSegment(3), templateSegment(1), templateSegment(2)]
   await using service = await startService([...world, trainingTemplate(6, 1, { Segment: given })])
-  const { body } = await service.fetch('/api/v1/dtt/templates/6', await service.token('ann'))
+  const { body } = await service.fetch('/api/v1/dtt/templates/6', 'ann')
   assert.deepEqual(body.data.Segment, given)
 })
 
@@ -105,13 +103,11 @@ testSharing({
 test('anybody who knows its id reads a public training template, and no other account lists it', async () => {
   const shared = trainingTemplate(6, 1, { isPublic: true, isActive: true })
   await using service = await startService([...world, shared])
-  const token = await service.token('cas')
-  assertData(await service.fetch('/api/v1/dtt/templates/6', token), shared.data)
-  assert.deepEqual(idsOf(await service.fetch('/api/v1/dtt/templates', token)), [])
-  assertData(await service.fetch('/api/v1/dtt/templates/active', token), null)
-  assertRefused(await service.fetch('/api/v1/dtt/templates?ownerId=1', token), 403, 'owner_not_accessible')
-  const ben = await service.token('ben')
-  assert.deepEqual(idsOf(await service.fetch('/api/v1/dtt/templates', ben)), [6])
+  assertData(await service.fetch('/api/v1/dtt/templates/6', 'cas'), shared.data)
+  assert.deepEqual(idsOf(await service.fetch('/api/v1/dtt/templates', 'cas')), [])
+  assertData(await service.fetch('/api/v1/dtt/templates/active', 'cas'), null)
+  assertRefused(await service.fetch('/api/v1/dtt/templates?ownerId=1', 'cas'), 403, 'owner_not_accessible')
+  assert.deepEqual(idsOf(await service.fetch('/api/v1/dtt/templates', 'ben')), [6])
 })
 
 test('a public training template needs a subscription and the scope like any other', async () => {
@@ -152,7 +148,7 @@ const inUse: readonly { title: string; templates: readonly object[]; found: numb
 for (const { title, templates, found } of inUse) {
   test(`the active training template is ${title}`, async () => {
     await using service = await startService([...people, ...templates])
-    const { text, body } = await service.fetch('/api/v1/dtt/templates/active', await service.token('dee'))
+    const { text, body } = await service.fetch('/api/v1/dtt/templates/active', 'dee')
     if (found === null) assert.equal(text, '{"ok":true,"data":null}')
     else assert.equal(body.data.id, found)
   })

@@ -9,7 +9,7 @@ import type { Store } from '../../src/store/index.ts'
 import type { Query } from '../../src/store/query.ts'
 import { sql } from '../../src/vendor/kysely.js'
 import { records, views } from '../support/all-responses.ts'
-import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { allowSignIn, visitorAs } from '../support/dashboard.ts'
 import { lockSession, lockTemplate, trainingTemplate } from '../support/records.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startService, unlimited } from '../support/service.ts'
@@ -60,8 +60,7 @@ async function startWrong(username: string) {
   const url = `http://127.0.0.1:${server.port}`
   const token = await (tokens[username] ??= service.token(username))
   await allowSignIn(service, username)
-  const browser = visitor(url)
-  await browser.signIn(username)
+  const browser = await visitorAs(url, username)
   /** The status of a response; 500 also if it was cut off. */
   const statusOf = async (address: string) => {
     if (address.startsWith('/api/')) return (await ask(url + address, token)).status

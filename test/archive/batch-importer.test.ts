@@ -82,7 +82,7 @@ test('a row that comes again replaces the rejected one, until it can be stored',
   assert.deepEqual(await setAside(store), [])
 })
 
-test('what the source does not send stays as stored', async () => {
+test('fields that the source does not send keep their stored values', async () => {
   await using store = await openStore([
     ...world,
     { ...lockSession(1, 1), templateId: 7 },
@@ -108,7 +108,7 @@ test('an account keeps the fields that a row does not have, and its tier', async
   assert.match(await store.export(), /"subscriptionTier":null,"league":3,"rank":5/)
 })
 
-test('work within a batch is committed with it, or neither is', async () => {
+test('work within a batch is committed together with it, or not at all', async () => {
   await using store = await openStore(world)
   const importer = importerOf(store)
   const before = await store.export()

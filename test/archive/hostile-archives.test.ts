@@ -556,7 +556,7 @@ test('every field of every kind is refused with a wrong type, as null where it m
 
 const itemFields = { Segment: 1, LockSegment: 1, TrainerSegment: 1 }
 
-test('a link is refused without two accounts', async () => {
+test('access is refused unless it names two accounts', async () => {
   const wrong = [SECRET, null, 0, -1, 1.5, true, [], {}]
   const lines = wrong.flatMap(value => [
     { kind: 'partnership', data: { ownerId: value, partnerId: 2 } },

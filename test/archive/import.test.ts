@@ -23,85 +23,6 @@ import {
 } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
-const complete = {
-  account: {
-    id: 1,
-    username: 'ann',
-    accountType: 'support',
-    subscriptionTier: 'founder',
-    league: 3,
-    rank: 17,
-    totalPoints: 12_345,
-    matchPoints: -5,
-    profileImage: 'https://example.org/ann.png',
-    profileDescription: 'Zeile "eins"\nzwei \\ drei / \u2028 \u{1F512}',
-    profileTitle: '',
-  },
-  'lock-template': lockTemplate(11, 1, { isRandomDuration: true, minDuration: 60, maxDuration: 7200 }).data,
-  'lock-device': lockDevice(21, 1, { locked: true, hueShift: -30, lastVisited: '2026-02-16T18:00:00.001Z' }).data,
-  'training-device': trainingDevice(31, 1).data,
-  'training-template': trainingTemplate(41, 1, {
-    toyId: 5,
-    Segment: [
-      templateSegment(1, {
-        order: 0,
-        speed: 1.5,
-        passFailEnabled: true,
-        passGradeThreshold: 62.5,
-        failureText: 'Again',
-      }),
-      templateSegment(2, { order: 1, failureText: null }),
-    ],
-    toyTagline: 'A line',
-    iconId: 9,
-  }).data,
-  'lock-session': lockSession(51, 1, { endDate: '2026-02-01T02:00:00Z', createdAt: '2026-01-31T23:59:59.999Z' }).data,
-  'training-session': trainingSession(61, 1, {
-    TrainerSegment: [
-      trainerSegment(1, {
-        distanceTravelled: 1.234567,
-        order: 1,
-        longestDeepthroat: 1500,
-        strokeLength: 80.5,
-        speedMeasured: 0.1,
-      }),
-      trainerSegment(2, { order: null, longestDeepthroat: null }),
-    ],
-    repsMeasured: 40,
-    distanceTravelled: 1.3,
-    distanceApproximate: true,
-  }).data,
-}
-
-test('a record of every kind is read back over the API exactly as it was imported', async () => {
-  const lines = Object.entries(complete).map(([kind, data]) => ({
-    kind,
-    data,
-    ...(kind === 'training-session' ? { ownerId: 1 } : {}),
-  }))
-  await using service = await startService(lines)
-  const token = await service.token('ann')
-  for (const [kind, data] of Object.entries(complete)) {
-    const { text } = await service.fetch(`${pathOf[kind]}/${data.id}`, token)
-    assert.equal(text, `{"ok":true,"data":${JSON.stringify(data)}}`)
-  }
-})
-
-test('the end of a subscription and a link are imported too', async () => {
-  await using service = await startService([
-    account(1, 'ann', { subscriptionEndsAt: '2126-01-01T01:00:00+01:00' }),
-    account(2, 'ben'),
-    partnership(1, 2),
-  ])
-  const me = await service.fetch('/api/v1/me', await service.token('ann'))
-  assert.equal(me.body.data.account.subscriptionEndsAt, '2126-01-01T00:00:00Z')
-  const users = await service.fetch('/api/v1/users', await service.token('ben'))
-  assert.deepEqual(
-    users.body.data.data.map((user: { id: number }) => user.id),
-    [1, 2],
-  )
-})
-
 const results = (...distances: unknown[]) =>
   distances.map((distanceTravelled, index) => trainerSegment(index + 1, { distanceTravelled }))
 
@@ -112,22 +33,6 @@ interface Sent {
 
 /** Lines, and the fields they are shown with; undefined where a field must be absent. */
 const normalised: readonly (readonly [promise: string, line: (id: number) => Sent, shown: object])[] = [
-  [
-    'an account has defaults for all but its id and username',
-    id => ({ kind: 'account', data: { id, username: 'bare' } }),
-    {
-      username: 'bare',
-      accountType: 'user',
-      subscriptionTier: null,
-      league: 0,
-      rank: 0,
-      totalPoints: 0,
-      matchPoints: 0,
-      profileImage: null,
-      profileDescription: null,
-      profileTitle: null,
-    },
-  ],
   [
     'an account has the same defaults where the source has null',
     id => account(id, 'nulls', { accountType: null, subscriptionTier: null, league: null, matchPoints: null }),
@@ -174,29 +79,14 @@ const normalised: readonly (readonly [promise: string, line: (id: number) => Sen
     { createdDate: '0000-01-01T00:00:00Z', updatedAt: '9999-12-31T23:59:59.999Z' },
   ],
   [
-    'bounds of a duration that is not random become null',
-    id => lockTemplate(id, 1, { isRandomDuration: false, minDuration: 5, maxDuration: 10 }),
-    { minDuration: null, maxDuration: null },
-  ],
-  [
     'bounds of a duration that is not random may be missing',
     id => lockTemplate(id, 1, { isRandomDuration: false, minDuration: undefined, maxDuration: undefined }),
     { minDuration: null, maxDuration: null },
   ],
   [
-    'bounds of a random duration are kept',
-    id => lockTemplate(id, 1, { isRandomDuration: true, minDuration: 0, maxDuration: 10 }),
-    { minDuration: 0, maxDuration: 10 },
-  ],
-  [
     'figures of a session are kept as recorded, whatever its segments say',
     id => trainingSession(id, 1, { repsMeasured: 1, distanceTravelled: 0.5, TrainerSegment: results(1, 2) }),
     { repsMeasured: 1, distanceTravelled: 0.5 },
-  ],
-  [
-    'figures that were not recorded are summed over the segments',
-    id => trainingSession(id, 1, { TrainerSegment: results(0.1, 0.2, 0.7) }),
-    { repsMeasured: 57, distanceTravelled: 1 },
   ],
   [
     'figures that are null are summed as well',
@@ -209,58 +99,9 @@ const normalised: readonly (readonly [promise: string, line: (id: number) => Sen
     { distanceTravelled: 1.000001 },
   ],
   [
-    'segments whose distance is unknown are left out of the sum',
-    id => trainingSession(id, 1, { TrainerSegment: results(null, 2.5, undefined) }),
-    { distanceTravelled: 2.5 },
-  ],
-  [
-    'a distance of zero is known',
-    id => trainingSession(id, 1, { TrainerSegment: results(null, 0) }),
-    { distanceTravelled: 0 },
-  ],
-  [
-    'a distance is left out where it is not known, and of a session when no segment knows it',
-    id => trainingSession(id, 1, { distanceTravelled: null, TrainerSegment: results(null, undefined) }),
-    { distanceTravelled: undefined, TrainerSegment: [trainerSegment(1), trainerSegment(2)] },
-  ],
-  [
-    'a session without segments has no repetitions and no distance',
-    id => trainingSession(id, 1, { TrainerSegment: [] }),
-    { repsMeasured: 0, distanceTravelled: undefined, TrainerSegment: [] },
-  ],
-  [
-    'a session of the legacy upload path is marked as approximate',
-    id => trainingSession(id, 1, {}, { legacyUpload: true }),
-    { distanceApproximate: true },
-  ],
-  [
     'a session that says so itself is approximate too',
     id => trainingSession(id, 1, { distanceApproximate: true }, { legacyUpload: false }),
     { distanceApproximate: true },
-  ],
-  [
-    'any other session is not marked',
-    id => trainingSession(id, 1, { distanceApproximate: false }, { legacyUpload: false }),
-    { distanceApproximate: undefined },
-  ],
-  [
-    'results are sorted by their order',
-    id =>
-      trainingSession(id, 1, {
-        TrainerSegment: [
-          trainerSegment(1, { order: 2.5 }),
-          trainerSegment(2, { order: -1 }),
-          trainerSegment(3, { order: 2 }),
-        ],
-        distanceTravelled: 0,
-      }),
-    {
-      TrainerSegment: [
-        trainerSegment(2, { order: -1 }),
-        trainerSegment(3, { order: 2 }),
-        trainerSegment(1, { order: 2.5 }),
-      ],
-    },
   ],
   [
     'parts of a program are sorted by their order, equals and those without one as given',
@@ -301,24 +142,9 @@ const normalised: readonly (readonly [promise: string, line: (id: number) => Sen
     },
   ],
   [
-    'optional fields are absent where the source has none: lock session',
-    id => lockSession(id, 1),
-    { endDate: undefined, createdAt: undefined },
-  ],
-  [
     'the end of a lock session that is known to be open is null',
     id => lockSession(id, 1, { endDate: null }),
     { endDate: null, createdAt: undefined },
-  ],
-  [
-    'optional fields are absent where the source has none: training template',
-    id => trainingTemplate(id, 1, { Segment: [templateSegment(1)] }),
-    { toyTagline: undefined, iconId: undefined, Segment: [templateSegment(1)] },
-  ],
-  [
-    'optional fields are absent where the source has none: training session',
-    id => trainingSession(id, 1, { TrainerSegment: results(1) }),
-    { distanceApproximate: undefined, TrainerSegment: results(1) },
   ],
   [
     'values that are not known today pass through open sets',
@@ -358,11 +184,10 @@ test('values are normalised on their way in', async t => {
   // One reader has access to all records.
   const bare = lines.filter(({ kind }) => kind === 'account').map(({ data }) => partnership(data.id, 1))
   await using service = await startService([account(1, 'ann'), ...lines, ...bare], unlimited)
-  const token = await service.token('ann')
   for (const [index, [promise, , shown]] of normalised.entries()) {
     await t.test(promise, async () => {
       const line = lines[index]
-      const { body } = await service.fetch(`${pathOf[line?.kind ?? '']}/${line?.data.id}`, token)
+      const { body } = await service.fetch(`${pathOf[line?.kind ?? '']}/${line?.data.id}`, 'ann')
       for (const [field, value] of Object.entries(shown)) assert.deepEqual(body.data[field], value, field)
     })
   }
@@ -378,7 +203,7 @@ test('of duplicate keys the last wins, at every level', async () => {
   assert.match(await store.export(1), /"id":5,"bubble_id":"session-5","name":"Session 5".*\[{"id":50,.*"points":12,/)
 })
 
-test('a session that is not finished is counted and named, and not stored', async () => {
+test('an unfinished session is counted and named, but not stored', async () => {
   await using store = await openStore(world)
   const before = await store.export()
   const report = await store.import([
@@ -399,7 +224,7 @@ test('a session that is not finished is counted and named, and not stored', asyn
   assert.equal(await store.export(), before)
 })
 
-test('sessions that are not finished are counted as skipped, beside those that the store has otherwise', async () => {
+test('unfinished sessions are counted as skipped, like those that the store has with other content', async () => {
   await using store = await openStore([...world, trainingSession(5, 1), trainingSession(6, 1)])
   const { kinds } = await store.import(
     [
@@ -420,7 +245,7 @@ test('sessions that are not finished are counted as skipped, beside those that t
   )
 })
 
-test('of many sessions that are not finished the first 100 are named and all are counted', async () => {
+test('of many unfinished sessions, the first 100 are named and all are counted', async () => {
   await using store = await openStore(world)
   const lines = Array.from({ length: 150 }, (_, index) => trainingSession(index + 1, 1, { passed: null }))
   const { unfinished, unfinishedCount } = await store.import(lines)
@@ -707,7 +532,7 @@ test('the same record twice in a file, or the same file twice, changes nothing',
   }
 })
 
-test('records are the same when they are written differently', async () => {
+test('a record counts as unchanged however its values are written', async () => {
   await using store = await openStore([...world, lockTemplate(1, 1), trainingSession(2, 1, {}, { legacyUpload: true })])
   const report = await store.import([
     lockTemplate(1, 1, { minDuration: 9, createdAt: '2026-01-01T01:00:00.000+01:00', unknown: 1 }),
@@ -787,7 +612,7 @@ test('of concurrent imports that give the same records to different owners, one 
   )
 })
 
-test('what is derived from a record is replaced with it', async () => {
+test('derived columns are replaced together with their record', async () => {
   const before = [lockSession(1, 1), trainingSession(2, 1), trainingTemplate(3, 1)]
   const after = [
     lockSession(1, 2, { lockState: 'locked', isActive: true, startDate: '2026-05-01T00:00:00Z', endDate: null }),

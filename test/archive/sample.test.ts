@@ -270,7 +270,7 @@ test('a segment is passed from one grade on, the one its program says, and a ses
   }
 })
 
-test('the values of a segment agree with each other', () => {
+test('the values of a segment of the sample agree with each other', () => {
   for (const segment of results(sample.trainings)) {
     const { id, type, passed, percentGrade, points, durationMeasured, durationTarget, repsMeasured, repsTarget } =
       segment
@@ -430,7 +430,7 @@ test('lock sessions of an account never overlap, keep to their templates, and en
   }
 })
 
-test('the session that runs began a few days ago and is not over, and its device is locked', () => {
+test('the running lock session of the sample began a few days ago and is not over, and its device is locked', () => {
   const [running, ...others] = sample.locks.filter(({ isActive }) => isActive)
   assert.ok(running !== undefined && others.length === 0)
   assert.equal(running.owner, ALEX)
@@ -444,7 +444,7 @@ test('the session that runs began a few days ago and is not over, and its device
   )
 })
 
-test('identifiers are unique within their kind', () => {
+test('identifiers of the sample are unique within their kind', () => {
   for (const ids of [
     results(sample.trainings).map(({ id }) => id),
     sample.locks.flatMap(({ LockSegment }) => LockSegment.map(({ id }) => id)),

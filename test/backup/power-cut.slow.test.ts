@@ -102,7 +102,7 @@ test('a pull that ended is there after a power cut, and one that was cut is brou
   })
 })
 
-test('what the pages acknowledged holds after a power cut', async t => {
+test('what a page confirmed is still there after a power cut', async t => {
   await using folder = await prepared()
   assert.equal((await folder.run(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })).code, 0)
   using power = powerCutIn(folder, t)

@@ -40,14 +40,28 @@ test('wrong usage ends with code 2 and a message on stderr that says what to do 
   assert.ok(!existsSync(folder.file('data')), 'none of them makes a database')
 })
 
-test('invalid settings are reported all at once', async () => {
-  const bad = { LOCKSTEP_PORT: 'x', LOCKSTEP_PUBLIC_URL: 'ftp://x', LOCKSTEP_DATABASE: 'sqlite:x.db' }
-  const { code, stdout, stderr } = await launch(['serve'], { env: bad })
+const invalid: Readonly<Record<string, string>> = {
+  LOCKSTEP_PORT: '65536',
+  LOCKSTEP_PUBLIC_URL: 'history.example',
+  LOCKSTEP_TRUSTED_PROXIES: '10.0.0.0/33',
+  LOCKSTEP_CORS_ORIGINS: 'https://charts.example/',
+  LOCKSTEP_RATE_LIMIT: '-1',
+  LOCKSTEP_KEEP_ALIVE: '5s',
+  LOCKSTEP_HEADERS_TIMEOUT: '0',
+  LOCKSTEP_REQUEST_TIMEOUT: '0.000',
+  LOCKSTEP_ACCESS_LOG: 'yes',
+  LOCKSTEP_METRICS_PORT: 'x',
+  LOCKSTEP_: '1',
+  LOCKSTEP_PROT: '80',
+}
+
+test('invalid settings are reported all at once, and only those', async () => {
+  const { code, stdout, stderr } = await launch(['serve'], { env: { ...invalid, LOCKSTEP_HOST: '::1' } })
   assert.equal(code, 2)
   assert.equal(stdout, '')
   assert.match(stderr, /LOCKSTEP_PORT must be a port from 0 to 65535/)
-  assert.match(stderr, /LOCKSTEP_PUBLIC_URL must be an http or https address/)
-  assert.match(stderr, /LOCKSTEP_DATABASE is not a setting/)
+  const reported = Array.from(stderr.matchAll(/\b(LOCKSTEP_\w*) (?:must be|is not) /g), ([, name = '']) => name)
+  assert.deepEqual(reported.toSorted(), Object.keys(invalid).toSorted())
 })
 
 test('a command is not stopped by invalid settings that it does not use, but by those that it does', async () => {

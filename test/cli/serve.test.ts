@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { text as textOf } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -11,6 +11,7 @@ import { type Folder, makeFolder } from '../support/command.ts'
 import { freePort } from '../support/postgres.ts'
 import { trainingSession } from '../support/records.ts'
 import { until } from '../support/waiting.ts'
+import { startHttpServer } from '../support/http-server.ts'
 
 test('on an empty store it prints how to import and read records, and those commands work', async () => {
   await using folder = await makeFolder()
@@ -65,7 +66,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 
 test('a port that is in use is reported with what to do instead, and no process keeps running', async () => {
   await using folder = await makeFolder()
-  await using taken = await takePort()
+  await using taken = await startHttpServer(() => {})
   const port = String(taken.port)
   const rows = [
     { args: ['--port', port], says: /port \d+ on 127\.0\.0\.1 is taken: choose others with --host and --port/ },
@@ -83,7 +84,7 @@ test('a port that is in use is reported with what to do instead, and no process 
 
 test('options for host and port override the environment', async () => {
   await using folder = await makeFolder()
-  await using taken = await takePort()
+  await using taken = await startHttpServer(() => {})
   const env = { LOCKSTEP_PORT: String(taken.port), LOCKSTEP_HOST: 'nowhere.invalid' }
   await using running = folder.start(['serve', '--host', '127.0.0.1', '--port', '0'], { env })
   await running.says(/Listening on http:\/\/127\.0\.0\.1:\d+/)
@@ -192,20 +193,7 @@ function me(url: string, token: string) {
   return ask(`${url}/api/v1/me`, { Authorization: `Bearer ${token}` })
 }
 
-async function takePort(): Promise<{ port: number } & AsyncDisposable> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    port,
-    async [Symbol.asyncDispose]() {
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
-
-test('a service that ends because of an error of its own says so in one line, and exits with 1', async () => {
+test('if the service exits because of an internal error, it prints the reason in one line and exits with 1', async () => {
   await using folder = await makeFolder()
   const fault = 'process.once("SIGUSR2", () => setImmediate(() => { throw new Error("out of order") }))'
   await using running = folder.start(['serve', '--port', '0'], {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
-import { PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
+import { PASSWORD, type Visitor, visitorAs } from '../support/dashboard.ts'
 import { lockTemplate } from '../support/records.ts'
 import { cookiesOf, decide, settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
@@ -147,8 +147,7 @@ test('one file is checked after the other, and a check ends when its file is dis
   await folder.run(['account', 'add', '--username', 'ben', '--id', '2'])
   await folder.run(['account', 'set-password', '--account', 'ben'], { input: `${PASSWORD}\n` })
   await using running = await serving(folder)
-  const ben = visitor(running.url)
-  await ben.signIn('ben')
+  const ben = await visitorAs(running.url, 'ben')
   await upload(running.url, running.ann, { a: records })
   const first = await childOf(running.pid)
   process.kill(first, 'SIGSTOP')
@@ -186,8 +185,7 @@ interface Serving extends AsyncDisposable {
 async function serving(folder: Folder): Promise<Serving> {
   const running = folder.start(['serve', '--port', '0'], { env: { LOCKSTEP_OVERLOAD_LAG: '0' } })
   const [, url = ''] = await running.says(/Listening on (\S+)/)
-  const ann = visitor(url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(url, 'ann')
   return {
     url,
     ann,

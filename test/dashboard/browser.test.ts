@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { PASSWORD, sampleService, signIn, startSession } from '../support/dashboard.ts'
+import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
 import { focusedText, tabTo } from '../support/keyboard.ts'
-import { assertAccessible, assertClean } from '../support/pages.ts'
+import { assertAccessible, assertClean, openSession } from '../support/pages.ts'
 
 /** Pages that look different from each other. The slow tests look at all. */
 const some = ['/', '/training?range=1y', '/locks/43', '/people']
@@ -95,9 +95,8 @@ describe('in a browser', needsChromium, () => {
 
   test('two clicks open one dialog, and one table of a chart', async () => {
     await using service = await sampleService()
-    await using browser = await openPage()
+    await using browser = await openSession(service)
     const { page } = browser
-    await startSession(page, service.url)
     const arrived = async (address: string, twice: () => Promise<void>) => {
       const held = Promise.withResolvers<void>()
       let requests = 0
@@ -128,9 +127,8 @@ describe('in a browser', needsChromium, () => {
 
   test('signing out leaves no records in other tabs, also if the service does not answer', async () => {
     await using service = await sampleService()
-    await using browser = await openPage()
+    await using browser = await openSession(service)
     const { page } = browser
-    await startSession(page, service.url)
     const other = await page.context().newPage()
     await other.goto(`${service.url}/training`)
     await page.goto(`${service.url}/keys`)

@@ -2,12 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
-import { sampleService, visitor } from '../support/dashboard.ts'
+import { sampleService, visitorAs } from '../support/dashboard.ts'
 
 test('a form that meets an import waits, and then says that one is being stored; pages are shown meanwhile', async () => {
   await using service = await sampleService()
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   using importing = new DatabaseSync(service.databaseUrl.slice('sqlite:'.length))
   const form = { displayName: 'Alex', timeZone: 'UTC', units: 'metric', weeklyGoal: '' }
   importing.exec('begin immediate')

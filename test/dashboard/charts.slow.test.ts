@@ -7,6 +7,7 @@ import { needsChromium, openPage } from '../support/chromium.ts'
 import { allowSignIn, sampleService, signIn, startSession } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService } from '../support/service.ts'
+import { openSession } from '../support/pages.ts'
 
 describe('every chart in a browser', needsChromium, () => {
   testDrawn()
@@ -43,9 +44,8 @@ describe('every chart in a browser', needsChromium, () => {
     })
     await using service = await startService([records.account(1, 'ann'), ...locks])
     await allowSignIn(service, 'ann')
-    await using browser = await openPage()
+    await using browser = await openSession(service, { username: 'ann' })
     const { page } = browser
-    await startSession(page, service.url, 'ann')
     for (const [index, name] of Object.keys(lengths).entries()) {
       await page.goto(`${service.url}/locks/${index + 1}`)
       await page.locator('.plot-timeline').scrollIntoViewIfNeeded()
@@ -63,9 +63,8 @@ describe('every chart in a browser', needsChromium, () => {
       records.trainingTemplate(1, 1, { Segment: [] }),
     ])
     await allowSignIn(service, 'ann')
-    await using browser = await openPage()
+    await using browser = await openSession(service, { username: 'ann' })
     const { page } = browser
-    await startSession(page, service.url, 'ann')
     const shows = async (path: string, title: string, text: string) => {
       await page.goto(service.url + path)
       const chart = page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
@@ -90,9 +89,8 @@ describe('every chart in a browser', needsChromium, () => {
 
   test('filters are part of the address: they survive going back, and further filters', async () => {
     await using service = await sampleService()
-    await using browser = await openPage()
+    await using browser = await openSession(service)
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/training`)
     await page.getByRole('link', { name: '6 months' }).click()
     await page.waitForURL(url => url.search === '?range=6m')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleArchive } from '../../src/demo/sample.ts'
-import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { allowSignIn, visitorAs } from '../support/dashboard.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 /** Escape sequences of terminals, C1 and what reverses the text around it. */
@@ -40,8 +40,7 @@ test('no page sends control characters of a stored text; the API returns the tex
   await using service = await startService(hostileSample(), unlimited)
   await allowSignIn(service, 'alex')
   await service.token('alex', { name: 'Script \u202e' })
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   let shown = 0
   for (const path of PATHS) {
     const { status, text } = await alex.get(path)

@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { RESPONSE_TIMEOUT_MS } from '../../src/contract/responses.ts'
-import { allowSignIn, visitor, type Visitor } from '../support/dashboard.ts'
+import { type Visitor, signInAs } from '../support/dashboard.ts'
 import { heavyYears } from '../support/heavy-year.ts'
 import { account } from '../support/records.ts'
 import { archiveOf, startService, type TestService, unlimited } from '../support/service.ts'
@@ -16,9 +16,7 @@ describe('downloads of a long history', () => {
   let ann: Visitor
   before(async () => {
     service = await startService([account(1, 'ann'), ...heavyYears(1, Date.now())], unlimited)
-    await allowSignIn(service, 'ann')
-    ann = visitor(service.url)
-    await ann.signIn('ann')
+    ann = await signInAs(service, 'ann')
   })
   after(() => service[Symbol.asyncDispose]())
 

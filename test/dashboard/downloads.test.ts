@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { get } from 'node:http'
 import { after, before, test } from 'node:test'
 import { pages } from '../../src/dashboard/routes.ts'
-import { allowSignIn, sampleService, visitor, type Visitor } from '../support/dashboard.ts'
+import { sampleService, type Visitor, signInAs, visitorAs } from '../support/dashboard.ts'
 import type { TestService } from '../support/service.ts'
 import { settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
@@ -13,8 +13,7 @@ let alex: Visitor
 
 before(async () => {
   service = await sampleService()
-  alex = visitor(service.url)
-  await alex.signIn('alex')
+  alex = await visitorAs(service.url, 'alex')
   // Its list of rejected lines is one of the files.
   await upload(service.url, alex, { a: 'no record\n' })
   await settledPage(alex)
@@ -65,7 +64,7 @@ test('no file is sent to a link on another site, or on another host of the same 
   assert.deepEqual([bare.status, ((await bare.json()) as { code: string }).code], [403, 'cross_site_download'])
 })
 
-test('every page that sends a file is one of these', async () => {
+test('every page that sends a file is among the downloads that these tests check', async () => {
   const files = new Set((await downloads()).map(file => file.replace(/\/\d+/, '/:id').replace('?view=json&file', '')))
   const paths = pages.filter(({ method, path }) => method !== 'POST' && !/:id\//.test(path)).map(({ path }) => path)
   for (const path of paths.filter(path => !files.has(path))) {
@@ -77,9 +76,7 @@ test('every page that sends a file is one of these', async () => {
 })
 
 test('everything of an account is sent once at a time, until its reader is gone', async () => {
-  await allowSignIn(service, 'robin')
-  const robin = visitor(service.url)
-  await robin.signIn('robin')
+  const robin = await signInAs(service, 'robin')
   const { store } = service
   const snapshot = store.snapshot.bind(store)
   const held = Promise.withResolvers<void>()

@@ -1,11 +1,11 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, startSession } from '../support/dashboard.ts'
+import { needsChromium } from '../support/chromium.ts'
+import { allowSignIn } from '../support/dashboard.ts'
 import { extremeRecords } from '../support/extremes.ts'
 import { pageAddresses } from '../support/page-addresses.ts'
-import { assertAccessible, drawCharts } from '../support/pages.ts'
+import { assertAccessible, drawCharts, openSession } from '../support/pages.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const examples = { '/training/:id': 1, '/programs/:id': 1, '/locks/:id': 51, '/lock-templates/:id': 41 }
@@ -21,9 +21,8 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
 
   for (const width of [360, 768, 1440]) {
     test(`charts stay in their cards, and no name makes a page wider: ${width} pixels`, async () => {
-      await using browser = await openPage({ viewport: { width, height: 900 } })
+      await using browser = await openSession(service, { username: 'ann', viewport: { width, height: 900 } })
       const { page } = browser
-      await startSession(page, service.url, 'ann')
       for (const path of paths) {
         await page.goto(service.url + path)
         await drawCharts(page)
@@ -44,9 +43,8 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
   }
 
   test('axe finds nothing', async () => {
-    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    await using browser = await openSession(service, { username: 'ann', viewport: { width: 1440, height: 900 } })
     const { page } = browser
-    await startSession(page, service.url, 'ann')
     for (const path of [...paths, '/locks/52', '/programs/3']) {
       await page.goto(service.url + path)
       await drawCharts(page)
@@ -55,9 +53,8 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
   })
 
   test('on a wide screen a name of one long word hides no column', async () => {
-    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    await using browser = await openSession(service, { username: 'ann', viewport: { width: 1440, height: 900 } })
     const { page } = browser
-    await startSession(page, service.url, 'ann')
     for (const path of ['/', '/training', '/programs', '/locks', '/lock-templates']) {
       await page.goto(service.url + path)
       const hidden = await page
@@ -69,9 +66,8 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
 
   for (const width of [320, 1440]) {
     test(`the timeline of a lock of ten years fits on a few screens, ${width} pixels wide`, async () => {
-      await using browser = await openPage({ viewport: { width, height: 900 } })
+      await using browser = await openSession(service, { username: 'ann', viewport: { width, height: 900 } })
       const { page } = browser
-      await startSession(page, service.url, 'ann')
       await page.goto(`${service.url}/locks/51`)
       await drawCharts(page)
       const timeline = page.locator('#timeline .plot svg')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { allowSignIn, cellTexts, visitor, type Visitor } from '../support/dashboard.ts'
+import { cellTexts, type Visitor, signInAs } from '../support/dashboard.ts'
 import { extremeRecords } from '../support/extremes.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -92,8 +92,6 @@ test('weeks and months of which nothing is known yet are in no average, and are 
 })
 
 async function signedIn(service: TestService): Promise<Visitor> {
-  await allowSignIn(service, 'ann')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await signInAs(service, 'ann')
   return ann
 }

@@ -1,13 +1,11 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { visitor } from '../support/dashboard.ts'
 import { world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
+import { startHttpServer } from '../support/http-server.ts'
 
 /** An issuer that answers with whatever ID token it is told to. */
 
@@ -27,11 +25,11 @@ const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('
 const signedBy = (key: typeof privateKey) => (text: string) =>
   sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
 
-async function startIssuer(answers: { metadata?: object; token: (issuer: string) => string; redirects?: string }) {
-  const server = createServer((request, response) => {
+function startIssuer(answers: { metadata?: object; token: (issuer: string) => string; redirects?: string }) {
+  return startHttpServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://issuer')
     const json = (value: object) => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(value))
-    const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const issuer = `http://${request.headers.host}`
     if (answers.redirects !== undefined && pathname === '/token') {
       return response.writeHead(307, { Location: answers.redirects }).end()
     }
@@ -53,16 +51,6 @@ async function startIssuer(answers: { metadata?: object; token: (issuer: string)
       ...answers.metadata,
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
 }
 
 /** Signs in at such an issuer with a subject that is linked; returns what the callback answered, and whether there is a session. */
@@ -144,15 +132,10 @@ test('an issuer whose metadata names another issuer is refused', async () => {
 
 test('a redirect of the issuer for a token is not followed', async () => {
   let requests = 0
-  const server = createServer((_, response) => {
+  await using other = await startHttpServer((_, response) => {
     requests += 1
     response.end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  const { hasSession } = await signInWith({}, `http://127.0.0.1:${port}/token`).finally(() => {
-    server.closeAllConnections()
-    server.close()
   })
+  const { hasSession } = await signInWith({}, `${other.url}/token`)
   assert.deepEqual([hasSession, requests], [false, 0])
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { cellTexts, allowSignIn, PASSWORD, tableRows, visitor } from '../support/dashboard.ts'
+import { cellTexts, PASSWORD, tableRows, visitor, signInAs } from '../support/dashboard.ts'
 import { world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -98,9 +98,7 @@ test('an invitation ends after 24 hours, with the next one, with another passwor
 
 test('a forgotten password is replaced, and everybody who was signed in with it is signed out', async () => {
   await using service = await startService(world)
-  await allowSignIn(service, 'ann')
-  const before = visitor(service.url)
-  await before.signIn('ann')
+  const before = await signInAs(service, 'ann')
   await visitor(service.url).post(await invite(service), chosen)
   assert.equal((await before.get('/settings')).status, 303)
   assert.equal((await visitor(service.url).signIn('ann')).status, 403)
@@ -108,9 +106,7 @@ test('a forgotten password is replaced, and everybody who was signed in with it 
 
 test('an invitation that is accepted ends the session that somebody else had in the same browser', async () => {
   await using service = await startService(world)
-  await allowSignIn(service, 'cas')
-  const browser = visitor(service.url)
-  await browser.signIn('cas')
+  const browser = await signInAs(service, 'cas')
   const before = visitor(service.url)
   before.cookies.set('session', browser.cookies.get('session') ?? '')
   const path = await invite(service)

@@ -4,15 +4,13 @@ import { test } from 'node:test'
 import { OPERATOR } from '../../src/accounts/events.ts'
 import { listKeys, replaceKey } from '../../src/accounts/api-keys.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
-import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { PASSWORD, signInAs } from '../support/dashboard.ts'
 import { account, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 async function signedIn(lines: readonly object[] = world) {
   const service = await startService(lines)
-  await allowSignIn(service, 'ann')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await signInAs(service, 'ann')
   const create = (fields: Record<string, string> = {}) =>
     ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d', ...fields })
   return { service, ann, create, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
@@ -215,7 +213,6 @@ test('all keys are revoked by one form, which is offered when a sign-in method i
   const first = await service.token('ann', { name: 'First' })
   const { id } = await service.store.db.selectFrom('token').select('id').executeTakeFirstOrThrow()
   const second = await replaceKey(service.store, { accountId: 1, id }, Date.now(), OPERATOR)
-  const others = await service.token('ben')
 
   await ann.post('/people/give', { username: 'eve', area: 'dtt' })
   const end = /\/people\/-?\d+\/end/.exec((await ann.get('/people')).text)?.[0] ?? ''
@@ -236,7 +233,7 @@ test('all keys are revoked by one form, which is offered when a sign-in method i
   const done = await ann.post('/keys/revoke-all')
   assert.match((await ann.get(done.to ?? '')).text, /All keys were revoked/)
   for (const key of [first, second]) assert.equal((await service.fetch('/api/v1/me', key)).body.code, 'token_revoked')
-  assert.equal((await service.fetch('/api/v1/me', others)).status, 200)
+  assert.equal((await service.fetch('/api/v1/me', 'ben')).status, 200)
   const events = await service.store.db.selectFrom('account_event').selectAll().execute()
   assert.equal(events.filter(({ kind }) => kind === 'key-revoked').length, 2)
 })

@@ -14,7 +14,7 @@ import {
   stateLabels,
 } from '../../src/dashboard/text/labels.ts'
 import { schemas } from '../support/arbitraries.ts'
-import { sampleService, visitor } from '../support/dashboard.ts'
+import { sampleService, visitorAs } from '../support/dashboard.ts'
 import { fileAddresses, samplePages } from '../support/page-addresses.ts'
 
 const records = [
@@ -45,8 +45,7 @@ test('plain words are not explicit', () => {
 
 test('no page contains an explicit word or the name of a field, except in its JSON view and in programs to copy', async () => {
   await using service = await sampleService()
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   // Names that are more than one word, and so are found only where somebody shows a field as it is.
   const names = fields.filter(field => /[a-z][A-Z]|_/.test(field))
   const start = [

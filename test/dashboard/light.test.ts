@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, drawnValues, type Seen, startSession, visitor, type Visitor } from '../support/dashboard.ts'
-import { DRAWN } from '../support/pages.ts'
+import { needsChromium } from '../support/chromium.ts'
+import { drawnValues, type Seen, type Visitor, signInAs } from '../support/dashboard.ts'
+import { DRAWN, openSession } from '../support/pages.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -46,9 +46,7 @@ describe('a long history', () => {
   let ann: Visitor
   before(async () => {
     service = await startService([...history()], unlimited)
-    await allowSignIn(service, 'ann')
-    ann = visitor(service.url)
-    await ann.signIn('ann')
+    ann = await signInAs(service, 'ann')
   })
   after(() => service[Symbol.asyncDispose]())
 
@@ -103,7 +101,7 @@ describe('a long history', () => {
     assert.ok(length > 15_000 && length <= 16 * 1024 + 2, String(length))
     const [, link = ''] = /<a href="([^"]+)" download>The whole record</.exec(text) ?? []
     const whole = await ann.get(path + link.replaceAll('&amp;', '&'))
-    const { body } = await service.fetch(`/api/v1/dtt/sessions/${SESSIONS + 1}`, await service.token('ann'))
+    const { body } = await service.fetch(`/api/v1/dtt/sessions/${SESSIONS + 1}`, 'ann')
     assert.deepEqual(JSON.parse(whole.text), body)
   })
 
@@ -146,9 +144,8 @@ describe('a long history', () => {
   })
 
   test('bands and their panels are drawn, and open as tables', needsChromium, async () => {
-    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    await using browser = await openSession(service, { username: 'ann', viewport: { width: 1280, height: 4000 } })
     const { page } = browser
-    await startSession(page, service.url, 'ann')
     await page.goto(`${service.url}/training?range=all`)
     await page.locator('#grades [data-mark=area] path').waitFor()
     await page.locator(`#grades-by-kind ${DRAWN}`).first().waitFor()

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { recordLink } from '../../src/dashboard/layout/components.ts'
-import { needsChromium, openPage } from '../support/chromium.ts'
-import { allowSignIn, startSession, visitor, type Visitor } from '../support/dashboard.ts'
+import { needsChromium } from '../support/chromium.ts'
+import { type Visitor, signInAs } from '../support/dashboard.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { openSession } from '../support/pages.ts'
 
 const MANY = 2000
 const now = Math.floor(Date.now() / 1000) * 1000
@@ -53,13 +54,11 @@ describe('lists of 2,000 programs and lock templates', () => {
   let ann: Visitor
   before(async () => {
     service = await startService([...history()], unlimited)
-    await allowSignIn(service, 'ann')
-    ann = visitor(service.url)
-    await ann.signIn('ann')
+    ann = await signInAs(service, 'ann')
   })
   after(() => service[Symbol.asyncDispose]())
 
-  test('they have pages, which list each record once', async () => {
+  test('lists of 2,000 records have pages, which list each record once', async () => {
     for (const list of ['/programs', '/lock-templates']) {
       const seen = new Set<string>()
       for (let path: string | undefined = list; path !== undefined;) {
@@ -76,7 +75,7 @@ describe('lists of 2,000 programs and lock templates', () => {
     assert.match((await ann.get('/programs')).text, /2,000 programs; A program with a long name, number 7 is in use/)
   })
 
-  test('pages that name them keep to the budgets', async () => {
+  test('pages that name 2,000 programs and lock templates stay within the size budgets', async () => {
     for (const path of [
       '/',
       '/programs',
@@ -122,9 +121,8 @@ describe('lists of 2,000 programs and lock templates', () => {
   })
 
   test('on a phone no value in a row wraps, and no unit is separated from its number', needsChromium, async () => {
-    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    await using browser = await openSession(service, { username: 'ann', viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await startSession(page, service.url, 'ann')
     await page.goto(`${service.url}/training?range=4w&result=not-passed`)
     await page.locator('#session-table tbody tr').first().waitFor()
     const heights = await page

@@ -5,7 +5,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
 import { dateText } from '../../src/dashboard/text/text.ts'
 import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
-import { allowSignIn, drawnValues, shownText, visitor, type Visitor } from '../support/dashboard.ts'
+import { drawnValues, shownText, type Visitor, signInAs } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
 import { atOneTime } from '../support/waiting.ts'
@@ -37,9 +37,7 @@ const records = [
 
 async function signedIn(username: 'ann' | 'ben', lines: readonly object[] = records) {
   const service = await startService(lines)
-  await allowSignIn(service, username)
-  const viewer = visitor(service.url)
-  await viewer.signIn(username)
+  const viewer = await signInAs(service, username)
   return { service, viewer, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
@@ -66,7 +64,7 @@ test('tabs have the JSON of the API and the command that requests it', async () 
   assert.ok(curl.includes(`&quot;${it.service.url}/api/v1/lkbx/sessions/51&quot;`))
 })
 
-test("a record of somebody who gave no access does not exist; a partner's does", async () => {
+test('a page shows the record of an owner who gave access; any other record does not exist', async () => {
   await using ann = await signedIn('ann')
   for (const path of ['/locks/53', '/locks/999', '/locks/x', '/lock-templates/999']) {
     assert.equal((await ann.viewer.get(path)).status, 404, path)
@@ -175,7 +173,7 @@ test('in discreet mode no page says that something is locked', async () => {
   }
 })
 
-test('in discreet mode a lock template shows of its rules only the length', async () => {
+test('in discreet mode a lock template shows its length and no other rule', async () => {
   await using it = await signedIn('ann')
   const rulesOn = async () =>
     /<ul class="rules">([^]*?)<\/ul>/.exec((await it.viewer.get('/lock-templates/41')).text)?.[1]

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, startSession } from '../support/dashboard.ts'
-import { drawCharts } from '../support/pages.ts'
+import { needsChromium } from '../support/chromium.ts'
+import { sampleService } from '../support/dashboard.ts'
+import { drawCharts, openSession } from '../support/pages.ts'
 import { distanceFrom } from '../support/pixels.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -24,9 +24,8 @@ describe('marks on screens and on paper', needsChromium, () => {
   } as const
   for (const [look, media] of Object.entries(looks)) {
     test(`days, results and dots can be told apart ${look}`, async () => {
-      await using browser = await openPage({ viewport: { width: 1280, height: 3000 } })
+      await using browser = await openSession(service, { viewport: { width: 1280, height: 3000 } })
       const { page } = browser
-      await startSession(page, service.url)
       await page.emulateMedia(media)
       for (const path of ['/', '/locks']) {
         await page.goto(service.url + path)

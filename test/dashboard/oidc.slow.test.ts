@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, signIn } from '../support/dashboard.ts'
+import { sampleService, signIn, ageSignIns } from '../support/dashboard.ts'
 import { startIssuer } from '../support/issuer.ts'
 import { assertAccessible } from '../support/pages.ts'
 
@@ -53,10 +53,7 @@ for (const theme of ['light', 'dark'] as const) {
       await page.getByRole('link', { name: 'Continue with Example ID' }).click()
       await page.waitForURL(`${url}/`)
 
-      await service.store.db
-        .updateTable('browser_session')
-        .set({ created_at: Date.now() - 660_000, confirmed_at: null })
-        .execute()
+      await ageSignIns(service, 11)
       await page.goto(`${url}/people`)
       await page.getByRole('link', { name: 'Give access' }).click()
       const dialog = page.getByRole('dialog')

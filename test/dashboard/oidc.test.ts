@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { run } from '../support/command.ts'
-import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
+import { allowSignIn, PASSWORD, type Visitor, visitor, ageSignIns } from '../support/dashboard.ts'
 import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
 import { freePort } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { startHttpServer } from '../support/http-server.ts'
 
 let issuer: Issuer
 before(async () => {
@@ -53,13 +53,6 @@ async function link(person: Visitor, login: string) {
   const seen = await goThere(person, await startOn(person, '/settings/oidc'), login)
   assert.equal(seen.to, '/settings?saved=oidc&added', seen.text)
 }
-
-/** Makes every sign-in this old. */
-const age = ({ store }: TestService, minutes: number) =>
-  store.db
-    .updateTable('browser_session')
-    .set({ created_at: Date.now() - minutes * 60_000, confirmed_at: null })
-    .execute()
 
 const links = ({ store }: TestService) => store.db.selectFrom('linked_identity').selectAll().execute()
 
@@ -237,7 +230,7 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   const ann = await signedIn(service)
   await link(ann, 'somebody')
   assert.equal((await ann.post('/settings/password/remove')).to, '/settings?saved=password')
-  await age(service, 11)
+  await ageSignIns(service, 11)
   const fields = { name: 'Kitchen "1"', scope: 'dtt:read', expires: '30d' }
   const asked = await ann.post('/keys', fields)
   assert.equal(asked.status, 403)
@@ -260,7 +253,7 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   assert.match((await ann.post('/keys', fields)).text, /Your new key/)
 
   // An issuer at which somebody is signed in does not ask again, unless it has to.
-  await age(service, 11)
+  await ageSignIns(service, 11)
   const lazy = await ann.get('/confirm/oidc')
   const address = new URL(lazy.to ?? '')
   address.searchParams.delete('max_age')
@@ -323,7 +316,7 @@ test('linking needs a fresh sign-in, and begins only on a page that this browser
   assert.equal((await ann.get('/settings/oidc/start')).to, '/settings/oidc')
   assert.equal((await ann.get(await startOn(ben, '/settings/oidc'))).to, '/settings/oidc')
   assert.match((await ann.get(own)).to ?? '', /^http/)
-  await age(service, 11)
+  await ageSignIns(service, 11)
   assert.equal((await ann.get(own)).to, '/settings/oidc')
   assert.equal((await ann.get('/settings/oidc')).status, 403)
   assert.equal((await visitor(service.url).get('/settings/oidc/start')).to, '/signin')
@@ -387,7 +380,7 @@ for (const [what, answer] of [
     JSON.stringify({ issuer: 'https://id.example', authorization_endpoint: 'https://id.example/auth' }),
   ],
 ] as const) {
-  test(`an issuer that ${what} does not keep anybody from signing in another way`, async t => {
+  test(`if the issuer ${what}, people can still sign in with another method`, async t => {
     const server = createServer((_, response) =>
       response.setHeader('Content-Type', answer?.startsWith('{') ? 'application/json' : 'text/html').end(answer),
     )
@@ -410,7 +403,7 @@ for (const [what, answer] of [
   })
 }
 
-test('if the issuer fails while somebody is there, the callback says so, and that is no failed attempt', async t => {
+test('if the issuer fails while somebody is there, the callback says so, and that is no failed attempt', async () => {
   const html = '<!doctype html><title>Maintenance</title>'
   const troubles: ((response: ServerResponse) => unknown)[] = [
     response => response.setHeader('Content-Type', 'text/html').end(html),
@@ -419,18 +412,13 @@ test('if the issuer fails while somebody is there, the callback says so, and tha
     response => response.destroy(),
   ]
   let trouble = troubles[0]
-  const server = createServer((request, response) => {
+  await using server = await startHttpServer((request, response) => {
     if (request.url !== '/.well-known/openid-configuration') return trouble?.(response)
     const own = `http://${request.headers.host}`
     const metadata = { issuer: own, authorization_endpoint: `${own}/auth`, token_endpoint: `${own}/token` }
     return response.setHeader('Content-Type', 'application/json').end(JSON.stringify(metadata))
   })
-  t.after(() => server.close())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // It listens on TCP.
-  const { port } = server.address() as AddressInfo
-  await using service = await oidcService({ LOCKSTEP_OIDC_ISSUER: `http://127.0.0.1:${port}` })
+  await using service = await oidcService({ LOCKSTEP_OIDC_ISSUER: server.url })
   for (let tries = 0; tries < 12; tries += 1) {
     trouble = troubles[tries % troubles.length]
     const person = visitor(service.url)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type DashboardPage, view } from '../../src/dashboard/page.ts'
 import { nothing } from '../../src/dashboard/html.ts'
 import { pages } from '../../src/dashboard/routes.ts'
-import { sampleService, visitor } from '../support/dashboard.ts'
+import { sampleService, visitorAs } from '../support/dashboard.ts'
 import { fileAddresses, samplePages } from '../support/page-addresses.ts'
 
 const shown = { path: '/goals', handler: () => view({ title: 'Goals', body: nothing }) }
@@ -22,10 +22,9 @@ export const declared: readonly DashboardPage[] = [
   { ...shown, section: 'settings', reads: null, area: 'dtt' },
 ]
 
-test('no page reads records of an area that it does not declare: each is shown, and each file sent', async () => {
+test('every page and every file reads only records of the area that it declares', async () => {
   await using service = await sampleService()
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   for (const path of [...samplePages, ...fileAddresses]) assert.equal((await alex.get(path)).status, 200, path)
 })
 

@@ -3,9 +3,17 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { makeFolder } from '../support/command.ts'
-import { sampleService, signIn, startSession } from '../support/dashboard.ts'
+import { sampleService, signIn } from '../support/dashboard.ts'
 import { samplePages } from '../support/page-addresses.ts'
-import { assertClean, testAccessible, testLargeText, testLongNames, testPaper, testWidth } from '../support/pages.ts'
+import {
+  assertClean,
+  testAccessible,
+  testLargeText,
+  testLongNames,
+  testPaper,
+  testWidth,
+  openSession,
+} from '../support/pages.ts'
 
 /** Every page, and other views of some. */
 const paths = [...samplePages, '/training?range=1y', '/training/100?view=json', '/locks/37?view=curl']
@@ -20,9 +28,8 @@ describe('every page in a browser', needsChromium, () => {
 
   test('every page is there without scripts', async () => {
     await using service = await sampleService()
-    await using browser = await openPage({ javaScriptEnabled: false })
+    await using browser = await openSession(service, { javaScriptEnabled: false })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of paths) {
       const response = await page.goto(service.url + path)
       assert.equal(response?.status(), 200, path)
@@ -59,25 +66,23 @@ describe('every page in a browser', needsChromium, () => {
 
   test("the picker shows a partner's records", async () => {
     await using service = await sampleService()
-    await using browser = await openPage()
+    await using browser = await openSession(service)
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/lock-templates`)
     await page.getByLabel('Records of').selectOption('robin')
     await page.getByText('Two day lock').waitFor()
     assertClean(browser, service)
   })
 
-  test('where a page says how long ago something was, hovering and the focus show when exactly, and nothing moves', async () => {
+  test('hovering over or focusing an age such as "2 days ago" shows the exact time, and nothing moves', async () => {
     await using service = await sampleService()
     await service.store.db
       .updateTable('token')
       .set({ last_used_at: Date.now() - 7 * 60_000 })
       .execute()
     for (const width of [360, 1440]) {
-      await using browser = await openPage({ viewport: { width, height: 900 } })
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
       const { page } = browser
-      await startSession(page, service.url)
       for (const path of ['/', '/keys', '/programs', '/settings']) {
         await page.goto(service.url + path)
         const sizes = () =>

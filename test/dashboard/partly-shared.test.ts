@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { pages } from '../../src/dashboard/routes.ts'
 import { giveAccess } from '../support/access.ts'
-import { allowSignIn, visitor, type Visitor } from '../support/dashboard.ts'
+import { type Visitor, signInAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -32,9 +32,7 @@ describe('somebody who may read a part of the records of another account', () =>
       ],
       unlimited,
     )
-    await allowSignIn(service, 'ben')
-    ben = visitor(service.url)
-    await ben.signIn('ben')
+    ben = await signInAs(service, 'ben')
   })
   after(() => service[Symbol.asyncDispose]())
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
+import { PASSWORD, sampleService, signIn, ageSignIns } from '../support/dashboard.ts'
 import { assertAccessible } from '../support/pages.ts'
 import { openWithPasskeys } from '../support/virtual-authenticator.ts'
 
@@ -78,24 +78,28 @@ test(
   },
 )
 
-test('without scripts the other ways still work, and nothing that needs scripts is shown', needsChromium, async () => {
-  await using service = await sampleService()
-  const origin = service.url.replace('127.0.0.1', 'localhost')
-  await using browser = await openPage({ javaScriptEnabled: false })
-  const { page } = browser
-  await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
-  assert.equal(await page.getByRole('button', { name: /passkey/i }).count(), 0)
-  await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD)
-  await page.getByLabel('Password again').fill(PASSWORD)
-  await page.getByRole('button', { name: 'Set password and sign in' }).click()
-  await page.waitForURL(`${origin}/`)
-  await page.context().clearCookies()
-  await page.goto(`${origin}/signin`)
-  assert.equal(await page.getByRole('button', { name: /passkey/i }).count(), 0)
-  await signIn(page, origin)
-  await page.goto(`${origin}/settings`)
-  assert.ok(await page.getByText('Passkeys need JavaScript').isVisible())
-})
+test(
+  'without scripts the other sign-in methods work, and nothing that needs scripts is shown',
+  needsChromium,
+  async () => {
+    await using service = await sampleService()
+    const origin = service.url.replace('127.0.0.1', 'localhost')
+    await using browser = await openPage({ javaScriptEnabled: false })
+    const { page } = browser
+    await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+    assert.equal(await page.getByRole('button', { name: /passkey/i }).count(), 0)
+    await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD)
+    await page.getByLabel('Password again').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Set password and sign in' }).click()
+    await page.waitForURL(`${origin}/`)
+    await page.context().clearCookies()
+    await page.goto(`${origin}/signin`)
+    assert.equal(await page.getByRole('button', { name: /passkey/i }).count(), 0)
+    await signIn(page, origin)
+    await page.goto(`${origin}/settings`)
+    assert.ok(await page.getByText('Passkeys need JavaScript').isVisible())
+  },
+)
 
 for (const [theme, discreet] of [
   ['light', '0'],
@@ -133,8 +137,7 @@ for (const [theme, discreet] of [
         await page.goto(origin + path)
         await check(path)
       }
-      const old = { created_at: Date.now() - 11 * 60_000, confirmed_at: null }
-      await service.store.db.updateTable('browser_session').set(old).execute()
+      await ageSignIns(service, 11)
       await page.goto(`${origin}/settings/passkeys/new`)
       await page.getByRole('button', { name: 'Use a passkey' }).waitFor()
       await check('confirmation')

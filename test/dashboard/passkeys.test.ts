@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { authenticator, type Authenticator, type Changes } from '../support/authenticator.ts'
-import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
+import { allowSignIn, PASSWORD, type Visitor, visitor, ageSignIns } from '../support/dashboard.ts'
 import { world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -22,11 +22,7 @@ async function passkeyService() {
       return person
     },
     /** Makes every sign-in this old. */
-    age: (minutes: number) =>
-      service.store.db
-        .updateTable('browser_session')
-        .set({ created_at: Date.now() - minutes * 60_000, confirmed_at: null })
-        .execute(),
+    age: (minutes: number) => ageSignIns(service, minutes),
     passkeys: () => service.store.db.selectFrom('passkey').selectAll().orderBy('id').execute(),
   }
 }
@@ -276,7 +272,7 @@ test('what needs a fresh sign-in is confirmed with a passkey, in place and with 
   }
 })
 
-test('an account with two passkeys can remove its password, and always keeps one way to sign in', async () => {
+test('an account with two passkeys can remove its password, and always keeps one sign-in method', async () => {
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')
   assert.doesNotMatch((await ann.get('/settings')).text, /Remove password/)
@@ -345,7 +341,7 @@ test('an invited person chooses a passkey, and makes a first API key, without ev
   assert.equal(seen.status, 303)
 })
 
-test('whoever lost the only device gets in by an invitation, and removes its passkey, which until then works', async () => {
+test('a person who lost the only device signs in by an invitation, and removes its passkey, which works until then', async () => {
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')
   const path = `/invitation/${await createInvitation(service.store, 1, Date.now())}`
@@ -412,7 +408,7 @@ test('somebody who guesses passwords does not lock out the owner of a passkey', 
   assert.equal((await known.post('/confirm', { next: '/keys', 'confirm-passkey': answer })).to, '/keys')
 })
 
-test('signing out the others and removing a way to sign in make an account forget all browsers but this one', async () => {
+test('signing out the others, or removing a sign-in method, makes an account forget all browsers but this one', async () => {
   await using service = await passkeyService()
   const own = await service.signedIn('ann')
   const device = await register(own, service)
@@ -437,7 +433,7 @@ test('signing out the others and removing a way to sign in make an account forge
   assert.deepEqual([await isKnown(own), await isKnown(again)], [true, false])
 })
 
-test('where browsers do not allow passkeys the pages say so, and the other ways work', async () => {
+test('where browsers do not allow passkeys the pages say so, and the other sign-in methods work', async () => {
   await using service = await startService(world, {
     LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8',
     LOCKSTEP_INSECURE_HTTP: 'on',

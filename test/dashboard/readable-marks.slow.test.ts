@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleOfThisWeek, startSession } from '../support/dashboard.ts'
-import { drawCharts } from '../support/pages.ts'
+import { sampleOfThisWeek } from '../support/dashboard.ts'
+import { drawCharts, openSession } from '../support/pages.ts'
 import type { TestService } from '../support/service.ts'
 
 describe('marks on screens', needsChromium, () => {
@@ -14,9 +14,8 @@ describe('marks on screens', needsChromium, () => {
   after(() => service[Symbol.asyncDispose]())
 
   test('the chosen scale and the current section can be read in forced colours', async () => {
-    await using browser = await openPage({ forcedColors: 'active' })
+    await using browser = await openSession(service, { forcedColors: 'active' })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/training`)
     const coloursOf = (selector: string) =>
       page.locator(selector).evaluate(element => {
@@ -47,9 +46,8 @@ describe('marks on screens', needsChromium, () => {
   })
 
   test('hatches for what is open, not over and approximate differ', async () => {
-    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    await using browser = await openSession(service, { viewport: { width: 1280, height: 4000 } })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/training?range=1y`)
     await drawCharts(page)
     const patterns = await page

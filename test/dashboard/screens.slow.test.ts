@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { sampleService, startSession } from '../support/dashboard.ts'
 import type { TestService } from '../support/service.ts'
+import { openSession } from '../support/pages.ts'
 
 describe('on any screen and on paper', needsChromium, () => {
   let service: TestService
@@ -20,9 +21,8 @@ describe('on any screen and on paper', needsChromium, () => {
       const renamed = JSON.stringify({ ...(JSON.parse(summary) as object), name })
       await db.updateTable('training_template').set({ summary: renamed }).where('id', '=', id).execute()
     }
-    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of [
       '/',
       '/training',
@@ -58,9 +58,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('on a phone a calendar shows its last weeks, and keeps the names of its days and months', async () => {
-    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of ['/', '/locks']) {
       await page.goto(service.url + path)
       const hidden = await page.locator('.scroll:has(> .calendar)').evaluate(calendar => {
@@ -87,9 +86,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('on a wide screen no table scrolls sideways, and the sections of the reference are on one line', async () => {
-    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    await using browser = await openSession(service, { viewport: { width: 1440, height: 900 } })
     const { page } = browser
-    await startSession(page, service.url)
     // Which kinds of segments and results a session of the sample has depends on the day of the week.
     const trainings = [100, 120, 140, 160, 180, 200, 220, 240, 260, 280].map(id => `/training/${id}`)
     for (const path of [...trainings, '/locks', '/keys', '/docs']) {
@@ -106,9 +104,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('printed pages have every chart and light colours, and no filters', async () => {
-    await using browser = await openPage({ viewport: { width: 800, height: 600 }, colorScheme: 'dark' })
+    await using browser = await openSession(service, { viewport: { width: 800, height: 600 }, colorScheme: 'dark' })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/training?range=1y`)
     await page.locator('#grades svg').first().waitFor()
     await page.emulateMedia({ media: 'print' })
@@ -133,9 +130,8 @@ describe('on any screen and on paper', needsChromium, () => {
 
   test('a chart has the same size on paper in any window, and its own size again after printing', async () => {
     for (const width of [360, 1440]) {
-      await using browser = await openPage({ viewport: { width, height: 900 } })
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
       const { page } = browser
-      await startSession(page, service.url)
       await page.goto(`${service.url}/training`)
       await page.locator('#grades svg').first().waitFor()
       const drawn = () =>
@@ -168,9 +164,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('printed pages say which period and filters they show and as of when the records are, and have no links to what they lack', async () => {
-    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/training?range=1y&kind=endurance`)
     await page.emulateMedia({ media: 'print' })
     await page.setViewportSize({ width: 718, height: 1000 })
@@ -186,9 +181,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('printed calendars have the names of days and months, also if they were scrolled', async () => {
-    await using browser = await openPage({ viewport: { width: 360, height: 780 } })
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/locks`)
     await page.emulateMedia({ media: 'print' })
     const positions = await page
@@ -198,9 +192,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('on the narrowest phone no value of a tile wraps, and no record takes a third line', async () => {
-    await using browser = await openPage({ viewport: { width: 320, height: 700 } })
+    await using browser = await openSession(service, { viewport: { width: 320, height: 700 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of ['/training/100', '/locks/43', '/locks/37', '/training?compare=before']) {
       await page.goto(service.url + path)
       const broken = await page.locator('.stat dd').evaluateAll(values =>
@@ -230,9 +223,8 @@ describe('on any screen and on paper', needsChromium, () => {
 
   test('the table of a chart stays in its card, and scrolls where it is wider', async () => {
     for (const width of [360, 900]) {
-      await using browser = await openPage({ viewport: { width, height: 900 } })
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
       const { page } = browser
-      await startSession(page, service.url)
       await page.goto(`${service.url}/training?range=4w&compare=before`)
       for (const chart of ['grades', 'repetitions', 'distance']) {
         await page.locator(`#${chart} a[data-table]`).click()
@@ -295,9 +287,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('the lines of the average and of the period before stand out from the bars that they cross', async () => {
-    await using browser = await openPage({ viewport: { width: 1440, height: 900 } })
+    await using browser = await openSession(service, { viewport: { width: 1440, height: 900 } })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(`${service.url}/training?range=12w&compare=before`)
     await page.locator('#repetitions').scrollIntoViewIfNeeded()
     await page.locator('#repetitions svg').waitFor()
@@ -319,9 +310,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('in forced colours the days of a calendar still differ', async () => {
-    await using browser = await openPage({ forcedColors: 'active' })
+    await using browser = await openSession(service, { forcedColors: 'active' })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(service.url)
     const looks = await page.evaluate(() =>
       ['one', 'more', 'none'].map(look => {
@@ -335,9 +325,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('in forced colours lines, marks and the current section differ by more than their colour', async () => {
-    await using browser = await openPage({ viewport: { width: 360, height: 780 }, forcedColors: 'active' })
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 }, forcedColors: 'active' })
     const { page } = browser
-    await startSession(page, service.url)
     const bordersOf = (selector: string) =>
       page.locator(selector).evaluateAll(marks => {
         const looks = marks.map(mark => {
@@ -366,9 +355,8 @@ describe('on any screen and on paper', needsChromium, () => {
   })
 
   test('text grows with the font size of the browser', async () => {
-    await using browser = await openPage()
+    await using browser = await openSession(service)
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(service.url)
     const sizes = () =>
       page.evaluate(() =>

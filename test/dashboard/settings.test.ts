@@ -1,15 +1,13 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { allowSignIn, PASSWORD, visitor, signInAs, visitorAs } from '../support/dashboard.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 async function signedIn() {
   const service = await startService([...world, trainingSession(61, 1)])
-  await allowSignIn(service, 'ann')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await signInAs(service, 'ann')
   return { service, ann, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
@@ -21,8 +19,7 @@ test('name, time zone and units are stored with the account', async () => {
     units: 'imperial',
   })
   assert.equal(saved.to, '/settings?saved=account')
-  const other = visitor(it.service.url)
-  await other.signIn('ann')
+  const other = await visitorAs(it.service.url, 'ann')
   const page = (await other.get('/settings')).text
   assert.match(page, /value="Annie"/)
   assert.match(page, /<option value="Asia\/Kathmandu" selected>/)
@@ -67,8 +64,7 @@ test('the server renders theme and discreet mode from cookies of the browser', a
 
 test('a new password needs the current one, ends the other sessions and keeps this one', async () => {
   await using it = await signedIn()
-  const other = visitor(it.service.url)
-  await other.signIn('ann')
+  const other = await visitorAs(it.service.url, 'ann')
   const change = (current: string, next: string, again = next) =>
     it.ann.post('/settings/password', { current, next, again })
   assert.match((await change('wrong password', 'another long password')).text, /The password is wrong/)
@@ -112,9 +108,7 @@ test('open browser sessions can be signed out, one or all others', async () => {
 
 test('nobody ends a session of somebody else', async () => {
   await using it = await signedIn()
-  await allowSignIn(it.service, 'cas')
-  const cas = visitor(it.service.url)
-  await cas.signIn('cas')
+  const cas = await signInAs(it.service, 'cas')
   const [own] = await it.service.store.db
     .selectFrom('browser_session')
     .select('id')

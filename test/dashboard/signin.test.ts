@@ -4,7 +4,7 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import { pages } from '../../src/dashboard/routes.ts'
-import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
+import { allowSignIn, PASSWORD, visitor, visitorAs } from '../support/dashboard.ts'
 import { account, partnership, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -92,8 +92,7 @@ test('over TLS every cookie is one that no other host can set, and what older ve
 
 test('the store has only a hash of the cookie', async () => {
   await using service = await withAnn()
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   const rows = await service.store.db.selectFrom('browser_session').selectAll().execute()
   assert.equal(rows.length, 1)
   assert.ok(!JSON.stringify(rows).includes(ann.cookies.get('session') ?? '?'))
@@ -101,8 +100,7 @@ test('the store has only a hash of the cookie', async () => {
 
 test('each sign-in creates a session, which replaces the one of this browser', async () => {
   await using service = await withAnn()
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   const first = ann.cookies.get('session') ?? ''
   await ann.signIn('ann')
   assert.notEqual(ann.cookies.get('session'), first)
@@ -197,8 +195,7 @@ test('after ten wrong passwords an account is locked for everybody, and the page
 
 test('wrong passwords from elsewhere do not lock out a browser in which somebody signed in before', async () => {
   await using service = await withAnn()
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   await ann.post('/signout')
   for (let index = 0; index < 10; index += 1) {
     assert.equal((await visitor(service.url).signIn('ann', 'wrong password')).status, 403)
@@ -227,8 +224,7 @@ test('after ten wrong passwords an address is locked for all names', async () =>
 test('a locked address does not lock out a browser that knows an account, and its mark does not help to guess another', async () => {
   await using service = await withAnn()
   await allowSignIn(service, 'ben')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   await ann.post('/signout')
   for (let index = 0; index < 10; index += 1) await visitor(service.url).signIn(`name${index}`)
   assert.equal((await visitor(service.url).signIn('ann')).status, 429)
@@ -256,8 +252,7 @@ test('attempts that the database could not check do not count', async () => {
 
 test('signing out ends the session, removes the cookie and clears the cache of the browser', async () => {
   await using service = await withAnn()
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   await ann.post('/display', { discreet: '1' })
   const secret = ann.cookies.get('session') ?? ''
   const seen = await ann.post('/signout')
@@ -323,8 +318,7 @@ test('behind a proxy with TLS people sign in at the public URL', async () => {
 
 test('a form from another site is refused before anything else', async () => {
   await using service = await withAnn()
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   const before = await service.store.db.selectFrom('token').selectAll().execute()
   const cases: Record<string, string>[] = [
     { 'Sec-Fetch-Site': 'cross-site' },
@@ -401,8 +395,7 @@ test('tokens do not work for the dashboard, nor cookies for the API', async () =
   const token = await service.token('ann')
   const withToken = await visitor(service.url).get('/settings', { Authorization: `Bearer ${token}` })
   assert.equal(withToken.status, 303)
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   const withCookie = await ann.get('/api/v1/me', { Accept: 'application/json' })
   assert.equal(withCookie.status, 401)
 })
@@ -434,8 +427,7 @@ test('the picker has only accounts the viewer may read, and ended access ends at
   await using service = await startService(lines)
   await allowSignIn(service, 'ben')
   await allowSignIn(service, 'cas')
-  const ben = visitor(service.url)
-  await ben.signIn('ben')
+  const ben = await visitorAs(service.url, 'ben')
   const page = (await ben.get('/')).text
   assert.match(page, />ann<\/option>/)
   assert.match(page, />dee<\/option>/)
@@ -461,7 +453,6 @@ test('the picker has only accounts the viewer may read, and ended access ends at
   await ben.signIn('cas')
   assert.doesNotMatch((await ben.get('/locks')).text, /has ended/)
 
-  const cas = visitor(service.url)
-  await cas.signIn('cas')
+  const cas = await visitorAs(service.url, 'cas')
   assert.doesNotMatch((await cas.get('/')).text, /name="subject"/, 'nobody gave access to cas')
 })

@@ -2,17 +2,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { needsChromium, openPage } from '../support/chromium.ts'
-import { sampleService, startSession } from '../support/dashboard.ts'
-import { drawCharts } from '../support/pages.ts'
+import { needsChromium } from '../support/chromium.ts'
+import { sampleService } from '../support/dashboard.ts'
+import { drawCharts, openSession } from '../support/pages.ts'
 
 describe('tooltips of charts', needsChromium, () => {
   for (const look of [{ colorScheme: 'dark' }, { colorScheme: 'dark', forcedColors: 'active' }] as const) {
     test(`tooltips can be read: ${Object.values(look).join(', ')}`, async () => {
       await using service = await sampleService()
-      await using browser = await openPage({ ...look, viewport: { width: 1280, height: 3000 } })
+      await using browser = await openSession(service, { ...look, viewport: { width: 1280, height: 3000 } })
       const { page } = browser
-      await startSession(page, service.url)
       await page.goto(`${service.url}/training?range=4w`)
       await drawCharts(page)
       await page.locator('#repetitions g[data-mark=rect] rect').first().hover({ force: true })
@@ -31,9 +30,8 @@ describe('tooltips of charts', needsChromium, () => {
 
   test('tooltips show wherever the pointer is on a wide bar or block', async () => {
     await using service = await sampleService()
-    await using browser = await openPage({ viewport: { width: 1280, height: 3000 } })
+    await using browser = await openSession(service, { viewport: { width: 1280, height: 3000 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const [path, chart] of [
       ['/training?range=4w', '#repetitions'],
       ['/programs/13', '.plot-segments'],

@@ -5,13 +5,13 @@ import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { kindLabels } from '../../src/dashboard/text/labels.ts'
 import {
-  allowSignIn,
   drawnValues,
   sampleService,
   type Seen,
   shownText,
   tableRows,
-  visitor,
+  signInAs,
+  visitorAs,
 } from '../support/dashboard.ts'
 import { kindSummary, rateSummary } from '../../src/dashboard/pages/training-summaries.ts'
 import * as records from '../support/records.ts'
@@ -71,9 +71,7 @@ function segment(
 
 async function open(lines: readonly object[] = history, username = 'ann') {
   const service = await startService(lines, unlimited)
-  await allowSignIn(service, username)
-  const reader = visitor(service.url)
-  await reader.signIn(username)
+  const reader = await signInAs(service, username)
   return {
     service,
     reader,
@@ -327,8 +325,7 @@ test('days are those of the zone of the account', async () => {
 
 test('the week on the overview is the one of the status and of the statistics', async () => {
   await using service = await sampleService()
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   const token = await service.token('alex', { scopes: ['status:read'] })
   const status = (await service.fetch('/api/v1/status', token)).body.data
   const { buckets } = (await service.fetch('/api/v1/dtt/stats', token)).body.data
@@ -363,8 +360,7 @@ test('kinds with the same grade are named together', () => {
 
 test('the difference of two percentages is given in points', async () => {
   await using service = await sampleService(unlimited)
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   const { text } = await alex.get('/training?range=12w&compare=before')
   const notes = [...text.matchAll(/Period before: (\d+)\u00a0% \(([^)]*)\)/g)].map(
     ([, , difference = '']) => difference,
@@ -375,10 +371,8 @@ test('the difference of two percentages is given in points', async () => {
 
 test('the page that a number links to shows the same number', async () => {
   await using service = await sampleService(unlimited)
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
-  const token = await service.token('alex')
-  const statistics = async (path: string) => (await service.fetch(`/api/v1/dtt/stats${path}`, token)).body.data
+  const alex = await visitorAs(service.url, 'alex')
+  const statistics = async (path: string) => (await service.fetch(`/api/v1/dtt/stats${path}`, 'alex')).body.data
   const tilesOf = async (path: string) => {
     const { text } = await alex.get(path)
     const tiles = [...text.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>([^<]+)/g)]
@@ -416,8 +410,7 @@ test('the page that a number links to shows the same number', async () => {
 
 test('the best grade of a kind is the one of the session that it links to, and no session has a better one', async () => {
   await using service = await sampleService(unlimited)
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   const client = await service.as('alex')
   const grades = new Map<string, Map<number, number>>()
   for await (const { id, TrainerSegment } of client.all('/api/v1/dtt/sessions', { ownerId: 'me' })) {

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { PASSWORD, sampleService, visitor } from '../support/dashboard.ts'
+import { PASSWORD, sampleService, visitor, visitorAs } from '../support/dashboard.ts'
 import { connect, runSql, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
@@ -20,8 +20,7 @@ testOnPostgres('a page whose database is lost says so, and when to try again', a
   await setPassword(store, 1, PASSWORD)
   await store.close()
   await using service = await serve(server.url)
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
 
   /** Ends the connection of a request while its statement waits for a table. */
   const loseWhile = async <Seen>(table: string, asking: () => Promise<Seen>): Promise<Seen> => {
@@ -62,8 +61,7 @@ testOnPostgres('a page that takes too long shows an error, like any other page t
   await setPassword(store, 1, PASSWORD)
   await store.close()
   await using service = await serve(server.url)
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(service.url, 'ann')
   // No single step of the page takes too long, but all of them together do.
   await using first = await connect(server.url)
   await using second = await connect(server.url)
@@ -118,8 +116,7 @@ test('the address of a form, opened in a browser, gets a page as well, a program
 
 test('a page that fails keeps its header, says where the log has the cause, and can be tried again', async () => {
   await using service = await sampleService()
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   const { schema } = service.store.db
   await schema.alterTable('lock_template').renameTo('put_aside').execute()
   const { status, headers, text } = await alex.get('/lock-templates?from=here')

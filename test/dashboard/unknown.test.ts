@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { allowSignIn, cellTexts, drawnValues, tableRows, visitor, type Visitor } from '../support/dashboard.ts'
+import { cellTexts, drawnValues, tableRows, type Visitor, signInAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -44,9 +44,7 @@ describe('pages say no more than is known', () => {
   let ann: Visitor
   before(async () => {
     service = await startService(history, unlimited)
-    await allowSignIn(service, 'ann')
-    ann = visitor(service.url)
-    await ann.signIn('ann')
+    ann = await signInAs(service, 'ann')
   })
   after(() => service[Symbol.asyncDispose]())
   const isKnownUpTo = (time: number) => service.store.db.updateTable('account').set({ as_of: time }).execute()

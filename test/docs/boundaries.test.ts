@@ -230,7 +230,7 @@ test('nothing is cast to a type that fits everywhere', () => {
   assert.deepEqual(casts, [])
 })
 
-test('these tests find every import', () => {
+test('the tests of imports find every import', () => {
   for (const file of files) {
     const text = textOf(file)
     const found = new Set(imports.filter(({ from }) => from === file).map(({ to }) => to))

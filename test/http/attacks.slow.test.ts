@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commonPasswords } from '../../src/accounts/common-passwords.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { visitor, allowSignIn } from '../support/dashboard.ts'
 import { answersTo } from '../support/raw.ts'
 import { world } from '../support/records.ts'
 import { lines } from '../support/requests.ts'
 import { startService, unlimited } from '../support/service.ts'
+import { signInAs } from '../support/dashboard.ts'
 
 /** Attacks in numbers. What each of them meets, other tests promise. */
 
@@ -23,9 +23,7 @@ const forms: readonly ((word: string) => string)[] = [
 
 test('every common password is refused in every form, by commands and pages', async t => {
   await using service = await startService(world, unlimited)
-  await allowSignIn(service, 'ann')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await signInAs(service, 'ann')
   const accepted: string[] = []
   let tried = 0
   for (const word of commonPasswords) {

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
-import type { Store } from '../../src/store/index.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { type Ended, type Folder, makeFolder, type Running } from '../support/command.ts'
@@ -12,6 +11,7 @@ import { trainerSegment, trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { archiveOf, startService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
+import { gatedStore } from '../support/gated-store.ts'
 
 // engine: any
 
@@ -183,21 +183,11 @@ suite('a service that receives a signal to stop', { concurrency: 2 }, () => {
   }
 })
 
-test('requests that wait for the store at shutdown are answered in order, and only the last closes the connection', async () => {
+test('requests that wait for the store during shutdown are answered in order, and only the last response closes the connection', async () => {
   await using service = await startService([...world, trainingSession(5, 1)])
   const token = await service.token('ann')
-  const waiting: (() => void)[] = []
-  const slow: Store = {
-    ...service.store,
-    async read(query, values) {
-      await new Promise<void>(resolve => waiting.push(resolve))
-      return service.store.read(query, values)
-    },
-  }
-  const release = () => {
-    for (const go of waiting.splice(0)) go()
-  }
-  const again = await startSecondServer(service, {}, { store: slow })
+  const { store, waiting, release } = gatedStore(service.store)
+  const again = await startSecondServer(service, {}, { store })
   const idle = open(again.port)
   idle.send(get('/healthz', token))
   await idle.answer()

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { sampleService, type Seen, visitor, type Visitor } from '../support/dashboard.ts'
+import { sampleService, type Seen, visitor, type Visitor, visitorAs } from '../support/dashboard.ts'
 import { exchange, header } from '../support/raw.ts'
 import type { TestService } from '../support/service.ts'
+import { METHODS } from 'node:http'
+import { OUTSIDE_API } from '../support/requests.ts'
 
 // engine: sqlite
 
@@ -116,7 +118,7 @@ async function everyAnswer(): Promise<Answer[]> {
   return found
 }
 
-test('whatever is answered, browsers neither guess its type, frame it, nor name its address to others', async () => {
+test('whatever the response, browsers neither guess its type, frame it, nor tell its address to other sites', async () => {
   assert.ok(answers.length > 70, `${answers.length} kinds of answers`)
   for (const { what, headers } of answers) {
     assert.equal(headers.get('X-Content-Type-Options'), 'nosniff', what)
@@ -178,8 +180,7 @@ test('every page of somebody who is signed in can sign out', () => {
 })
 
 test('no address returns a file of the program or lists a folder', async () => {
-  const alex = visitor(service.url)
-  await alex.signIn('alex')
+  const alex = await visitorAs(service.url, 'alex')
   for (const path of [
     '/.git/config',
     '/.git/HEAD',
@@ -204,8 +205,8 @@ test('no address returns a file of the program or lists a folder', async () => {
 })
 
 test('a page answers to no method but GET, HEAD and that of its forms: others get 405, also where its path has a parameter', async () => {
-  for (const method of ['PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
-    for (const path of ['/', '/keys', '/settings', '/signin', '/docs', '/locks/1', '/assets/base.css']) {
+  for (const method of METHODS.filter(method => !['GET', 'HEAD', 'POST', 'OPTIONS', 'CONNECT'].includes(method))) {
+    for (const path of ['/', '/keys', '/settings', '/signin', '/locks/1', '/assets/base.css', ...OUTSIDE_API]) {
       const lines = [`${method} ${path} HTTP/1.1`, 'Host: a', 'Sec-Fetch-Site: same-origin', '', '']
       const answer = await exchange(service.service.port, lines.join('\r\n'))
       const { code } = JSON.parse(answer.body) as { code: string }

@@ -107,7 +107,7 @@ const promised = new Set<number>([200, 204, 303, 304, ...Object.values(errors).m
 promised.delete(500)
 promised.delete(503)
 
-test(`whatever arrives, each request gets exactly one documented response, and the service keeps running (seed ${seed})`, async () => {
+test(`whatever clients send, each request gets exactly one documented response, and the service keeps running (seed ${seed})`, async () => {
   await using service = await startService(cast, tableSettings)
   const tokens = await makeTokens(service)
   const seen: { summary: RequestSummary; aborted: boolean }[] = []

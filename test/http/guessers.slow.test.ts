@@ -104,7 +104,7 @@ for (const [what, guess] of Object.entries(guessers)) {
   })
 }
 
-test('whoever makes a new key when one is at its limit gets no more requests of a minute than one account may have', async t => {
+test('new keys give an account no more requests in a minute than it may have', async t => {
   const limit = 60
   await using scene = await serveWorld(1, { LOCKSTEP_RATE_LIMIT: String(limit) })
   const { here, service } = scene

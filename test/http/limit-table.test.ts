@@ -39,7 +39,10 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   idleTimeout: ['http/timeouts', 'an idle connection is kept open for the configured time, which Keep-Alive states'],
   pipelined: ['http/pipelined-pages', 'a connection with more requests than may wait for a response is closed'],
   pages: ['http/pipelined-pages', 'pages of a connection are made one at a time, and dropped when it ends'],
-  reading: ['http/pipelined-pages', 'beside a connection with a thousand requests, others are read in pieces'],
+  reading: [
+    'http/pipelined-pages',
+    'after one connection has sent a thousand requests at once, others are read in pieces',
+  ],
   unreadTimeout: [HERE, 'what does not arrive, or is not read, in time is counted'],
   responseTimeout: ['store/postgres-trouble', 'a silent network blocks no request for long, and the service recovers'],
   lag: ['http/overload', 'requests are refused while the event loop lags, and served again afterwards'],

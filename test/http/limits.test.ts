@@ -4,11 +4,8 @@ import { BlockList, Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { settings } from '../../src/config.ts'
-import { openapi } from '../../src/openapi/document.ts'
 import { clientAddress, networkOf } from '../../src/http/addresses.ts'
 import { RateLimitedError, makeRateLimits } from '../../src/http/rate-limits.ts'
-import type { Store } from '../../src/store/index.ts'
 import { replaceKey } from '../../src/accounts/api-keys.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
 import { startSecondServer } from '../support/second-server.ts'
@@ -18,11 +15,11 @@ import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
+import { gatedStore } from '../support/gated-store.ts'
 
 // engine: any
 
 const ONE = '/api/v1/dtt/sessions/5'
-const DAY_MS = 86_400_000
 
 let service: TestService
 let ann: string
@@ -153,39 +150,9 @@ test('a key that is newer than the requests of its account begins with what they
   assert.match(limits.headers(limits.admit(created, { startedAt: 130_000, now: 5 }), 130_000).join(), /r=9;/)
 })
 
-test('setting the clock back does not extend a window', async t => {
-  await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '1' })
-  assert.equal(left(await get(again.port, ONE, bearer(ann))), 0)
-  const { now } = Date
-  t.mock.method(Date, 'now', () => now() - 800 * DAY_MS)
-  const refused = await get(again.port, ONE, bearer(ann))
-  assert.equal(refused.status, 429)
-  assert.equal(left(refused), 0)
-  assert.ok(Number(header(refused, 'Retry-After')) <= 60)
-})
-
-/** A store that answers when the test says so, except for credentials. */
-function gated(store: Store) {
-  const waiting: (() => void)[] = []
-  const slow: Store = {
-    ...store,
-    async read(query, values) {
-      if (!('hash' in values)) await new Promise<void>(resolve => waiting.push(resolve))
-      return store.read(query, values)
-    },
-  }
-  return {
-    store: slow,
-    waiting,
-    release() {
-      for (const go of waiting.splice(0)) go()
-    },
-  }
-}
-
-/** A server on a store that answers when the test says so. */
+/** A server on a store that answers when the test says so, except for credentials. */
 async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
-  const gate = gated(service.store)
+  const gate = gatedStore(service.store, values => !('hash' in values))
   const again = await startSecondServer(service, settingsOfTest, { store: gate.store })
   return { again, gate }
 }
@@ -231,25 +198,14 @@ test('requests of disconnected clients no longer count, including pipelined ones
 })
 
 test('requests of clients that disconnect before their API key is looked up do not count', async () => {
-  const gate = Promise.withResolvers<void>()
-  let held = 0
-  const store: Store = {
-    ...service.store,
-    async read(query, values) {
-      if ('hash' in values) {
-        held += 1
-        await gate.promise
-      }
-      return service.store.read(query, values)
-    },
-  }
-  await using again = await startSecondServer(service, { LOCKSTEP_CONCURRENCY_LIMIT: '1' }, { store })
+  const gate = gatedStore(service.store, values => 'hash' in values)
+  await using again = await startSecondServer(service, { LOCKSTEP_CONCURRENCY_LIMIT: '1' }, { store: gate.store })
   using connection = open(again.port)
   connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann)))
-  await until(async () => held === 1)
+  await until(async () => gate.waiting.length === 1)
   connection.socket.resetAndDestroy()
   await until(async () => again.log.join('').includes('"aborted":true'))
-  gate.resolve()
+  gate.open()
   assert.equal((await get(again.port, ONE, bearer(ann))).status, 200)
 })
 
@@ -370,18 +326,6 @@ test('0 switches a limit off', async () => {
   }
 })
 
-test('the default limits are as documented', () => {
-  const { rateLimit, concurrencyLimit, failureLimit } = settings
-  assert.deepEqual(
-    [rateLimit, concurrencyLimit, failureLimit].map(({ fallback }) => fallback),
-    ['600', '32', '30'],
-  )
-  const text = openapi().info.description.replaceAll(/\s+/g, ' ')
-  assert.ok(
-    text.includes(`${rateLimit.fallback} requests in 60 seconds and ${concurrencyLimit.fallback} at the same time`),
-  )
-})
-
 test('the memory of the windows is bounded, however many tokens and networks there are', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -401,21 +345,6 @@ test('the memory of the windows is bounded, however many tokens and networks the
   come(100_000, 400_000)
   assert.ok(heap() - full < 4 * 2 ** 20, `${heap() - full} bytes more`)
   assert.throws(() => limits.admit(key(399_999), at(400_000)), RateLimitedError, 'the newest are known')
-})
-
-test('page links start with the public URL if there is one', async () => {
-  const page = '/api/v1/dtt/sessions?limit=1&passed=true&offset=1'
-  const next = '/api/v1/dtt/sessions?limit=1&passed=true&offset=2'
-  const previous = '/api/v1/dtt/sessions?limit=1&passed=true&offset=0'
-  for (const [setting, start] of [
-    ['', ''],
-    ['https://history.example', 'https://history.example'],
-    ['https://history.example/lockstep/', 'https://history.example/lockstep'],
-  ] as const) {
-    await using again = await startSecondServer(service, { LOCKSTEP_PUBLIC_URL: setting })
-    const answer = await get(again.port, page, bearer(ann), 'X-Forwarded-Host: elsewhere', 'X-Forwarded-Proto: gopher')
-    assert.equal(header(answer, 'Link'), `<${start}${next}>; rel="next", <${start}${previous}>; rel="prev"`)
-  }
 })
 
 test('a service with allowed hosts refuses every other host, whatever the request', async () => {

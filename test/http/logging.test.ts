@@ -18,22 +18,12 @@ import { testOn } from '../support/databases.ts'
 import { exchange, header, open } from '../support/raw.ts'
 import { account, lockDevice, lockSession, lockTemplate, trainingDevice, trainingTemplate } from '../support/records.ts'
 import { refusals } from '../support/refusals.ts'
-import { bearer, cast, lines, makeTokens, MARK, tableSettings, type Tokens } from '../support/requests.ts'
+import { bearer, cast, lines, makeTokens, MARK, tableSettings, type Tokens, OUTSIDE_API } from '../support/requests.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
+import { gatedStore } from '../support/gated-store.ts'
 
 const ONE = '/api/v1/dtt/sessions/5'
-const PAGES = [
-  '/healthz',
-  '/readyz',
-  '/openapi.json',
-  '/docs',
-  '/docs/devices',
-  '/docs/styles.css',
-  '/docs/console',
-  '/docs/scalar.js',
-  '/client.js',
-]
 const ENDPOINTS = Object.values<Endpoint>(api).map(({ path }) => path)
 
 /** One of everything, and an account whose name cannot be anything else. */
@@ -124,24 +114,17 @@ test('each request is logged in one line, with its result, under the request id 
 })
 
 test('a request of a disconnected client is logged as aborted', async () => {
-  const arrived = Promise.withResolvers<void>()
-  const { promise, resolve: go } = Promise.withResolvers<void>()
-  const read: typeof service.store.read = async (query, values) => {
-    arrived.resolve()
-    await promise
-    return service.store.read(query, values)
-  }
-  const store = { ...service.store, read }
-  const again = await startSecondServer(service, tableSettings, { store })
+  const gate = gatedStore(service.store)
+  const again = await startSecondServer(service, tableSettings, { store: gate.store })
   {
     using connection = open(again.port)
     connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(tokens.ann)))
-    await arrived.promise
+    await until(async () => gate.waiting.length > 0)
     connection.socket.resetAndDestroy()
     // The server is told in the next turn of the event loop.
     for (let count = 0; count < 5; count += 1) await turn()
   }
-  go()
+  gate.open()
   const [only, ...more] = await logOf(again)
   assert.deepEqual([only?.['status'], only?.['aborted'], more], [0, true, []])
 })
@@ -151,7 +134,7 @@ const forms: Readonly<Record<string, (value: unknown) => boolean>> = {
   time: value => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(String(value)),
   requestId: value => /^[A-Za-z0-9_-]{16}$/.test(String(value)),
   method: value => value === '' || METHODS.includes(String(value)),
-  route: value => value === null || [...ENDPOINTS, ...PAGES].some(route => route === value),
+  route: value => value === null || [...ENDPOINTS, ...OUTSIDE_API].some(route => route === value),
   status: value => Number.isInteger(value),
   ms: value => typeof value === 'number',
   bytes: value => Number.isInteger(value),
@@ -171,7 +154,7 @@ test('the log never contains secrets, headers, values, names or addresses, whate
       }
     }
   }
-  for (const path of PAGES) {
+  for (const path of OUTSIDE_API) {
     await exchange(
       again.port,
       lines(`GET ${path}?q=${MARK} HTTP/1.1`, 'Host: a', bearer(tokens.ann), `Referer: ${MARK}`),

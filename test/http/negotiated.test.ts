@@ -10,23 +10,12 @@ import { startSecondServer } from '../support/second-server.ts'
 import { answersTo, exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { EVERYWHERE } from '../support/error-responses.ts'
 import { oneOfEach, trainingSession, world } from '../support/records.ts'
-import { bearer, lines, MARK } from '../support/requests.ts'
+import { bearer, lines, MARK, OUTSIDE_API } from '../support/requests.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
 // engine: any
 
 const ONE = '/api/v1/dtt/sessions/5'
-const PAGES = [
-  '/healthz',
-  '/readyz',
-  '/openapi.json',
-  '/docs',
-  '/docs/devices',
-  '/docs/styles.css',
-  '/docs/console',
-  '/docs/scalar.js',
-  '/client.js',
-]
 const PATHS = Object.values<Endpoint>(api).map(({ path }) =>
   path.replace(':id', path.startsWith('/api/v1/users') ? '1' : '5'),
 )
@@ -267,7 +256,7 @@ test('a target of 8192 bytes is accepted, one of 8193 is refused', async () => {
 test('HEAD gets the headers of GET everywhere, Content-Length included, and no body', async () => {
   for (const path of [
     ...PATHS,
-    ...PAGES,
+    ...OUTSIDE_API,
     '/nothing',
     '/api/v1/dtt/sessions/99',
     '/api/v1/dtt/sessions?limit=0',
@@ -303,7 +292,7 @@ test('HEAD and GET can be mixed on one connection', async () => {
 })
 
 test('OPTIONS lists the methods of every path and of the service, without a token', async () => {
-  for (const target of [...PATHS, ...PAGES, '*', `http://a${ONE}`]) {
+  for (const target of [...PATHS, ...OUTSIDE_API, '*', `http://a${ONE}`]) {
     const text = lines(`OPTIONS ${target} HTTP/1.1`, 'Host: a', 'Accept: text/html', 'Origin: http://elsewhere')
     const answer = await exchange(service.service.port, text)
     assert.deepEqual([answer.status, header(answer, 'Allow'), answer.body], [204, 'GET, HEAD, OPTIONS', ''], target)

@@ -52,7 +52,7 @@ const HTML = 'Accept: text/html'
 
 for (const workers of [1, 2]) {
   for (const busyWith of ['pages of a session', 'statistics of the API', 'pages before the sign-in'] as const) {
-    test(`whoever comes is answered in time beside ${ATTACKING_CONNECTIONS} connections that are busy with ${busyWith} (processes: ${workers})`, async t => {
+    test(`a new visitor is answered in time while ${ATTACKING_CONNECTIONS} connections are busy with ${busyWith} (processes: ${workers})`, async t => {
       await using sample = await sampleService()
       await using service = await serve(sample.databaseUrl, {
         args: workers === 1 ? [] : ['--workers', String(workers)],

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/http/limits.ts'
 import { makeMetrics } from '../../src/http/metrics.ts'
-import type { Store } from '../../src/store/index.ts'
-import { allowSignIn, visitor } from '../support/dashboard.ts'
+import { allowSignIn, visitor, visitorAs } from '../support/dashboard.ts'
 import { open } from '../support/raw.ts'
 import { world } from '../support/records.ts'
 import { lines } from '../support/requests.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
+import { gatedStore } from '../support/gated-store.ts'
 
 // engine: any
 
@@ -51,34 +51,25 @@ test('pages of a session, or of an address before the sign-in, are limited in a 
 
 test('three pages of a session are made at once, some wait, and more are refused', async () => {
   await using service = await withAnn()
-  const gate = Promise.withResolvers<void>()
-  let held = 0
-  let isHeld = false
-  const store: Store = {
-    ...service.store,
-    async read(query, values) {
-      if (isHeld) {
-        held += 1
-        await gate.promise
-      }
-      return service.store.read(query, values)
-    },
-  }
-  await using again = await startSecondServer(service, {}, { store })
+  const gate = gatedStore(service.store)
+  gate.open()
+  await using again = await startSecondServer(service, {}, { store: gate.store })
   const [ann, other] = [visitor(again.url), visitor(again.url)]
   await ann.signIn('ann')
   await other.signIn('ann')
-  isHeld = true
+  gate.isClosed = true
   const { pagesInWork, waitingPages } = limits
   const requests = Array.from({ length: pagesInWork.max + waitingPages.max + 2 }, () => ann.get('/settings'))
-  const refused = await Promise.all([Promise.race(requests), until(async () => held === pagesInWork.max)])
+  const refused = await Promise.all([
+    Promise.race(requests),
+    until(async () => gate.waiting.length === pagesInWork.max),
+  ])
   assert.equal(refused[0].status, 429)
-  assert.equal(held, pagesInWork.max)
+  assert.equal(gate.waiting.length, pagesInWork.max)
   // Others do not wait for them.
   const page = other.get('/settings')
-  await until(async () => held === pagesInWork.max + 1)
-  isHeld = false
-  gate.resolve()
+  await until(async () => gate.waiting.length === pagesInWork.max + 1)
+  gate.open()
   assert.equal((await page).status, 200)
   const statuses = (await Promise.all(requests)).map(({ status }) => status)
   assert.equal(statuses.filter(status => status === 200).length, pagesInWork.max + waitingPages.max)
@@ -90,8 +81,7 @@ test('whatever cookies a browser sends beside its session, pages count for that 
   const metrics = makeMetrics()
   const settings = { LOCKSTEP_PAGE_LIMIT: '3' }
   await using again = await startSecondServer(service, settings, { metrics })
-  const ann = visitor(again.url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(again.url, 'ann')
   const session = ann.cookies.get('session') ?? ''
   const statusWith = async (cookies: string) =>
     (await fetch(`${again.url}/settings`, { headers: { Cookie: cookies, Accept: 'text/html' } })).status
@@ -109,19 +99,11 @@ test('whatever cookies a browser sends beside its session, pages count for that 
 
 test('pages whose readers have gone leave their places to others of the session', async () => {
   await using service = await withAnn()
-  const gate = Promise.withResolvers<void>()
-  let isHeld = false
-  const store: Store = {
-    ...service.store,
-    async read(query, values) {
-      if (isHeld) await gate.promise
-      return service.store.read(query, values)
-    },
-  }
-  await using again = await startSecondServer(service, {}, { store })
-  const ann = visitor(again.url)
-  await ann.signIn('ann')
-  isHeld = true
+  const gate = gatedStore(service.store)
+  gate.open()
+  await using again = await startSecondServer(service, {}, { store: gate.store })
+  const ann = await visitorAs(again.url, 'ann')
+  gate.isClosed = true
   const request = lines('GET /settings HTTP/1.1', 'Host: 127.0.0.1', `Cookie: session=${ann.cookies.get('session')}`)
   const { pagesInWork, waitingPages } = limits
   const connections = Array.from({ length: pagesInWork.max + waitingPages.max + 1 }, () => open(again.port))
@@ -130,7 +112,7 @@ test('pages whose readers have gone leave their places to others of the session'
   for (const answer of answers) answer.catch(() => {})
   assert.equal((await Promise.race(answers)).status, 429)
   for (const { socket } of connections) socket.resetAndDestroy()
-  isHeld = false
+  gate.isClosed = false
   await until(async () => (await ann.get('/settings')).status === 200)
-  gate.resolve()
+  gate.open()
 })

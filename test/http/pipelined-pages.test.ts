@@ -6,22 +6,20 @@ import type { Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { limits } from '../../src/http/limits.ts'
 import { makeMetrics } from '../../src/http/metrics.ts'
-import type { Store } from '../../src/store/index.ts'
-import { allowSignIn, visitor } from '../support/dashboard.ts'
 import { answersTo, exchange, open } from '../support/raw.ts'
 import { world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
+import { gatedStore } from '../support/gated-store.ts'
+import { signInAs } from '../support/dashboard.ts'
 
 let service: TestService
 let cookie: string
 before(async () => {
   service = await startService(world, unlimited)
-  await allowSignIn(service, 'ann')
-  const ann = visitor(service.url)
-  await ann.signIn('ann')
+  const ann = await signInAs(service, 'ann')
   cookie = `Cookie: session=${ann.cookies.get('session')}`
 })
 after(() => service[Symbol.asyncDispose]())
@@ -66,29 +64,20 @@ test('pages of a connection are made one at a time, and dropped when it ends', a
 })
 
 test('a connection with more requests than may wait for a response is closed', async () => {
-  const gate = Promise.withResolvers<void>()
-  let held = 0
-  const store: Store = {
-    ...service.store,
-    async read(query, values) {
-      held += 1
-      await gate.promise
-      return service.store.read(query, values)
-    },
-  }
+  const gate = gatedStore(service.store)
   const metrics = makeMetrics()
-  const server = await startSecondServer(service, unlimited, { store, metrics })
+  const server = await startSecondServer(service, unlimited, { store: gate.store, metrics })
   const request = lines('GET /api/v1/me HTTP/1.1', 'Host: a', bearer(await service.token('ann')))
   using allowed = open(server.port)
   allowed.send(request.repeat(MAX))
-  await until(async () => held > 0)
+  await until(async () => gate.waiting.length > 0)
   using refused = open(server.port)
   refused.send(request.repeat(MAX + 1))
   assert.equal(await refused.closed(), '')
   using flooding = open(server.port)
   flooding.send(request.repeat(20_000))
   await flooding.closed()
-  gate.resolve()
+  gate.open()
   for (let count = 0; count < MAX; count += 1) assert.equal((await allowed.answer()).status, 200)
   allowed.socket.destroy()
   await server.close()
@@ -96,7 +85,7 @@ test('a connection with more requests than may wait for a response is closed', a
   assert.match(await metrics.text(), /\{limit="pipelined"\} 2/)
 })
 
-test('beside a connection with a thousand requests, others are read in pieces', async () => {
+test('after one connection has sent a thousand requests at once, others are read in pieces', async () => {
   await using server = await startSecondServer(service, unlimited)
   const readOf = new Map<number | undefined, number>()
   const note = (message: unknown) => {

@@ -193,6 +193,8 @@ test('an unexpected body of any length does not cost the client its response', a
     [request('POST', '/api/v1/me', 'Content-Length: 3000000'), 'method_not_allowed'],
     [request('GET', '/api/v1/me', 'Content-Length: 3000000'), 'body_not_allowed'],
     [request('GET', `/${'a'.repeat(9000)}`), 'uri_too_long'],
+    [request('POST', '/docs', 'Content-Length: 3000000'), 'method_not_allowed'],
+    [request('POST', '/nothing', 'Content-Length: 3000000'), 'no_route'],
     [lines('GET /nothing HTTP/1.1', 'no header'), 'malformed_request'],
   ] as const) {
     const answers = await answersTo(service.service.port, `${head}${MARK.repeat(3_000_000 / MARK.length)}`)

@@ -10,6 +10,7 @@ import { bearer, lines } from '../support/requests.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
+import { gatedStore } from '../support/gated-store.ts'
 
 // engine: sqlite
 
@@ -94,21 +95,15 @@ test('without undocumented parts of Node, requests are answered in order, errors
 test('without undocumented parts of Node, a server that stops sends its pending responses', async () => {
   await using service = await startService([...world, lockTemplate(1, 1)], unlimited)
   const token = await service.token('ann')
-  const arrived = Promise.withResolvers<void>()
-  const released = Promise.withResolvers<void>()
-  const read: typeof service.store.read = async (query, values) => {
-    arrived.resolve()
-    await released.promise
-    return service.store.read(query, values)
-  }
-  const options = { store: { ...service.store, read }, internals: NO_INTERNALS }
+  const gate = gatedStore(service.store)
+  const options = { store: gate.store, internals: NO_INTERNALS }
   await using again = await startSecondServer(service, unlimited, options)
   using connection = open(again.port)
   connection.send(lines(`GET ${PATH} HTTP/1.1`, 'Host: a', bearer(token)))
-  await arrived.promise
+  await until(async () => gate.waiting.length > 0)
   const closed = again.close()
   await until(() => isRefused(again.port))
-  released.resolve()
+  gate.open()
   const answer = await connection.answer()
   assert.deepEqual([answer.status, header(answer, 'Connection')], [200, 'close'])
   await closed

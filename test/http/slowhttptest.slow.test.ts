@@ -4,7 +4,7 @@ import { readdirSync, readlinkSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { sampleService, visitor } from '../support/dashboard.ts'
+import { sampleService, visitorAs } from '../support/dashboard.ts'
 import { ask, serve } from '../support/serving.ts'
 
 const hasProgram = spawnSync('slowhttptest', ['-h']).error === undefined
@@ -69,8 +69,7 @@ for (const [title, { args, connections, rate, open, lasts, lag }] of Object.entr
         LOCKSTEP_OVERLOAD_LAG: lag,
       },
     })
-    const alex = visitor(service.url)
-    await alex.signIn('alex')
+    const alex = await visitorAs(service.url, 'alex')
     await alex.get('/training')
     const sockets = () => socketsOf(service.process.pid)
     const before = sockets()

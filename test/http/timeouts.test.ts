@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
-import { settings } from '../../src/config.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
@@ -217,11 +216,3 @@ async function drip(connection: Connection, text: string, signal: AbortSignal, s
     await sleep(10)
   }
 }
-
-test('the default timeouts are as documented', () => {
-  const { headersTimeout, requestTimeout, keepAlive, drainDelay } = settings
-  assert.deepEqual(
-    [headersTimeout, requestTimeout, keepAlive, drainDelay].map(({ fallback }) => fallback),
-    ['10', '15', '5', '0'],
-  )
-})

@@ -6,7 +6,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../src/http/limits.ts'
 import { makeMetrics } from '../../src/http/metrics.ts'
-import { allowSignIn, type Visitor, visitor } from '../support/dashboard.ts'
+import { type Visitor, signInAs } from '../support/dashboard.ts'
 import { type Connection, header, open, type RawAnswer } from '../support/raw.ts'
 import { world } from '../support/records.ts'
 import { lines } from '../support/requests.ts'
@@ -19,9 +19,7 @@ let service: TestService
 let ann: Visitor
 before(async () => {
   service = await startService(world, { LOCKSTEP_UPLOAD_MAX: '1' })
-  await allowSignIn(service, 'ann')
-  ann = visitor(service.url)
-  await ann.signIn('ann')
+  ann = await signInAs(service, 'ann')
   await ann.get('/source/file')
 })
 after(() => service[Symbol.asyncDispose]())

@@ -195,7 +195,7 @@ test('times by day, week or month add up to the whole time', () => {
   )
 })
 
-test('what is outside the periods is not counted', () => {
+test('time and sessions outside the periods are not counted', () => {
   const week = periodsBetween('week', at('2026-03-18T12:00:00Z'), at('2026-03-18T12:00:00Z'), 'UTC')
   const [monday = 0, next = 0] = week
   assert.equal(dayAt(monday, 'UTC'), '2026-03-16')

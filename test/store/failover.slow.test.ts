@@ -3,7 +3,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createKey, listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
 import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
-import { PASSWORD, visitor } from '../support/dashboard.ts'
+import { PASSWORD, visitorAs } from '../support/dashboard.ts'
 import { type PostgresServer, runSql, startPostgres, testOnPostgres, waitForReplica } from '../support/postgres.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -29,8 +29,7 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
     await using service = await serve(address, { settings })
     const statusOf = async (token: string) => (await ask(service.url + NEWEST, token)).status
     assert.equal(await statusOf(revoked), 200)
-    const ann = visitor(service.url)
-    await ann.signIn('ann')
+    const ann = await visitorAs(service.url, 'ann')
     assert.equal((await ann.get('/')).status, 200)
     await waitForReplica(one, two)
 

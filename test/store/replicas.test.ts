@@ -5,7 +5,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createKey, revokeKey } from '../../src/accounts/api-keys.ts'
-import { PASSWORD, visitor } from '../support/dashboard.ts'
+import { PASSWORD, visitor, visitorAs } from '../support/dashboard.ts'
 import { connect, freePort, runSql, sharedServer, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { trainingSession, world } from '../support/records.ts'
@@ -91,8 +91,7 @@ testOnPostgres('reads continue while the primary is down, and everything recover
   const statusOfBrief = async () => (await ask(brief.url + NEWEST, token)).status
   await until(async () => (await statusOfBrief()) === 200)
   await readFromReplica()
-  const ann = visitor(url)
-  await ann.signIn('ann')
+  const ann = await visitorAs(url, 'ann')
   await using load = startLoad(url + NEWEST, token)
   await load.more(50)
   assert.equal(await statusOfBrief(), 200)

@@ -31,7 +31,7 @@ const insertAccount = (id: number) =>
 
 const write = (store: Store, id: number) => sql.raw(insertAccount(id)).execute(store.db)
 
-test('what a store has written is what it reads next', () =>
+test('a store reads its own writes at once', () =>
   withStore(false, async store => {
     for (let id = 1; id <= 5; id += 1) {
       const before = await named(store)
@@ -40,7 +40,7 @@ test('what a store has written is what it reads next', () =>
     }
   }))
 
-test('what a store has written in a thread is what it reads next, even in the turn of a read that began before', () =>
+test('a store reads at once what its thread has written, even in the turn of a read that began before', () =>
   withStore(true, async store => {
     for (let id = 1; id <= 5; id += 1) {
       const before = await named(store)
@@ -81,7 +81,7 @@ test('after a read that failed, others of the same turn and of later ones see wh
     assert.equal(await named(store), '1,')
   }))
 
-test('a read keeps nobody from emptying the log of writes', () =>
+test('a read does not keep the write-ahead log from being emptied', () =>
   withStore(true, async (store, path) => {
     using other = new DatabaseSync(path)
     other.exec(insertAccount(1))

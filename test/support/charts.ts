@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPage } from './chromium.ts'
-import { drawnValues, sampleOfThisWeek, sampleService, startSession, visitor } from './dashboard.ts'
-import { DRAWN } from './pages.ts'
+import { drawnValues, sampleOfThisWeek, sampleService, startSession, visitorAs } from './dashboard.ts'
+import { DRAWN, openSession } from './pages.ts'
 import type { TestService } from './service.ts'
 
 /** The tests of the charts of the sample in a browser. */
@@ -21,9 +21,8 @@ export function testDrawn() {
   test('every chart of the sample is drawn', async () => {
     await using service = await sampleService()
     // Tall enough for every chart to be in view.
-    await using browser = await openPage({ viewport: { width: 1280, height: 4000 } })
+    await using browser = await openSession(service, { viewport: { width: 1280, height: 4000 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of await pagesWithCharts(service)) {
       await page.goto(service.url + path)
       await page.waitForFunction(() =>
@@ -41,9 +40,8 @@ export function testDrawn() {
 export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark'; width: number }) {
   test(`each chart has as many marks as rows in its table: ${colorScheme}, ${width} pixels wide`, async () => {
     await using service = await sampleOfThisWeek()
-    await using browser = await openPage({ colorScheme, viewport: { width, height: 900 } })
+    await using browser = await openSession(service, { colorScheme, viewport: { width, height: 900 } })
     const { page } = browser
-    await startSession(page, service.url)
     await page.goto(service.url + WHOLE_YEAR)
     const chart = (title: string) =>
       page.locator('[data-chart]', { has: page.getByRole('heading', { name: title, exact: true }) })
@@ -125,8 +123,7 @@ export function testStill(width: number) {
 
 /** The pages of the sample that have charts. */
 async function pagesWithCharts(service: TestService): Promise<ReadonlySet<string>> {
-  const reader = visitor(service.url)
-  await reader.signIn('alex')
+  const reader = await visitorAs(service.url, 'alex')
   const ranges = ['4w', '6m', '1y', 'all'].map(range => `/training?range=${range}`)
   const paths = new Set([...ranges, '/locks'])
   for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {

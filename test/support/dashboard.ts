@@ -60,8 +60,7 @@ export async function signIn(page: Page, url: string, username = 'alex') {
 
 /** Signs in without loading a page: the browser gets the cookie. For tests of what comes after. */
 export async function startSession(page: Page, url: string, username = 'alex') {
-  const someone = visitor(url)
-  await someone.signIn(username)
+  const someone = await visitorAs(url, username)
   await page.context().addCookies([...someone.cookies].map(([name, value]) => ({ name, value, url })))
 }
 
@@ -119,6 +118,25 @@ export function visitor(url: string, always: Readonly<Record<string, string>> = 
     signIn: (username, password = PASSWORD) => self.post('/signin', { username, password }),
   }
   return self
+}
+
+/** Somebody who has signed in, to an account that has its password. */
+export async function visitorAs(url: string, username: string): Promise<Visitor> {
+  const person = visitor(url)
+  await person.signIn(username)
+  return person
+}
+
+/** Gives an account its password, and signs in to it. */
+export async function signInAs(service: TestService, username: string): Promise<Visitor> {
+  await allowSignIn(service, username)
+  return visitorAs(service.url, username)
+}
+
+/** Makes every sign-in this old. */
+export function ageSignIns({ store }: Pick<TestService, 'store'>, minutes: number) {
+  const created_at = Date.now() - minutes * 60_000
+  return store.db.updateTable('browser_session').set({ created_at, confirmed_at: null }).execute()
 }
 
 /** The values of a column that a chart is drawn from. */

@@ -1,13 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { openPage, type Watched } from './chromium.ts'
 import { sampleService, startSession } from './dashboard.ts'
 import type { TestService } from './service.ts'
 
 /** The tests of every page of the sample in a browser. */
+
+/** A page of somebody who has signed in. */
+export async function openSession(
+  { url }: Pick<TestService, 'url'>,
+  { username, ...options }: BrowserContextOptions & { readonly username?: string } = {},
+): Promise<Watched> {
+  const browser = await openPage(options)
+  await startSession(browser.page, url, username)
+  return browser
+}
 
 /** Checks that the page requested nothing from other hosts and had no error. */
 export function assertClean({ requests, problems }: Watched, { url }: TestService) {
@@ -80,9 +90,8 @@ export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', pat
 export function testWidth(width: number, paths: readonly string[]) {
   test(`no page scrolls sideways: ${paths.length} pages, ${width} pixels wide`, async () => {
     await using service = await sampleService()
-    await using browser = await openPage({ viewport: { width, height: 800 } })
+    await using browser = await openSession(service, { viewport: { width, height: 800 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of [...paths, '/signin', '/locks/999']) {
       const response = await page.goto(service.url + path)
       await drawCharts(page)
@@ -106,9 +115,8 @@ const PAPER_WIDTH = 718
 export function testPaper(paths: readonly string[]) {
   test(`nothing is cut on paper: ${paths.length} pages`, async () => {
     await using service = await sampleService()
-    await using browser = await openPage({ viewport: { width: PAPER_WIDTH, height: 1000 } })
+    await using browser = await openSession(service, { viewport: { width: PAPER_WIDTH, height: 1000 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)
       await drawCharts(page)
@@ -174,9 +182,8 @@ export function testLongNames(width: number, paths: readonly string[]) {
   test(`names of one long word make no page wider: ${width} pixels`, async () => {
     await using service = await sampleService()
     await nameAll(service, 'W'.repeat(64))
-    await using browser = await openPage({ viewport: { width, height: 800 } })
+    await using browser = await openSession(service, { viewport: { width, height: 800 } })
     const { page } = browser
-    await startSession(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)
       await drawCharts(page)

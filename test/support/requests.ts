@@ -14,6 +14,20 @@ export const cast: readonly object[] = [...world, account(4, 'flo'), trainingSes
 /** Settings under which no limit interferes. */
 export const tableSettings = { LOCKSTEP_RATE_LIMIT: '1000000', LOCKSTEP_FAILURE_LIMIT: '0', LOCKSTEP_OVERLOAD_LAG: '0' }
 
+/** Paths of every kind that are no part of the API. */
+export const OUTSIDE_API = [
+  '/healthz',
+  '/readyz',
+  '/openapi.json',
+  '/docs',
+  '/docs/devices',
+  '/docs/styles.css',
+  '/docs/console',
+  '/docs/openapi.json',
+  '/docs/scalar.js',
+  '/client.js',
+]
+
 export interface Tokens {
   readonly ann: string
   readonly lkbxOnly: string

@@ -25,8 +25,8 @@ export interface TestService extends AsyncDisposable {
   as(username: string): Promise<Client>
   /** A new token of this account. */
   token(username: string, request?: Partial<KeyRequest>): Promise<string>
-  /** A response of any kind; every 200 of the API is checked against the contract. */
-  fetch(path: string, token?: string, headers?: Readonly<Record<string, string>>): Promise<TestResponse>
+  /** A response of any kind, for a token or for this account (by username); every 200 of the API is checked against the contract. */
+  fetch(path: string, as?: string, headers?: Readonly<Record<string, string>>): Promise<TestResponse>
   /** Imports lines, given as objects. */
   import(lines: readonly object[], options?: ImportOptions): Promise<ImportReport>
   /** What the service wrote to its log, as far as it was flushed. */
@@ -73,7 +73,8 @@ export async function startService(
   const log: string[] = []
   const config = readConfig({ ...onBusyMachine, LOCKSTEP_DATABASE_URL: databaseUrl, ...settings })
   const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
-  const tokens = new Map<string, string>()
+  const tokens = new Map<string, Promise<string>>()
+  const tokenOf = (username: string) => tokens.getOrInsertComputed(username, () => self.token(username))
 
   const checkedFetch: typeof globalThis.fetch = async (input, init) => {
     const response = await globalThis.fetch(input, init)
@@ -88,9 +89,7 @@ export async function startService(
     url: service.url,
     log,
     async as(username) {
-      const token = tokens.get(username) ?? (await self.token(username))
-      tokens.set(username, token)
-      return makeClient({ baseUrl: service.url, token, fetch: checkedFetch, retries: 0 })
+      return makeClient({ baseUrl: service.url, token: await tokenOf(username), fetch: checkedFetch, retries: 0 })
     },
     async token(username, request = {}) {
       const account = await store.db
@@ -108,7 +107,8 @@ export async function startService(
       }
       return createKey(store, all, Date.now())
     },
-    async fetch(path, token, headers = {}) {
+    async fetch(path, as, headers = {}) {
+      const token = as === undefined || as.startsWith('lks_') ? as : await tokenOf(as)
       const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` }
       const response = await globalThis.fetch(service.url + path, { headers: { ...authorization, ...headers } })
       const text = await response.text()

@@ -3,40 +3,8 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { limits } from '../../src/http/limits.ts'
 import { open as openConnection } from '../support/raw.ts'
-import { withoutRequest } from '../support/responses.ts'
-import { account, partnership, trainingSession } from '../support/records.ts'
+import { account, trainingSession } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
-
-const people = [account(1, 'ann'), account(2, 'ben'), partnership(1, 2)]
-const path = '/api/v1/dtt/sessions?limit=2'
-
-test('a page that is asked again is the same, byte for byte, also with a validator', async () => {
-  const lines = [1, 2, 3].map(id => trainingSession(id, 1, { name: `Größe ${id} 账户` }))
-  await using service = await startService([...people, ...lines], unlimited)
-  for (const username of ['ann', 'ben']) {
-    const token = await service.token(username)
-    for (const query of ['', '&offset=1', '&cursor=']) {
-      const first = await service.fetch(path + query, token)
-      assert.equal(first.headers.get('Content-Length'), String(Buffer.byteLength(first.text)))
-      assert.deepEqual(withoutRequest(await service.fetch(path + query, token)), withoutRequest(first))
-      const etag = first.headers.get('ETag') ?? ''
-      assert.equal((await service.fetch(path + query, token, { 'If-None-Match': etag })).status, 304)
-    }
-  }
-})
-
-test('who asks for the same page as somebody else gets their own records', async () => {
-  const lines = [account(3, 'cas'), trainingSession(1, 1), trainingSession(3, 3)]
-  await using service = await startService([...people, ...lines], unlimited)
-  const tokens = [await service.token('ann'), await service.token('cas')]
-  for (let round = 0; round < 3; round += 1) {
-    const answers = await Promise.all(tokens.map(token => service.fetch(path, token)))
-    assert.deepEqual(
-      answers.map(({ body }) => body.data.data.map(({ id }: { id: number }) => id)),
-      [[1], [3]],
-    )
-  }
-})
 
 /** Accounts with a page of sessions that have long names: 600 KB each. */
 const readers = Array.from({ length: 8 }, (_, index) => index + 1)
