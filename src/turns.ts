@@ -21,7 +21,6 @@ class Waiting {
     this.#pieces.getOrInsertComputed(key, () => []).push(work)
   }
 
-  /** Does the next piece. */
   doNext() {
     const [next] = this.#pieces
     if (next === undefined) return

@@ -33,7 +33,6 @@ export interface Access {
   readonly starts?: readonly number[] | undefined
 }
 
-/** Access to the sessions of one account. */
 export interface OwnerAccess {
   readonly owner: number
   /** The instant from which they are shown. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { checkedQuery, readChecked } from './checked-reads.ts'
 import type { Store } from '../store/index.ts'
@@ -7,7 +6,7 @@ import { type Actor, type EventKind, recordEvent } from './events.ts'
 import { forgetBrowsers } from './known-browsers.ts'
 import { suggestTimeZone } from './preferences.ts'
 import { isCurrent, type Proof } from './proofs.ts'
-import { hashSecret } from './secrets.ts'
+import { hashSecret, makeSecret, SECRET_FORM } from './secrets.ts'
 
 /** A session ends a week after sign-in, or earlier if it is not used for MAX_IDLE_MS. */
 export const MAX_SESSION_MS = 7 * 24 * 3_600_000
@@ -118,10 +117,6 @@ export function confirmSession(
   })
 }
 
-function makeSecret(): string {
-  return randomBytes(SECRET_BYTES).toString('base64url')
-}
-
 /** The session of a secret; undefined if there is none, or it has ended. Records in the background, each minute, that it is used. */
 export async function findSession(store: Store, secret: string, now: number): Promise<BrowserSession | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined
@@ -160,7 +155,6 @@ function noteSeen(store: Store, id: number, now: number) {
     .finally(() => writing.delete(id))
 }
 
-/** The sessions whose use is being recorded. */
 const writingSeen = new WeakMap<Store, Set<number>>()
 
 export interface SessionFacts {
@@ -183,7 +177,6 @@ export function listSessions(store: Store, accountId: number, now: number): Prom
     .execute()
 }
 
-/** Signs somebody out. */
 export async function endSession(store: Store, id: number): Promise<void> {
   await store.db.deleteFrom('browser_session').where('id', '=', id).execute()
 }
@@ -234,9 +227,6 @@ export async function endSessionsAndInvitation(
 }
 
 const MAX_IDLE_MS = 12 * 3_600_000
-const SECRET_BYTES = 32
-/** Every secret of a session has this form. */
-export const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 const SEEN_INTERVAL_MS = 60_000
 
 interface SessionRow {

@@ -138,7 +138,6 @@ async function subjectOf(db: Kysely<Tables>, account: CountedEvent['account']) {
   return found && { accountId: found.id, subject: '', subjectId: 0 }
 }
 
-/** Whether the log has a use of the key from this network. */
 async function isKnownNetwork(db: Kysely<Tables>, keyId: number, network: string): Promise<boolean> {
   const known = await db
     .selectFrom('account_event')

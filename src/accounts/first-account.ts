@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto'
 import { sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
 import { addAccountIn, hasAccounts } from './accounts.ts'
 import { beginSessionIn, type SessionStart } from './browser-sessions.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
-import { hashSecret } from './secrets.ts'
+import { hashSecret, makeSecret } from './secrets.ts'
 
 /** The link with which the first account is made in a browser. It works once, for an hour, and only while there is no account. */
 
@@ -17,7 +16,7 @@ export const FIRST_ACCOUNT_PATH = '/first-account/'
  */
 export async function makeFirstAccountLink(store: Store, now: number): Promise<string | undefined> {
   if ((await hasAccounts(store)) || !(await mayAddAccounts(store))) return undefined
-  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const secret = makeSecret()
   const value = JSON.stringify({ hash: hashSecret(secret), expiresAt: now + MAX_LINK_MS } satisfies Link)
   await store.db
     .insertInto('note')
@@ -36,7 +35,6 @@ async function mayAddAccounts({ engine, db }: Store): Promise<boolean> {
   return rows[0]?.may === true
 }
 
-/** Whether the link with this secret works. */
 export async function isFirstAccountLink({ reads }: Pick<Store, 'reads'>, secret: string, now: number) {
   const note = await reads.selectFrom('note').select('value').where('name', '=', LINK).executeTakeFirst()
   if (note === undefined || (await hasAccounts({ reads }))) return false
@@ -72,12 +70,10 @@ export async function addFirstAccount(
   })
 }
 
-/** What is stored of the link. */
 interface Link {
   readonly hash: string
   readonly expiresAt: number
 }
 
 const LINK = 'link for the first account'
-const SECRET_BYTES = 32
 const MAX_LINK_MS = 3_600_000

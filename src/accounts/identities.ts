@@ -30,7 +30,6 @@ export async function useIdentity(
 
 export type LinkFacts = Pick<Selectable<Tables['linked_identity']>, 'linked_at' | 'last_used_at'>
 
-/** The link of an account with an issuer. */
 export function findLink({ reads }: Store, accountId: number, issuer: string): Promise<LinkFacts | undefined> {
   return reads
     .selectFrom('linked_identity')

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { sql } from '../vendor/kysely.js'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
@@ -9,7 +8,7 @@ import { OPERATOR, recordEvent } from './events.ts'
 import { type Identity, linkIdentity } from './identities.ts'
 import { addPasskey, type NewPasskey } from './passkeys.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
-import { hashSecret } from './secrets.ts'
+import { hashSecret, makeSecret, SECRET_FORM } from './secrets.ts'
 
 /** Links with which an account chooses its first way to sign in, or a new one if it has lost the last. */
 
@@ -21,7 +20,7 @@ export const INVITATION_PATH = '/invitation/'
  * RefusedError if there is no such account.
  */
 export async function createInvitation(store: Store, accountId: number, now: number): Promise<string> {
-  const secret = randomBytes(SECRET_BYTES).toString('base64url')
+  const secret = makeSecret()
   const row = { account_id: accountId, hash: hashSecret(secret), created_at: now }
   await store.db.transaction().execute(async db => {
     const account = await db.selectFrom('account').select('id').where('id', '=', accountId).executeTakeFirst()
@@ -46,7 +45,6 @@ export async function findInvitation(store: Store, secret: string, now: number):
   return row
 }
 
-/** The account that an invitation is for. */
 export interface Invited {
   readonly id: number
   readonly username: string
@@ -95,8 +93,6 @@ export async function acceptInvitation(
 }
 
 const MAX_INVITATION_MS = DAY_MS
-const SECRET_BYTES = 32
-const SECRET_FORM = /^[A-Za-z0-9_-]{43}$/
 
 const invitationByHash = checkedQuery<{ hash: string; createdAfter: number }, Invited>(
   'invitation',

@@ -13,7 +13,6 @@ export interface KeyUsage {
 
 /** Where a request came from, as far as it is cheap to compare. */
 export interface KeySender {
-  /** The address of the peer. */
   readonly address: string | undefined
   /** The header of a proxy. */
   readonly forwardedFor: string | undefined

@@ -52,7 +52,6 @@ export async function storePassword(
   await endSessionsAndInvitation(db, accountId, keepSession)
 }
 
-/** Removes the password within a transaction. */
 export async function clearPassword(db: Kysely<Tables>, accountId: number): Promise<void> {
   await writeHash(db, accountId, null)
 }
@@ -148,7 +147,6 @@ export const MAX_CHECKS = MAX_CONCURRENT_HASHES + MAX_WAITING_HASHES
 let running = 0
 const waiting: (() => void)[] = []
 
-/** As many passwords are being checked as may be. */
 export class TooManyPasswordsError extends StoreUnavailableError {
   override readonly name = 'TooManyPasswordsError'
 

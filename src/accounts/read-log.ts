@@ -8,7 +8,6 @@ import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
 import { pruneEvents } from './events.ts'
 import type { Tables } from '../store/tables.ts'
 
-/** Counts who read whose records. */
 export interface ReadLog {
   /** Counts a read of the records of an owner; written later. */
   record(reader: Reader, ownerId: number, area: Area, kind: ReadKind, now: number): void
@@ -16,7 +15,6 @@ export interface ReadLog {
   close(): Promise<void>
 }
 
-/** Who reads, and how. */
 interface Reader {
   readonly accountId: number
   readonly via: ReadWay
@@ -127,7 +125,6 @@ class PendingReads {
     return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => ({ ...row }))
   }
 
-  /** Subtracts reads that are written. */
   subtract(rows: readonly NewRead[]) {
     for (const row of rows) {
       const key = keyOf(row)
@@ -167,7 +164,6 @@ const FLUSH_INTERVAL_MS = 60_000
 /** How many rows wait to be written: about 6 MB. */
 const MAX_ENTRIES = 20_000
 
-/** A row of the log before it is stored. */
 interface NewRead {
   readonly owner_id: number
   readonly hour: number

@@ -32,7 +32,6 @@ export async function removeAccount(store: Store, id: number, now: number): Prom
   })
 }
 
-/** Whether an account with this identifier was removed here. */
 export async function isRemoved({ db }: Pick<Store, 'db'>, id: number): Promise<boolean> {
   return (await db.selectFrom('removed_account').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 }

@@ -1,4 +1,4 @@
-import { hash, randomInt } from 'node:crypto'
+import { hash, randomBytes, randomInt } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** The form of an API key: a prefix, 30 random characters, and a checksum of 6 characters over all before it. */
@@ -19,6 +19,14 @@ export function isKeyForm(text: string): boolean {
 export function hashSecret(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
+
+/** The secret of a browser session or of a link. */
+export function makeSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Every secret that `makeSecret` made has this form. */
+export const SECRET_FORM = /^[\w-]{43}$/
 
 const PREFIX = 'lks_'
 const RANDOM_LENGTH = 30

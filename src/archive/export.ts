@@ -48,7 +48,6 @@ export async function* archiveParts(store: Store, accountId?: number): AsyncGene
   }
 }
 
-/** Some lines of an archive. */
 interface Part {
   readonly lines: number
   readonly text: string
@@ -72,7 +71,6 @@ async function* allParts(db: Kysely<Tables>, kind: Kind, ownerId?: number): Asyn
   }
 }
 
-/** Of one account. */
 async function* partsOf(db: Kysely<Tables>, engine: Engine, kind: Kind, accountId: number): AsyncGenerator<Part> {
   // Who may read the account is not among its own rows.
   if (kind.name === 'partnership') return

@@ -76,7 +76,6 @@ export async function importLines(store: Store, lines: Lines, options: ImportOpt
   })
 }
 
-/** Compares the rows with the store and copies them into it. */
 async function storeAll(
   incoming: ImportStaging,
   { source = '', signal, inTransaction }: Pick<ImportOptions, 'source' | 'signal' | 'inTransaction'>,

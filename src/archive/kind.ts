@@ -137,12 +137,10 @@ export function line(kind: string, data: string, row: Row, envelope = ''): strin
   return `{${parts.filter(part => part !== '').join(',')}}`
 }
 
-/** The hash that a record is stored with. */
 export function etagOf(document: string): string {
   return hash('sha256', document, 'base64url').slice(0, 22)
 }
 
-/** The columns that hold a document. */
 export function stored(document: string) {
   return { document, etag: etagOf(document) }
 }

@@ -6,7 +6,6 @@ import { type RejectedRow, RejectedRows } from './rejected-rows.ts'
 import { stageLines } from './stage-lines.ts'
 import { ImportStaging, type KindPreview } from './staging.ts'
 
-/** What an import would do. */
 export interface Preview extends Pick<ImportReport, 'hasEnd' | 'unfinished' | 'unfinishedCount'> {
   /** Those that occur, in the order of an export. */
   readonly kinds: readonly KindPreview[]

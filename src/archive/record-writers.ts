@@ -7,7 +7,6 @@ import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-
 import { recordWriter, type Serialize, type SortItems } from './canonical.ts'
 import { instant, whole } from './record-fields.ts'
 
-/** Sorts events by time. */
 const byTime: SortItems = items => {
   const times = items.map(item => instant(item, 'createdAt'))
   const ids = items.map(item => whole(item, 'id'))
@@ -40,7 +39,6 @@ const NULL_IS_ZERO = [
 /** The format does not say of which type this id is. */
 const ANY_TYPE = ['toyId']
 
-/** The writers of documents. */
 export const writers = {
   user: recordWriter(User, { ignored: ['subscriptionEndsAt'] }),
   lockTemplate: recordWriter(LockTemplate),

@@ -5,7 +5,6 @@ import { kinds } from './kinds.ts'
 import { isTooLong, type Line } from './lines.ts'
 import { Notes } from './notes.ts'
 
-/** A parsed line of an archive. */
 export interface ArchiveRecord {
   readonly kind: Kind
   readonly data: JsonObject

@@ -156,7 +156,6 @@ export class RejectedRows {
   }
 }
 
-/** Rejected rows, without their bytes. */
 export function listRejected({ db }: Store) {
   return db
     .selectFrom('set_aside')
@@ -190,7 +189,6 @@ export async function clearRejected(db: Kysely<Tables>, kinds: readonly StagedKi
   }
 }
 
-/** A kind, and the temporary table of its rows. */
 export interface StagedKind {
   readonly kind: Kind
   readonly table: string

@@ -4,7 +4,6 @@ import type { Leniency, Notes } from './notes.ts'
 export type OnConflict = 'fail' | 'skip' | 'replace'
 export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace']
 
-/** What was done with a record. */
 export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'rejected'
 
 /** A reason for the operator only: it tells of a record of somebody else. */

@@ -5,7 +5,6 @@ import type { Cell, Kind, Row } from './kind.ts'
 interface BatchOptions {
   readonly db: Kysely<Tables>
   readonly kind: Kind
-  /** The temporary table. */
   readonly table: string
   readonly keepsRaw: boolean
 }

@@ -99,7 +99,6 @@ async function mergeStored(staging: StagingTables, kind: Kind, merge: Merge) {
   }
 }
 
-/** Rejects the rows that match a condition. */
 async function reject(staging: StagingTables, kind: Kind, reason: string, condition: string) {
   const { rejected, rawOf } = staging.options
   if (rejected instanceof LineErrors) {

@@ -10,7 +10,6 @@ import { StagingBatch } from './staging-batch.ts'
 export interface StagingOptions {
   readonly db: Kysely<Tables>
   readonly engine: Engine
-  /** Receives rows that cannot be stored. */
   readonly rejected: LineErrors | RejectedRows
   readonly onConflict: OnConflict
   /** Whether the tier of stored accounts, and its end, are updated. */
@@ -42,12 +41,10 @@ export class StagingTables {
     )
   }
 
-  /** The name of the temporary table of a kind. */
   tableOf({ table }: Kind): string {
     return `incoming_${table}`
   }
 
-  /** The kinds, each with its temporary table. */
   tables(): StagedKind[] {
     return [...this.batches.keys()].map(kind => ({ kind, table: this.tableOf(kind) }))
   }

@@ -9,7 +9,6 @@ import { insertRows, lastNumber, readRows, type Row, setLastNumber, type Table }
 export type Progress = (table: string, rows: number) => void
 
 export interface Watching {
-  /** Stops the work. */
   readonly signal?: AbortSignal | undefined
   readonly progress?: Progress | undefined
 }
@@ -20,7 +19,6 @@ interface Side {
 }
 
 export interface Copied {
-  /** By table. */
   readonly rows: Record<string, number>
   /** The names of the first records whose content does not match its hash. */
   readonly damaged: readonly string[]

@@ -23,7 +23,6 @@ import { lockFile, makeFolders, StoreError, syncFile, syncFolder } from '../stor
 
 /** Files that are written completely or not at all, and their digests. */
 
-/** The bytes of a file in chunks. */
 export function readChunks(path: string, signal?: AbortSignal): AsyncIterable<Buffer> {
   // Without an encoding, a stream of a file gives buffers.
   return createReadStream(path, { highWaterMark: CHUNK_BYTES, ...(signal === undefined ? {} : { signal }) })
@@ -84,7 +83,6 @@ async function* readReusing(path: string, overlap: number, signal?: AbortSignal)
   }
 }
 
-/** Writes over bytes of a file. */
 export function overwrite(path: string, position: number, text: string) {
   const file = openSync(path, 'r+')
   try {

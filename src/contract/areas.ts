@@ -1,4 +1,3 @@
-/** The areas of records, in their order. */
 export const areas = ['lkbx', 'dtt'] as const
 export type Area = (typeof areas)[number]
 

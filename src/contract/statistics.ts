@@ -139,7 +139,6 @@ const rangeParameters = {
   ...ownerOrCaller,
 }
 
-/** The parameters of a range. */
 export interface RangeParams {
   readonly bucket: BucketUnit
   readonly from: number | undefined

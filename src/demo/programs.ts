@@ -1,7 +1,6 @@
 import type { SegmentKind } from '../contract/training-templates.ts'
 import { ALEX, ROBIN, SAM, trainingDeviceIds } from './people.ts'
 
-/** A training program as the sample describes it. */
 export interface Program {
   readonly id: number
   readonly ownerId: number

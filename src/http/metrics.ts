@@ -163,7 +163,6 @@ export function makeClusterMetrics(): Pick<Metrics, 'text'> {
   return { text: () => registry.clusterMetrics() }
 }
 
-/** Where metrics are served. */
 export interface MetricsListener {
   readonly port: number
   close(): Promise<void>

@@ -345,7 +345,6 @@ function weightOf(parameters: string): number | undefined {
 const NO_HEADERS = new RequestHeaders([])
 const NO_TARGET: Target = { path: '', segments: undefined, decodedPath: undefined, query: '', host: undefined }
 
-/** 16 random characters. */
 function makeRequestId(): string {
   if (used === pool.length) {
     pool = randomBytes(pool.length)

@@ -47,7 +47,6 @@ function matchId<Route>(route: Route | undefined, id: string): Match<Route> | un
   return route === undefined || id === '' || id === '.' || id === '..' ? undefined : { route, id }
 }
 
-/** An endpoint with its handler. */
 export interface Route {
   readonly endpoint: Endpoint
   /** Throws ApiError where the parameters are wrong, or the handler refuses. */

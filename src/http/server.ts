@@ -23,7 +23,6 @@ import { RequestContext, type RequestSummary, summaryWithoutRequest } from './re
 import { makeResponder } from './respond.ts'
 import { Shutdown } from './shutdown.ts'
 
-/** The running service. */
 export interface Service {
   /** The address of the service, to print. */
   readonly url: string

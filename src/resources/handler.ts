@@ -5,7 +5,6 @@ import type { Grant } from '../accounts/grants.ts'
 import { hash } from 'node:crypto'
 import type { Area } from '../contract/areas.ts'
 
-/** The context of a handler. */
 export interface Caller {
   readonly store: Store
   readonly grant: Grant
@@ -23,7 +22,6 @@ export type Handlers<Resource extends Readonly<Record<string, Endpoint>>> = {
   readonly [Name in keyof Resource]: Handler<Resource[Name]>
 }
 
-/** What a handler returns. */
 export type Result = JsonResult | ListPage
 
 interface Validated {
@@ -40,7 +38,6 @@ export interface JsonResult extends Validated {
   readonly data: readonly string[]
 }
 
-/** A page of a list. */
 export type ListPage = JoinedPage | LongPage | UnchangedPage
 
 interface PageFacts extends Validated {
@@ -87,7 +84,6 @@ export function jsonResult(data: string): JsonResult {
   return { kind: 'json', data: [data], etag: etagOf(data) }
 }
 
-/** A validator of a text. */
 export function etagOf(text: string): string {
   return hash('sha1', text, 'base64url')
 }

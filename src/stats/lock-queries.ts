@@ -104,7 +104,6 @@ export async function activeLock(store: Store, access: OwnerAccess, now: number)
   return row && { ...lockStats(row, now), document: row.document }
 }
 
-/** A lock session with its record. */
 export interface LockDetails extends LockStats {
   readonly owner: number
   readonly record: LockSession

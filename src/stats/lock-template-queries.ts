@@ -4,8 +4,6 @@ import type { Store } from '../store/index.ts'
 import { type Access, ANY_OWNERS, ANY_SESSIONS, isReadable } from '../accounts/access.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 
-/** Queries of lock templates. */
-
 /** A lock template, its record as stored, and how often it was used. */
 export interface TemplateUse {
   readonly owner: number

@@ -4,8 +4,6 @@ import type { TrainingTemplate } from '../contract/training-templates.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
 
-/** Queries of programs. */
-
 /** A program as it is listed. */
 export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
 

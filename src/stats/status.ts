@@ -6,7 +6,6 @@ import { streaksOf } from './streaks.ts'
 import { sessionsBetween, type SessionStats, totalsOf } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-/** The present state of a lock. */
 export interface LockStatus {
   readonly locked: boolean
   readonly state: string
@@ -106,7 +105,6 @@ const IDLE: LockStatus = {
   remaining: null,
 }
 
-/** The present state of training. */
 export interface TrainingStatus {
   readonly last: SessionStats | undefined
   readonly sessionsToday: number

@@ -112,7 +112,6 @@ class KindSums {
   }
 }
 
-/** Totals over sessions. */
 export interface Totals {
   readonly sessions: number
   readonly passed: number

@@ -474,7 +474,6 @@ const migrations: readonly Migration[] = [
   },
 ]
 
-/** The schema version of this program. */
 export const currentVersion = migrations.length
 
 /** The schema of the store cannot be used by this program; the message says what to do. */

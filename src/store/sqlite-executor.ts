@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 
-/** What a statement did, or returned. */
 export interface StatementResult {
   readonly rows: readonly unknown[]
   /** Of statements that return no rows. */

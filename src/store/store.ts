@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely'
 import type { Engine, Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
-/** An open database. */
 export interface Store {
   readonly engine: Engine
   /** For everything but the reads of requests. Its transactions take the write lock at their start. */

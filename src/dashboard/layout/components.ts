@@ -5,7 +5,6 @@ import { dateTimeText, numberText, type Zoned } from '../text/text.ts'
 
 /** The components of pages. */
 
-/** A titled card. */
 export function card(title: string, body: Part, more: { readonly actions?: Html; readonly id?: string } = {}): Html {
   return html`
     <section class="card"${more.id === undefined ? nothing : html` id="${more.id}"`}>
@@ -25,7 +24,6 @@ export function noRecords({ session, subject }: Viewer, title: string, text: Par
   return emptyState(title, text, html`<a class="button primary" href="/source">Bring your records in</a>`)
 }
 
-/** A named value, with a note below it. */
 export function stat(name: string, value: Part, note?: Part): Html {
   return html`<div class="stat"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
 }
@@ -34,7 +32,6 @@ export function stats(...items: readonly Html[]): Html {
   return html`<dl class="stats card">${items}</dl>`
 }
 
-/** A list of names and values. */
 export function facts(rows: readonly (readonly [name: string, value: Part])[]): Html {
   return html`<dl class="facts">${rows.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }

@@ -38,5 +38,4 @@ ${head}
 `
 }
 
-/** A plain ring. */
 export const ring = html`<svg class="ring" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="3"/></svg>`

@@ -49,7 +49,6 @@ export function registerFirstAccount(scope: FastifyInstance, { store, config }: 
 
 const TITLE = 'Create the first account'
 
-/** What was entered, and what is wrong with it. */
 interface Entered {
   readonly username: string
   readonly problem: string

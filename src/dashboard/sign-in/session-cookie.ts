@@ -1,11 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import {
-  type BrowserSession,
-  findSession,
-  MAX_SESSION_MS,
-  SECRET_FORM,
-  type SessionStart,
-} from '../../accounts/browser-sessions.ts'
+import { type BrowserSession, findSession, MAX_SESSION_MS, type SessionStart } from '../../accounts/browser-sessions.ts'
+import { SECRET_FORM } from '../../accounts/secrets.ts'
 import { type Actor, browserName } from '../../accounts/events.ts'
 import type { Config } from '../../config.ts'
 import { clientAddress, networkPart } from '../../http/addresses.ts'

@@ -3,7 +3,6 @@ import type { Person, Viewer } from '../page.ts'
 
 /** Names of people and records on pages. Discreet mode replaces them with neutral ones. */
 
-/** The name of the viewer. */
 export function ownName({ session, discreet }: Viewer): string {
   if (discreet) return 'You'
   return session.displayName === '' ? session.username : session.displayName
@@ -32,7 +31,6 @@ const neutralNames = {
   passkey: 'Passkey',
 } as const
 
-/** The name of a record. */
 export function recordName(
   { discreet }: Pick<Viewer, 'discreet'>,
   kind: keyof typeof neutralNames,

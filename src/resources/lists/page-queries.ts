@@ -51,7 +51,6 @@ export const CHUNK_CHARACTERS = 60 * 1024
 
 export const DOCUMENT_SEPARATOR = ',\n'
 
-/** The rows of a list. */
 export interface RowSource<Values> {
   /** No other list has it. */
   readonly name: string

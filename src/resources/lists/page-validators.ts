@@ -29,7 +29,6 @@ function parseLinks(text: string): PageLinks {
   return { hasNext: text.includes('n'), hasPrevious: text.includes('p') }
 }
 
-/** The validator of a page. */
 export function pageEtag(key: PageKey, revisions: string, links: PageLinks): string {
   return etagWith(key, revisions, formatLinks(links))
 }

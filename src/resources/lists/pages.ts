@@ -19,7 +19,6 @@ interface RangeParams extends PageParams {
   readonly to?: End | undefined
 }
 
-/** A page of records. */
 export async function recordPage<Table extends RecordName>(
   { store, ifNoneMatch }: Pick<Caller, 'store' | 'ifNoneMatch'>,
   list: RecordList<Table>,

@@ -44,7 +44,6 @@ export interface ListRange {
   readonly offset: number
 }
 
-/** The values of a page of records. */
 interface ListValues extends Access {
   readonly from: number
   readonly beforeAt: number
