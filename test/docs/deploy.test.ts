@@ -122,6 +122,10 @@ interface LockedPackage {
   readonly hasInstallScript?: boolean
 }
 
+test('the service goes on when memory runs out in the process that pulls', () => {
+  assert.match(read('deploy/lockstep.service'), /^OOMPolicy=continue$/m)
+})
+
 test('the services cannot read the history of the source code, and the image does not have it', () => {
   for (const name of ['lockstep.service', 'lockstep-pull.service'])
     assert.match(read(`deploy/${name}`), /^InaccessiblePaths=-\/opt\/lockstep\/\.git$/m)

@@ -29,7 +29,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/security.md': 13_300,
   'docs/troubleshooting.md': 6500,
   'docs/settings.md': 11_000,
-  'docs/your-own-history.md': 6400,
+  'docs/your-own-history.md': 4000,
 }
 
 const MAX_WORDS = 30
