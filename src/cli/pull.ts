@@ -28,6 +28,7 @@ import { startPullProgress } from './pull-progress.ts'
 import {
   requireConfirmation,
   databaseOption,
+  databaseUrlOf,
   InterruptedError,
   jsonOption,
   openStore,
@@ -301,7 +302,8 @@ function parseLocks(text: string): readonly number[] {
 
 async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
   await withStore(flags, async store => {
-    const sources = await connectedStatus(store)
+    const { secretFile } = readConfig(process.env, ['secretFile'])
+    const sources = await connectedStatus(store, { databaseUrl: databaseUrlOf(flags), secretFile })
     if (flags.json === true) return print(JSON.stringify(sources, null, 2))
     if (sources.length === 0) say('nothing was pulled yet')
     for (const { accountId, username, origin, completedAt, rows, gone, setAside, connection } of sources) {
@@ -317,13 +319,14 @@ async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
   })
 }
 
-function connectionLine({ state, everyMinutes, nextAt, failure, failingSince }: ConnectionStatus): string {
+function connectionLine({ state, everyMinutes, nextAt, failure, failingSince, needsKey }: ConnectionStatus): string {
   return [
     `connected: ${state}`,
     everyMinutes === 0 ? 'once' : `every ${everyMinutes} minutes`,
     ...(nextAt === null ? [] : [`next round ${nextAt}`]),
     ...(failingSince === null ? [] : [`failing since ${failingSince}`]),
     ...(failure === null ? [] : [`last failure: ${failure}`]),
+    ...(needsKey ? ['its key must be given again, because it was stored with another secret'] : []),
   ].join('; ')
 }
 

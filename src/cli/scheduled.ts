@@ -59,6 +59,7 @@ export class Scheduler {
   #isLooking = false
   #isClosed = false
   #failures = 0
+  #reported = ''
 
   constructor(options: SchedulerOptions) {
     this.#options = options
@@ -75,8 +76,9 @@ export class Scheduler {
       if (next !== undefined && next.inMs <= 0) this.#start()
       else this.#wait(next?.inMs ?? LOOK_MS)
     } catch (error) {
-      // Whether the database is up is told elsewhere.
-      if (error instanceof RefusedError) report(error)
+      // Once; whether the database is up is told elsewhere.
+      if (error instanceof RefusedError && error.message !== this.#reported) report(error)
+      this.#reported = error instanceof RefusedError ? error.message : ''
       this.#wait(LOOK_MS)
     } finally {
       this.#isLooking = false

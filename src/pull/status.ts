@@ -1,6 +1,7 @@
 import type { Store } from '../store/index.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Connection } from './connections.ts'
+import { isOtherSecret } from './stored-key.ts'
 
 /** The result of all pulls from one source into one account. */
 export interface SourceStatus {
@@ -76,25 +77,20 @@ export interface ConnectionStatus {
   /** What was wrong with the last round, and since when rounds fail. */
   readonly failure: string | null
   readonly failingSince: string | null
+  /** Whether the key was stored with another secret than that of this service. */
+  readonly needsKey: boolean
 }
 
 /** All sources, with their connections; also those that are connected and were never pulled. */
 export async function connectedStatus(
   store: Store,
+  config: Parameters<typeof isOtherSecret>[1],
 ): Promise<readonly (SourceStatus & { readonly connection: ConnectionStatus | null })[]> {
   const connections = await store.reads
     .selectFrom('source_connection')
     .innerJoin('account', 'account.id', 'source_connection.account_id')
-    .select([
-      'account_id',
-      'account.username',
-      'origin',
-      'state',
-      'every_minutes',
-      'next_at',
-      'failure',
-      'failing_since',
-    ])
+    .select(['account_id', 'account.username', 'origin', 'secret_id'])
+    .select(['state', 'every_minutes', 'next_at', 'failure', 'failing_since'])
     .orderBy('account_id')
     .execute()
   const statuses = new Map(
@@ -102,7 +98,7 @@ export async function connectedStatus(
       const { account_id: accountId, username, origin, state, every_minutes: everyMinutes, failure } = row
       const times = { nextAt: timeOf(row.next_at), failingSince: timeOf(row.failing_since) }
       const none = { completedAt: null, fullAt: null, rows: {}, gone: {}, setAside: 0 }
-      const connection = { state, everyMinutes, failure, ...times }
+      const connection = { state, everyMinutes, failure, ...times, needsKey: isOtherSecret(row.secret_id, config) }
       return [`${accountId} ${origin}`, { accountId, username, origin, ...none, connection }]
     }),
   )

@@ -28,9 +28,25 @@ interface KeyOwner {
  * The secret of this service, in a file that its first use makes. Throws RefusedError, for the operator, if no file is named and the
  * database is none, or if others can read the file or it is none of these.
  */
-export function openSecret({ databaseUrl, secretFile }: Pick<Config, 'databaseUrl' | 'secretFile'>): Secret {
-  const file = secretFile === '' ? fileNextTo(databaseUrl) : secretFile
+export function openSecret(config: SecretConfig): Secret {
+  const file = fileOf(config)
   if (!existsSync(file)) createSecret(file)
+  return readSecret(file)
+}
+
+/** Whether a key was stored with another secret, as after a restore elsewhere, so that it must be given again. Makes no secret. */
+export function isOtherSecret(secretId: string | null, config: SecretConfig): boolean {
+  if (secretId === null) return false
+  try {
+    const file = fileOf(config)
+    return !existsSync(file) || readSecret(file).id !== secretId
+  } catch (error) {
+    if (error instanceof RefusedError) return true
+    throw error
+  }
+}
+
+function readSecret(file: string): Secret {
   const text = readSecretFile(file).trim()
   if (!SECRET.test(text)) throw new RefusedError(`${file} is not a file with a secret of Lockstep`)
   const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', text, '', purpose, bytes))
@@ -69,7 +85,10 @@ const TAG_BYTES = 16
 /** 32 random bytes in base64url. */
 const SECRET = /^[\w-]{43}$/
 
-function fileNextTo(databaseUrl: string): string {
+type SecretConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
+
+function fileOf({ databaseUrl, secretFile }: SecretConfig): string {
+  if (secretFile !== '') return secretFile
   if (databaseUrl.startsWith('sqlite:')) return `${databaseUrl.slice('sqlite:'.length)}.secret`
   throw new RefusedError(
     `on PostgreSQL, API keys of sources are stored only if ${settings.secretFile.env} names a file`,

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Kysely, sql } from '../../src/vendor/kysely.js'
 import { openMigrated } from '../../src/archive/migrate.ts'
@@ -28,6 +27,7 @@ import { createKey, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts
 import { makeFolder, run } from '../support/command.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
 import { everyAnswer, records } from '../support/all-responses.ts'
+import { documentedSql } from '../support/documented-sql.ts'
 import { runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { archiveOf, inBrowser } from '../support/service.ts'
@@ -239,15 +239,15 @@ testOnPostgres('a database of another encoding than UTF8 is refused, and stays e
 })
 
 testOnPostgres('the documented role serves, writes what people do by signing in, and can do nothing else', async () => {
-  const [server = '', database = ''] = documentedSql('Least privilege')
+  const [server = [], database = []] = documentedSql('Least privilege')
   const { url: superuser } = await sharedServer()
-  for (const statement of statementsOf(server)) await runSql(superuser, statement)
+  for (const statement of server) await runSql(superuser, statement)
   const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
   const [owner, service] = [as('lockstep_owner'), as('lockstep_service')]
 
   const { code, stderr } = await run(['migrate', '--database', owner])
   assert.equal(code, 0, stderr)
-  for (const statement of statementsOf(database)) await runSql(owner, statement)
+  for (const statement of database) await runSql(owner, statement)
   const owned = await opened(owner)
   const now = Date.now()
   await importArchive(owned, archiveOf([...world, trainingSession(1, 1)]))
@@ -306,8 +306,8 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   }
   assert.ok((await listReads(store, 1, { limit: 10 })).some(({ via }) => via === 'token'))
 
-  const written = [...database.matchAll(/\bon ([a-z_, ]+) to lockstep_service/g)].flatMap(([, names = '']) =>
-    names.split(', '),
+  const written = [...database.join(';\n').matchAll(/\bon ([a-z_, ]+) to lockstep_service/g)].flatMap(
+    ([, names = '']) => names.split(', '),
   )
   assert.deepEqual(
     (await tables(owner)).filter(table => !written.includes(table)),
@@ -472,15 +472,6 @@ const FORBIDDEN = [
 ]
 
 /** The SQL of a section of the docs, block by block. */
-function documentedSql(title: string): string[] {
-  const page = readFileSync(new URL('../../docs/postgresql.md', import.meta.url), 'utf8')
-  const section = new RegExp(`## ${title}\\n([\\s\\S]*?)\\n##`).exec(page)?.[1] ?? ''
-  return [...section.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text)
-}
-
-function statementsOf(text: string): string[] {
-  return text.split(/;\n/).filter(statement => statement.trim() !== '')
-}
 
 function opened(url: string, schema?: OpenOptions['schema']): Promise<Store> {
   if (schema === undefined) return openMigrated(url, { busyTimeoutMs: 10_000 })

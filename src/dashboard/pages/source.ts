@@ -12,7 +12,7 @@ import {
 import { sourceLists } from '../../pull/lists.ts'
 import { rejectedByReason } from '../../pull/rejected.ts'
 import { pullStatus, type SourceStatus } from '../../pull/status.ts'
-import { openSecret } from '../../pull/stored-key.ts'
+import { isOtherSecret } from '../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { card, table, type TableColumn } from '../layout/components.ts'
 import { formPage } from '../layout/form-page.ts'
@@ -163,9 +163,8 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
 /** Also that this process cannot read the key, of which no round tells. */
 function problemNow(visit: Visit, connection: Connection, source: SourceStatus | undefined) {
   const completedAt = source?.completedAt == null ? null : Date.parse(source.completedAt)
-  const { secret_id: secretId } = connection
-  const isForeign = secretId !== null && secretId !== openSecret(visit.config).id
-  return problemOf(visit, isForeign ? { ...connection, failure: 'key' } : connection, completedAt)
+  const needsKey = isOtherSecret(connection.secret_id, visit.config)
+  return problemOf(visit, needsKey ? { ...connection, failure: 'key' } : connection, completedAt)
 }
 
 interface Read {

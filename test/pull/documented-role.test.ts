@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { importArchive } from '../../src/archive/import.ts'
+import { readConfig } from '../../src/config.ts'
+import { connect, listRounds, whyNotOffered } from '../../src/pull/connections.ts'
+import { nextRound, takeDue } from '../../src/pull/leases.ts'
+import { openSecret } from '../../src/pull/stored-key.ts'
+import { open } from '../../src/store/index.ts'
+import { makeFolder, run } from '../support/command.ts'
+import { documentedSql } from '../support/documented-sql.ts'
+import { runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
+import { account, trainingSession } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { serve } from '../support/serving.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { until } from '../support/waiting.ts'
+
+// engine: any
+
+testOnPostgres(
+  'a service whose role cannot write records pulls with a role of its own, and says what is missing without it',
+  async () => {
+    const [server = [], grants = []] = documentedSql('Least privilege')
+    const { url: superuser } = await sharedServer()
+    for (const statement of server) await runSql(superuser, statement)
+    const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
+    const [owner, service] = [as('lockstep_owner'), as('lockstep_service')]
+    assert.equal((await run(['migrate', '--database', owner])).code, 0)
+    for (const statement of grants) await runSql(owner, statement)
+    const owned = await open(owner, { busyTimeoutMs: 5000 })
+    await importArchive(owned, archiveOf([account(1, 'ann')]))
+    assert.equal(
+      await whyNotOffered(owned, readConfig({ LOCKSTEP_SECRET_FILE: '/of/the/service' })),
+      undefined,
+      'a role that writes records needs no other',
+    )
+    await owned.close()
+
+    await using folder = await makeFolder()
+    const secretFile = folder.file('secret')
+    const config = { ...readConfig({ LOCKSTEP_SECRET_FILE: secretFile }), databaseUrl: service }
+    const store = await open(service, { busyTimeoutMs: 5000, schema: 'current' })
+    const why = (changed: Partial<typeof config>) => whyNotOffered(store, { ...config, ...changed })
+    assert.deepEqual(await why({}), { reason: 'role', setting: 'LOCKSTEP_PULL_DATABASE_URL' })
+    assert.deepEqual(await why({ secretFile: '' }), { reason: 'secret', setting: 'LOCKSTEP_SECRET_FILE' })
+    assert.deepEqual(await why({ pull: false }), { reason: 'off', setting: 'LOCKSTEP_PULL' })
+    assert.equal(await why({ pullDatabaseUrl: owner }), undefined)
+
+    const world = new SourceWorld().add(account(1, 'ann'), trainingSession(1, 1))
+    await using source = await startSource({ world, identity: '/users/me' })
+    await connect({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 })
+    {
+      await using _served = await serve(service, {
+        args: ['--no-migrate'],
+        settings: {
+          LOCKSTEP_SECRET_FILE: secretFile,
+          LOCKSTEP_PULL_DATABASE_URL: owner,
+          LOCKSTEP_SOURCE_ORIGINS: source.url,
+          LOCKSTEP_PULL_RATE: '0',
+        },
+      })
+      await until(async () => (await listRounds(store, 1)).length > 0)
+    }
+    const [round] = await listRounds(store, 1)
+    assert.deepEqual([round?.failure, round?.added], [null, 1])
+    await store.close()
+  },
+)
+
+testOnPostgres(
+  'a database that was restored elsewhere, without its secret, asks for the key again and pulls nothing',
+  async () => {
+    await using folder = await makeFolder()
+    const { url: databaseUrl } = await sharedServer()
+    const secretFile = folder.file('secret')
+    const config = { databaseUrl, secretFile }
+    const store = await open(databaseUrl, { busyTimeoutMs: 5000 })
+    await importArchive(store, archiveOf([account(1, 'ann')]))
+    await connect({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
+    const status = () =>
+      run(['pull', 'status', '--database', databaseUrl], { env: { LOCKSTEP_SECRET_FILE: secretFile } })
+    assert.doesNotMatch((await status()).stdout, /must be given again/)
+    rmSync(secretFile)
+    assert.match((await status()).stdout, /connected: due; .+; its key must be given again/)
+    const secret = openSecret(config)
+    assert.equal(await nextRound(store, () => secret.id), undefined)
+    assert.equal(await takeDue(store, { holder: 'test', secretId: secret.id, running: [] }), undefined)
+    assert.match((await status()).stdout, /its key must be given again/)
+    await connect({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
+    assert.doesNotMatch((await status()).stdout, /must be given again/)
+    await store.close()
+  },
+)
