@@ -1,7 +1,7 @@
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { checkedQuery, readChecked } from './checked-reads.ts'
 import type { Store } from '../store/index.ts'
-import type { Tables } from '../store/tables.ts'
+import type { AccountRow, BrowserSessionRow, Tables } from '../store/tables.ts'
 import { type Actor, type EventKind, recordEvent } from './events.ts'
 import { forgetBrowsers } from './known-browsers.ts'
 import { suggestTimeZone } from './preferences.ts'
@@ -157,12 +157,7 @@ function noteSeen(store: Store, id: number, now: number) {
 
 const writingSeen = new WeakMap<Store, Set<number>>()
 
-export interface SessionFacts {
-  readonly id: number
-  readonly browser: string
-  readonly created_at: number
-  readonly seen_at: number
-}
+export type SessionFacts = Pick<BrowserSessionRow, 'id' | 'browser' | 'created_at' | 'seen_at'>
 
 /** The sessions of an account that have not ended, most recently used first. */
 export function listSessions(store: Store, accountId: number, now: number): Promise<SessionFacts[]> {
@@ -229,20 +224,13 @@ export async function endSessionsAndInvitation(
 const MAX_IDLE_MS = 12 * 3_600_000
 const SEEN_INTERVAL_MS = 60_000
 
-interface SessionRow {
-  readonly id: number
-  readonly account_id: number
-  readonly seen_at: number
-  readonly created_at: number
-  readonly confirmed_at: number | null
-  readonly username: string
-  readonly subscription_tier: string | null
-  readonly subscription_ends_at: number | null
-  readonly display_name: string | null
-  readonly time_zone: string | null
-  readonly units: string | null
-  readonly weekly_goal: number | null
-}
+type SessionRow = Omit<BrowserSessionRow, 'hash' | 'browser'> &
+  Pick<AccountRow, 'username' | 'subscription_tier' | 'subscription_ends_at'> & {
+    readonly display_name: string | null
+    readonly time_zone: string | null
+    readonly units: string | null
+    readonly weekly_goal: number | null
+  }
 
 const sessionByHash = checkedQuery<{ hash: string; seenAfter: number; createdAfter: number }, SessionRow>(
   'browser session',

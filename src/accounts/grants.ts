@@ -4,7 +4,7 @@ import { isTier } from '../contract/people.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { withFallback } from '../store/fallback.ts'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
-import type { KeyRow } from '../store/tables.ts'
+import type { AccountRow, KeyRow } from '../store/tables.ts'
 import { hasEnded, type SharedAccess } from './access.ts'
 import { checkedQuery, readChecked } from './checked-reads.ts'
 import { hashSecret, isKeyForm } from './secrets.ts'
@@ -56,19 +56,8 @@ export function expiryOf({ expires_at, replaced_at }: Pick<KeyRow, 'expires_at' 
   return replaced_at === null ? expires_at : Math.min(expires_at ?? Infinity, replaced_at + DAY_MS)
 }
 
-interface GrantRow {
-  id: number
-  name: string
-  account_id: number
-  scopes: string
-  created_at: number
-  expires_at: number | null
-  revoked_at: number | null
-  replaced_at: number | null
-  subscription_tier: string | null
-  subscription_ends_at: number | null
-  shared: string | null
-}
+type GrantRow = Omit<KeyRow, 'hash' | 'last4' | 'last_used_at'> &
+  Pick<AccountRow, 'subscription_tier' | 'subscription_ends_at'> & { readonly shared: string | null }
 
 const grantByHash = checkedQuery<{ hash: string }, GrantRow>(
   'API key',

@@ -6,7 +6,7 @@ import { DAY_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
 import { pruneEvents } from './events.ts'
-import type { Tables } from '../store/tables.ts'
+import type { ReadRow, Tables } from '../store/tables.ts'
 
 export interface ReadLog {
   /** Counts a read of the records of an owner; written later. */
@@ -164,16 +164,7 @@ const FLUSH_INTERVAL_MS = 60_000
 /** How many rows wait to be written: about 6 MB. */
 const MAX_ENTRIES = 20_000
 
-interface NewRead {
-  readonly owner_id: number
-  readonly hour: number
-  readonly reader_id: number
-  readonly via: string
-  readonly token_name: string
-  readonly area: string
-  readonly kind: string
-  reads: number
-}
+type NewRead = Omit<ReadRow, 'id'>
 
 function hourOf(now: number): number {
   return now - (now % HOUR_MS)

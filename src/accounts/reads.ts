@@ -3,6 +3,7 @@ import { type Area, isArea } from '../contract/areas.ts'
 import { type ReadKind, readKinds, type ReadWay, readWays } from '../contract/reads.ts'
 import type { Store } from '../store/index.ts'
 import type { Params } from '../store/query.ts'
+import type { ReadRow } from '../store/tables.ts'
 import { readChecked, recordQuery } from './checked-reads.ts'
 
 /** Who read the records of an account, as its owner may see it. */
@@ -79,19 +80,9 @@ export async function listReaders(store: Store, ownerId: number): Promise<{ id: 
   return rows.map(({ id, username }) => ({ id, username: username ?? REMOVED_READER }))
 }
 
-interface ReadRow {
-  readonly id: number
-  readonly hour: number
-  readonly reader_id: number
-  readonly username: string | null
-  readonly via: string
-  readonly token_name: string
-  readonly area: string
-  readonly kind: string
-  readonly reads: number
-}
+type NamedRead = Omit<ReadRow, 'owner_id'> & { readonly username: string | null }
 
-function entryOf(row: ReadRow, ownerId: number): ReadEntry {
+function entryOf(row: NamedRead, ownerId: number): ReadEntry {
   const via = readWays.find(way => way === row.via) ?? null
   const isOperator = via === 'operator'
   return {
@@ -123,7 +114,7 @@ const readsOfReader = reads<RangeValues & { readonly reader: number }>(
 )
 
 function reads<Values extends RangeValues>(name: string, filter: (param: Params<Values>) => RawBuilder<unknown>) {
-  return recordQuery<Values, ReadRow>(
+  return recordQuery<Values, NamedRead>(
     name,
     (param, owned) => sql`
       select ${owned}, id, hour, reader_id, (select username from account where account.id = reader_id) as username,

@@ -5,6 +5,7 @@ import { checkedQuery, readChecked } from '../accounts/checked-reads.ts'
 import { accountText, people } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import type { Params } from '../store/query.ts'
+import type { AccountRow, KeyRow } from '../store/tables.ts'
 import { type Caller, type Handlers, jsonResult } from './handler.ts'
 import { recordResult } from './record-queries.ts'
 import { idRangeOf, readListPage } from './lists/pages.ts'
@@ -106,18 +107,8 @@ const accountAndKey = checkedQuery<{ keyId: number; owner: number }, AccountAndK
     where token.id = ${param('keyId')}`,
 )
 
-interface AccountAndKey {
-  readonly document: string
-  readonly subscription_ends_at: number | null
-  readonly id: number
-  readonly name: string
-  readonly last4: string
-  readonly scopes: string
-  readonly created_at: number
-  readonly expires_at: number | null
-  readonly replaced_at: number | null
-  readonly last_used_at: number | null
-}
+type AccountAndKey = Pick<AccountRow, 'document' | 'subscription_ends_at'> &
+  Omit<KeyRow, 'account_id' | 'hash' | 'revoked_at'>
 
 export const handlers: Handlers<typeof people> = {
   listUsers(caller, params) {

@@ -1,10 +1,12 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
+import type { Selectable } from 'kysely'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { LockSession } from '../contract/lock-sessions.ts'
 import { checkedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import { forEachInTurns } from '../turns.ts'
 import type { Params } from '../store/query.ts'
+import type { Tables } from '../store/tables.ts'
 import {
   lockEnd,
   type LockEvent,
@@ -135,17 +137,10 @@ export async function lockRecords(
   return new Map(rows.map(({ id, document }) => [id, document]))
 }
 
-interface LockRow {
-  readonly id: number
-  readonly at: number
-  readonly lock_state: string
-  readonly is_active: number
-  readonly template_id: number | null
-  readonly is_test_lock: number | null
-  readonly is_time_displayed: number | null
-  readonly ended_at: number | null
-  readonly events: string
-}
+type LockRow = Pick<
+  Selectable<Tables['lock_session']>,
+  'id' | 'at' | 'lock_state' | 'is_active' | 'template_id' | 'ended_at' | 'events'
+> & { readonly is_test_lock: number | null; readonly is_time_displayed: number | null }
 
 function lockStats(row: LockRow, now: number): LockStats {
   const facts = lockFacts(row)

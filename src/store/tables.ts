@@ -420,6 +420,8 @@ interface ReadLogTable {
 export type AccountRow = Selectable<AccountTable>
 export type KeyRow = Selectable<KeyTable>
 export type EventRow = Selectable<AccountEventTable>
+export type BrowserSessionRow = Selectable<BrowserSessionTable>
+export type ReadRow = Selectable<ReadLogTable>
 
 /** Tables whose rows belong to an account and are read by the API. */
 export const recordTables = [
