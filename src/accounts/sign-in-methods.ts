@@ -99,7 +99,7 @@ async function removeMethod(
 }
 
 const NEEDS_TWO = 'without a password an account needs two passkeys, or a linked sign-in'
-const LAST = 'it is the only way to sign in that is left, so add another one first'
+const LAST = 'it is the only sign-in method that is left, so add another one first'
 
 async function signInMethodsOf(
   db: Kysely<Tables>,

@@ -19,6 +19,6 @@ test('a form that meets an import waits, and then says that one is being stored;
   const { status, headers, text } = await alex.post('/settings', form)
   importing.exec('rollback')
   assert.deepEqual([status, headers.get('Retry-After')], [503, '1'])
-  assert.match(text, /An import is being stored, or another long change, so nothing was changed here\. Try again/)
+  assert.match(text, /An import or another long change is being stored, so nothing was changed here\. Try again/)
   assert.equal((await alex.post('/settings', form)).status, 303)
 })

@@ -119,7 +119,7 @@ test('the rules of a template are sentences that state its fields and nothing el
   assert.deepEqual(rulesOf(data), [
     'The length is random, from 1\u00a0h to 1\u00a0d 1\u00a0h.',
     'Breaks: yes.',
-    'Of breaks, the regularity is 1\u00a0d, the maximum 30\u00a0min and the penalty 10\u00a0min.',
+    'Break regularity 1\u00a0d, longest break 30\u00a0min, penalty 10\u00a0min.',
     'Breaks for the keyholder only: no.',
     'Task credit: yes, with a time reduction of 1,800.',
     'Penalty votes: yes, with a time addition of 900.',

@@ -222,7 +222,7 @@ test('an invited person chooses the issuer, and makes a first API key without ev
   assert.match((await ben.get('/settings')).text, /Invitation used, sign-in linked/)
   const refused = await ben.post('/settings/oidc/remove')
   assert.equal(refused.status, 422)
-  assert.match(refused.text, /the only way to sign in/)
+  assert.match(refused.text, /the only sign-in method/)
 })
 
 test('what needs a fresh sign-in is confirmed at the issuer, which must ask again, and the form is kept', async () => {

@@ -291,12 +291,12 @@ test('an account with two passkeys can remove its password, and always keeps one
   assert.equal((await signInWith(first, service)).seen.status, 303)
 
   const [one, two] = await service.passkeys()
-  assert.doesNotMatch((await ann.get('/settings')).text, /one way to sign in/)
+  assert.doesNotMatch((await ann.get('/settings')).text, /one sign-in method/)
   assert.equal((await ann.post(`/settings/passkeys/${two?.id}/remove`)).status, 303)
-  assert.match((await ann.get('/settings')).text, /one way to sign in\. Set a password or add a passkey/)
+  assert.match((await ann.get('/settings')).text, /one sign-in method\. Set a password or add a passkey/)
   const last = await ann.post(`/settings/passkeys/${one?.id}/remove`)
   assert.equal(last.status, 422)
-  assert.match(last.text, /the only way to sign in/)
+  assert.match(last.text, /the only sign-in method/)
   assert.equal((await service.passkeys()).length, 1)
 
   await service.age(11)
@@ -349,7 +349,7 @@ test('a person who lost the only device signs in by an invitation, and removes i
   const lost = await register(ann, service, 'Phone')
   await service.store.db.updateTable('account').set({ password_hash: null }).where('id', '=', 1).execute()
   const owner = visitor(service.origin)
-  assert.match((await owner.get(path)).text, /Its passkeys are kept, too/)
+  assert.match((await owner.get(path)).text, /Its passkeys are kept as well/)
   assert.equal((await owner.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')
   assert.equal((await ann.get('/settings')).status, 303)
   const { person, seen } = await signInWith(lost, service)
@@ -466,7 +466,7 @@ test('a passkey that was made at another address says where it works, and does n
   const stuck = (await ann.get('/settings/password/new')).text
   assert.match(
     stuck,
-    /No way to sign in to this account works at this address\. Ask whoever runs this service for an invitation/,
+    /No sign-in method of this account works at this address\. Ask whoever runs this service for an invitation/,
   )
   assert.doesNotMatch(stuck, /data-passkey|type="password"/)
 })

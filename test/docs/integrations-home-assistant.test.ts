@@ -161,7 +161,7 @@ test('no field that is null, empty or absent breaks an entity, in any state', ne
 })
 
 test('a response that is not a status breaks nothing: all is unknown or unavailable', needsJinja, async () => {
-  const { text } = await service.fetch('/api/v1/status', 'none')
+  const { text } = await service.fetch('/api/v1/status', 'lks_none')
   const bodies = [text, '', 'Bad Gateway', 'null', '""', '[]', '[1]', '"x"', '1', '{}', '{"ok":true}']
   const data = ['null', '""', '[]', '{}', '"x"', '0', 'false'].map(value => `{"ok":true,"data":${value}}`)
   for (const { main, entities: shown } of await render([...bodies, ...data])) {

@@ -10,8 +10,8 @@ import { readHelps } from '../support/helps.ts'
 /** Every document, and how many bytes it may have: what grows beyond is shortened, or says something twice. */
 const MAX_BYTES: Readonly<Record<string, number>> = {
   'README.md': 5400,
-  'CHANGELOG.md': 7900,
-  'CONTRIBUTING.md': 10_200,
+  'CHANGELOG.md': 8300,
+  'CONTRIBUTING.md': 10_400,
   'SECURITY.md': 2200,
   'bench/README.md': 14_000,
   'docs/api.md': 9500,
@@ -22,7 +22,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/citus.md': 3300,
   'docs/glossary.md': 2200,
   'docs/integrations.md': 7800,
-  'docs/operating.md': 12_600,
+  'docs/operating.md': 11_000,
   'docs/performance.md': 9000,
   'docs/postgresql.md': 12_600,
   'docs/reliability.md': 6600,

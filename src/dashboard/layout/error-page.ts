@@ -25,7 +25,7 @@ export function toShownError(error: unknown): HttpError {
   return toHttpError(error)
 }
 
-const BUSY = 'An import is being stored, or another long change, so nothing was changed here. Try again in a moment'
+const BUSY = 'An import or another long change is being stored, so nothing was changed here. Try again in a moment'
 
 export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers.accept?.includes('text/html') ?? false

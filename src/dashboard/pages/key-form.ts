@@ -53,7 +53,7 @@ const expiries = [
   ['90d', 'In 90 days'],
   ['365d', 'In one year'],
   ['date', 'On a day of your choice'],
-  ['never', 'Never, which is asked again'],
+  ['never', 'Never, after another question'],
 ] as const
 
 const SUGGESTIONS = ['Home Assistant', 'Python script', 'Grafana']

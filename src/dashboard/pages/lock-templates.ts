@@ -173,7 +173,7 @@ export function rulesOf(template: LockTemplate): string[] {
     rule(label('isBreakEnabled'), template.isBreakEnabled),
     ...(template.isBreakEnabled
       ? [
-          `Of breaks, the regularity is ${durationText(breakRegularity)}, the maximum ${durationText(breakMaximum)} and the penalty ${durationText(breakPenalty)}.`,
+          `Break regularity ${durationText(breakRegularity)}, longest break ${durationText(breakMaximum)}, penalty ${durationText(breakPenalty)}.`,
           rule(label('breakKeyholderOnly'), template.breakKeyholderOnly),
         ]
       : []),

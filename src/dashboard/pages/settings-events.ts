@@ -54,7 +54,7 @@ export async function eventsCard(visit: Visit): Promise<Html> {
           ? html`<p class="muted">No such events in the last year.</p>`
           : html`${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path: '/settings', query: chosen, anchor: 'events' }, page, events.length > ROWS)}`
       }
-      <p class="muted">Events of the last year. Networks are a part of the address that many share. Wrong passwords and new networks of API keys are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
+      <p class="muted">Events of the last year. A network is the part of an address that many people share. Wrong passwords and new networks of API keys are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
     `,
     {
       id: 'events',

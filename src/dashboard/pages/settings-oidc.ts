@@ -73,7 +73,7 @@ export async function oidcCard({ store, viewer, now }: Visit, oidc: Oidc, messag
   return card(
     `Sign-in with ${oidc.name}`,
     link === undefined
-      ? html`${message}<p>Signs you in here with your account there. Only your identifier there is used.</p>
+      ? html`${message}<p>Signs you in here with your account there. Only your id there is used.</p>
           <p><a class="button" href="/settings/oidc">Link</a></p>`
       : html`${message}
           ${facts([

@@ -166,6 +166,6 @@ function showRemoving(visit: Visit, passkey: PasskeyFacts, problem?: string) {
     title: 'Remove passkey',
     problem,
     isDangerous: true,
-    body: html`<p>Remove <strong>${recordName(visit.viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Remove it from the device, too.</p>`,
+    body: html`<p>Remove <strong>${recordName(visit.viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Also remove it from the device.</p>`,
   })
 }

@@ -63,7 +63,7 @@ export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinke
       <p>This account has no password.</p>
       ${
         passkeys + Number(isLinked) === 1
-          ? html`<p>It has only one way to sign in. Set a password or add a passkey, in case you lose that one.</p>`
+          ? html`<p>It has only one sign-in method. Set a password or add a passkey, in case you lose that one.</p>`
           : nothing
       }
       <p><a class="button" href="/settings/password/new" data-dialog>Set a password</a></p>
@@ -109,6 +109,6 @@ function showRemoving(visit: Visit, problem?: string) {
     title: 'Remove password',
     problem,
     isDangerous: true,
-    body: html`<p>Remove the password of this account? Every other browser is signed out. You then sign in with the other ways that Settings lists. You can set a password again at any time.</p>`,
+    body: html`<p>Remove the password of this account? Every other browser is signed out. You then sign in with the other methods that Settings lists. You can set a password again at any time.</p>`,
   })
 }

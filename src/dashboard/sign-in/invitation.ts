@@ -71,7 +71,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
   )
 }
 
-const TITLE = 'Choose a way to sign in'
+const TITLE = 'Choose a sign-in method'
 
 async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenWay | string> {
   const password = readNewPassword(form)
@@ -118,7 +118,7 @@ function waysToChoose(choice: Choice): Html {
     <div class="card stack">
       <h1>${TITLE}</h1>
       <p>For the account <strong>${username}</strong>. All browsers that are signed in to it will be signed out; API keys are not changed.</p>
-      ${keepsPasskeys ? html`<p>Its passkeys are kept, too: if you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
+      ${keepsPasskeys ? html`<p>Its passkeys are kept as well. If you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       ${passwordForm(choice)}
     </div>
@@ -162,7 +162,7 @@ function passkeyForm({ secret, site, browser }: Choice): Html {
 const ended = html`
   <div class="card stack">
     <h1>This link no longer works</h1>
-    <p>A link to choose a way to sign in works only once, within 24 hours. Ask whoever runs this service for another one: <code>./lockstep account invite</code>.</p>
+    <p>A link to choose a sign-in method works only once, within 24 hours. Ask whoever runs this service for another one: <code>./lockstep account invite</code>.</p>
     <p><a class="button" href="/signin">Sign in</a></p>
   </div>
 `

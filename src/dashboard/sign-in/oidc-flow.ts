@@ -67,7 +67,7 @@ export function problemOf({ reason }: OidcError, name: string) {
   switch (reason) {
     case 'away':
       return {
-        problem: `At the moment, ${name} cannot be reached. Try again later, or use another way.`,
+        problem: `At the moment, ${name} cannot be reached. Try again later, or use another sign-in method.`,
         status: 503,
         counts,
       }
@@ -75,7 +75,7 @@ export function problemOf({ reason }: OidcError, name: string) {
       return { problem: `The sign-in with ${name} was not completed there.`, status: 403, counts }
     case 'refused':
       return {
-        problem: `The response of ${name} was not accepted. Try again, or use another way.`,
+        problem: `The response of ${name} was not accepted. Try again, or use another sign-in method.`,
         status: 403,
         counts,
       }

@@ -141,7 +141,7 @@ function oidcContextOf({ store, oidc, config }: OidcOptions, request: FastifyReq
   return { store, oidc, config, site: siteOriginOf(request.context, config) }
 }
 
-const NOT_LINKED = 'No account here is linked with this sign-in. Sign in another way, and link it in Settings.'
+const NOT_LINKED = 'No account here is linked with this sign-in. Sign in with another method, and link it in Settings.'
 
 /** What to do once the issuer has identified somebody. */
 const outcomes = { confirm, link, invitation: acceptWith } as const

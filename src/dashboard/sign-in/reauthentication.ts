@@ -77,7 +77,7 @@ async function confirm(visit: Visit): Promise<string | undefined> {
     answer === null ? await checkPassword(visit, form.get(PASSWORD_FIELD) ?? '') : await checkPasskey(visit, answer)
   if (typeof proof === 'string') return proof
   const secret = await confirmSession(store, { proof, id: viewer.session.id, now })
-  if (secret === undefined) return 'This way to sign in was changed in the meantime.'
+  if (secret === undefined) return 'This sign-in method was changed in the meantime.'
   visit.setCookie(sessionCookie(visit.site, secret))
   return undefined
 }
@@ -104,7 +104,7 @@ async function ask(visit: Visit, form: AskedForm): Promise<PageResult> {
         ${methods.hasPassword ? passwordForm(visit, form) : nothing}
         ${methods.passkeys > 0 ? passkeyForm(methods, form) : nothing}
         ${methods.isLinked ? html`<p><a class="button" href="/confirm/oidc"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
-        ${isStuck(methods) ? html`<p>No way to sign in to this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.`}</p>` : nothing}
+        ${isStuck(methods) ? html`<p>No sign-in method of this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.`}</p>` : nothing}
         ${methods.hasPassword ? nothing : html`<p><a class="button" href="${home.path}" data-close>Cancel</a></p>`}
       </div>
     `,
@@ -165,7 +165,7 @@ async function checkPasskey(visit: Visit, answer: string): Promise<PasskeyProof 
 }
 
 /** The message for a passkey that proves nothing. It does not reveal whether such a passkey exists. */
-export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or use another way.'
+export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or use another sign-in method.'
 
 async function limited<Proof>(
   { store, viewer, events, actor, now, limitReached }: Visit,

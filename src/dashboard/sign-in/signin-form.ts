@@ -34,7 +34,7 @@ export function signInForms(shown: SignInState, sample: DashboardOptions['sample
       </form>
       ${passkeyForm(shown)}
       ${oidc === undefined ? nothing : html`<a class="button" href="/signin/oidc?${new URLSearchParams({ next }).toString()}">Continue with ${oidc.name}</a>`}
-      ${sample === undefined ? html`<p class="muted small">No way to sign in yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.</p>` : nothing}
+      ${sample === undefined ? html`<p class="muted small">No sign-in method yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.</p>` : nothing}
     </div>
   `
 }
