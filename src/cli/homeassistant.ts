@@ -7,6 +7,8 @@ import { isLoopbackHost } from '../contract/loopback.ts'
 import { serviceFailure } from '../homeassistant/errors.ts'
 import { version } from '../version.ts'
 import { parseSpan } from './instants.ts'
+import { overwriteLine } from './progress.ts'
+import { startPullProgress } from './pull-progress.ts'
 import { InterruptedError, say, stopSignals, UsageError, withOptions } from './terminal.ts'
 
 export function addHomeAssistantCommands(program: Command) {
@@ -36,6 +38,20 @@ export function addHomeAssistantCommands(program: Command) {
     .summary('entities by MQTT discovery')
     .description('Publishes entities by MQTT discovery, and their states as they change, until stopped.')
     .action(entities)
+  withOptions(
+    command.command('history'),
+    new Option('--server <url>', 'the address of Home Assistant, such as ws://homeassistant.local:8123'),
+    new Option('--token-file <file>', 'a file with a long-lived access token of an administrator'),
+    new Option('--id <name>', 'names the statistics, for a second account or service')
+      .argParser(parseId)
+      .default('lockstep'),
+    new Option('--every <span>', 'repeat after this time, such as 1h, until stopped').argParser(parseSpan),
+  )
+    .summary('the past as long-term statistics')
+    .description(
+      'Writes the whole history as long-term statistics, by hours. A later run writes what is new or was corrected.',
+    )
+    .action(history)
 }
 
 interface EntitiesFlags {
@@ -54,11 +70,7 @@ interface EntitiesFlags {
 async function entities(flags: EntitiesFlags) {
   const { username, passwordFile, ca, id, prefix, every, maxAge } = flags
   const broker = brokerAddress(flags.broker)
-  if (broker.protocol === 'mqtt:' && !isLoopbackHost(broker.hostname)) {
-    say(
-      'warning: the connection to the broker is not encrypted, so its network can read states and password: use mqtts://',
-    )
-  }
+  if (broker.protocol === 'mqtt:') warnUnencrypted(broker, 'the broker', 'states and password', 'mqtts://')
   const connection = {
     url: broker.href,
     username,
@@ -90,6 +102,66 @@ async function entities(flags: EntitiesFlags) {
   }
   if (stop.isInterrupted()) throw new InterruptedError('interrupted: the entities are unavailable until the next start')
   say('stopped: the entities are unavailable until the next start')
+}
+
+interface HistoryFlags {
+  readonly server?: string
+  readonly tokenFile?: string
+  readonly id: string
+  readonly every?: number
+}
+
+async function history({ server, tokenFile, id, every }: HistoryFlags) {
+  if (server === undefined || tokenFile === undefined) {
+    throw new UsageError('--server and --token-file name Home Assistant and a token of one of its administrators')
+  }
+  const url = serverAddress(server)
+  if (url.protocol === 'ws:') warnUnencrypted(url, 'Home Assistant', 'statistics and token', 'wss://')
+  const stop = stopSignals(HISTORY_STOPPED)
+  const shown = startPullProgress()
+  const { writeHistory, writeRepeatedly } = await import('../homeassistant/history.ts')
+  const options = {
+    client: serviceClient(),
+    server: url.href,
+    token: firstLine(tokenFile),
+    id,
+    name: nameOf(id),
+    signal: stop.signal,
+    progress: (title: string, rows: number, expected: number) => shown?.show({ kind: title, title, rows, expected }),
+  }
+  try {
+    if (every === undefined) {
+      const summary = await writeHistory(options)
+      shown?.end()
+      return say(summary)
+    }
+    const sayAlone = (line: string) => {
+      if (shown !== undefined) overwriteLine('')
+      say(line)
+    }
+    await writeRepeatedly(options, every, sayAlone)
+  } catch (error) {
+    shown?.end()
+    if (!stop.signal.aborted) throw error
+  }
+  if (stop.isInterrupted()) throw new InterruptedError(HISTORY_STOPPED)
+  say(HISTORY_STOPPED)
+}
+
+const HISTORY_STOPPED = 'stopped: the next run writes what is missing'
+
+function serverAddress(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !['ws:', 'wss:'].includes(url.protocol) || url.username !== '') {
+    throw new UsageError('--server must be an address such as ws://homeassistant.local:8123')
+  }
+  if (url.pathname === '/') url.pathname = '/api/websocket'
+  return url
+}
+
+function warnUnencrypted({ hostname }: URL, what: string, secrets: string, better: string) {
+  if (isLoopbackHost(hostname)) return
+  say(`warning: the connection to ${what} is not encrypted, so its network can read ${secrets}: use ${better}`)
 }
 
 function serviceClient() {

@@ -18,56 +18,39 @@ interface Entity {
   readonly kind: 'flag' | 'time' | 'number'
   readonly icon?: string
   readonly unit?: string
-  readonly deviceClass?: string
 }
 
+const flag = (field: Field, id: string, name: string, icon: string): Entity => ({ field, id, name, kind: 'flag', icon })
+const time = (field: Field, id: string, name: string): Entity => ({ field, id, name, kind: 'time' })
+const number = (field: Field, id: string, name: string, unit: string): Entity => ({
+  field,
+  id,
+  name,
+  kind: 'number',
+  unit,
+})
+
 export const entities: readonly Entity[] = [
-  { field: 'locked', id: 'locked', name: 'locked', kind: 'flag', icon: 'mdi:lock' },
-  {
-    field: 'plannedEndPassed',
-    id: 'planned_end_passed',
-    name: 'planned end passed',
-    kind: 'flag',
-    icon: 'mdi:timer-sand-complete',
-  },
-  { field: 'timeHidden', id: 'time_hidden', name: 'time hidden', kind: 'flag', icon: 'mdi:eye-off' },
-  { field: 'practiceLock', id: 'practice_lock', name: 'practice lock', kind: 'flag', icon: 'mdi:school' },
-  {
-    field: 'lastSessionPassed',
-    id: 'last_session_passed',
-    name: 'last session passed',
-    kind: 'flag',
-    icon: 'mdi:check-circle-outline',
-  },
-  { field: 'asOf', id: 'as_of', name: 'known up to', kind: 'time' },
-  { field: 'lockedSince', id: 'locked_since', name: 'session since', kind: 'time' },
-  { field: 'stateSince', id: 'state_since', name: 'state since', kind: 'time' },
-  { field: 'plannedEnd', id: 'planned_end', name: 'planned end', kind: 'time' },
-  { field: 'lastSessionAt', id: 'last_session_at', name: 'last session', kind: 'time' },
-  { field: 'lastSessionGradePercent', id: 'last_grade', name: 'last grade', kind: 'number', unit: '%' },
-  { field: 'lastSessionReps', id: 'last_repetitions', name: 'last repetitions', kind: 'number', unit: 'repetitions' },
-  {
-    field: 'lastSessionMeters',
-    id: 'last_distance',
-    name: 'last distance',
-    kind: 'number',
-    unit: 'm',
-    deviceClass: 'distance',
-  },
-  { field: 'sessionsToday', id: 'sessions_today', name: 'sessions today', kind: 'number', unit: 'sessions' },
-  { field: 'sessionsThisWeek', id: 'sessions_week', name: 'sessions this week', kind: 'number', unit: 'sessions' },
-  { field: 'repsThisWeek', id: 'repetitions_week', name: 'repetitions this week', kind: 'number', unit: 'repetitions' },
-  {
-    field: 'metersThisWeek',
-    id: 'distance_week',
-    name: 'distance this week',
-    kind: 'number',
-    unit: 'm',
-    deviceClass: 'distance',
-  },
-  { field: 'streakDays', id: 'streak', name: 'streak', kind: 'number', unit: 'd' },
-  { field: 'longestStreakDays', id: 'longest_streak', name: 'longest streak', kind: 'number', unit: 'd' },
-  { field: 'bestGradePercent', id: 'best_grade', name: 'best grade', kind: 'number', unit: '%' },
+  flag('locked', 'locked', 'locked', 'mdi:lock'),
+  flag('plannedEndPassed', 'planned_end_passed', 'planned end passed', 'mdi:timer-sand-complete'),
+  flag('timeHidden', 'time_hidden', 'time hidden', 'mdi:eye-off'),
+  flag('practiceLock', 'practice_lock', 'practice lock', 'mdi:school'),
+  flag('lastSessionPassed', 'last_session_passed', 'last session passed', 'mdi:check-circle-outline'),
+  time('asOf', 'as_of', 'known up to'),
+  time('lockedSince', 'locked_since', 'session since'),
+  time('stateSince', 'state_since', 'state since'),
+  time('plannedEnd', 'planned_end', 'planned end'),
+  time('lastSessionAt', 'last_session_at', 'last session'),
+  number('lastSessionGradePercent', 'last_grade', 'last grade', '%'),
+  number('lastSessionReps', 'last_repetitions', 'last repetitions', 'repetitions'),
+  number('lastSessionMeters', 'last_distance', 'last distance', 'm'),
+  number('sessionsToday', 'sessions_today', 'sessions today', 'sessions'),
+  number('sessionsThisWeek', 'sessions_week', 'sessions this week', 'sessions'),
+  number('repsThisWeek', 'repetitions_week', 'repetitions this week', 'repetitions'),
+  number('metersThisWeek', 'distance_week', 'distance this week', 'm'),
+  number('streakDays', 'streak', 'streak', 'd'),
+  number('longestStreakDays', 'longest_streak', 'longest streak', 'd'),
+  number('bestGradePercent', 'best_grade', 'best grade', '%'),
 ]
 
 /** The entity without a name of its own, which says in a word what the lock does. */
@@ -103,15 +86,12 @@ function componentOf({ kind }: Entity): 'binary_sensor' | 'sensor' {
 }
 
 /** The options of an entity that are the same in a message and in YAML. */
-function optionsOf({ kind, icon, unit, deviceClass }: Entity) {
+function optionsOf({ kind, icon, unit }: Entity) {
+  const deviceClass = kind === 'time' ? 'timestamp' : unit === 'm' ? 'distance' : undefined
   return {
     ...(icon === undefined ? {} : { icon }),
     ...(unit === undefined ? {} : { unit_of_measurement: unit }),
-    ...(kind === 'time'
-      ? { device_class: 'timestamp' }
-      : deviceClass === undefined
-        ? {}
-        : { device_class: deviceClass }),
+    ...(deviceClass === undefined ? {} : { device_class: deviceClass }),
     ...(kind === 'number' ? { state_class: 'measurement' } : {}),
   }
 }

@@ -16,3 +16,6 @@ export function serviceFailure(error: unknown): string {
 export function isRefused(error: unknown): boolean {
   return error instanceof LockstepError && error.status >= 400 && error.status < 500 && error.status !== 429
 }
+
+/** The other program is away, and may come back. */
+export class PeerAwayError extends PeerError {}

@@ -94,6 +94,7 @@ const others: Readonly<Record<string, string>> = {
   move: 'copies everything, as those who can run it can do without it',
   mcp: 'reads with an API key',
   'homeassistant entities': 'reads with an API key',
+  'homeassistant history': 'reads with an API key',
   pull: 'gives access as imports do, and ends only what it gave',
   'pull status': 'reads',
   'pull prune': 'removes records',

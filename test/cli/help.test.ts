@@ -42,6 +42,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'key list': ['--account', '--database', '--json'],
   'key revoke': ['id', '--database'],
   mcp: ['--texts'],
+  'homeassistant history': ['--server', '--token-file', '--id', '--every'],
   'homeassistant entities': [
     '--broker',
     '--username',

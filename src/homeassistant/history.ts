@@ -1,0 +1,225 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client } from '../client.ts'
+import { HomeAssistant } from './connection.ts'
+import { isRefused, PeerAwayError, PeerError, serviceFailure } from './errors.ts'
+import {
+  changedMeans,
+  changedSums,
+  fullHour,
+  type Hour,
+  means,
+  metadataOf,
+  type Row,
+  statisticId,
+  sums,
+} from './series.ts'
+
+export interface HistoryOptions {
+  readonly client: Client
+  readonly server: string
+  readonly token: string
+  /** Names the series of an account, as it does its entities. */
+  readonly id: string
+  readonly name: string
+  readonly signal: AbortSignal
+  /** Called with the rows that were written, of so many. */
+  readonly progress: (title: string, rows: number, expected: number) => void
+}
+
+/** Repeats `writeHistory` until the signal. Throws PeerError if it is refused. */
+export async function writeRepeatedly(
+  options: HistoryOptions,
+  every: number,
+  say: (line: string) => void,
+): Promise<never> {
+  const history = new History(options)
+  for (;;) {
+    try {
+      say(summaryOf(await history.write()))
+    } catch (error) {
+      options.signal.throwIfAborted()
+      if (!(error instanceof PeerAwayError)) throw error
+      say(`lockstep: ${error.message}; trying again in ${every / 1000} s`)
+    }
+    await delay(every, undefined, { signal: options.signal })
+  }
+}
+
+/** Writes all of the history as statistics of Home Assistant, where it lacks or differs. */
+export async function writeHistory(options: HistoryOptions): Promise<string> {
+  return summaryOf(await new History(options).write())
+}
+
+function summaryOf(rows: number): string {
+  return rows === 0 ? 'Home Assistant has the whole history' : `wrote ${rows} rows to Home Assistant`
+}
+
+type Area = '/api/v1/lkbx/stats' | '/api/v1/dtt/stats'
+const AREAS: readonly Area[] = ['/api/v1/lkbx/stats', '/api/v1/dtt/stats']
+
+/** A month of an area as it was read last. */
+interface Month {
+  /** Its totals: while they are the same, the hours of a month long ago are. */
+  readonly totals: string
+  readonly hours: readonly (readonly [start: number, hour: Hour])[]
+}
+
+class History {
+  readonly #options: HistoryOptions
+  readonly #months = new Map<string, Month>()
+  #zone = 'UTC'
+  #wroteAllAt = -Infinity
+
+  constructor(options: HistoryOptions) {
+    this.#options = options
+  }
+
+  /** Writes the rows that are missing or differ, and returns their number. */
+  async write(): Promise<number> {
+    const { server, token, signal } = this.#options
+    const connection = await HomeAssistant.connect(server, token, signal)
+    try {
+      const changedFrom = await this.#read()
+      // Who deleted statistics there has them again after a day.
+      const isWhole = performance.now() - this.#wroteAllAt > DAY_MS
+      if (!isWhole && changedFrom === Infinity) return 0
+      const rows = await this.#compare(connection, isWhole ? -Infinity : changedFrom)
+      if (isWhole) this.#wroteAllAt = performance.now()
+      return rows
+    } finally {
+      connection.close()
+    }
+  }
+
+  /** Reads what may have changed, and returns the first instant of that. */
+  async #read(): Promise<number> {
+    const recent = Temporal.Now.plainDateISO('UTC').subtract({ days: RECENT_DAYS }).toString().slice(0, 7)
+    const stale: { readonly area: Area; readonly date: string; readonly start: number; readonly totals: string }[] = []
+    const found = new Set<string>()
+    for (const area of AREAS) {
+      const from = Temporal.Now.plainDateISO('UTC')
+        .with({ day: 1 })
+        .subtract({ months: MAX_MONTHS - 2 })
+      const { buckets, timeZone } = await this.#get(area, { bucket: 'month', from: from.toString() })
+      if (timeZone !== this.#zone) this.#months.clear()
+      this.#zone = timeZone
+      for (const { partial: _, ...month } of buckets) {
+        if (!isActive(month)) continue
+        const totals = JSON.stringify(month)
+        const name = `${area} ${month.date}`
+        found.add(name)
+        if (this.#months.get(name)?.totals !== totals || month.date.slice(0, 7) >= recent) {
+          stale.push({ area, date: month.date, start: Date.parse(month.start), totals })
+        }
+      }
+    }
+    const gone = [...this.#months].filter(([name]) => !found.has(name))
+    for (const [name] of gone) this.#months.delete(name)
+    for (const [index, { area, date, totals }] of stale.entries()) {
+      this.#options.progress('reading months', index, stale.length)
+      this.#months.set(`${area} ${date}`, { totals, hours: await this.#hoursOf(area, date) })
+    }
+    const goneFrom = gone.flatMap(([, { hours }]) => hours.slice(0, 1).map(([start]) => start))
+    return Math.min(...goneFrom, ...stale.map(({ start }) => start))
+  }
+
+  /** The hours of a month in which something happened, and which are over. */
+  async #hoursOf(area: Area, date: string): Promise<Month['hours']> {
+    const first = Temporal.PlainDate.from(date)
+    const middle = first.with({ day: 16 })
+    const hours: [number, Hour][] = []
+    for (const [from, to] of [
+      [first, middle.subtract({ days: 1 })],
+      [middle, first.add({ months: 1 }).subtract({ days: 1 })],
+    ] as const) {
+      const { buckets } = await this.#get(area, { bucket: 'hour', from: from.toString(), to: to.toString() })
+      for (const bucket of buckets) {
+        if (bucket.partial || !isActive(bucket)) continue
+        hours.push([Date.parse(bucket.start), 'sessions' in bucket ? { training: bucket } : { lock: bucket }])
+      }
+    }
+    return hours
+  }
+
+  async #get(area: Area, params: { bucket: 'month' | 'hour'; from: string; to?: string }) {
+    const { client, signal } = this.#options
+    try {
+      return await client.get(area, params, { signal })
+    } catch (error) {
+      signal.throwIfAborted()
+      throw new (isRefused(error) ? PeerError : PeerAwayError)(serviceFailure(error))
+    }
+  }
+
+  /** Compares with the rows of Home Assistant from an instant on, and writes what differs. */
+  async #compare(connection: HomeAssistant, since: number): Promise<number> {
+    const { id, name, progress } = this.#options
+    const hours = new Map<number, Hour>()
+    for (const month of this.#months.values()) {
+      for (const [start, hour] of month.hours) hours.set(start, { ...hours.get(start), ...hour })
+    }
+    const existing = await this.#existing(connection, since, Math.min(...hours.keys()))
+    const changes: { readonly metadata: object; readonly rows: readonly Row[] }[] = []
+    for (const series of [...sums, ...means]) {
+      const statistic = statisticId(id, series)
+      const rows = existing.get(statistic) ?? new Map<number, Row>()
+      let changed =
+        'partsOf' in series ? changedSums(series, hours, rows, since) : changedMeans(series, hours, rows, since)
+      if (changed === undefined && 'valuesOf' in series) {
+        await connection.call('recorder/clear_statistics', { statistic_ids: [statistic] })
+        changed = changedMeans(series, hours, new Map(), -Infinity)
+      }
+      changes.push({ metadata: metadataOf(id, name, series), rows: changed ?? [] })
+    }
+    const expected = changes.reduce((count, { rows }) => count + rows.length, 0)
+    let written = 0
+    for (const { metadata, rows } of changes) {
+      for (let from = 0; from < rows.length; from += MAX_ROWS) {
+        progress('writing', written, expected)
+        const stats = rows.slice(from, from + MAX_ROWS).map(row => ({ ...row, start: fullHour(row.start, this.#zone) }))
+        await connection.call('recorder/import_statistics', { metadata, stats })
+        written += stats.length
+      }
+    }
+    return written
+  }
+
+  /** The rows that Home Assistant has from an instant on, by series. A year at once, so that no message is large. */
+  async #existing(connection: HomeAssistant, since: number, first: number): Promise<Map<string, Map<number, Row>>> {
+    const found = new Map<string, Map<number, Row>>()
+    const ids = [...sums, ...means].map(series => statisticId(this.#options.id, series))
+    const now = Date.now()
+    const starts = [Math.max(since, 0)]
+    const from = Math.max(since, Math.min(first, now))
+    for (let at = from; at < now; at += YEAR_MS) if (at > (starts[0] ?? 0)) starts.push(at)
+    for (const [index, start] of starts.entries()) {
+      const end = starts[index + 1]
+      const result = await connection.call('recorder/statistics_during_period', {
+        start_time: new Date(start).toISOString(),
+        ...(end === undefined ? {} : { end_time: new Date(end).toISOString() }),
+        statistic_ids: ids,
+        period: 'hour',
+        types: ['state', 'sum', 'mean', 'min', 'max'],
+      })
+      // Home Assistant answers with rows by series.
+      for (const [id, rows] of Object.entries(result as Record<string, readonly Row[]>)) {
+        const known = found.getOrInsertComputed(id, () => new Map<number, Row>())
+        for (const row of rows) known.set(row.start, row)
+      }
+    }
+    return found
+  }
+}
+
+function isActive(bucket: { sessions: number } | { lockedSeconds: number; breakSeconds: number }): boolean {
+  return 'sessions' in bucket ? bucket.sessions > 0 : bucket.lockedSeconds + bucket.breakSeconds > 0
+}
+
+/** What the statistics can have in one response. */
+const MAX_MONTHS = 400
+/** Records of these days come late, and are corrected without a change of the totals of their month. */
+const RECENT_DAYS = 35
+/** Home Assistant closes a connection that sends more than 4 MiB at once; this is less than 100 KiB. */
+const MAX_ROWS = 1000
+const DAY_MS = 86_400_000
+const YEAR_MS = 365 * DAY_MS

@@ -1,0 +1,171 @@
+import type { Endpoints } from '../contract/index.ts'
+import { segmentKinds } from '../contract/training-templates.ts'
+
+/** The statistics in Home Assistant: what they are, and their rows. */
+
+type LockHour = Endpoints['/api/v1/lkbx/stats']['data']['buckets'][number]
+type TrainingHour = Endpoints['/api/v1/dtt/stats']['data']['buckets'][number]
+
+/** What happened in an hour that is over. Either part is missing where nothing did. */
+export interface Hour {
+  readonly lock?: LockHour
+  readonly training?: TrainingHour
+}
+
+interface Series {
+  readonly id: string
+  readonly name: string
+  readonly unit: string
+  /** The class of units that Home Assistant converts it to, if it knows one. */
+  readonly unitClass: 'duration' | 'distance' | 'unitless' | null
+}
+
+/** A number that counts up: whole parts of its unit, which add up exactly. */
+export interface SumSeries extends Series {
+  readonly partsOf: (hour: Hour) => number
+  readonly partsPerUnit: number
+}
+
+/** A mean with the lowest and highest value; null where there is none. */
+export interface MeanSeries extends Series {
+  readonly valuesOf: (hour: Hour) => Values | null
+}
+
+interface Values {
+  readonly mean: number
+  readonly min: number
+  readonly max: number
+}
+
+type Unit = Pick<SumSeries, 'unit' | 'unitClass' | 'partsPerUnit'>
+const HOURS: Unit = { unit: 'h', unitClass: 'duration', partsPerUnit: 3600 }
+const METERS: Unit = { unit: 'm', unitClass: 'distance', partsPerUnit: 1_000_000 }
+const countOf = (unit: string): Unit => ({ unit, unitClass: null, partsPerUnit: 1 })
+
+/** Metres as the status has them, estimated ones included. */
+function metersOf({ training }: Hour): number {
+  return (training?.distanceMeters ?? 0) + (training?.distanceApproximateMeters ?? 0)
+}
+
+export const sums: readonly SumSeries[] = [
+  { id: 'locked', name: 'locked time', ...HOURS, partsOf: ({ lock }) => lock?.lockedSeconds ?? 0 },
+  { id: 'breaks', name: 'breaks', ...HOURS, partsOf: ({ lock }) => lock?.breakSeconds ?? 0 },
+  { id: 'sessions', name: 'sessions', ...countOf('sessions'), partsOf: ({ training }) => training?.sessions ?? 0 },
+  {
+    id: 'repetitions',
+    name: 'repetitions',
+    ...countOf('repetitions'),
+    partsOf: ({ training }) => training?.repsMeasured ?? 0,
+  },
+  { id: 'distance', name: 'distance', ...METERS, partsOf: hour => Math.round(metersOf(hour) * METERS.partsPerUnit) },
+]
+
+/** Grades of different kinds of segments have no mean together. A kind that the contract does not list could be a text. */
+export const means: readonly MeanSeries[] = segmentKinds.map(kind => ({
+  id: `grade_${kind.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}`,
+  name: `grade ${kind}`,
+  unit: '%',
+  unitClass: 'unitless',
+  valuesOf: ({ training }) => training?.grades.find(({ type }) => type === kind) ?? null,
+}))
+
+/** The id of a series; Home Assistant demands that it begins with the source. */
+export function statisticId(device: string, { id }: Series): string {
+  return device === SOURCE ? `${SOURCE}:${id}` : `${SOURCE}:${device}_${id}`
+}
+
+const SOURCE = 'lockstep'
+
+export function metadataOf(device: string, name: string, series: SumSeries | MeanSeries) {
+  return {
+    statistic_id: statisticId(device, series),
+    source: SOURCE,
+    name: `${name} ${series.name}`,
+    unit_of_measurement: series.unit,
+    unit_class: series.unitClass,
+    has_sum: 'partsOf' in series,
+    mean_type: 'partsOf' in series ? NO_MEAN : ARITHMETIC_MEAN,
+  }
+}
+
+const NO_MEAN = 0
+const ARITHMETIC_MEAN = 1
+
+/** A row as Home Assistant has it; `start` in milliseconds. */
+export interface Row {
+  readonly start: number
+  readonly state?: number | null
+  readonly sum?: number | null
+  readonly mean?: number | null
+  readonly min?: number | null
+  readonly max?: number | null
+}
+
+/**
+ * The rows of a sum that are missing or differ from `since` on. Rows are never removed: where nothing happens any more, a row adds
+ * nothing.
+ */
+export function changedSums(
+  { partsOf, partsPerUnit }: SumSeries,
+  hours: ReadonlyMap<number, Hour>,
+  existing: ReadonlyMap<number, Row>,
+  since: number,
+): Row[] {
+  const rows: Row[] = []
+  let total = 0
+  for (const start of inOrder(hours, existing)) {
+    const parts = partsOf(hours.get(start) ?? {})
+    total += parts
+    if (start < since || (parts === 0 && !existing.has(start))) continue
+    const row = { start, state: parts / partsPerUnit, sum: total / partsPerUnit }
+    if (!isSame(row, existing.get(start), ['state', 'sum'])) rows.push(row)
+  }
+  return rows
+}
+
+/** The same for a mean; undefined if the series has a row that it should not have, so that all of it must be written again. */
+export function changedMeans(
+  { valuesOf }: MeanSeries,
+  hours: ReadonlyMap<number, Hour>,
+  existing: ReadonlyMap<number, Row>,
+  since: number,
+): Row[] | undefined {
+  const rows: Row[] = []
+  for (const start of inOrder(hours, existing)) {
+    if (start < since) continue
+    const values = valuesOf(hours.get(start) ?? {})
+    if (values === null && existing.has(start)) return undefined
+    if (values === null) continue
+    const { mean, min, max } = values
+    if (!isSame({ start, mean, min, max }, existing.get(start), ['mean', 'min', 'max'])) {
+      rows.push({ start, mean, min, max })
+    }
+  }
+  return rows
+}
+
+function inOrder(...maps: readonly ReadonlyMap<number, unknown>[]): number[] {
+  return [...new Set(maps.flatMap(map => [...map.keys()]))].toSorted((a, b) => a - b)
+}
+
+/** Numbers may have been stored with less precision. */
+function isSame(
+  row: Row,
+  other: Row | undefined,
+  names: readonly ('state' | 'sum' | 'mean' | 'min' | 'max')[],
+): boolean {
+  return names.every(
+    name => Math.abs((row[name] ?? NaN) - (other?.[name] ?? NaN)) < 1e-9 * Math.max(1, Math.abs(row[name] ?? 0)),
+  )
+}
+
+/**
+ * The start of an hour as a full hour with its offset, which Home Assistant demands. Where clocks changed by half an hour, it is full in
+ * the offset that held until then.
+ */
+export function fullHour(start: number, zone: string): string {
+  const instant = Temporal.Instant.fromEpochMilliseconds(start)
+  const local = instant.toZonedDateTimeISO(zone)
+  const { offset } = local.minute === 0 ? local : instant.subtract({ nanoseconds: 1 }).toZonedDateTimeISO(zone)
+  return instant.toString({ timeZone: offset, smallestUnit: 'second' })
+}

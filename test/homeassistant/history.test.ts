@@ -1,0 +1,171 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { setPreferences } from '../../src/accounts/preferences.ts'
+import { makeClient } from '../../src/client.ts'
+import { writeHistory } from '../../src/homeassistant/history.ts'
+import { fullHour, means, metadataOf, sums as sumSeries } from '../../src/homeassistant/series.ts'
+import { type Folder, makeFolder, start } from '../support/command.ts'
+import { ADMIN, startHomeAssistant, USER } from '../support/home-assistant.ts'
+import { checkGrades, checkTotals } from '../support/home-history.ts'
+import { account, trainingSession } from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+import { yearsOfDemo } from '../support/ten-years.ts'
+import { until } from '../support/waiting.ts'
+
+let folder: Folder
+let service: TestService
+let token: string
+let owner: number
+
+before(async () => {
+  folder = await makeFolder()
+  for (const [name, text] of [
+    ['admin', ADMIN],
+    ['user', USER],
+    ['wrong', 'x'],
+  ] as const) {
+    writeFileSync(folder.file(name), `${text}\n`)
+    chmodSync(folder.file(name), 0o600)
+  }
+  const lines: any[] = yearsOfDemo(1)
+  owner = lines[0].data.id
+  service = await startService(lines, unlimited)
+  token = await service.token('alex', { scopes: ['status:read'] })
+})
+
+after(async () => {
+  await service[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+const inZone = (timeZone: string) =>
+  setPreferences(service.store, owner, { displayName: '', timeZone, units: '', weeklyGoal: null })
+
+function write(server: string, more: object = {}) {
+  return writeHistory({
+    client: makeClient({ baseUrl: service.url, token }),
+    server: `${server}/api/websocket`,
+    token: ADMIN,
+    id: 'lockstep',
+    name: 'Lockstep',
+    signal: new AbortController().signal,
+    progress: () => {},
+    ...more,
+  })
+}
+
+function command(server: string, file: string, more: readonly string[] = []) {
+  const env = { LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: token }
+  return start(['homeassistant', 'history', '--server', server, '--token-file', folder.file(file), ...more], { env })
+}
+
+for (const zone of ['Europe/Berlin', 'Asia/Kathmandu', 'Australia/Lord_Howe']) {
+  test(`days and months in Home Assistant are those of the statistics in ${zone}, and a second run writes nothing`, async () => {
+    await inZone(zone)
+    await using home = await startHomeAssistant()
+    assert.match(await write(home.url), /^wrote \d+ rows to Home Assistant$/)
+    const client = await service.as('alex')
+    assert.ok((await checkTotals(home, client, zone, 1)) > 300)
+    assert.ok((await checkGrades(home, client, zone)) > 50)
+    const before = home.imports().length
+    assert.equal(await write(home.url), 'Home Assistant has the whole history')
+    assert.equal(home.imports().length, before)
+  })
+}
+
+test('every hour is sent as a full hour of the zone of its owner', () => {
+  for (const [instant, zone, sent] of [
+    ['2026-03-02T18:15:00Z', 'Asia/Kathmandu', '2026-03-03T00:00:00+05:45'],
+    ['2026-10-25T00:00:00Z', 'Europe/Berlin', '2026-10-25T02:00:00+02:00'],
+    ['2026-10-25T01:00:00Z', 'Europe/Berlin', '2026-10-25T02:00:00+01:00'],
+    // Clocks go from 02:00 to 02:30, and from 02:00 back to 01:30.
+    ['2026-10-03T15:30:00Z', 'Australia/Lord_Howe', '2026-10-04T02:00:00+10:30'],
+    ['2026-04-04T15:00:00Z', 'Australia/Lord_Howe', '2026-04-05T02:00:00+11:00'],
+  ] as const) {
+    assert.equal(fullHour(Date.parse(instant), zone), sent)
+    assert.equal(Date.parse(sent), Date.parse(instant))
+  }
+})
+
+test('a corrected, a late and a removed record rewrite what follows them, and nothing before', async () => {
+  await inZone('Europe/Berlin')
+  const lines = [
+    account(1, 'ben'),
+    ...[1, 2, 3, 4].map(id =>
+      trainingSession(id, 1, { created_at: `2025-0${id}-10T10:20:00Z`, distanceTravelled: id }),
+    ),
+  ]
+  await using own = await startService(lines, unlimited)
+  await using home = await startHomeAssistant()
+  const client = makeClient({ baseUrl: own.url, token: await own.token('ben', { scopes: ['status:read'] }) })
+  const reps = () => [...home.changes('lockstep:repetitions', 'UTC', 'day')].map(([day, change]) => `${day} ${change}`)
+  await write(home.url, { client })
+  const [first = '', second = '', third = ''] = reps()
+  await own.import([trainingSession(2, 1, { created_at: '2025-02-10T12:20:00Z', distanceTravelled: 7 })], {
+    onConflict: 'replace',
+  })
+  const before = home.imports().length
+  await write(home.url, { client })
+  const sums = home
+    .imports()
+    .slice(before)
+    .filter(({ metadata }) => metadata.has_sum)
+  const starts = sums.flatMap(({ stats }) => stats.map(({ start }: { start: string }) => start))
+  assert.ok(starts.length > 0 && starts.every((each: string) => each >= '2025-02-10'))
+  assert.deepEqual(reps().slice(0, 3), [first, second, third])
+  assert.equal(home.changes('lockstep:distance', 'UTC', 'day').get('2025-02-10'), 7)
+  const grades = [...(home.series.get('lockstep:grade_repetition')?.rows.keys() ?? [])]
+  assert.deepEqual(grades.map(each => new Date(each).toISOString().slice(0, 13)).slice(0, 2), [
+    '2025-01-10T10',
+    '2025-02-10T12',
+  ])
+  await own.import([trainingSession(9, 1, { created_at: '2025-01-02T10:20:00Z', distanceTravelled: 3 })])
+  await write(home.url, { client })
+  assert.equal(home.changes('lockstep:distance', 'UTC', 'day').get('2025-01-02'), 3)
+  assert.equal(home.changes('lockstep:distance', 'UTC', 'day').get('2025-04-10'), 4)
+  assert.equal(await write(home.url, { client }), 'Home Assistant has the whole history')
+})
+
+test('with --every what is new follows, an outage of Home Assistant is waited for, and a stop is no failure', async () => {
+  await inZone('Europe/Berlin')
+  await using home = await startHomeAssistant()
+  await using running = command(home.url, 'admin', ['--every', '1s'])
+  await until(async () => running.said.stderr.includes('has the whole history'))
+  home.setDown(true)
+  await until(async () => /Home Assistant .*; trying again in 1 s/.test(running.said.stderr))
+  home.setDown(false)
+  const created = new Date(Date.now() - 3 * 3_600_000).toISOString()
+  await service.import([trainingSession(99_999, owner, { created_at: created, distanceTravelled: 5000 })])
+  const sum = () =>
+    [...home.changes('lockstep:distance', 'UTC', 'day').values()].reduce((total, change) => total + change, 0)
+  const before = sum()
+  await until(async () => sum() > before + 4000)
+  running.process.kill('SIGTERM')
+  const { code, stderr } = await running.ended
+  assert.equal(code, 0)
+  assert.match(stderr, /stopped: the next run writes what is missing\n$/)
+})
+
+test('a token of somebody else, a wrong one and an absent Home Assistant end the command with a sentence', async () => {
+  await using home = await startHomeAssistant()
+  for (const [server, file, message] of [
+    [home.url, 'user', /^lockstep: the token is not that of an administrator/],
+    [home.url, 'wrong', /^lockstep: Home Assistant refused the token: Invalid access token or password\n$/],
+    ['ws://127.0.0.1:1', 'admin', /^lockstep: Home Assistant does not answer\n$/],
+  ] as const) {
+    await using running = command(server, file)
+    const { code, stderr } = await running.ended
+    assert.equal(code, 4, stderr)
+    assert.match(stderr, message)
+    assert.doesNotMatch(stderr, /token-of/)
+  }
+  assert.equal(home.series.size, 0)
+})
+
+test('no name is sent, and the ids of a second account are its own', () => {
+  const all = [...sumSeries, ...means].map(series => metadataOf('second', 'Lockstep second', series))
+  assert.ok(all.every(({ statistic_id: id }) => id.startsWith('lockstep:second_')))
+  assert.equal(new Set(all.map(({ statistic_id: id }) => id)).size, all.length)
+})
