@@ -8,8 +8,8 @@ FROM debian:trixie-slim
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends libatomic1 libstdc++6 \
   && rm -rf /var/lib/apt/lists/* \
-  && mkdir --mode=700 /data \
-  && chown 10001:10001 /data
+  && mkdir --mode=700 /data /backups \
+  && chown 10001:10001 /data /backups
 WORKDIR /app
 # On PostgreSQL, files that people upload are in the default data folder: the file system of the program is read-only.
 RUN ln -s /data data

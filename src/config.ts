@@ -38,6 +38,12 @@ export const settings = {
     'The address that people and programs use, if it is not the one that the service listens on. Links in responses begin with it.',
     url,
   ),
+  hsts: setting(
+    'LOCKSTEP_HSTS',
+    'on',
+    'Whether browsers are told to use only https (`Strict-Transport-Security`) if the public address is https: `on` or `off`.',
+    onOff,
+  ),
   allowedHosts: setting(
     'LOCKSTEP_ALLOWED_HOSTS',
     '',
@@ -234,11 +240,12 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   environment: Readonly<Record<string, string | undefined>>,
   names?: readonly Name[],
 ): Pick<Config, Name> {
+  const injected = injectedNames(environment)
   const config: Record<string, unknown> = {}
   const problems: string[] = []
   for (const [name, { env, fallback, parse }] of Object.entries<Setting<unknown>>(settings)) {
     if (names?.some(known => known === name) === false) continue
-    const value = environment[env]
+    const value = injected.includes(env) ? undefined : environment[env]
     try {
       config[name] = parse(value === undefined || value === '' ? fallback : value)
     } catch (error) {
@@ -246,7 +253,7 @@ export function readConfig<Name extends keyof Config = keyof Config>(
     }
   }
   for (const name of Object.keys(environment)) {
-    if (name.startsWith('LOCKSTEP_') && !isSetting(name)) {
+    if (name.startsWith('LOCKSTEP_') && !isSetting(name) && !injected.includes(name)) {
       problems.push(`${name} is not a setting: see docs/settings.md`)
     }
   }
@@ -254,6 +261,19 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   // Each name of the table was parsed by its own setting.
   return Object.freeze(config) as Pick<Config, Name>
 }
+
+/**
+ * What a platform tells about a service or a container named `lockstep`, in variables that look like settings: Kubernetes for each
+ * service, Docker for linked containers. One of them is always an address such as `tcp://10.0.0.7:5625`.
+ */
+export function injectedNames(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const own = Object.keys(environment).filter(name => name.startsWith('LOCKSTEP_'))
+  const isAddress = (name: string) => /^(tcp|udp|sctp):\/\//.test(environment[name] ?? '')
+  if (!own.some(isAddress)) return []
+  return own.filter(name => isAddress(name) || (!isSetting(name) && INJECTED.test(name)))
+}
+
+const INJECTED = /^LOCKSTEP_(SERVICE_(HOST|PORT)|PORT_\d+_|NAME$|ENV_)/
 
 function isSetting(name: string): boolean {
   return settingsWithoutEffect.includes(name) || Object.values(settings).some(({ env }) => env === name)

@@ -8,6 +8,7 @@ Needs only the standard library.
 
 import json
 import os
+import signal
 import sys
 import urllib.error
 import urllib.parse
@@ -15,6 +16,10 @@ import urllib.request
 
 URL = os.environ.get("LOCKSTEP_URL", "http://127.0.0.1:5625").rstrip("/")
 HEADERS = {"Authorization": "Bearer " + os.environ["LOCKSTEP_TOKEN"]}
+
+# A reader that closes the pipe, as `head` does, ends the program without an error.
+if hasattr(signal, "SIGPIPE"):
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 def read(path, **parameters):

@@ -5,6 +5,7 @@ import { eraseDeleted, removeAccount } from '../accounts/removal.ts'
 import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
+import { isLoopbackHost } from '../contract/loopback.ts'
 import { parseId } from '../contract/parameters.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
@@ -17,6 +18,7 @@ import {
   print,
   printRows,
   say,
+  serviceAddress,
   type StoreOptions,
   UsageError,
   withOptions,
@@ -113,18 +115,16 @@ function addInviteCommand(account: Command) {
       `Prints a link with which the account chooses a password or a passkey, once and within 24 hours. It begins with ${settings.publicUrl.env}.`,
     )
     .action(async (flags: StoreOptions & { account: string }) => {
-      const config = readConfig(process.env, ['publicUrl', 'port'])
+      const config = readConfig(process.env, ['publicUrl', 'host', 'port'])
       const secret = await withStore(flags, async store => {
         const { id } = await findAccount(store, flags.account)
         return createInvitation(store, id, Date.now())
       })
-      print(
-        `${config.publicUrl === '' ? `http://127.0.0.1:${config.port}` : config.publicUrl}${INVITATION_PATH}${secret}`,
-      )
+      print(`${serviceAddress(config)}${INVITATION_PATH}${secret}`)
       say(
         'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links no longer work.',
       )
-      if (config.publicUrl === '')
+      if (config.publicUrl === '' && isLoopbackHost(config.host))
         say(`It works on this machine: set ${settings.publicUrl.env} for a link that works elsewhere.`)
     })
 }

@@ -2,7 +2,7 @@ import { listAccounts } from '../accounts/accounts.ts'
 import { hasSignInMethods } from '../accounts/sign-in-methods.ts'
 import { readConfig } from '../config.ts'
 import type { Store } from '../store/index.ts'
-import { say, type StoreOptions } from './terminal.ts'
+import { say, serviceAddress, type StoreOptions } from './terminal.ts'
 
 interface KindsReport {
   readonly kinds: readonly { readonly kind: string; readonly added: number }[]
@@ -19,11 +19,11 @@ export async function sayNextSteps(store: Store, { database }: StoreOptions, acc
   const accounts = await listAccounts(store)
   const username = (accounts.find(({ id }) => id === accountId) ?? accounts[0])?.username
   if (username === undefined) return
-  const config = readConfig(process.env, ['publicUrl', 'port'])
+  const config = readConfig(process.env, ['publicUrl', 'host', 'port'])
   const where = database === undefined ? '' : ` --database '${database}'`
   say(`
 Next, choose a password, and start the service unless it runs:
   ./lockstep account set-password --account '${username}'${where}
   ./lockstep serve${where}
-Then sign in at ${config.publicUrl === '' ? `http://127.0.0.1:${config.port}` : config.publicUrl}/signin`)
+Then sign in at ${serviceAddress(config)}/signin`)
 }

@@ -5,7 +5,7 @@ import { FIRST_ACCOUNT_PATH, makeFirstAccountLink } from '../accounts/first-acco
 import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
-import { type Config, readConfig, settings } from '../config.ts'
+import { type Config, injectedNames, readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { onConnectionChange } from '../pull/connection-changes.ts'
@@ -85,6 +85,9 @@ async function serve(flags: ServeFlags) {
   const config = configOf(flags)
   // Read at the start, because a mistake would otherwise show only when somebody signs in.
   readOidcSettings(config)
+  const injected = injectedNames(process.env)
+  if (injected.length > 0 && !isWorker)
+    say(`Ignored, because the platform set them and they are no settings: ${injected.join(', ')}`)
   const mayMigrate = flags.migrate !== false
   const log = makeLog(writeToStderr, false)
   const report = (problem: unknown) => log.failure(problem, undefined)

@@ -7,7 +7,7 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.
 import { eraseDeleted } from '../accounts/removal.ts'
 import { openMigrated } from '../archive/migrate.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
-import { readConfig, settings } from '../config.ts'
+import { type Config, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { UploadFolder } from '../uploads/folder.ts'
 import { open, type OpenOptions, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
@@ -67,6 +67,13 @@ export async function withInspected<Result>(url: string, work: (store: Store) =>
   } finally {
     await store.close()
   }
+}
+
+/** The address of the service, as far as the settings say it. A service on all addresses has one on this machine. */
+export function serviceAddress({ publicUrl, host, port }: Pick<Config, 'publicUrl' | 'host' | 'port'>): string {
+  if (publicUrl !== '') return publicUrl
+  const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 /** Erases what a killed command has deleted but not erased. If that is not possible now, says so. */

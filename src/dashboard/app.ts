@@ -4,13 +4,14 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { makeOidc } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { ApiError } from '../contract/errors.ts'
-import { ALLOW, RESPONSE_TIMEOUT_MS, SECURITY_HEADERS } from '../contract/responses.ts'
+import { ALLOW, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import type { Config } from '../config.ts'
 import { clientAddress } from '../http/addresses.ts'
 import type { PageHandler } from '../http/handler.ts'
 import { LimitError } from '../http/limits.ts'
 import { PageLimits } from '../http/page-limits.ts'
 import type { RequestContext } from '../http/request.ts'
+import { securityHeadersOf } from '../http/respond.ts'
 import { Asset, sendAsset, memoizeAsync } from './assets.ts'
 import type { DashboardOptions } from './options.ts'
 import { sendLimitPage, toShownError, wantsPage } from './layout/error-page.ts'
@@ -45,6 +46,7 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
   const { store, config } = options
   const issuer = readOidcSettings(config)
   const oidc = issuer === undefined ? undefined : makeOidc(issuer)
+  const securityHeaders = securityHeadersOf(config)
   const app = fastify()
   const paths: string[] = []
   // Reads of SQLite are synchronous, so a timer could not interrupt them.
@@ -62,7 +64,7 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
   })
   app.addHook('onRequest', async (request, reply) => {
     const { context } = request
-    reply.headers({ ...SECURITY_HEADERS, 'X-Request-Id': context.requestId })
+    reply.headers({ ...securityHeaders, 'X-Request-Id': context.requestId })
     // The router accepts empty parameters: `/locks/` would match `/locks/:id`.
     if (!request.is404 && !Object.values(request.params as Record<string, string>).includes('')) {
       context.route = request.routeOptions.url
@@ -98,14 +100,14 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
       try {
         await admit(pageLimits, config, context)
       } catch (error) {
-        if (error instanceof LimitError) return refuse(context, error)
+        if (error instanceof LimitError) return refuse(context, error, securityHeaders)
         throw error
       }
       // The client has gone while the page waited.
       if (request.socket.destroyed) return context.page?.end()
       await run(app, context)
     },
-    refuse,
+    refuse: (context, error) => refuse(context, error, securityHeaders),
   }
 }
 
@@ -146,9 +148,9 @@ async function admit(pageLimits: PageLimits, config: Config, context: RequestCon
 }
 
 /** Throws the error for programs, which get it as JSON. */
-function refuse(context: RequestContext, error: LimitError) {
+function refuse(context: RequestContext, error: LimitError, headers: Readonly<Record<string, string>>) {
   if (!wantsPage(context.request)) throw error
-  sendLimitPage(context, error)
+  sendLimitPage(context, error, headers)
 }
 
 /** The typed client, for projects that copy it. */

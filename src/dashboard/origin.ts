@@ -29,7 +29,10 @@ export function siteOriginOf({ request, target }: RequestContext, config: Config
   const { origin, hostname } = publicUrl === '' ? sent : new URL(publicUrl)
   const secure = origin.startsWith('https:')
   // A peer on this machine may be a proxy for remote clients, so the host name must be local too.
-  const local = isLoopbackAddress(clientAddress(request, trustedProxies)) && isLoopbackName(hostname)
+  const isOwnPeer = isLoopbackAddress(clientAddress(request, trustedProxies))
+  // The peer of a container is a gateway. If the public address is on this machine, nobody elsewhere has another one to come from.
+  const isPublishedHere = publicUrl !== '' && isLoopbackName(sent.hostname)
+  const local = isLoopbackName(hostname) && (isOwnPeer || isPublishedHere)
   const trustworthy = secure || local
   const isAddress = isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0
   return {

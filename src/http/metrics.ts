@@ -1,4 +1,6 @@
 import cluster from 'node:cluster'
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
@@ -110,8 +112,51 @@ function registerMetrics(registry: Registry) {
     aggregator: 'first',
     registers,
   }).set({ version, node: process.version }, 1)
+  registerProcess(registry)
   return { durations, authentications, limited, reads }
 }
+
+/** What the process uses, under the names that dashboards for any program know. Those of several workers are added up. */
+function registerProcess(registry: Registry) {
+  let counted = 0
+  const cpu = new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time of user and system.',
+    registers: [],
+    collect() {
+      const { user, system } = process.cpuUsage()
+      this.inc((user + system - counted) / 1e6)
+      counted = user + system
+    },
+  })
+  const memory = new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Memory that is resident.',
+    registers: [],
+    collect() {
+      this.set(process.memoryUsage.rss())
+    },
+  })
+  const start = new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'When the process started; of several workers the first.',
+    aggregator: 'min',
+    registers: [],
+  })
+  start.set(performance.timeOrigin / 1000)
+  const files = new Gauge({
+    name: 'process_open_fds',
+    help: 'Files and connections that are open.',
+    registers: [],
+    async collect() {
+      this.set((await readdir(FILES)).length)
+    },
+  })
+  for (const metric of [cpu, memory, start]) registry.registerMetric(metric)
+  if (existsSync(FILES)) registry.registerMetric(files)
+}
+
+const FILES = '/proc/self/fd'
 
 function registerGauges(registry: Registry, gauges: readonly StoredValue[]) {
   for (const { name, help, read } of gauges) {

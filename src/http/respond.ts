@@ -2,6 +2,7 @@ import { STATUS_CODES, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { ErrorCode, HttpError } from '../contract/errors.ts'
+import type { Config } from '../config.ts'
 import { ALLOW, ENVELOPE, JSON_TYPE, READ_METHODS, SECURITY_HEADERS } from '../contract/responses.ts'
 import type { LongText } from '../resources/handler.ts'
 import type { RateLimits } from './rate-limits.ts'
@@ -23,15 +24,21 @@ export interface Responder {
 /** The JSON text of `data`: in parts, or one that is read while it is sent. */
 type Data = readonly string[] | LongText
 
+/** The headers of every response; with https at the public address also the one that lets browsers use nothing else for a year. */
+export function securityHeadersOf({ publicUrl, hsts }: Pick<Config, 'publicUrl' | 'hsts'>) {
+  const isSecure = hsts && publicUrl.startsWith('https:')
+  return { ...SECURITY_HEADERS, ...(isSecure ? { 'Strict-Transport-Security': 'max-age=31536000' } : {}) }
+}
+
 interface ResponderOptions {
   readonly limits: RateLimits
-  readonly corsOrigins: readonly string[]
+  readonly config: Pick<Config, 'corsOrigins' | 'publicUrl' | 'hsts'>
   /** Whether the server closes the connection after this response. */
   readonly isLast: (context: RequestContext) => boolean
 }
 
-export function makeResponder({ limits, corsOrigins, isLast }: ResponderOptions): Responder {
-  const headersOf = makeHeaders(limits, corsOrigins)
+export function makeResponder({ limits, config, isLast }: ResponderOptions): Responder {
+  const headersOf = makeHeaders(limits, config)
   const batch = new ResponseBatch()
 
   /** Writes the headers; false if the request has timed out and got its response. */
@@ -73,7 +80,7 @@ export function makeResponder({ limits, corsOrigins, isLast }: ResponderOptions)
     },
     options(context) {
       const { origin } = context.headers
-      const preflight = origin !== undefined && corsOrigins.includes(origin) ? PREFLIGHT : []
+      const preflight = origin !== undefined && config.corsOrigins.includes(origin) ? PREFLIGHT : []
       send(context, 204, headersOf(context, 'Allow', ALLOW, ...preflight), undefined)
     },
     json(context, body) {
@@ -94,8 +101,9 @@ export function makeResponder({ limits, corsOrigins, isLast }: ResponderOptions)
 }
 
 /** Adds the headers that every response has. All headers here are names and values in turn. */
-function makeHeaders(limits: RateLimits, corsOrigins: readonly string[]) {
-  const always = Object.entries(SECURITY_HEADERS).flat()
+function makeHeaders(limits: RateLimits, config: ResponderOptions['config']) {
+  const { corsOrigins } = config
+  const always = Object.entries(securityHeadersOf(config)).flat()
   if (corsOrigins.length > 0) always.push('Vary', 'Origin')
   return ({ requestId, windows, headers: { origin }, startedAt }: RequestSummary, ...own: string[]): string[] => {
     const headers = ['X-Request-Id', requestId, ...always, ...own]

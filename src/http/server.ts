@@ -73,7 +73,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   const shutdown = new Shutdown(internals)
   const responder = makeResponder({
     limits: rateLimits,
-    corsOrigins: config.corsOrigins,
+    config,
     isLast: context => shutdown.isClosing && context.connection.isNewest(context),
   })
   const timedStore = metrics?.timed(store) ?? store

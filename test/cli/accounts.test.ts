@@ -292,6 +292,10 @@ test('an invitation is a link on one line, to the public address or else to this
   const elsewhere = await folder.run(words('account invite --account 1'), { env })
   assert.match(elsewhere.stdout, /^https:\/\/history\.example\/lockstep\/invitation\/[A-Za-z0-9_-]{43}\n$/)
   assert.doesNotMatch(elsewhere.stderr, /this machine/)
+  const onNetwork = await folder.run(words('account invite --account ann'), {
+    env: { LOCKSTEP_HOST: '192.168.1.5', LOCKSTEP_PORT: '8080' },
+  })
+  assert.match(onNetwork.stdout, /^http:\/\/192\.168\.1\.5:8080\//)
   const nobody = await folder.run(words('account invite --account dan'))
   assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
   assert.match(nobody.stderr, /no account with this username/)

@@ -85,6 +85,34 @@ test('a command is not stopped by invalid settings that it does not use, but by 
   }
 })
 
+test('what Kubernetes or Docker tell about a service of this name is ignored, and said once', async () => {
+  const injected = {
+    LOCKSTEP_PORT: 'tcp://10.0.0.7:5625',
+    LOCKSTEP_SERVICE_HOST: '10.0.0.7',
+    LOCKSTEP_SERVICE_PORT_HTTP: '5625',
+    LOCKSTEP_PORT_5625_TCP: 'tcp://10.0.0.7:5625',
+    LOCKSTEP_PORT_5625_TCP_ADDR: '10.0.0.7',
+    LOCKSTEP_ENV_HOME: '/root',
+  }
+  await using folder = await makeFolder()
+  await using served = folder.start(['serve', '--port', '0'], { env: injected })
+  await served.says(/Listening on/)
+  const warnings = served.said.stderr.split('\n').filter(line => line.startsWith('Ignored, because the platform'))
+  assert.equal(warnings.length, 1)
+  for (const name of Object.keys(injected)) assert.ok(warnings[0]?.includes(name), name)
+
+  // Without such an address the same names are mistakes, and no other name is ignored.
+  const mistakes: readonly Record<string, string>[] = [
+    { LOCKSTEP_SERVICE_HOST: '10.0.0.7' },
+    { ...injected, LOCKSTEP_HOSTS: 'a' },
+  ]
+  for (const env of mistakes) {
+    const { code, stderr } = await launch(['serve'], { env })
+    assert.equal(code, 2)
+    assert.match(stderr, /^lockstep: LOCKSTEP_(SERVICE_HOST|HOSTS) is not a setting: see docs\/settings\.md\n$/)
+  }
+})
+
 test('a setting of an earlier version does not stop a command', async () => {
   const env = { LOCKSTEP_PAGE_CACHE: 'much' }
   const { stderr } = await launch(['account', 'list', '--database', 'sqlite:nowhere.db'], { env })

@@ -5,7 +5,9 @@ import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import { pages } from '../../src/dashboard/routes.ts'
 import { allowSignIn, PASSWORD, visitor, visitorAs } from '../support/dashboard.ts'
+import { exchange } from '../support/raw.ts'
 import { account, partnership, world } from '../support/records.ts'
+import { lines } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
 async function withAnn(settings: Record<string, string> = {}) {
@@ -296,6 +298,29 @@ test('over plain HTTP from beyond this machine nobody signs in, and the page exp
 
   await using allowed = await withAnn({ LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8', LOCKSTEP_INSECURE_HTTP: '1' })
   assert.equal((await visitor(allowed.url).post('/signin', { username: 'ann', password: PASSWORD }, far)).status, 303)
+})
+
+test('where the public address is on this machine, as of a container with a port on loopback, people sign in there', async () => {
+  const published = { LOCKSTEP_TRUSTED_PROXIES: '127.0.0.0/8', LOCKSTEP_PUBLIC_URL: 'http://localhost:5625' }
+  await using service = await withAnn(published)
+  // The peer is the gateway of the container.
+  const far = { 'X-Forwarded-For': '172.17.0.1' }
+  const credentials = { username: 'ann', password: PASSWORD }
+  assert.equal((await visitor(service.url).get('/signin', far)).status, 200)
+  assert.equal((await visitor(service.url).post('/signin', credentials, far)).status, 303)
+  // Under a name of another machine the port was published to others, and nothing may be typed.
+  const elsewhere = await exchange(
+    service.service.port,
+    lines(
+      'GET /signin HTTP/1.1',
+      'Host: 192.0.2.7:5625',
+      'Accept: text/html',
+      'X-Forwarded-For: 172.17.0.1',
+      'Connection: close',
+    ),
+  )
+  assert.equal(elsewhere.status, 403)
+  assert.match(elsewhere.body, /not encrypted/)
 })
 
 test('behind a proxy with TLS people sign in at the public URL', async () => {

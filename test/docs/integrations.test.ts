@@ -13,6 +13,7 @@ import { makeMetrics } from '../../src/http/metrics.ts'
 import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { startSecondServer } from '../support/second-server.ts'
+import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
 const run = promisify(execFile)
@@ -86,6 +87,16 @@ test('the Python example prints every training session once', needs('python3'), 
   )
 })
 
+test('the Python example ends without an error where its reader stops reading', needs('python3'), async () => {
+  const env = { ...process.env, LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: token }
+  const script = join(examples, 'python/sessions.py')
+  const { stdout, stderr } = await run('sh', ['-c', 'python3 "$0" | { read -r line; printf %s "$line"; }', script], {
+    env,
+  })
+  assert.match(stdout, /^\d{4}-/)
+  assert.equal(stderr, '')
+})
+
 test('the Python example says what the server refused', needs('python3'), async () => {
   const { code, stderr } = await example('python3', 'python/sessions.py', { LOCKSTEP_TOKEN: 'none' })
   assert.deepEqual([code, stderr], [1, 'invalid_token: Invalid token\n'])
@@ -121,6 +132,13 @@ test('each query of the Grafana dashboard on the Infinity data source selects fi
 test('each query of the Prometheus dashboard and each alert rule uses metrics and labels that a server has', async () => {
   const metrics = makeMetrics()
   metrics.watch(storedValues(service.store))
+  await recordBackup(service.store, { madeAt: Date.now(), bytes: 1 })
+  await recordCheck(service.store, Date.now())
+  const source = { account_id: 1, origin: 'https://history.example', username: null, knows_me: 1, capabilities: '{}' }
+  await service.store.db
+    .insertInto('pull_source')
+    .values({ ...source, full_at: null, completed_at: Date.now() })
+    .execute()
   {
     // One request of each result that a rule counts.
     await using other = await startSecondServer(

@@ -118,7 +118,9 @@ async function startNginx(sample: string, port: number) {
       .replaceAll('/etc/letsencrypt/live/history.example', folder)
       .replace('server 127.0.0.1:5625', `server 127.0.0.1:${port}`)
       .replace('listen 443 ssl', `listen 127.0.0.1:${tlsPort} ssl`)
+      .replace('listen [::]:443 ssl', `listen [::1]:${tlsPort} ssl`)
       .replace('listen 80', `listen 127.0.0.1:${plainPort}`)
+      .replace('listen [::]:80', `listen [::1]:${plainPort}`)
     writeFileSync(join(folder, 'lockstep.conf'), site)
     mkdirSync(join(folder, 'temp'))
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(

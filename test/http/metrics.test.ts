@@ -169,6 +169,10 @@ test('requests, authentications, limits, reads and the build are counted, and se
     lockstep_limited_requests_total: 'counter',
     lockstep_request_duration_seconds: 'histogram',
     lockstep_store_read_duration_seconds: 'histogram',
+    process_cpu_seconds_total: 'counter',
+    process_open_fds: 'gauge',
+    process_resident_memory_bytes: 'gauge',
+    process_start_time_seconds: 'gauge',
   })
   const durations = families.get('lockstep_request_duration_seconds')
   const count = (labels: Readonly<Record<string, string>>) =>

@@ -133,3 +133,33 @@ function undated([name, value]: readonly [string, string]) {
 function inOneOrder(answer: RawAnswer) {
   return { ...answer, headers: answer.headers.map(undated).toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1)) }
 }
+
+test('with https at the public address every response lets browsers use nothing else for a year, unless a setting is off', async () => {
+  const https = { LOCKSTEP_PUBLIC_URL: 'https://history.example' }
+  const paths = [
+    '/',
+    '/signin',
+    '/docs',
+    '/nothing',
+    '/healthz',
+    '/api/v1/me',
+    '/api/v1/nothing',
+    '/openapi.json',
+    '/client.js',
+  ]
+  for (const [settings, expected] of [
+    [https, 'max-age=31536000'],
+    [{ ...https, LOCKSTEP_HSTS: 'off' }, null],
+    [{ LOCKSTEP_PUBLIC_URL: 'http://history.example' }, null],
+  ] as const) {
+    await using service = await startService([], { ...settings, LOCKSTEP_ADDRESS_PAGE_LIMIT: '20' })
+    const ask = async (path: string) =>
+      (await fetch(service.url + path, { redirect: 'manual', headers: { Accept: 'text/html' } })).headers
+    for (const path of paths) assert.equal((await ask(path)).get('Strict-Transport-Security'), expected, path)
+    // Also the page of a limit.
+    for (let count = 0; count < 20; count += 1) await ask('/signin')
+    const limited = await ask('/signin')
+    assert.ok(limited.has('Retry-After'))
+    assert.equal(limited.get('Strict-Transport-Security'), expected)
+  }
+})

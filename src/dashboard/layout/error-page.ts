@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, type HttpError } from '../../contract/errors.ts'
-import { SECURITY_HEADERS } from '../../contract/responses.ts'
 import { LimitError } from '../../http/limits.ts'
 import type { RequestContext } from '../../http/request.ts'
 import { toHttpError } from '../../resources/handler.ts'
@@ -42,7 +41,11 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
 }
 
 /** Sends the error of a limit as a page, by the least work. */
-export function sendLimitPage(context: RequestContext, error: LimitError) {
+export function sendLimitPage(
+  context: RequestContext,
+  error: LimitError,
+  securityHeaders: Readonly<Record<string, string>>,
+) {
   const { request, response, method, keepAlive } = context
   context.code = error.code
   context.limit = error.limit
@@ -50,7 +53,7 @@ export function sendLimitPage(context: RequestContext, error: LimitError) {
   context.bytes = Buffer.byteLength(body)
   response
     .writeHead(error.status, {
-      ...SECURITY_HEADERS,
+      ...securityHeaders,
       ...PAGE_HEADERS,
       'X-Request-Id': context.requestId,
       'Retry-After': String(error.retryAfter ?? 1),
