@@ -1,7 +1,7 @@
 /**
- * What this process has to do, a little in each turn of the event loop, so that every turn is short: a turn accepts one connection, and
- * reads what has arrived on others. What has just arrived comes first, because it is only parsed and checked; then requests that were
- * checked; then what is left of long computations. Each has at least one piece in a turn. Among equals, one piece of each key comes after the other.
+ * The work of this process, a little in each turn of the event loop. Turns are short, because each accepts only one connection and reads
+ * what has arrived on others once. Requests that have just arrived come first: they are only parsed and checked. Then come checked
+ * requests, then long computations. Each kind has at least one piece in a turn. Within a kind, keys take turns.
  */
 const kinds = ['arrival', 'request', 'computation'] as const
 type Kind = (typeof kinds)[number]

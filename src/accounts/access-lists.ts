@@ -32,7 +32,7 @@ export interface AccessLists {
  */
 export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
   const rows = await readChecked(store, givenAndReceived, { owner: accountId, now })
-  // A username may have been given access before an account got that name; later, the account may have been given access, too.
+  // A username may have been given access before an account got that name, and later the account itself.
   const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
   return {
     given: rows

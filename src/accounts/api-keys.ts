@@ -154,7 +154,7 @@ export async function revokeKeys(
   }
 }
 
-/** Revokes all keys of an account, those that were replaced, too. */
+/** Revokes all keys of an account, including those that were replaced. */
 export async function revokeAllKeys(store: Store, accountId: number, now: number, actor = OPERATOR): Promise<void> {
   await store.db.transaction().execute(db => revokeKeys(db, { accountId }, now, actor))
   noteGrantChange()

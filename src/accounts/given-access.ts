@@ -140,7 +140,7 @@ export async function endGiven(
   noteGrantChange()
 }
 
-/** Throws RefusedError if the owner gave access to too many others. Names without an account cost space, too. */
+/** Throws RefusedError if the owner gave access to too many others. Names without an account also cost space. */
 async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair, username: string): Promise<void> {
   const accounts = await db
     .selectFrom('partnership')

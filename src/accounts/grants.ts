@@ -100,8 +100,8 @@ export interface GrantCache {
 /**
  * Entries live for less than a second, so that revoking an API key, or changing anything else that a grant depends on,
  * takes effect everywhere within a second. A change by this process clears the cache at once. While the primary is
- * down, the last known grant is used for up to `graceMs`; while it is only slow it is not, because the API key may have
- * been revoked there.
+ * down, the last known grant is used for up to `graceMs`. While it is only slow, the grant is not used: the API key may
+ * have been revoked there.
  */
 export function makeGrantCache(store: Store, graceMs: number): GrantCache {
   const entries = new Map<string, { readonly grant: Grant; readonly readAt: number }>()

@@ -91,7 +91,7 @@ export async function verifyPassword(
         .select(['id', 'password_hash'])
         .where('username', '=', username)
         .executeTakeFirst()
-  // Awaited for known names, too; otherwise the first unknown name would take longer.
+  // Awaited also for known names: otherwise the first unknown name would take longer.
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
   return matches && account?.password_hash != null

@@ -80,7 +80,7 @@ export function removeIdentity(store: Store, method: RemovedMethod): Promise<voi
   })
 }
 
-/** Ends the other sessions, too: whoever signed in that way must not stay. Throws RefusedError if no way would be left. */
+/** Also ends the other sessions: whoever signed in by this method must not stay. Throws RefusedError if no method would be left. */
 async function removeMethod(
   store: Store,
   { accountId, address, keepSession, now, actor }: RemovedMethod,

@@ -4,7 +4,7 @@ import type * as Age from 'age-encryption'
 import { BackupFileError, MissingIdentityError, WrongKeyError } from './errors.ts'
 import { readChunks, startOf } from './files.ts'
 
-/** Streams of age v1, which the `age` tool reads and writes, too. */
+/** Streams of age v1, as the `age` tool reads and writes them. */
 
 const load = createRequire(import.meta.url)
 

@@ -1,6 +1,6 @@
 /**
- * Text of others, such as a name, as a terminal or a page may show it: characters that move the cursor, colour, or reverse what is
- * around them appear as escapes such as \u202e, which mean the same in JSON. Tabs and newlines stay.
+ * Text of others, such as a name, for a terminal or a page. Characters that move the cursor, colour text or reverse it become
+ * escapes such as \u202e, which mean the same in JSON. Tabs and newlines stay.
  */
 export function escapeControls(text: string): string {
   return text.replace(CONTROLS, escapeOf)

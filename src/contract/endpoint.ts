@@ -9,7 +9,7 @@ import { cursor, type End, integer, type Parameter, type Parameters, type Parsed
 export const scopes = ['lkbx:read', 'dtt:read', 'status:read', 'shared:access'] as const
 export type Scope = (typeof scopes)[number]
 
-/** The scopes of the areas of records. Together they allow statistics, too. */
+/** The scopes of the areas of records. Together they also allow statistics. */
 export const areaScopes = ['lkbx:read', 'dtt:read'] as const satisfies Scope[]
 
 /** The scopes of an API key unless others are chosen: records of both areas, those of others included. */

@@ -93,7 +93,7 @@ export function makeApi(options: ApiOptions): Handle {
     )
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
-    // A response that is not sent again, because the caller has it, counts as a read, too.
+    // A 304 also counts as a read.
     for (const { area, owners } of result.reads ?? []) {
       for (const owner of owners) reads.record(grant, owner, area, endpoint.reads, now)
     }

@@ -27,9 +27,9 @@ export interface ReceivedFiles {
 }
 
 /**
- * Reads a form with files, as browsers send it (multipart/form-data), into a folder. The bounds are those of `limits.upload…`. Rejects as
- * soon as one is reached, or if the body is cut off or not well-formed; the connection must then be closed after the response, and what was
- * written is of no use.
+ * Reads a form with files, as browsers send it (multipart/form-data), into a folder. Its bounds are those of `limits.upload…`. Rejects as
+ * soon as one is reached, or if the body is cut off or not well-formed. Then the files are incomplete, and the connection must be closed
+ * after the response.
  */
 export async function readFileForm(context: RequestContext, options: FileFormOptions): Promise<ReceivedFiles> {
   const { request, connection } = context

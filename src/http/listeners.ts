@@ -17,7 +17,7 @@ type Address = Pick<Config, 'host' | 'port'>
 async function bind({ host, port }: Address): Promise<BoundSocket[]> {
   const { address } = await lookup(host)
   const isShared = process.platform === 'linux'
-  // A socket that shares its port shares it with those of other processes, too. The system never chooses such a port.
+  // A socket that shares its port also shares it with other processes. The system never chooses such a port.
   if (isShared && port !== 0) new BoundSocket({ host: address, port }).close()
   const first = new BoundSocket({ host: address, port, reusePort: isShared })
   const others = Array.from({ length: isShared ? SOCKETS - 1 : 0 }, () => {

@@ -12,7 +12,7 @@ export interface Log {
 
 /**
  * Buffers lines and writes many at once. A line never contains an API key, a header, a query, a value from the path, a name
- * or an address; of what a client sends only a request id of plain form.
+ * or an address. Of what a client sends it contains only a request id, if that has a plain form.
  */
 export function makeLog(write: (text: string) => void, requests: boolean): Log {
   let buffered = ''

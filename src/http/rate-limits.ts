@@ -31,7 +31,7 @@ export interface RequestWindows {
 
 /**
  * The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. An account has those of as
- * many keys as it may have, because keys that were replaced work, too.
+ * many keys as it may have, because keys that were replaced still work.
  */
 export function makeRateLimits({
   rateLimit,

@@ -203,8 +203,8 @@ function challenge(error: string, rest: string) {
 }
 
 /**
- * Ends responses together, after all requests that have arrived are handled: each one sent alone wakes up its client, and
- * on the same machine that costs more than making a small response.
+ * Ends responses together, after all requests that have arrived are handled. A response that is sent alone wakes up its client, which on
+ * the same machine costs more than making a small response.
  */
 class ResponseBatch {
   #waiting: { readonly response: ServerResponse; readonly body: Body }[] = []

@@ -112,8 +112,8 @@ const OWNER_BYTES = 1000
 const VALUE_BYTES = 300
 
 /**
- * A text that changes with every write of records of an account, and is never that of other records; null for records on several servers, because
- * there a new revision could be visible before the records that it stands for.
+ * A text that changes with every write of records of an account, and never repeats. Null if records are on several servers: there, a new
+ * revision can be visible before its records.
  */
 const revisions = checkedQuery<{ owner: number }, { revision: string | null }>(
   'revisions of an account',

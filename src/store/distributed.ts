@@ -70,8 +70,8 @@ export interface NamedRecords {
 }
 
 /**
- * Runs work that joins records with temporary tables. That is not possible while the records are distributed: then the named
- * records are copied to temporary tables of the same names as theirs, and what the work changes there is written back.
+ * Runs work that joins records with temporary tables. Distributed records cannot be joined with them, so the named records are copied
+ * to temporary tables of the same names. What the work changes there is written back.
  */
 export async function withLocalRecords<Result>(
   db: Kysely<Tables>,

@@ -6,7 +6,7 @@ import { StoreError } from './store.ts'
 
 /**
  * Sends reads to a pool of connections. Short ones of one turn of the event loop are sent as a batch, in one write, and run one
- * after the other on one connection: that saves both sides most of their system calls. A read that finds no other under way is sent
+ * after the other on one connection. That saves both sides most of their system calls. A read that finds no other under way is sent
  * at once.
  *
  * No read depends on the others of its batch. If one fails, those after it are sent again, one at a time. If the connection is lost,

@@ -25,7 +25,7 @@ export type ServerState =
 /**
  * Asks every server once a second, and more often while none accepts writes. A server that was promoted begins a new timeline, so
  * of several that accept writes the one with the highest is the primary. One with a lower timeline than was ever seen here is a
- * former primary that came back: writes to it would be lost, and what was revoked since would be valid on it.
+ * former primary that came back. Writes to it would be lost, and API keys that were revoked since would work.
  */
 export async function locatePrimary(
   urls: readonly string[],

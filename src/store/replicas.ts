@@ -21,9 +21,9 @@ export interface Replica {
 }
 
 /**
- * Monitors replicas. One may be read while it responds and is at most five seconds behind the primary. The lag is
- * computed from positions in the write-ahead log: those of the primary are recorded every second, because a replica
- * that lost the primary cannot know how far behind it is. While the primary is down, the lag of a replica does not grow.
+ * Monitors replicas. One may be read while it responds and is at most five seconds behind the primary. The lag is computed from
+ * positions in the write-ahead log. Those of the primary are recorded every second, because a replica that lost the primary
+ * cannot know its lag. While the primary is down, the lag of a replica does not grow.
  */
 export function watchReplicas(
   primary: pg.Pool,
@@ -165,8 +165,8 @@ async function repeat(closing: AbortSignal, check: () => Promise<void>): Promise
 }
 
 /**
- * A position in the write-ahead log as a number; undefined if the server does not respond in time, or is a former primary, whose
- * log has diverged from that of the others.
+ * A position in the write-ahead log as a number. Undefined if the server does not respond in time, or is a former primary: its log
+ * has diverged from that of the others.
  */
 async function positionOf(
   pool: pg.Pool,

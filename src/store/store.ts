@@ -29,7 +29,7 @@ export interface Store {
    * that releases it; undefined if the lock is taken, in this process or another.
    */
   tryLock(name: string): Promise<(() => Promise<void>) | undefined>
-  /** For a database that was opened as `exclusive`: throws StoreError if another process has it open, too. */
+  /** For a database that was opened as `exclusive`: throws StoreError if another process also has it open. */
   requireAlone(): Promise<void>
   /** Rewrites the whole file without what was deleted, in another thread; SQLite only. Throws StoreError. */
   readonly erase: (() => Promise<void>) | undefined

@@ -435,8 +435,8 @@ export const recordTables = [
 export type RecordName = (typeof recordTables)[number]
 
 /**
- * A revision that no records had before, of 53 random bits. Neither a count nor a time would do: a restored database, or one whose clock
- * was set back, would count through the same numbers again, and clients would be told that other records are those they have.
+ * A revision that no records had before: 53 random bits. A count or a time would repeat after a restore, or after the clock was set
+ * back. Clients would then get 304 for records that they do not have.
  */
 export function newRevision(): number {
   return Number(randomBytes(8).readBigUInt64BE() >> 11n)

@@ -49,7 +49,7 @@ function months(weeks: readonly Week[]): { readonly name: string; readonly count
   }))
 }
 
-/** The text is in the markup once; assets/keyboard.js shows it as a tooltip, too. */
+/** The text is in the markup once; assets/keyboard.js also shows it as a tooltip. */
 function cell({ look, text, to }: DayLook): Html {
   const hiddenText = html`<span class="hidden">${text}</span>`
   return to === undefined

@@ -19,7 +19,7 @@ import { sendSignedIn, sessionStart } from './session-cookie.ts'
 import { passkeyName } from '../pages/settings-passkeys.ts'
 import { invitationMark } from './oidc-start.ts'
 
-/** The page that an invitation leads to. Opening it does not use the invitation up, because link previews open it, too. */
+/** The page that an invitation leads to. Opening it does not use the invitation up, because link previews also open it. */
 export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {
   const path = `${INVITATION_PATH}:secret`
 

@@ -94,7 +94,7 @@ export async function readListPage<Values extends Asked & { limit: number; offse
 
 const NO_ROWS: PageRow = { count: 0, documents: null, etags: null, positions: null, revisions: null }
 
-/** Whether the page before an empty one is empty, too. */
+/** Whether the page before an empty one is also empty. */
 async function isPreviousEmpty<Values extends Asked & { limit: number; offset: number }>(
   store: Store,
   queries: PageQueries<Values>,
