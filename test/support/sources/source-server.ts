@@ -94,8 +94,8 @@ export interface SourceServer extends AsyncDisposable {
   readonly requests: string[]
   /** What the next request gets instead of its response. */
   fault: ((path: string, index: number) => Fault | undefined) | undefined
-  /** Called before each response is made. */
-  before: ((path: string, index: number) => void) | undefined
+  /** Called before each response is made, with the port that the request came from. */
+  before: ((path: string, index: number, port: number) => void) | undefined
 }
 
 export const SOURCE_TOKEN = 'source-token-0123456789'
@@ -164,7 +164,7 @@ function makeHandler(options: SourceServerOptions) {
     const { pathname, searchParams, search } = new URL(request.url ?? '', 'http://source')
     const path = pathname.replace(/^\/api\/v1/, '')
     const index = state.requests.push(path + search) - 1
-    state.before?.(path, index)
+    state.before?.(path, index, request.socket.remotePort ?? 0)
     const send = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
       response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
       response.end(typeof body === 'string' ? body : JSON.stringify(body))
