@@ -292,7 +292,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
     .values({ ...connection, ...refused, ...times, ...rest })
     .execute()
   for (const round of [0, 1, 2, 3]) {
-    const counts = { added: 303 - 101 * round, replaced: round, gone: round % 2, rejected: 75 }
+    const counts = { added: round === 3 ? 303 : 0, replaced: round, gone: 0, rejected: round === 0 ? 0 : 75 }
     const ended = { account_id: 1, ended_at: now - 86_400_000 - round * 300_000 }
     await db
       .insertInto('source_round')

@@ -20,7 +20,7 @@ export function rejectedCard(
   if (count === 0) return nothing
   return card(
     `${countText(count, 'record')} could not be stored`,
-    html`
+    html`<div class="stack">
       ${table(
         `Rejected records of ${origin} by reason`,
         [
@@ -33,7 +33,7 @@ export function rejectedCard(
       )}
       <div class="buttons">${actions}<a class="button" href="/source/rejected.ndjson" download>Download all</a></div>
       ${viewer.discreet ? AS_STORED : nothing}
-    `,
+    </div>`,
   )
 }
 
