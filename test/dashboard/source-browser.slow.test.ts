@@ -52,6 +52,11 @@ async function setUpSample() {
   const it = await setUp({ url: sample.url, key }, { perMinute: 15, minuteMs: 3000 }, { LOCKSTEP_PULL_RATE: '0' })
   const close = it[Symbol.asyncDispose]
   return Object.assign(it, {
+    anotherKey: () => sample.token('alex', { name: 'Another copy' }),
+    async revoke() {
+      const now = Date.now() - 1
+      await sample.store.db.updateTable('token').set({ revoked_at: now }).where('name', '=', 'Copy').execute()
+    },
     [Symbol.asyncDispose]: async () => {
       await close()
       await sample[Symbol.asyncDispose]()
@@ -138,12 +143,40 @@ describe('in a browser', needsChromium, () => {
     await page.getByText('Stopped: what was copied is kept.').waitFor()
     await press('Continue')
     await page.getByText(COMPLETE).waitFor()
+    await press('Change this source')
     await press('Stop and forget the key')
     await page.getByText('All records that were copied stay').waitFor()
     await page.getByRole('button', { name: 'Forget this source' }).focus()
     await page.keyboard.press('Enter')
     await page.getByLabel('API key there').waitFor()
     await page.getByText(COMPLETE).waitFor()
+    assert.deepEqual(browser.problems, [])
+  })
+
+  test('a key that is revoked there is said with what to do; all pages of a source are accessible and fit on a phone', async () => {
+    await using it = await setUpSample()
+    await using browser = await openPage({ viewport: { width: 320, height: 700 } })
+    const { page } = browser
+    const check = async (what: string) => {
+      await assertAccessible(page, what)
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is too wide`)
+    }
+    await bringIn(page, it, check)
+    for (const path of ['/source/key', '/source/locks', '/source/forget']) {
+      await page.goto(it.service.url + path)
+      await check(path)
+    }
+    await it.revoke()
+    await page.goto(`${it.service.url}/source`)
+    await page.getByRole('button', { name: 'Pull now' }).click()
+    await page.getByText('has refused the key since').waitFor()
+    await page.getByText('Change this source').click()
+    await check('after the key was refused')
+    await page.getByRole('link', { name: 'Change key' }).click()
+    await page.getByLabel('API key there').fill(await it.anotherKey())
+    await page.getByRole('button', { name: 'Check and use it' }).click()
+    await page.getByText(COMPLETE).waitFor()
+    await page.getByText('has refused the key').waitFor({ state: 'detached' })
     assert.deepEqual(browser.problems, [])
   })
 

@@ -379,3 +379,13 @@ test('Overview says when the source has refused the key for a day, to its owner 
     .execute()
   assert.doesNotMatch((await ann.get('/')).text, notice)
 })
+
+test('in discreet mode no page names the server', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  await connected(it)
+  await it.pull()
+  await ann.post('/display', { discreet: '1' })
+  for (const path of ['/source', '/source/key', '/source/forget', '/source/locks'])
+    assert.doesNotMatch((await ann.get(path)).text.replaceAll(/href="[^"]*"/g, ''), /127\.0\.0\.1/, path)
+})

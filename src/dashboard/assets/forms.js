@@ -31,6 +31,8 @@ async function sendChecked(form, submitter) {
   }
   checked.add(form)
   form.requestSubmit(submitter)
+  // What the server answers may take a while.
+  if (submitter?.dataset.waiting !== undefined) submitter.textContent = submitter.dataset.waiting
 }
 
 /** Why a form cannot be sent now. */

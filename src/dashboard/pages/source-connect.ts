@@ -10,6 +10,7 @@ import { isFresh } from '../sign-in/reauthentication.ts'
 import { noCookie, openedCookie, sealedCookie } from '../sign-in/sealed-cookie.ts'
 import { recordKindLabels } from '../text/labels.ts'
 import { freeText } from '../text/names.ts'
+import { hostOf } from './source-states.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
 
@@ -101,7 +102,7 @@ function connectForm({ origin = '', every = DEFAULT_MINUTES, problem }: Entered)
         <select name="every">${intervalOptions(every, { withOnce: true })}</select>
       </label>
       <p class="muted">The key is stored encrypted, and sent to that server only. Nothing is copied before you have seen whose key it is.</p>
-      <div><button class="primary">Check</button></div>
+      <div><button class="primary" data-waiting="Checking…">Check</button></div>
     </form>
   `
 }
@@ -202,7 +203,7 @@ function askWhose(visit: Visit, source: KeptCheck): View {
       <form class="card narrow stack" method="post" action="/source/start">
         <p>${whose(visit, source)} ${source.id === undefined ? 'Go on only if it is yours.' : 'Is that you?'}</p>
         ${facts([
-          ['Server', origin],
+          ['Server', hostOf(visit.viewer, origin)],
           ['Copied', title],
           ['It offers', kindNames(source.kinds)],
           ...(source.missing.length === 0 ? [] : ([['It does not offer', kindNames(source.missing)]] as const)),
@@ -265,7 +266,7 @@ async function showKeyForm(visit: Visit, problem?: string, status?: number): Pro
     problem,
     ...(status === undefined ? {} : { status }),
     body: html`
-      <p>Another API key for ${connection.origin}. The old one is forgotten here.</p>
+      <p>Another API key for ${visit.viewer.discreet ? 'the server' : connection.origin}. The old one is forgotten here.</p>
       ${keyField(problem === undefined ? nothing : html` aria-describedby="problem"`)}
     `,
   })

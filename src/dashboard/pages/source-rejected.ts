@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../../contract/time.ts'
 import { allRejected, type RejectedReason, type RejectedReasons } from '../../pull/rejected.ts'
-import { pullStatus, type SourceStatus } from '../../pull/status.ts'
+import { pullStatus } from '../../pull/status.ts'
 import type { Store } from '../../store/index.ts'
 import { ndjsonFile } from '../files.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -11,18 +11,13 @@ import { countText, numberText } from '../text/text.ts'
 export const MAX_REASONS = 20
 
 /** What a source has that could not be stored. */
-export function rejectedCard(
-  { viewer }: Visit,
-  { origin }: SourceStatus,
-  { count, reasons }: RejectedReasons,
-  actions: Html = nothing,
-): Html {
+export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReasons, actions: Html = nothing): Html {
   if (count === 0) return nothing
   return card(
     `${countText(count, 'record')} could not be stored`,
     html`<div class="stack">
       ${table(
-        `Rejected records of ${origin} by reason`,
+        'Rejected records by reason',
         [
           { title: 'Reason', cell: ({ reason }) => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}` },
           { title: 'Records', numeric: true, cell: row => numberText(row.count) },

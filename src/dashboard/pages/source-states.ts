@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../contract/time.ts'
 import { type Connection, type Failure, readConnection } from '../../pull/connections.ts'
 import { html, type Html, nothing } from '../html.ts'
-import type { Visit } from '../page.ts'
+import type { Viewer, Visit } from '../page.ts'
 import { momentText } from '../text/text.ts'
 
 /** What a connection is doing, and what is wrong with it, in sentences. */
@@ -23,7 +23,7 @@ interface AboutFailure {
 const CANNOT_STORE: FailureText = {
   short: 'Cannot be stored',
   long: ({ host }) =>
-    `The records of ${host} cannot be stored in your account here. Ask whoever runs this service, whose log says why.`,
+    `${host} sends records that cannot be stored in your account here. Ask whoever runs this service, whose log says why.`,
 }
 
 const failureTexts: Readonly<Record<Failure, FailureText>> = {
@@ -86,8 +86,9 @@ export function shortFailure(code: string): string {
   return textOf(code).short
 }
 
-export function hostOf(origin: string): string {
-  return origin.replace(/^https?:\/\//, '')
+/** The name of a server, which begins a sentence. It may tell as much as a name of a record. */
+export function hostOf({ discreet }: Pick<Viewer, 'discreet'>, origin: string): string {
+  return discreet ? 'The server' : origin.replace(/^https?:\/\//, '')
 }
 
 /** Whether a round is running, or is about to. */
@@ -107,7 +108,7 @@ export function problemOf({ viewer, now }: Visit, connection: Connection, comple
       ? 'What was copied so far is kept.'
       : `Everything up to ${momentText(viewer, completedAt, now)} is kept.`
   const again = state === 'waiting' && next !== null ? ` It is tried again at ${momentText(viewer, next, now)}.` : ''
-  return { text: `${long({ host: hostOf(origin), since })} ${kept}${again}`, needsKey }
+  return { text: `${long({ host: hostOf(viewer, origin), since })} ${kept}${again}`, needsKey }
 }
 
 /** On Overview: that the source has refused the key for a day. Records of others are not from there. */
@@ -117,5 +118,5 @@ export async function sourceNotice({ store, viewer, now }: Visit): Promise<Html>
   const connection = await readConnection(store, accountId)
   const since = connection?.refused_since ?? null
   if (connection === undefined || since === null || now - since < DAY_MS) return nothing
-  return html`<p class="warning">${hostOf(connection.origin)} has refused your key since ${momentText(viewer, since, now)}, so nothing new is copied. <a href="/source">See what to do</a></p>`
+  return html`<p class="warning">${hostOf(viewer, connection.origin)} has refused your key since ${momentText(viewer, since, now)}, so nothing new is copied. <a href="/source">See what to do</a></p>`
 }

@@ -83,11 +83,14 @@ async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Conne
   const whose = { accountId: source.accountId, origin: source.origin }
   const rejected = await rejectedByReason(visit.store, whose, MAX_REASONS)
   const actions = connection === undefined ? nothing : await rejectedActions(visit, connection, rejected)
-  return rejectedCard(visit, source, rejected, actions)
+  return rejectedCard(visit, rejected, actions)
 }
 
 function statusCard(visit: Visit, source: SourceStatus): Html {
-  return card(source.origin, html`<p class="summary">${summaryOf(visit, source)}</p>${kindTable(source)}`)
+  return card(
+    hostOf(visit.viewer, source.origin),
+    html`<p class="summary">${summaryOf(visit, source)}</p>${kindTable(visit, source)}`,
+  )
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
@@ -99,9 +102,9 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}`
 }
 
-function kindTable({ origin, rows, gone }: SourceStatus): Html {
+function kindTable({ viewer }: Visit, { origin, rows, gone }: SourceStatus): Html {
   return table(
-    `Records of ${origin} by kind`,
+    `${hostOf(viewer, origin)}: records by kind`,
     [
       KIND,
       { title: 'There', numeric: true, cell: ({ kind }) => numberText((rows[kind] ?? 0) - (gone[kind] ?? 0)) },
@@ -127,7 +130,7 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
   const rounds = await listRounds(visit.store, connection.account_id)
   return html`
     <section class="card" id="connection">
-      <div class="card-head"><h2>${hostOf(connection.origin)}</h2></div>
+      <div class="card-head"><h2>${hostOf(visit.viewer, connection.origin)}</h2></div>
       <div class="stack">
         <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${stateOf(visit, connection, source)}</div>
         <div class="stack" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
@@ -156,7 +159,7 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
     <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
-    ${source === undefined ? nothing : kindTable(source)}
+    ${source === undefined ? nothing : kindTable(visit, source)}
   `
 }
 
@@ -183,7 +186,7 @@ function progressOf({ viewer, now }: Visit, connection: Connection, source: Sour
   return html`
     <p class="summary" role="status">${state === 'due' ? 'Connecting' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
     ${table<Read>(
-      `What has arrived from ${origin}`,
+      `${hostOf(viewer, origin)}: what has arrived`,
       [
         KIND,
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
@@ -290,7 +293,7 @@ async function showForgetting(visit: Visit) {
     title: 'Forget this source',
     isDangerous: true,
     body: html`
-      <p>Stop copying from ${connection.origin}, and forget its key? All records that were copied stay. To copy from there again, you enter a key again.</p>
+      <p>Stop copying from ${visit.viewer.discreet ? 'the server' : connection.origin}, and forget its key? All records that were copied stay. To copy from there again, you enter a key again.</p>
     `,
   })
 }
