@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Selectable } from 'kysely'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { LockSession } from '../contract/lock-sessions.ts'
+import { documentsById } from './documents.ts'
 import { checkedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import { forEachInTurns } from '../turns.ts'
@@ -128,14 +129,7 @@ export async function lockSession(
 }
 
 /** Records of lock sessions as they are stored, by identifier. */
-export async function lockRecords(
-  store: Store,
-  access: OwnerAccess,
-  ids: readonly number[],
-): Promise<Map<number, string>> {
-  const rows = await readChecked(store, sessionRecords, { ...access, ids })
-  return new Map(rows.map(({ id, document }) => [id, document]))
-}
+export const lockRecords = documentsById('lock_session', 'records of lock sessions')
 
 type LockRow = Pick<
   Selectable<Tables['lock_session']>,
@@ -260,11 +254,4 @@ const sessionById = recordQuery<Access & { id: number }, LockRow & { document: s
   (param, owned) => sql`
     select ${owned}, ${lockColumns(param)}, document from ${lockSessions(param, isReadable(param, ANY_SESSIONS))}
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
-)
-
-const sessionRecords = recordQuery<OwnerAccess & { ids: readonly number[] }, { id: number; document: string }>(
-  'records of lock sessions',
-  (param, owned) => sql`
-    select ${owned}, id, document from lock_session
-    where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
 )

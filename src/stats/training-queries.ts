@@ -1,5 +1,6 @@
 import { sql } from '../vendor/kysely.js'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
+import { documentsById } from './documents.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import { turnOf } from '../turns.ts'
@@ -44,14 +45,7 @@ export async function trainingSession(store: Store, access: Access, id: number) 
 }
 
 /** The records of some training sessions of an account, as the API sends them. */
-export async function trainingRecords(
-  store: Store,
-  access: OwnerAccess,
-  ids: readonly number[],
-): Promise<Map<number, string>> {
-  const rows = await readChecked(store, sessionRecords, { ...access, ids })
-  return new Map(rows.map(({ id, document }) => [id, document]))
-}
+export const trainingRecords = documentsById('training_session', 'records of training sessions')
 
 /** The columns of SessionRow. */
 const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
@@ -84,10 +78,3 @@ function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
       order by at ${direction}, id ${direction} limit 1`,
   )
 }
-
-const sessionRecords = recordQuery<OwnerAccess & { ids: readonly number[] }, { id: number; document: string }>(
-  'records of training sessions',
-  (param, owned) => sql`
-    select ${owned}, id, document from training_session
-    where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
-)

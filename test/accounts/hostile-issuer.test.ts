@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { makeOidc, type OidcRequest } from '../../src/accounts/oidc.ts'
+import { sendEndlessly } from '../support/endless.ts'
 import { startHttpServer } from '../support/http-server.ts'
 
 // engine: any
@@ -40,25 +40,15 @@ async function startIssuer(path: string, answer: (response: ServerResponse) => u
 
 for (const path of [METADATA, '/token']) {
   test(`an issuer whose response at ${path} never ends is cut off after a megabyte, and nobody is signed in`, async () => {
-    let sent = 0
-    let cut: Promise<unknown> | undefined
+    let sending = Promise.resolve(0)
     await using issuer = await startIssuer(path, response => {
-      const chunk = Buffer.alloc(64 * 1024, ' ')
-      const send = () => {
-        while (!response.destroyed) {
-          sent += chunk.length
-          if (!response.write(chunk)) return response.once('drain', send)
-        }
-        return undefined
-      }
-      cut = once(response, 'close')
-      send()
+      sending = sendEndlessly(response, 64 * 1024)
     })
     await assert.rejects(issuer.finish(), {
       name: 'OidcError',
       message: 'the sign-in at the OIDC issuer was not completed: away (BodyTooLargeError)',
     })
-    await cut
+    const sent = await sending
     // Beside what was read, what the buffers of both sockets hold.
     assert.ok(sent < 16 * 1024 * 1024, `${sent} bytes`)
   })

@@ -42,9 +42,7 @@ test(
   async () => {
     await using folder = await prepared()
     {
-      await using running = await serving(folder)
-      await upload(running.url, running.ann, { a: records })
-      await settledPage(running.ann)
+      await using running = await withUpload(folder)
       await running.kill()
     }
     const list = () => folder.run(['account', 'list'])
@@ -85,9 +83,7 @@ test(
     await using folder = await prepared()
     await using store = await folder.store()
     {
-      await using running = await serving(folder)
-      await upload(running.url, running.ann, { a: records })
-      await settledPage(running.ann)
+      await using running = await withUpload(folder)
       await decide(running.ann, 'store')
       const child = await childOf(running.pid)
       process.kill(child, 'SIGSTOP')
@@ -112,9 +108,7 @@ test(
 test('if the process that stores a file is killed, the page says so', isLinux, async () => {
   await using folder = await prepared()
   await using store = await folder.store()
-  await using running = await serving(folder)
-  await upload(running.url, running.ann, { a: records })
-  await settledPage(running.ann)
+  await using running = await withUpload(folder)
   await decide(running.ann, 'store')
   process.kill(await childOf(running.pid), 'SIGKILL')
   const page = await settledPage(running.ann)
@@ -127,9 +121,7 @@ test(
   isLinux,
   async () => {
     await using folder = await prepared()
-    await using running = await serving(folder)
-    await upload(running.url, running.ann, { a: records })
-    await settledPage(running.ann)
+    await using running = await withUpload(folder)
     await decide(running.ann, 'store', { secret: 'open sesame' })
     const child = await childOf(running.pid)
     process.kill(child, 'SIGSTOP')
@@ -180,6 +172,14 @@ interface Serving extends AsyncDisposable {
   readonly ann: Visitor
   readonly said: { readonly stderr: string }
   kill(): Promise<void>
+}
+
+/** A service with a file of Ann, which was checked. */
+async function withUpload(folder: Folder): Promise<Serving> {
+  const running = await serving(folder)
+  await upload(running.url, running.ann, { a: records })
+  await settledPage(running.ann)
+  return running
 }
 
 async function serving(folder: Folder): Promise<Serving> {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
@@ -12,6 +11,7 @@ import {
   SourceUnavailableError,
   StoppedError,
 } from '../../src/pull/source.ts'
+import { sendEndlessly } from '../support/endless.ts'
 import { selfSigned } from '../support/sources/certificate.ts'
 import { freePort } from '../support/postgres.ts'
 import { systemClock } from '../../src/pull/clock.ts'
@@ -90,23 +90,13 @@ for (const { title, spoil } of failures) {
 }
 
 test('a source whose response never ends is cut off soon after 64 MiB', async () => {
-  let sent = 0
-  let cut: Promise<unknown> | undefined
+  let sending = Promise.resolve(0)
   await using server = await answering((_request, response) => {
-    const chunk = Buffer.alloc(1024 * 1024, ' ')
-    const send = () => {
-      while (!response.destroyed) {
-        sent += chunk.length
-        if (!response.write(chunk)) return response.once('drain', send)
-      }
-      return undefined
-    }
-    cut = once(response, 'close')
-    send()
+    sending = sendEndlessly(response, 1024 * 1024)
   })
   const error = await failureOf(makeSource(server.url))
   assert.equal(error.message, `${server.url} responds to /me with more than 64 MiB`)
-  await cut
+  const sent = await sending
   assert.ok(sent < 80 * 1024 * 1024, `${sent} bytes`)
 })
 
