@@ -14,7 +14,7 @@ import { registerDashboard } from '../../src/dashboard/routes.ts'
 import { makeFolder } from '../support/command.ts'
 import { type Authenticator, authenticator } from '../support/authenticator.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
-import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
+import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
 import { account, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { SOURCE_TOKEN, type SourceServer, SourceWorld, startSource } from '../support/sources/source-server.ts'
@@ -345,12 +345,6 @@ async function signedIn(site: string): Promise<Visitor> {
   const ann = visitor(site, AGENT)
   assert.equal((await ann.signIn('ann')).status, 303)
   return ann
-}
-
-/** The address on a page that starts the redirect to the issuer. */
-async function startOn(person: Visitor, path: string): Promise<string> {
-  const { text } = await person.get(path)
-  return /href="([^"]*\?mark=[^"]+)"/.exec(text)?.[1] ?? assert.fail(text)
 }
 
 const eventsOf = ({ store }: Pick<TestService, 'store'>): Promise<AccountEvent[]> =>

@@ -1,6 +1,6 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { setTier } from '../../src/accounts/accounts.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
@@ -8,7 +8,7 @@ import { mintKey } from '../../src/accounts/secrets.ts'
 import { assertRefused, idsOf, withoutRequest } from '../support/responses.ts'
 import { right, wrong } from '../support/parameters.ts'
 import { oneForEachEndpoint, world } from '../support/records.ts'
-import { startService, unlimited } from '../support/service.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
 
 const endpoints: readonly Endpoint[] = Object.values(api)
 
@@ -18,7 +18,13 @@ const requests = endpoints.map(endpoint => ({ endpoint, path: endpoint.path.repl
 /** Every endpoint has a record of Ann's to return. Ben may read it, Cas may not. */
 const annsWorld: readonly object[] = [...world, ...oneForEachEndpoint]
 
-const start = (lines: readonly object[] = annsWorld) => startService(lines, unlimited)
+const start = () => startService(annsWorld, unlimited)
+
+let service: TestService
+before(async () => {
+  service = await start()
+})
+after(() => service[Symbol.asyncDispose]())
 
 test('the API has the endpoints of the contract, and Ann gets an answer from each', async () => {
   assert.deepEqual(
@@ -52,7 +58,6 @@ test('the API has the endpoints of the contract, and Ann gets an answer from eac
       '/api/v1/lkbx/stats',
     ],
   )
-  await using service = await start()
   for (const { path } of requests) {
     const { status, body } = await service.fetch(path, 'ann')
     assert.equal(status, 200, path)
@@ -63,7 +68,6 @@ test('the API has the endpoints of the contract, and Ann gets an answer from eac
 // Credentials
 
 test('no endpoint answers without a token that works', async () => {
-  await using service = await start()
   for (const { path } of requests) {
     assertRefused(await service.fetch(path), 401, 'missing_token')
     assertRefused(await service.fetch(path, mintKey()), 401, 'invalid_token')
@@ -71,7 +75,6 @@ test('no endpoint answers without a token that works', async () => {
 })
 
 test('the scheme is accepted in any case, and with several spaces after it', async () => {
-  await using service = await start()
   const token = await service.token('ann')
   for (const scheme of ['Bearer ', 'bearer ', 'BEARER    ']) {
     const answer = await service.fetch('/api/v1/me', undefined, { Authorization: scheme + token })
@@ -97,11 +100,11 @@ const tiers = [
 
 for (const { title, tier, until, entitled } of tiers) {
   test(`an account ${title} ${entitled ? 'reads everything' : 'reads nothing but /me'}`, async () => {
-    await using service = await start()
-    const token = await service.token('ann')
-    await setTier(service.store, 1, tier, until)
+    await using own = await start()
+    const token = await own.token('ann')
+    await setTier(own.store, 1, tier, until)
     for (const { endpoint, path } of requests) {
-      const answer = await service.fetch(path, token)
+      const answer = await own.fetch(path, token)
       if (entitled || endpoint.path === '/api/v1/me') assert.equal(answer.status, 200, path)
       else assertRefused(answer, 403, 'subscription_required')
     }
@@ -109,17 +112,16 @@ for (const { title, tier, until, entitled } of tiers) {
 }
 
 test('only the account of the token needs a tier, not the account whose records are read', async () => {
-  await using service = await start()
-  const ann = await service.token('ann')
-  await setTier(service.store, 1, null, null)
-  assertRefused(await service.fetch('/api/v1/dtt/sessions/1', ann), 403, 'subscription_required')
-  assert.equal((await service.fetch('/api/v1/dtt/sessions/1', 'ben')).status, 200)
-  assert.equal((await service.fetch('/api/v1/dtt/sessions/latest?ownerId=1', 'ben')).status, 200)
+  await using own = await start()
+  const ann = await own.token('ann')
+  await setTier(own.store, 1, null, null)
+  assertRefused(await own.fetch('/api/v1/dtt/sessions/1', ann), 403, 'subscription_required')
+  assert.equal((await own.fetch('/api/v1/dtt/sessions/1', 'ben')).status, 200)
+  assert.equal((await own.fetch('/api/v1/dtt/sessions/latest?ownerId=1', 'ben')).status, 200)
 })
 
 for (const scope of ['lkbx:read', 'dtt:read']) {
   test(`a token with ${scope} alone reads what needs that scope or none`, async () => {
-    await using service = await start()
     const token = await service.token('ann', { scopes: [scope] })
     for (const { path } of requests) {
       const answer = await service.fetch(path, token)
@@ -137,7 +139,6 @@ for (const scope of ['lkbx:read', 'dtt:read']) {
 }
 
 test('a token with status:read alone reads the status, statistics, itself and its account, and nothing else', async () => {
-  await using service = await start()
   const token = await service.token('ann', { scopes: ['status:read'] })
   const figures = ['/api/v1/status', '/api/v1/dtt/stats', '/api/v1/lkbx/stats', '/api/v1/me', '/api/v1/users/me']
   for (const { path } of requests) {
@@ -154,7 +155,6 @@ const owners = requests.flatMap(({ endpoint, path }) =>
 )
 
 test('naming a stranger, no account or an impossible identifier is refused with the same message', async () => {
-  await using service = await start()
   assert.ok(owners.length > 0)
   for (const { path, name } of owners) {
     assert.equal((await service.fetch(`${path}?${name}=1`, 'ben')).status, 200, path)
@@ -171,7 +171,6 @@ test('naming a stranger, no account or an impossible identifier is refused with 
 const byId = endpoints.filter(({ path }) => path.endsWith('/:id')).map(({ path }) => path.slice(0, -'/:id'.length))
 
 test('a path segment that is not an identifier is an invalid parameter', async () => {
-  await using service = await start()
   assert.ok(byId.length > 0)
   for (const path of byId) {
     assertRefused(await service.fetch(`${path}/x`, 'ann'), 400, 'invalid_parameter', {
@@ -182,7 +181,6 @@ test('a path segment that is not an identifier is an invalid parameter', async (
 })
 
 test("a stranger's record and one that does not exist get the same answer, apart from the request id", async () => {
-  await using service = await start()
   for (const path of byId) {
     const absent = await service.fetch(`${path}/4`, 'cas')
     assertRefused(absent, 404, 'not_found')
@@ -204,7 +202,6 @@ const parameters = requests.flatMap(({ endpoint, path }) =>
 )
 
 test('every parameter is accepted once', async () => {
-  await using service = await start()
   for (const { path, name, value } of parameters) {
     const { status, text } = await service.fetch(`${path}?${name}=${value}`, 'ann')
     assert.equal(status, 200, `${path} ${name} ${text}`)
@@ -212,7 +209,6 @@ test('every parameter is accepted once', async () => {
 })
 
 test('a repeated parameter is refused, even with equal values', async () => {
-  await using service = await start()
   for (const { path, name, value } of parameters) {
     const answer = await service.fetch(`${path}?${name}=${value}&${name}=${value}`, 'ann')
     assertRefused(answer, 400, 'repeated_parameter', {
@@ -223,7 +219,6 @@ test('a repeated parameter is refused, even with equal values', async () => {
 })
 
 test('an unknown parameter is refused with the list of known ones, and is not repeated in the response', async () => {
-  await using service = await start()
   for (const { endpoint, path } of requests) {
     const known = Object.keys(endpoint.query)
     for (const name of ['zzz', ...Object.keys(right).filter(name => !known.includes(name))]) {
@@ -239,7 +234,6 @@ test('an unknown parameter is refused with the list of known ones, and is not re
 })
 
 test('every parameter refuses values outside its syntax or bounds, and clamps none', async () => {
-  await using service = await start()
   for (const { path, name } of parameters) {
     const answer = await service.fetch(`${path}?${name}=${wrong[name]}`, 'ann')
     assertRefused(answer, 400, 'invalid_parameter')
@@ -252,7 +246,6 @@ test('every parameter refuses values outside its syntax or bounds, and clamps no
 })
 
 test('the largest limit and the largest offset are accepted', async () => {
-  await using service = await start()
   for (const { path, name } of parameters) {
     if (name !== 'offset') continue
     const answer = await service.fetch(`${path}?limit=100&offset=9007199254740991`, 'ann')

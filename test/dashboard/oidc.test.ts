@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { run } from '../support/command.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor, ageSignIns } from '../support/dashboard.ts'
-import { type Issuer, issuerVisitor, startIssuer } from '../support/issuer.ts'
+import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
 import { freePort } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -41,12 +41,6 @@ async function signedIn({ url }: TestService, username = 'ann') {
   const person = visitor(url)
   assert.equal((await person.signIn(username)).status, 303)
   return person
-}
-
-/** The address on a page that starts the redirect to the issuer. */
-async function startOn(person: Visitor, path: string): Promise<string> {
-  const { text } = await person.get(path)
-  return /href="([^"]*\?mark=[^"]+)"/.exec(text)?.[1] ?? assert.fail(text)
 }
 
 async function link(person: Visitor, login: string) {

@@ -186,16 +186,11 @@ for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
   })
 }
 
-test('the scripts for PostgreSQL are valid shell scripts', () => {
-  for (const name of ['allow-replication.sh', 'start-replica.sh']) {
-    const { status, stderr } = spawnSync('sh', ['-n', join(root, 'deploy/postgres', name)], { encoding: 'utf8' })
+test('the scripts of PostgreSQL and the command for the operator are valid shell scripts', () => {
+  for (const name of ['postgres/allow-replication.sh', 'postgres/start-replica.sh', 'lockstep-command']) {
+    const { status, stderr } = spawnSync('sh', ['-n', join(root, 'deploy', name)], { encoding: 'utf8' })
     assert.equal(status, 0, stderr)
   }
-})
-
-test('the command for the operator is a valid shell script', () => {
-  const { status, stderr } = spawnSync('sh', ['-n', join(root, 'deploy/lockstep-command')], { encoding: 'utf8' })
-  assert.equal(status, 0, stderr)
 })
 
 for (const name of ['lockstep.service', 'lockstep-pull.service']) {

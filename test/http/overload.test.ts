@@ -39,6 +39,18 @@ async function burst(port: number, requests: readonly string[]) {
   return answers
 }
 
+/** A server on such a store, with this limit of the lag. */
+async function startHeavy(lag: string) {
+  const { service, get } = await prepare()
+  const { store, load } = heavy(service.store)
+  const again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: lag }, { store })
+  const end = async () => {
+    await again.close()
+    await service[Symbol.asyncDispose]()
+  }
+  return { again, load, get, [Symbol.asyncDispose]: end }
+}
+
 async function prepare(): Promise<{ service: TestService; get: (path: string) => string }> {
   const service = await startService([...world, trainingSession(5, 1)])
   const token = await service.token('ann')
@@ -46,10 +58,8 @@ async function prepare(): Promise<{ service: TestService; get: (path: string) =>
 }
 
 test('requests are refused while the event loop lags, and served again afterwards', async () => {
-  const { service, get } = await prepare()
-  await using _ = service
-  const { store, load } = heavy(service.store)
-  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
+  await using server = await startHeavy('250')
+  const { again, load, get } = server
   const isAnswered = async () => (await exchange(again.port, get(ONE))).status === 200
   await until(isAnswered)
 
@@ -73,10 +83,8 @@ test('requests are refused while the event loop lags, and served again afterward
 })
 
 test('pages are refused while the event loop lags: browsers are shown a page that says so', async () => {
-  const { service, get } = await prepare()
-  await using _ = service
-  const { store, load } = heavy(service.store)
-  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '250' }, { store })
+  await using server = await startHeavy('250')
+  const { again, load, get } = server
   const signIn = lines('GET /signin HTTP/1.1', 'Host: a', 'Accept: text/html')
   await until(async () => (await exchange(again.port, signIn)).status !== 503)
   load.milliseconds = 400
@@ -93,10 +101,8 @@ test('pages are refused while the event loop lags: browsers are shown a page tha
 })
 
 test('/healthz answers while other requests are refused', async () => {
-  const { service, get } = await prepare()
-  await using _ = service
-  const { store, load } = heavy(service.store)
-  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '150' }, { store })
+  await using server = await startHeavy('150')
+  const { again, load, get } = server
   await exchange(again.port, get('/healthz'))
   load.milliseconds = 300
   const paths = Array.from({ length: 20 }, (_item, index) => (index % 2 === 0 ? ONE : '/healthz'))
@@ -121,10 +127,8 @@ test('a single long turn of the event loop does not cause refusals', async () =>
 })
 
 test('with an overload lag of 0 no request is refused', async () => {
-  const { service, get } = await prepare()
-  await using _ = service
-  const { store, load } = heavy(service.store)
-  await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: '0' }, { store })
+  await using server = await startHeavy('0')
+  const { again, load, get } = server
   load.milliseconds = 60
   const answers = await burst(
     again.port,

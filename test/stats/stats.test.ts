@@ -160,25 +160,6 @@ test('days have as many hours as their zone gives them, and a day that the zone 
     assert.equal(dayFrom(text, 'UTC'), undefined)
 })
 
-test('all hours of days with 23 or 25 hours count in their week and month', () => {
-  const zone = 'Europe/Berlin'
-  const spring = { start: at('2026-03-28T23:00:00Z'), end: at('2026-03-29T22:00:00Z') }
-  const autumn = { start: at('2026-10-24T22:00:00Z'), end: at('2026-10-25T23:00:00Z') }
-  for (const [interval, hours] of [
-    [spring, 23],
-    [autumn, 25],
-  ] as const) {
-    const days = periodsBetween('day', interval.start - HOUR, interval.end, zone)
-    assert.deepEqual(
-      timeByPeriod([interval], days).map(time => time / HOUR),
-      [0, hours, 0],
-    )
-    const week = periodsBetween('week', interval.start, interval.start, zone)
-    assert.equal(((week[1] ?? 0) - (week[0] ?? 0)) / HOUR, 144 + hours)
-    assert.deepEqual(timeByPeriod([interval], week), [hours * HOUR])
-  }
-})
-
 test('times by day, week or month add up to the whole time', () => {
   const interval = fc
     .tuple(instant, fc.integer({ min: 0, max: 90 * 24 * HOUR }))

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -5,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Visitor } from './dashboard.ts'
 
 /** An OpenID Connect issuer in a process of its own. */
 export interface Issuer extends AsyncDisposable {
@@ -88,4 +90,10 @@ export function issuerVisitor(issuer: string): IssuerVisitor {
       throw new Error('the issuer leads nowhere')
     },
   }
+}
+
+/** The address on a page that starts the redirect to the issuer. */
+export async function startOn(person: Visitor, path: string): Promise<string> {
+  const { text } = await person.get(path)
+  return /href="([^"]*\?mark=[^"]+)"/.exec(text)?.[1] ?? assert.fail(text)
 }
