@@ -89,6 +89,7 @@ export function record(name: string, { written, ...own }: Own): Kind {
     merge: {
       condition: options => ['incoming.missing is not null', own.merge?.condition(options) ?? '1 = 0'].join(' or '),
       row: (incoming, before, options) => {
+        if (incoming['missing'] === PARTIAL) return before
         const filled = filledRow(own.read, incoming, { before, written })
         return { ...filled, ...own.merge?.row({ ...incoming, ...filled }, before, options) }
       },
@@ -96,6 +97,9 @@ export function record(name: string, { written, ...own }: Own): Kind {
     ...recordLine(name, { ...written, extra: 'extra' }),
   }
 }
+
+/** Stands for the names of the fields that a line lacks, if nothing of it may change a stored record. */
+export const PARTIAL = '*'
 
 /** The columns of a row whose line lacks fields that the stored record has: those fields stay. */
 function filledRow(

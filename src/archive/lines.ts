@@ -15,6 +15,8 @@ export interface Line {
   readonly fault: string | undefined
   /** The bytes of a line that is not text, unless there are too many. */
   readonly bytes?: Buffer
+  /** Whether it has so few fields that it never changes a stored record. */
+  readonly isPartial?: boolean
 }
 
 /** Lines in batches, with which an import pauses. */

@@ -63,7 +63,7 @@ function stage(line: Line, incoming: ImportStaging, { counts, lineCount, now, le
     }
     const notes = new Notes(now)
     try {
-      incoming.add(record.kind, line.number, readRow(record, notes), line.text)
+      incoming.add(record.kind, line.number, readRow(record, notes, line.isPartial), line.text)
     } catch (error) {
       if (!(error instanceof UnfinishedError)) throw error
       incoming.skip(record.kind)

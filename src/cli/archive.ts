@@ -19,12 +19,13 @@ import {
   withProgress,
 } from '../archive/import.ts'
 import { FormatError, UnclearKindError, UnclearOwnerError } from '../archive/formats/errors.ts'
-import { type FormatOptions, openRecords } from '../archive/formats/open.ts'
+import { type FormatOptions, openRecords, type Records } from '../archive/formats/open.ts'
 import { kinds } from '../archive/kinds.ts'
 import { type Preview, previewImport } from '../archive/preview.ts'
 import { decryptArchive, encryptWritten } from '../backup/encryption.ts'
 import type { RejectedReport } from '../archive/report.ts'
 import { formatTimestamp } from '../contract/time.ts'
+import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
 import { deviationLines } from './deviations.ts'
@@ -67,7 +68,7 @@ export function addArchiveCommands(program: Command) {
   )
     .summary('read records from archives and other files')
     .description(
-      'Reads archives (NDJSON, one record a line) and saved responses of the API into the store, also compressed (gzip, zstd) or encrypted (age). Each file is checked whole and then stored whole, or not at all; with --on-error set-aside, invalid lines are rejected (see rejected) and the others are stored.',
+      'Reads archives (NDJSON, one record a line), saved responses of the API and tables (CSV) into the store, also compressed (gzip, zstd) or encrypted (age). Each file is checked whole and then stored whole, or not at all; with --on-error set-aside, invalid lines are rejected (see rejected) and the others are stored.',
     )
     .action(importFiles)
 
@@ -105,9 +106,11 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
     flags,
     async store => {
       const account = flags.account === undefined ? undefined : (await findAccount(store, flags.account)).id
+      const known = account === undefined ? undefined : await readKnownTime(store, account, account, Date.now())
       const format = {
         kind: flags.kind,
         account,
+        timeZone: known?.timeZone,
         decrypt: (chunks: AsyncIterable<Buffer>) => decryptArchive(chunks, identities && { identities }),
       }
       let isFirst = false
@@ -146,6 +149,7 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
     if (flags.preview === true) {
       const preview = await previewImport(store, records.lines, { isArchive, signal })
       bar?.end('checked')
+      sayFound(file, records, format)
       printPreview(file, preview, { unit, json: flags.json })
       return []
     }
@@ -160,6 +164,7 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
       onWait: what => say(`${what}; giving up after ${COMMAND_BUSY_TIMEOUT_MS / 60_000} minute`),
     })
     bar?.end('stored')
+    sayFound(file, records, format)
     if (isArchive && !report.hasEnd) say(`${file}: has no end line, so it may be truncated`)
     printReport(file, report, { unit, json: flags.json })
     if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
@@ -242,6 +247,11 @@ async function openArchive(file: string, signal: AbortSignal): Promise<OpenArchi
 
 const STDIN = '-'
 const CHUNK_BYTES = 256 * 1024
+
+function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: FormatOptions) {
+  if (found.usesTimeZone) say(`${file}: times without a zone are read as times in ${timeZone}`)
+  if (found.notRead.length > 0) say(`${file}: columns that are not read: ${found.notRead.join(', ')}`)
+}
 
 interface PrintOptions {
   /** What the numbers of a file count. */

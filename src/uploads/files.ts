@@ -4,12 +4,14 @@ import { openRecords, type Records } from '../archive/formats/open.ts'
 import type { Line, Lines } from '../archive/lines.ts'
 import { kindsByName } from '../archive/records.ts'
 import { decryptArchive, typedKeys } from '../backup/encryption.ts'
+import { escapeControls } from '../contract/control-characters.ts'
 import type { UploadAnswers } from './uploads.ts'
 
 interface FilesOptions {
   readonly accountId: number
   readonly answers: UploadAnswers
   readonly kind: string | undefined
+  readonly timeZone: string
 }
 
 interface OpenedFile {
@@ -26,6 +28,7 @@ export class UploadedFiles {
   #files: readonly OpenedFile[] = []
   /** How many lines come before each file. */
   readonly #starts: number[] = []
+  readonly #found: Records['found'][] = []
   #current = 0
   /** How many bytes their records have. */
   bytes = 0
@@ -68,7 +71,8 @@ export class UploadedFiles {
       this.#starts.push(before)
       const file = createReadStream(path)
       try {
-        const { lines } = await this.#open(file)
+        const { lines, found } = await this.#open(file)
+        this.#found.push(found)
         for await (const batch of lines) {
           const numbered = batch.map(line => ({ ...line, number: before + line.number }))
           last = numbered.at(-1)?.number ?? last
@@ -105,8 +109,16 @@ export class UploadedFiles {
     return {
       needsSecret: this.needsSecret,
       hasNoEnd: !this.isArchive,
+      usesTimeZone: this.#found.some(({ usesTimeZone }) => usesTimeZone),
+      notRead: this.#notRead(),
       ...(unit === undefined ? {} : { unit }),
     }
+  }
+
+  /** The first titles, which are those of the sender. */
+  #notRead(): string[] {
+    const titles = new Set(this.#found.flatMap(({ notRead }) => notRead))
+    return [...titles].slice(0, MAX_TITLES).map(title => escapeControls(title.slice(0, MAX_TITLE)))
   }
 
   async #read<Result>(path: string, work: (records: Records) => Promise<Result>): Promise<Result> {
@@ -119,9 +131,10 @@ export class UploadedFiles {
   }
 
   #open(file: ReturnType<typeof createReadStream>): Promise<Records> {
-    const { accountId, answers } = this.#options
+    const { accountId, answers, timeZone } = this.#options
     return openRecords(file as AsyncIterable<Buffer>, {
       account: accountId,
+      timeZone,
       kind: this.kind,
       decrypt: chunks => {
         this.needsSecret = true
@@ -138,3 +151,5 @@ export class UploadedFiles {
 }
 
 const MAX_LINES = 10_000_000
+const MAX_TITLES = 20
+const MAX_TITLE = 40

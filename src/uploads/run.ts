@@ -6,6 +6,7 @@ import { type Preview, type PreviewOptions, previewImport } from '../archive/pre
 import { Quota, QuotaError } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { BackupFileError, MissingIdentityError, WrongKeyError } from '../backup/errors.ts'
+import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
 import { UploadedFiles } from './files.ts'
 import { UploadFolder } from './folder.ts'
@@ -28,6 +29,8 @@ export interface UploadReport {
   readonly needsSecret?: boolean
   /** Whether times without a zone were read as times of the account. */
   readonly usesTimeZone?: boolean
+  /** The titles of columns that are not read. */
+  readonly notRead?: readonly string[]
   /** Whether some of the files are of a format that has no last line. */
   readonly hasNoEnd?: boolean
 }
@@ -36,7 +39,8 @@ export interface UploadReport {
 export async function runUploadOrder(store: Store, order: UploadOrder): Promise<void> {
   const folder = new UploadFolder(order.quota.databaseUrl)
   const kind = order.answers.kind ?? (await answeredKind(store, order))
-  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind })
+  const { timeZone } = await readKnownTime(store, order.accountId, order.accountId, Date.now())
+  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind, timeZone })
   try {
     if (order.work === 'check') await check(store, order, folder, files)
     else await storeFiles(store, order, files)

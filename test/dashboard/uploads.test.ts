@@ -293,6 +293,28 @@ test('the kind of records that do not say it is asked for, also of an encrypted 
   assert.deepEqual({ ...row }, { id: 7, owner_id: 1 })
 })
 
+test('tables that people fill in are read in their time zone, and the page says so', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  const set = await ann.post('/settings', { timeZone: 'Europe/Berlin', units: 'metric', displayName: '' })
+  assert.equal(set.to, '/settings?saved=account')
+  const form = (await ann.get('/source/upload')).text
+  const [template = ''] = /\/source\/upload\/locks\.csv/.exec(form) ?? []
+  const header = (await ann.get(template)).text
+  assert.match(header, /^Name,Started,Ended,Break 1 from,Break 1 to/)
+  await upload(service.url, ann, {
+    'locks.csv': `${header.replace('Name', 'Notes')}x,2026-02-16 00:30,2026-02-16 10:00\r\n`,
+  })
+  const page = textOf(await settledPage(ann))
+  assert.match(page, /Lock sessions 16 Feb 2026 16 Feb 2026 1 0 0 /)
+  assert.match(page, /Times without a zone are read as times in Europe\/Berlin/)
+  assert.match(page, /Columns that are not read: Notes\./)
+  await decide(ann, 'store')
+  assert.match(textOf(await settledPage(ann)), /Lock sessions: 1 new/)
+  const { at } = await service.store.db.selectFrom('lock_session').select('at').executeTakeFirstOrThrow()
+  assert.equal(new Date(at).toISOString(), '2026-02-15T23:30:00.000Z')
+})
+
 test('a file without records says what it is, and is deleted', async () => {
   await using service = await startService(world)
   const ann = await signedIn(service)

@@ -3,26 +3,34 @@ import { isObject } from '../values.ts'
 import { FormatError } from './errors.ts'
 import { foreignFormat } from './foreign.ts'
 import { type ResponseOptions, responseLines } from './responses.ts'
+import { findTable, type Found, tableLines } from './table-lines.ts'
 import { type Decrypt, unwrap } from './unwrap.ts'
 
 export interface FormatOptions extends ResponseOptions {
+  /** The zone of times that have none, in a table. */
+  readonly timeZone?: string | undefined
   /** Opens an encrypted file; it throws its own errors. */
   readonly decrypt: Decrypt
 }
 
 /** A file as lines of an archive. */
 export interface Records {
-  readonly format: 'archive' | 'responses'
+  readonly format: 'archive' | 'responses' | 'table'
   readonly lines: Lines
+  /** What is found while the lines are read. */
+  readonly found: Found
 }
 
 /** Finds out by its content what a file is. Throws FormatError, also while its lines are read, and the errors of `decrypt`. */
 export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOptions): Promise<Records> {
   const { start, chunks } = await unwrap(file, options.decrypt)
+  const found: Found = { usesTimeZone: false, notRead: [] }
   const foreign = foreignFormat(start)
   if (foreign !== undefined) throw new FormatError(foreign)
-  if (isJson(start) && !isArchive(start)) return { format: 'responses', lines: responseLines(chunks, options) }
-  return { format: 'archive', lines: readLines(chunks) }
+  if (isJson(start) && !isArchive(start)) return { format: 'responses', lines: responseLines(chunks, options), found }
+  const table = isArchive(start) ? undefined : findTable(start)
+  if (table === undefined) return { format: 'archive', lines: readLines(chunks), found }
+  return { format: 'table', lines: tableLines(chunks, table, { ...options, found }), found }
 }
 
 function isJson(start: Buffer): boolean {

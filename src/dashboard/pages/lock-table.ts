@@ -1,6 +1,6 @@
+import { lockWriter } from '../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../accounts/access.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import { formatTimestamp } from '../../contract/time.ts'
 import { totalsOf } from '../../stats/intervals.ts'
 import { type LockEntry, lockEntries, lockRecords, type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
@@ -123,27 +123,27 @@ export function knownLength(intervals: readonly unknown[], milliseconds: number)
 }
 
 export async function downloadCsv(visit: Visit) {
-  const header = ['Number', 'Name', 'State', 'Started', 'Ended', 'Planned (s)', 'Locked (s)', 'Breaks (s)', 'Breaks']
   const rowOf = ({ session, document }: DownloadedLock) => {
     const { id, at, state, intervals } = session
     const endAt = knownEnd(session)
     const record = recordOf(document)
     const isHidden = isTimeHidden(visit.viewer, visit.viewer.subject.id, session)
     const { locked, open } = totalsOf(intervals)
-    return [
-      id,
-      recordName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
-      stateName(state, visit.viewer),
-      formatTimestamp(at),
-      endAt === null ? null : formatTimestamp(endAt),
-      isHidden ? null : (record?.duration ?? null),
-      // Without events, nothing is known of them.
-      ...(intervals.length === 0
-        ? [null, null, null]
-        : [Math.round(locked / 1000), Math.round(open / 1000), intervals.filter(interval => !interval.locked).length]),
-    ]
+    // Without events, nothing is known of them.
+    const isKnown = intervals.length > 0
+    return lockWriter.cells({
+      number: id,
+      name: recordName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
+      state: stateName(state, visit.viewer),
+      started: at,
+      ended: endAt,
+      planned: isHidden ? null : (record?.duration ?? null),
+      locked: isKnown ? Math.round(locked / 1000) : null,
+      breakSeconds: isKnown ? Math.round(open / 1000) : null,
+      breaks: isKnown ? intervals.filter(interval => !interval.locked).length : null,
+    })
   }
-  return csvFile(visit, 'locks', header, filteredSessions(visit), rowOf)
+  return csvFile(visit, 'locks', lockWriter.header, filteredSessions(visit), rowOf)
 }
 
 /** The records as the API sends them, one a line, but for times that are hidden. */

@@ -1,4 +1,4 @@
-import { formatTimestamp } from '../../contract/time.ts'
+import { trainingWriter } from '../../archive/formats/tables.ts'
 import { chartCards } from '../charts/charts.ts'
 import { csvFile, ndjsonFile } from '../files.ts'
 import type { Periods } from '../../stats/periods.ts'
@@ -129,31 +129,20 @@ async function filteredSessions(visit: Visit) {
 
 async function downloadCsv(visit: Visit) {
   const { sessions, programs } = await filteredSessions(visit)
-  const header = [
-    'Number',
-    'Recorded',
-    'Program number',
-    'Program',
-    'Passed',
-    'Grade',
-    'Segments',
-    'Repetitions',
-    'Distance (m)',
-    'Approximate distance',
-  ]
-  const rowOf = (session: SessionStats) => [
-    session.id,
-    formatTimestamp(session.at),
-    session.program,
-    programs.nameOf(session.program),
-    session.passed ? 'yes' : 'no',
-    session.grade,
-    session.segments,
-    session.reps,
-    session.distance === null ? null : session.distance / 1_000_000,
-    session.approximate ? 'yes' : 'no',
-  ]
-  return csvFile(visit, 'training', header, sessions, rowOf)
+  const rowOf = (session: SessionStats) =>
+    trainingWriter.cells({
+      number: session.id,
+      recorded: session.at,
+      programNumber: session.program,
+      program: programs.nameOf(session.program),
+      passed: session.passed,
+      grade: session.grade,
+      segments: session.segments,
+      repetitions: session.reps,
+      distance: session.distance === null ? null : session.distance / 1_000_000,
+      approximate: session.approximate,
+    })
+  return csvFile(visit, 'training', trainingWriter.header, sessions, rowOf)
 }
 
 /** The records as the API sends them, one a line. */

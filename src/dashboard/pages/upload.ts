@@ -1,5 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { csvLine } from '../../archive/csv.ts'
+import { templates } from '../../archive/formats/tables.ts'
 import { notFound } from '../../contract/errors.ts'
 import { limits } from '../../http/limits.ts'
 import { card } from '../layout/components.ts'
@@ -64,6 +66,12 @@ export const uploadPages: readonly DashboardPage[] = [
         uploads.discard(upload),
       ),
   },
+  ...Object.entries(templates).map(([name, header]): DashboardPage => ({
+    ...OF_SOURCE,
+    path: `/source/upload/${name}.csv`,
+    isDownload: true,
+    handler: async () => download({ file: `${name}.csv`, type: 'text/csv; charset=utf-8', body: csvLine(header) }),
+  })),
   {
     ...OF_SOURCE,
     path: '/source/upload/rejected.csv',
@@ -88,7 +96,7 @@ export async function uploadCard(visit: Visit): Promise<Html> {
     'From a file',
     html`
       <div class="stack">
-        <p>Upload an export, or responses of this API that you saved. You see what is in a file before anything of it is stored.</p>
+        <p>Upload an export, responses of this API that you saved, or a table. You see what is in a file before anything of it is stored.</p>
         ${visit.uploads.maxBytes === 0 ? html`<p class="muted">Whoever runs this service has switched this off.</p>` : offer(upload)}
       </div>
     `,
@@ -139,7 +147,8 @@ async function showForm(visit: Visit, problem?: string) {
     body: html`
       <form class="card narrow stack" method="post" action="/source/upload" enctype="multipart/form-data">
         ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-        <p>Exports, as <em>Everything</em> in the settings of another Lockstep makes them, and saved responses of this API; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them.</p>
+        <p>Exports, as <em>Everything</em> in the settings of another Lockstep makes them, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them.</p>
+        <p>Or fill in a table: <a href="/source/upload/training.csv" download>training sessions</a>, <a href="/source/upload/locks.csv" download>lock sessions</a>. Write times as 2026-02-16 18:00, in your time zone.</p>
         <label>Files <span class="muted">${megabytes(uploads.maxBytes)} together, ${limits.uploadFiles.max} at most</span>
           <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
         </label>

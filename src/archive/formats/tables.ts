@@ -1,0 +1,256 @@
+import { hash } from 'node:crypto'
+import { formatTimestamp } from '../../contract/time.ts'
+import type { CsvCells } from '../csv.ts'
+import { InvalidError } from '../faults.ts'
+import type { JsonObject } from '../values.ts'
+import { type CellType, instantCell, numberCell, textCell, yesNoCell } from './cells.ts'
+
+/**
+ * The tables of records: their columns as the pages write them, as people fill them in, and as they are read. A record that has a number
+ * came from here; the table has only some of its fields.
+ */
+
+interface Column<Value> {
+  readonly title: string
+  readonly type: CellType<Value>
+}
+
+type ValueOf<C> = C extends Column<infer Value> ? Value : never
+type Values<C> = { readonly [Key in keyof C]?: ValueOf<C[Key]> }
+
+/** A column whose values are of any type. */
+interface ReadColumn {
+  readonly title: string
+  readonly type: Pick<CellType<unknown>, 'read'>
+}
+
+/** A pair of times in a row. */
+export interface Break {
+  readonly from: number
+  readonly to: number
+}
+
+export interface Table {
+  readonly kind: string
+  readonly columns: Readonly<Record<string, ReadColumn>>
+  /** Titles of columns without which it is another table. */
+  readonly recognised: readonly string[]
+  /** The columns that each row must fill. */
+  readonly required: readonly string[]
+  /** Titles of columns that are not read, because records do not have them. */
+  readonly derived: readonly string[]
+  /** Further ones if the rows have numbers. */
+  readonly derivedIfNumbered: readonly string[]
+  /** The header of the table that people fill in. */
+  readonly template: readonly string[]
+  /** Whether rows may have columns such as "Break 1 from". */
+  readonly hasBreaks: boolean
+  /** The line of an archive, from the values of a row. Throws InvalidError. */
+  line(values: Readonly<Record<string, unknown>>, row: RowContext): JsonObject
+}
+
+interface RowContext {
+  readonly id: number
+  readonly account: number
+  readonly breaks: readonly Break[]
+}
+
+function column<V>(title: string, type: CellType<V>): Column<V> {
+  return { title, type }
+}
+
+/** Writes rows with these columns, and their header. */
+function writer<Row, Key extends keyof Row>(
+  columns: { readonly [K in keyof Row]: Column<Row[K]> },
+  keys: readonly Key[],
+) {
+  return {
+    header: keys.map(key => columns[key].title),
+    cells: (values: { readonly [K in Key]: Row[K] | null }): CsvCells =>
+      keys.map(key => {
+        const value: Row[Key] | null = values[key]
+        return value === null ? null : columns[key].type.write(value)
+      }),
+  }
+}
+
+const trainingColumns = {
+  number: column('Number', numberCell),
+  recorded: column('Recorded', instantCell),
+  programNumber: column('Program number', numberCell),
+  program: column('Program', textCell),
+  passed: column('Passed', yesNoCell),
+  kind: column('Kind', textCell),
+  grade: column('Grade', numberCell),
+  segments: column('Segments', numberCell),
+  seconds: column('Duration (s)', numberCell),
+  repetitions: column('Repetitions', numberCell),
+  distance: column('Distance (m)', numberCell),
+  approximate: column('Approximate distance', yesNoCell),
+}
+
+export const trainingWriter = writer(trainingColumns, [
+  'number',
+  'recorded',
+  'programNumber',
+  'program',
+  'passed',
+  'grade',
+  'segments',
+  'repetitions',
+  'distance',
+  'approximate',
+])
+
+const trainingTable: Table = {
+  kind: 'training-session',
+  columns: trainingColumns,
+  recognised: ['Recorded', 'Passed'],
+  required: ['recorded', 'passed'],
+  derived: ['Segments'],
+  derivedIfNumbered: ['Kind', 'Grade', 'Duration (s)'],
+  template: ['Recorded', 'Program', 'Passed', 'Kind', 'Grade', 'Duration (s)', 'Repetitions', 'Distance (m)'],
+  hasBreaks: false,
+  line: (values: Values<typeof trainingColumns>, { id, account }) => ({
+    kind: 'training-session',
+    data: {
+      id,
+      bubble_id: '',
+      name: values.program ?? '',
+      passed: values.passed,
+      created_at: timestamp(values.recorded),
+      trainer_id: 0,
+      settings_id: values.programNumber ?? 0,
+      TrainerSegment: values.number === undefined ? [segmentOf(values)] : [],
+      repsMeasured: values.repetitions ?? 0,
+      ...(values.distance === undefined ? {} : { distanceTravelled: values.distance }),
+      ...(values.approximate === true ? { distanceApproximate: true } : {}),
+    },
+    ownerId: account,
+  }),
+}
+
+/** What somebody filled in is a session of one segment. */
+function segmentOf({ kind, passed, grade, seconds, repetitions, distance }: Values<typeof trainingColumns>) {
+  return {
+    id: 1,
+    type: kind ?? 'freeform',
+    passed,
+    percentGrade: grade ?? null,
+    points: 0,
+    durationMeasured: seconds ?? 0,
+    durationTarget: 0,
+    repsMeasured: repetitions ?? 0,
+    repsTarget: 0,
+    ...(distance === undefined ? {} : { distanceTravelled: distance }),
+  }
+}
+
+/** The states of a lock as files name them, also in discreet mode. */
+const STATES: Readonly<Record<string, readonly string[]>> = {
+  pending: ['Pending'],
+  locked: ['Locked', 'Active'],
+  break: ['On a break', 'Paused'],
+  completed: ['Completed'],
+  abandoned: ['Ended early'],
+}
+
+const stateCell: CellType<string> = {
+  write: state => state,
+  read: text => Object.keys(STATES).find(state => STATES[state]?.includes(text)) ?? text,
+}
+
+const lockColumns = {
+  number: column('Number', numberCell),
+  name: column('Name', textCell),
+  state: column('State', stateCell),
+  started: column('Started', instantCell),
+  ended: column('Ended', instantCell),
+  planned: column('Planned (s)', numberCell),
+  locked: column('Locked (s)', numberCell),
+  breakSeconds: column('Breaks (s)', numberCell),
+  breaks: column('Breaks', numberCell),
+}
+
+export const lockWriter = writer(lockColumns, [
+  'number',
+  'name',
+  'state',
+  'started',
+  'ended',
+  'planned',
+  'locked',
+  'breakSeconds',
+  'breaks',
+])
+
+const lockTable: Table = {
+  kind: 'lock-session',
+  columns: lockColumns,
+  recognised: ['Started', 'Ended'],
+  required: ['started'],
+  derived: ['Locked (s)', 'Breaks (s)', 'Breaks'],
+  derivedIfNumbered: [],
+  template: ['Name', 'Started', 'Ended', 'Break 1 from', 'Break 1 to', 'Break 2 from', 'Break 2 to'],
+  hasBreaks: true,
+  line: (values: Values<typeof lockColumns>, { id, account, breaks }) => {
+    const { number, started, ended } = values
+    const state = values.state ?? (ended === undefined ? 'locked' : 'completed')
+    if (started !== undefined && ended !== undefined && ended < started) {
+      throw new InvalidError('must not be before Started', 'Ended')
+    }
+    return {
+      kind: 'lock-session',
+      data: {
+        id,
+        bubbleId: '',
+        publicId: '',
+        ownerId: account,
+        name: values.name ?? '',
+        lockState: state,
+        // Of zero, nobody knows what it means.
+        duration: values.planned ?? 0,
+        startDate: timestamp(started),
+        isActive: ended === undefined && (state === 'locked' || state === 'break'),
+        LockSegment: number === undefined && started !== undefined ? eventsOf(started, ended, breaks) : [],
+        endDate: ended === undefined ? null : timestamp(ended),
+      },
+    }
+  },
+}
+
+/** The events of a session: its start, its breaks and its end. Throws InvalidError. */
+function eventsOf(started: number, ended: number | undefined, breaks: readonly Break[]): JsonObject[] {
+  const events: (readonly [type: string, at: number, isLocked: boolean])[] = [['start', started, true]]
+  let last = started
+  for (const { from, to } of breaks) {
+    if (from < last || to < from || (ended !== undefined && to > ended)) {
+      throw new InvalidError('must be in order, and within the session', 'breaks')
+    }
+    events.push(['break', from, false], ['locked', to, true])
+    last = to
+  }
+  if (ended !== undefined) events.push(['unlocked', ended, false])
+  return events.map(([type, at, isLocked], index) => ({ id: index + 1, type, createdAt: timestamp(at), isLocked }))
+}
+
+function timestamp(instant: number | undefined): string | undefined {
+  return instant === undefined ? undefined : formatTimestamp(instant)
+}
+
+export const tables: readonly Table[] = [trainingTable, lockTable]
+
+/** The header of a table that people fill in, by the name of its file. */
+export const templates: Readonly<Record<'training' | 'locks', readonly string[]>> = {
+  training: trainingTable.template,
+  locks: lockTable.template,
+}
+
+/** The number of a row that has none: it follows from its content, so that the same row again is the same record. */
+export function numberOf(table: Table, account: number, content: string, occurrence: number): number {
+  const digest = hash('sha256', JSON.stringify([table.kind, account, content, occurrence]), 'buffer')
+  return FIRST_NUMBER + digest.readUIntBE(0, 6) * 8 + (digest.readUInt8(6) & 7)
+}
+
+/** Servers count their records from 1. */
+const FIRST_NUMBER = 1e12

@@ -1,0 +1,248 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { csvCells, csvLine, type CsvRow, csvRows } from '../../../src/archive/csv.ts'
+import { templates } from '../../../src/archive/formats/tables.ts'
+import type { LockSession } from '../../../src/contract/lock-sessions.ts'
+import type { TrainingSession } from '../../../src/contract/training-sessions.ts'
+import { openStore } from '../../support/archives.ts'
+import { sampleService, visitor } from '../../support/dashboard.ts'
+import { importFile, openFile } from '../../support/files.ts'
+import { account, trainingSession, world } from '../../support/records.ts'
+import { unlimited } from '../../support/service.ts'
+
+const table = (...rows: readonly (readonly string[])[]) => rows.map(csvLine).join('')
+const lockTable = (...rows: readonly (readonly string[])[]) => table(templates.locks, ...rows)
+const trainingTable = (...rows: readonly (readonly string[])[]) => table(templates.training, ...rows)
+
+/** The records of an account, by their kind. */
+function recordsOf<Data>(archive: string, kind: string): (Data & { readonly owner: number })[] {
+  return archive
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as { kind: string; data: Data & { ownerId?: number }; ownerId?: number })
+    .filter(line => line.kind === kind)
+    .map(({ data, ownerId }) => ({ ...data, owner: data.ownerId ?? ownerId ?? 0 }))
+}
+
+test('the CSV files of the pages hold what their columns say, and change no record that is stored', async () => {
+  await using service = await sampleService(unlimited)
+  const alex = visitor(service.url)
+  await alex.signIn('alex')
+  for (const discreet of ['0', '1']) {
+    await alex.post('/display', { discreet })
+    const training = (await alex.get('/training.csv?range=all')).text
+    const locks = (await alex.get('/locks.csv')).text
+    const stored = async (name: 'training_session' | 'lock_session') =>
+      (
+        await service.store.db.selectFrom(name).select('document').where('owner_id', '=', 1).orderBy('id').execute()
+      ).map(({ document }) => JSON.parse(document) as TrainingSession & LockSession)
+
+    await using copy = await openStore([account(1, 'alex')])
+    await importFile(copy, training, { account: 1 })
+    await importFile(copy, locks, { account: 1 })
+    const archive = await copy.export(1)
+    const sessions = recordsOf<TrainingSession>(archive, 'training-session')
+    const facts = ({
+      id,
+      passed,
+      created_at,
+      settings_id,
+      repsMeasured,
+      distanceTravelled,
+      distanceApproximate,
+    }: TrainingSession) => ({
+      id,
+      passed,
+      created_at,
+      settings_id,
+      repsMeasured,
+      distanceTravelled,
+      distanceApproximate,
+    })
+    assert.deepEqual(sessions.map(facts), (await stored('training_session')).map(facts))
+    const lockFacts = ({ id, lockState, startDate, isActive }: LockSession) => ({ id, lockState, startDate, isActive })
+    const originals = await stored('lock_session')
+    assert.deepEqual(recordsOf<LockSession>(archive, 'lock-session').map(lockFacts), originals.map(lockFacts))
+
+    for (const file of [training, locks]) {
+      const { kinds } = await importFile(service, file, { account: 1, onConflict: 'replace' })
+      assert.ok(kinds.every(({ added, replaced }) => added + replaced === 0))
+    }
+  }
+  const { found, lines } = await openFile((await alex.get('/training.csv?range=all')).text, { account: 1 })
+  for await (const _ of lines);
+  assert.deepEqual(found, { usesTimeZone: false, notRead: ['Grade', 'Segments'] })
+})
+
+test('sessions that somebody filled in are stored with their results, events and breaks, in the zone of the account', async () => {
+  await using store = await openStore(world)
+  const options = { account: 1, timeZone: 'Europe/Berlin' }
+  await importFile(
+    store,
+    trainingTable(
+      ['2026-02-16 18:00', "=Basics; 'quoted'", 'yes', 'endurance', '80', '600', '12', '1.25'],
+      ['2026-07-16T18:00:30', 'Basics', 'no', '', '', '', '', ''],
+      ['2026-02-16T18:00:00Z', '', 'Yes', '', '', '', '', ''],
+    ),
+    options,
+  )
+  await importFile(
+    store,
+    lockTable(
+      ['Weekend', '2026-03-28 12:00', '2026-03-29 12:00', '2026-03-28 20:00', '2026-03-28 20:30', '', ''],
+      ['', '2026-04-01', '', '', '', '', ''],
+    ),
+    options,
+  )
+  const archive = await store.export(1)
+  const [third, first, second] = recordsOf<TrainingSession>(archive, 'training-session').toSorted((a, b) =>
+    a.name < b.name ? -1 : a.name > b.name ? 1 : a.created_at < b.created_at ? -1 : 1,
+  )
+  assert.equal(third?.created_at, '2026-02-16T18:00:00Z')
+  assert.deepEqual([first?.name, first?.created_at], ["=Basics; 'quoted'", '2026-02-16T17:00:00Z'])
+  assert.deepEqual(first?.TrainerSegment, [
+    {
+      ...ONE_SEGMENT,
+      type: 'endurance',
+      passed: true,
+      percentGrade: 80,
+      durationMeasured: 600,
+      repsMeasured: 12,
+      distanceTravelled: 1.25,
+    },
+  ])
+  assert.deepEqual([first?.repsMeasured, first?.distanceTravelled, first?.passed], [12, 1.25, true])
+  assert.deepEqual([second?.created_at, second?.passed], ['2026-07-16T16:00:30Z', false])
+  assert.deepEqual(second?.TrainerSegment, [{ ...ONE_SEGMENT, type: 'freeform', passed: false }])
+  assert.match(archive, /"extra":\{"\/TrainerSegment\/0\/percentGrade":null\}/, 'no grade is not a grade of 0')
+
+  const [weekend, running] = recordsOf<LockSession>(archive, 'lock-session').toSorted((a, b) =>
+    a.startDate < b.startDate ? -1 : 1,
+  )
+  assert.deepEqual(
+    [weekend?.lockState, weekend?.isActive, weekend?.endDate],
+    ['completed', false, '2026-03-29T10:00:00Z'],
+  )
+  assert.deepEqual(
+    weekend?.LockSegment.map(({ type, createdAt, isLocked }) => [type, createdAt, isLocked]),
+    [
+      ['start', '2026-03-28T11:00:00Z', true],
+      ['break', '2026-03-28T19:00:00Z', false],
+      ['locked', '2026-03-28T19:30:00Z', true],
+      ['unlocked', '2026-03-29T10:00:00Z', false],
+    ],
+  )
+  assert.deepEqual([running?.startDate, running?.isActive, running?.endDate], ['2026-03-31T22:00:00Z', true, null])
+})
+
+const ONE_SEGMENT = {
+  id: 1,
+  percentGrade: 0,
+  points: 0,
+  durationMeasured: 0,
+  durationTarget: 0,
+  repsMeasured: 0,
+  repsTarget: 0,
+}
+
+test('the same file again changes nothing, equal rows stay two, and other accounts get other numbers', async () => {
+  await using store = await openStore(world)
+  const row = ['2026-02-16 18:00', 'Basics', 'yes', '', '', '', '', '']
+  const file = trainingTable(row, row, ['2026-02-17 18:00', 'Basics', 'yes', '', '', '', '', ''])
+  const counts = async (content: string, owner: number) => {
+    const { kinds } = await importFile(store, content, { account: owner })
+    const { added, unchanged } = kinds.find(({ kind }) => kind === 'training-session') ?? {}
+    return [added, unchanged]
+  }
+  assert.deepEqual(await counts(file, 1), [3, 0])
+  assert.deepEqual(await counts(file, 1), [0, 3])
+  assert.deepEqual(
+    await counts(file.replaceAll(',', ';').replaceAll('\r\n', '\n'), 1),
+    [0, 3],
+    'as spreadsheets save it',
+  )
+  assert.deepEqual(await counts(file, 2), [3, 0])
+  for (const { id } of recordsOf<TrainingSession>(await store.export(), 'training-session')) assert.ok(id >= 1e12)
+})
+
+test('a row that cannot be read says why by its line and column, and other tables are named', async () => {
+  await using store = await openStore(world)
+  const good = ['2026-02-16 18:00', '', 'yes', '', '', '', '', '']
+  const badTime = 'Recorded must be a date and time such as 2026-02-16 18:00'
+  const rows: readonly [cells: readonly string[], reason: string][] = [
+    [['02/16/2026 18:00', '', 'yes'], badTime],
+    [['2026-02-30 18:00', '', 'yes'], badTime],
+    [['2026-02-16 25:00Z', '', 'maybe'], `${badTime}; Passed must be yes or no`],
+    [['', '', 'yes', '', '5'], 'Recorded is missing'],
+    [['2026-02-16 18:00', '', 'yes', '', 'SECRET'], 'Grade must be a number'],
+    [[...good.slice(0, 7), '', 'x'], 'has more cells than the first line'],
+  ]
+  for (const [cells, reason] of rows) {
+    await assert.rejects(importFile(store, trainingTable(good, cells), { account: 1 }), {
+      errors: [{ line: 3, reason }],
+    })
+  }
+  const locks: readonly [cells: readonly string[], reason: string][] = [
+    [['', '2026-02-16 18:00', '2026-02-16 17:00'], 'Ended must not be before Started'],
+    [['', '2026-02-16 18:00', '2026-02-16 19:00', '2026-02-16 18:30'], 'breaks must have a begin and an end'],
+    [
+      ['', '2026-02-16 18:00', '2026-02-16 19:00', '2026-02-16 18:30', '2026-02-16 19:30'],
+      'breaks must be in order, and within the session',
+    ],
+  ]
+  for (const [cells, reason] of locks) {
+    await assert.rejects(importFile(store, lockTable(cells), { account: 1 }), { errors: [{ line: 2, reason }] })
+  }
+  const bytes = Buffer.concat([Buffer.from(trainingTable(good)), Buffer.from([0x22, 0xff, 0x22, 0x0a])])
+  await assert.rejects(importFile(store, bytes, { account: 1 }), {
+    errors: [{ line: 3, reason: 'is not valid UTF-8' }],
+  })
+  await assert.rejects(importFile(store, `${trainingTable(good)}"open`, { account: 1 }), {
+    errors: [{ line: 3, reason: 'has a quotation mark without a second one' }],
+  })
+  await assert.rejects(importFile(store, 'Number,Name,Length,Breaks\r\n1,a,1 h,None\r\n', { account: 1 }), {
+    message:
+      'this looks like a table, but its first line has no columns named Recorded and Passed, or Started and Ended',
+  })
+  await assert.rejects(importFile(store, trainingTable(good)), { name: 'UnclearOwnerError' })
+})
+
+test('a table with a number of a stored record leaves that record as it is', async () => {
+  await using store = await openStore([...world, trainingSession(7, 1)])
+  const before = await store.export()
+  await importFile(store, 'Number;Recorded;Passed\n7;2020-01-01 00:00;no\n', { account: 1, onConflict: 'replace' })
+  assert.equal(await store.export(), before)
+})
+
+test('what was written as CSV is read back as it was', async () => {
+  const text = fc.oneof(
+    fc.string(),
+    fc.string({ unit: fc.constantFrom("'", '=', '"', ',', ';', '\n', '\r', '\t', '+', 'a') }),
+  )
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(text.filter(isKept), { minLength: 1, maxLength: 6 }), { maxLength: 5 }),
+      async rows => {
+        const kept = rows.filter(cells => !/^[\s,;]*$/.test(csvLine(cells)))
+        const read: CsvRow[] = []
+        for await (const batch of csvRows(inPieces(kept.map(csvLine).join('')))) read.push(...batch)
+        assert.deepEqual(
+          read.map(row => csvCells(row.text, ',')),
+          kept,
+        )
+      },
+    ),
+  )
+})
+
+/** Rows of nothing but blanks and delimiters are skipped, and blanks that do not break lines become usual ones. */
+function isKept(text: string): boolean {
+  return text.isWellFormed() && !/[\u00a0\uFEFF]/.test(text)
+}
+
+async function* inPieces(text: string): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3)
+}
