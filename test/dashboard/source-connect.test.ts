@@ -153,7 +153,8 @@ test('records of a number that the account cannot take are not connected, and th
     assert.match(text, /carry the number 4711, and your account here cannot take it/)
     assert.match(text, /--account 4711/)
     assert.doesNotMatch(text, /bob/)
-    await it.ann.post('/source/start')
+    for (const sent of [await it.ann.post('/source/start'), await it.check(), await it.ann.post('/source/start')])
+      assert.equal(sent.status, 303)
     assert.equal(await readConnection(it.service.store, 1), undefined)
   }
 })
@@ -179,6 +180,8 @@ test('a source that refuses the key is said with its time, what is kept and what
   assert.match(text, /Everything up to \d\d:\d\d is kept\. It is tried again at \d\d:\d\d\./)
   assert.match(text, /<a class="button primary" href="\/source\/key">Change key<\/a>/)
   assert.match(text, />Key refused</)
+  source.fault = path => (path === '/users/me' ? { status: 200, body: '{"ok":true,"data":{"id":5}}' } : undefined)
+  assert.match((await ann.post('/source/key', { key: SOURCE_TOKEN })).text, /the key belongs to another account there/)
   source.fault = undefined
   assert.equal((await ann.post('/source/key', { key: 'wrong' })).status, 422)
   assert.equal((await ann.post('/source/key', { key: SOURCE_TOKEN })).to, '/source')

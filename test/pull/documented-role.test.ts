@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import { setPassword } from '../../src/accounts/passwords.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { readConfig } from '../../src/config.ts'
 import { connect, listRounds, whyNotOffered } from '../../src/pull/connections.ts'
@@ -7,6 +8,7 @@ import { nextRound, takeDue } from '../../src/pull/leases.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { open } from '../../src/store/index.ts'
 import { makeFolder, run } from '../support/command.ts'
+import { PASSWORD, visitor } from '../support/dashboard.ts'
 import { documentedSql } from '../support/documented-sql.ts'
 import { runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
@@ -34,6 +36,7 @@ testOnPostgres(
       undefined,
       'a role that writes records needs no other',
     )
+    await setPassword(owned, 1, PASSWORD)
     await owned.close()
 
     await using folder = await makeFolder()
@@ -48,17 +51,25 @@ testOnPostgres(
 
     const world = new SourceWorld().add(account(1, 'ann'), trainingSession(1, 1))
     await using source = await startSource({ world, identity: '/users/me' })
-    await connect({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 })
+    const settings = { LOCKSTEP_SECRET_FILE: secretFile, LOCKSTEP_SOURCE_ORIGINS: source.url, LOCKSTEP_PULL_RATE: '0' }
     {
-      await using _served = await serve(service, {
+      await using served = await serve(service, { args: ['--no-migrate'], settings })
+      const ann = visitor(served.url)
+      await ann.signIn('ann')
+      const { text } = await ann.get('/source')
+      assert.match(text, /LOCKSTEP_PULL_DATABASE_URL/)
+      assert.match(text, /--account 1\b/)
+      assert.doesNotMatch(text, /name="key"/)
+    }
+    {
+      await using served = await serve(service, {
         args: ['--no-migrate'],
-        settings: {
-          LOCKSTEP_SECRET_FILE: secretFile,
-          LOCKSTEP_PULL_DATABASE_URL: owner,
-          LOCKSTEP_SOURCE_ORIGINS: source.url,
-          LOCKSTEP_PULL_RATE: '0',
-        },
+        settings: { ...settings, LOCKSTEP_PULL_DATABASE_URL: owner },
       })
+      const ann = visitor(served.url)
+      await ann.signIn('ann')
+      await ann.post('/source/connect', { origin: source.url, key: SOURCE_TOKEN })
+      assert.equal((await ann.post('/source/start')).to, '/source')
       await until(async () => (await listRounds(store, 1)).length > 0)
     }
     const [round] = await listRounds(store, 1)
