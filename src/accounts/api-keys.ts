@@ -8,7 +8,7 @@ import { endsAfter, hasEnded } from './access.ts'
 import { RefusedError } from './errors.ts'
 import { type Actor, OPERATOR, recordEvent } from './events.ts'
 import { expiryOf, isEntitled, noteGrantChange } from './grants.ts'
-import { lockedAccount } from './account-lock.ts'
+import { lockedAccount } from './proofs.ts'
 import { hashSecret, mintKey } from './secrets.ts'
 
 /** How many keys of an account may be active (not revoked, replaced or expired) at once. */

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { ProofWay, Tables } from '../store/tables.ts'
-import { lockedAccount } from './account-lock.ts'
 
 /** How somebody proved that an account is theirs: a password by the hash that it was compared with, other ways by their row. */
 export type Proof = PasswordProof | PasskeyProof | OidcProof
@@ -56,4 +55,12 @@ export async function lockAccount(
 
 function findMethod(db: Kysely<Tables>, table: 'passkey' | 'linked_identity', id: number, accountId: number) {
   return db.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
+}
+
+/** The row of an account, locked until the transaction ends. SQLite has one writer in any case. */
+export function lockedAccount(db: Kysely<Tables>, { engine }: Pick<Store, 'engine'>, id: number) {
+  return db
+    .selectFrom('account')
+    .where('id', '=', id)
+    .$if(engine === 'postgres', accounts => accounts.forUpdate())
 }

@@ -76,11 +76,7 @@ export function get<const Path extends string, Data extends TSchema, Query exten
   facts: Facts & { readonly data: Data; readonly query?: Query; readonly check?: Check },
 ): Endpoint<Path, Query, Data> {
   return {
-    path,
-    summary: facts.summary,
-    description: facts.description,
-    scopes: facts.scope === undefined ? [] : [facts.scope].flat(),
-    entitled: facts.entitled ?? true,
+    ...commonFacts(path, facts),
     resourceName: facts.resourceName,
     reads: facts.reads ?? 'record',
     // Without `query` in the facts, Query is inferred as {}.
@@ -113,11 +109,7 @@ export function listEndpoint<
     return JSON.stringify([path, ...filters.map(name => sent[name] ?? null)])
   }
   return {
-    path,
-    summary: facts.summary,
-    description: facts.description,
-    scopes: facts.scope === undefined ? [] : [facts.scope].flat(),
-    entitled: facts.entitled ?? true,
+    ...commonFacts(path, facts),
     resourceName: undefined,
     reads: 'list',
     // The defaults of Filters and Options are {}, which is what is missing here when they are not given.
@@ -132,6 +124,10 @@ export function listEndpoint<
     listOf,
     check: (values, isWrong) => checkPage(values, () => (filters.some(isWrong) ? undefined : listOf(values))),
   }
+}
+
+function commonFacts<Path extends string>(path: Path, { summary, description, scope, entitled = true }: Facts) {
+  return { path, summary, description, scopes: scope === undefined ? [] : [scope].flat(), entitled }
 }
 
 export interface ListEndpoint<

@@ -1,4 +1,5 @@
 import { dayAt, groupByPeriod, lastPeriods, type Periods, timeByPeriod } from './periods.ts'
+import { zoneClock } from './zone-clock.ts'
 
 /** A day of the calendar, and what happened on it. */
 export interface CalendarDay<Item> {
@@ -49,7 +50,6 @@ export function weekday(date: string): number {
 }
 
 function daysOf(weeks: Periods, now: number, zone: string): Periods {
-  const first = weeks[0] ?? now
-  const span = Temporal.PlainDate.from(dayAt(first, zone)).until(dayAt(now, zone)).days
-  return lastPeriods('day', span + 1, now, zone)
+  const { dayOf } = zoneClock(zone)
+  return lastPeriods('day', dayOf(now) - dayOf(weeks[0] ?? now) + 1, now, zone)
 }

@@ -1,5 +1,4 @@
-import { addBuckets, bucketStart, type Unit } from '../contract/calendar.ts'
-import { parseDay } from '../contract/time.ts'
+import { addBuckets, bucketStart, formatDate, parseDate, type Unit } from '../contract/calendar.ts'
 import { zoneClock } from './zone-clock.ts'
 
 /** Days, weeks and months in the calendar of a time zone. */
@@ -98,18 +97,14 @@ const clocks = new Map<string, Intl.DateTimeFormat>()
 
 /** The date in a zone, as `YYYY-MM-DD`. */
 export function dayAt(at: number, zone: string): string {
-  return dateAt(at, zone).toString()
+  return formatDate(zoneClock(zone).dayOf(at))
 }
 
 /** The instants at which a day begins and ends; undefined when the text is no date. */
 export function dayFrom(text: string, zone: string): readonly [start: number, end: number] | undefined {
-  if (parseDay(text) === undefined) return undefined
-  const date = Temporal.PlainDate.from(text)
-  return [date.toZonedDateTime(zone).epochMilliseconds, date.add({ days: 1 }).toZonedDateTime(zone).epochMilliseconds]
-}
-
-function dateAt(at: number, zone: string): Temporal.PlainDate {
-  return Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).toPlainDate()
+  const day = parseDate(text)
+  const clock = zoneClock(zone)
+  return day === undefined ? undefined : [clock.startOf(day), clock.startOf(day + 1)]
 }
 
 /** The first day of the period that a day lies in. */
