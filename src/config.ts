@@ -282,6 +282,9 @@ function isSetting(name: string): boolean {
 /** What records and files that people bring in by pages leave free on the disk; for records, SQLite only. */
 export const MIN_FREE_BYTES = 256 * 1024 * 1024
 
+/** How often an account may have a source checked in an hour. */
+export const MAX_CHECKS_PER_HOUR = 10
+
 /** Settings of earlier versions: an environment that still has them must not stop the service. */
 export const settingsWithoutEffect: readonly string[] = ['LOCKSTEP_PAGE_CACHE']
 

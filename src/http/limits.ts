@@ -1,10 +1,9 @@
 import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../accounts/event-counter.ts'
 import { MAX_CHECKS, TooManyPasswordsError } from '../accounts/passwords.ts'
 import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
-import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
+import { type Config, MAX_CHECKS_PER_HOUR, MIN_FREE_BYTES, settings } from '../config.ts'
 import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
-import { MAX_CHECKS_PER_HOUR } from '../pull/check-connection.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
 interface Limit {

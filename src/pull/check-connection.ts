@@ -1,6 +1,6 @@
 import type { Insertable } from 'kysely'
 import { RefusedError } from '../accounts/errors.ts'
-import type { Config } from '../config.ts'
+import { type Config, MAX_CHECKS_PER_HOUR } from '../config.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { AddressError, parseAddress, parseKey } from './address.ts'
@@ -32,8 +32,6 @@ export interface CheckedSource {
 
 /** The account has asked for too many checks. */
 export class TooManyChecksError extends RefusedError {}
-
-export const MAX_CHECKS_PER_HOUR = 10
 
 const HOUR_MS = 3_600_000
 /** How long all requests of a check may take. */
