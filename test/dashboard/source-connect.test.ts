@@ -391,3 +391,48 @@ test('in discreet mode no page names the server', async () => {
   for (const path of ['/source', '/source/key', '/source/forget', '/source/locks'])
     assert.doesNotMatch((await ann.get(path)).text.replaceAll(/href="[^"]*"/g, ''), /127\.0\.0\.1/, path)
 })
+
+test('while records come, each kind says how many there are if that is known, and how long it takes', async () => {
+  await using it = await setUp()
+  await connected(it)
+  const shown = async (read: number) => {
+    const progress = JSON.stringify([
+      { kind: 'lock-template', read: 1, total: 0 },
+      { kind: 'training-session', read, total: 20 },
+    ])
+    const running = { state: 'running', started_at: Date.now() - 60_000, progress } as const
+    await it.db.updateTable('source_connection').set(running).execute()
+    const { text } = await it.ann.get('/source')
+    const cells = (kind: string) =>
+      new RegExp(`<td>${kind}</td><td class="number">([^<]*)</td><td class="number">([^<]*)</td>`).exec(text)?.slice(1)
+    return {
+      text,
+      templates: cells('Lock templates'),
+      sessions: cells('Training sessions'),
+      programs: cells('Programs'),
+    }
+  }
+  const first = await shown(10)
+  assert.deepEqual(
+    [first.templates, first.sessions, first.programs],
+    [
+      ['1', '–'],
+      ['10', '–'],
+      ['–', '–'],
+    ],
+  )
+  assert.match(first.text, /11 records so far\.</)
+  await it.db.updateTable('source_connection').set({ state: 'due' }).execute()
+  await it.pull()
+  const later = await shown(10)
+  assert.deepEqual(
+    [later.templates, later.sessions, later.programs],
+    [
+      ['1', '1'],
+      ['10', '20'],
+      ['–', '–'],
+    ],
+  )
+  assert.match(later.text, /11 records so far\. About 5\d\ss left\./)
+  assert.doesNotMatch((await shown(25)).text, /left\./)
+})

@@ -178,9 +178,12 @@ interface Read {
 
 function progressOf({ viewer, now }: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   const { origin, username, progress, started_at: startedAt, state } = connection
-  // Only the process that pulls writes it.
-  const known = new Map((JSON.parse(progress) as readonly Read[]).map(row => [row.kind, row]))
-  const read = [...known.values()].reduce((total, row) => total + row.read, 0)
+  // Only the process that pulls writes it. Before a first complete round it has counted nothing.
+  const rows = (JSON.parse(progress) as readonly Read[]).map(({ kind, read, total }) => {
+    return { kind, read, total: source?.completedAt == null || total === null ? null : Math.max(total, read) }
+  })
+  const known = new Map(rows.map(row => [row.kind, row]))
+  const read = rows.reduce((total, row) => total + row.read, 0)
   const name = freeText(viewer, username)
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
   return html`
