@@ -22,8 +22,8 @@ export interface HistoryOptions {
   readonly id: string
   readonly name: string
   readonly signal: AbortSignal
-  /** Called with the rows that were written, of so many. */
-  readonly progress: (title: string, rows: number, expected: number) => void
+  /** Called with what was done, how much of it, and of how much. */
+  readonly progress: (title: string, done: number, of: number) => void
 }
 
 /** Repeats `writeHistory` until the signal. Throws PeerError if it is refused. */
@@ -116,7 +116,7 @@ class History {
     const gone = [...this.#months].filter(([name]) => !found.has(name))
     for (const [name] of gone) this.#months.delete(name)
     for (const [index, { area, date, totals }] of stale.entries()) {
-      this.#options.progress('reading months', index, stale.length)
+      this.#options.progress('months read', index, stale.length)
       this.#months.set(`${area} ${date}`, { totals, hours: await this.#hoursOf(area, date) })
     }
     const goneFrom = gone.flatMap(([, { hours }]) => hours.slice(0, 1).map(([start]) => start))
@@ -175,7 +175,7 @@ class History {
     let written = 0
     for (const { metadata, rows } of changes) {
       for (let from = 0; from < rows.length; from += MAX_ROWS) {
-        progress('writing', written, expected)
+        progress('rows written', written, expected)
         const stats = rows.slice(from, from + MAX_ROWS).map(row => ({ ...row, start: fullHour(row.start, this.#zone) }))
         await connection.call('recorder/import_statistics', { metadata, stats })
         written += stats.length

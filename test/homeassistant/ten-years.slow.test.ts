@@ -30,7 +30,7 @@ test('ten years have the same days and months in Home Assistant, also where cloc
     name: 'Lockstep',
     signal: new AbortController().signal,
     progress: (title: string, rows: number, expected: number) => {
-      if (title === 'writing') written.push(rows)
+      if (title === 'rows written') written.push(rows)
       assert.ok(rows < expected)
     },
   }

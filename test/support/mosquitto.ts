@@ -51,10 +51,11 @@ export async function startMosquitto({ user, tls }: MosquittoOptions = {}) {
   return {
     url: `${address.protocol}://localhost:${port}`,
     options,
-    /** Ends it as the system does; what is retained is stored. */
-    async stop() {
+    /** Ends it as the system does; what is retained is stored, unless it forgets that. */
+    async stop({ forget = false } = {}) {
       running.kill('SIGTERM')
       if (running.exitCode === null) await once(running, 'exit')
+      if (forget) rmSync(join(folder, 'mosquitto.db'))
     },
     async start() {
       running = launch()

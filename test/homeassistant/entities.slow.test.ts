@@ -122,16 +122,24 @@ test(
   },
 )
 
-test('a broker that restarts, and forgets everything or nothing, has the entities again', needsMosquitto, async () => {
+/** Then what is published follows from something else than the next request to the service. */
+const SELDOM = ['--every', '1h']
+
+test('a broker that restarts has the entities again, even if it forgot them', needsMosquitto, async () => {
   await using broker = await startMosquitto()
-  await using command = publishing(broker)
-  await until(async () => isOnline(await retained(broker)))
-  await broker.stop()
-  await until(async () => command.said.stderr.includes('the broker does not answer'))
-  await broker.start()
-  await until(async () => command.said.stderr.includes('connected to the broker again'))
-  await until(async () => isOnline(await retained(broker)))
-  assert.deepEqual(JSON.parse((await retained(broker)).get(topics.state) ?? ''), stateMessage(await currentStatus()))
+  await using command = publishing(broker, SELDOM)
+  for (const forget of [false, true]) {
+    await until(async () => isOnline(await retained(broker)))
+    const { length } = command.said.stderr
+    await broker.stop({ forget })
+    await until(async () => command.said.stderr.slice(length).includes('the broker does not answer'))
+    await broker.start()
+    await until(async () => command.said.stderr.slice(length).includes('connected to the broker again'))
+    await until(async () => isOnline(await retained(broker)))
+  }
+  const found = await retained(broker)
+  assert.ok(found.has(topics.discovery))
+  assert.deepEqual(JSON.parse(found.get(topics.state) ?? ''), stateMessage(await currentStatus()))
 })
 
 test('when Home Assistant starts it gets the entities again', needsMosquitto, async () => {
@@ -177,14 +185,14 @@ test(
 test('two copies show the same, and one that ends does not make the entities unavailable', needsMosquitto, async () => {
   await using broker = await startMosquitto()
   await using reader = await watch(broker)
-  await using first = publishing(broker)
+  await using first = publishing(broker, SELDOM)
   await first.process.stderr?.take(1).toArray()
-  const second = publishing(broker)
+  const second = publishing(broker, SELDOM)
   await until(async () => second.said.stderr.includes('publishing'))
   await until(async () => isOnline(reader.latest))
   second.process.kill('SIGTERM')
   await second.ended
-  const third = publishing(broker)
+  const third = publishing(broker, SELDOM)
   await until(async () => third.said.stderr.includes('publishing'))
   third.process.kill('SIGKILL')
   await third.ended
