@@ -302,6 +302,25 @@ test('a partner sees the time that the template hides, and so does its owner whe
   }
 })
 
+test('a running lock says when it started, when it was locked again, and one part of its time', async () => {
+  const ago = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString()
+  const events = [
+    lockSegment(7, 'start', start, true),
+    lockSegment(8, 'break', ago(2), false),
+    lockSegment(9, 'locked', ago(1), true),
+  ]
+  const lines = running({})
+  const session = lines.at(-1) as ReturnType<typeof lockSession>
+  const broken = { ...session, data: { ...session.data, LockSegment: events } }
+  await using it = await signedIn('ann', [...lines.slice(0, -1), broken])
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  const text = shownText(await it.viewer.get('/locks'))
+  const time = '(\\d+ \\w+ \\d+, [\\d:]+)'
+  const [, started, again] = new RegExp(`Started ${time} Locked again since ${time} Running for 3`).exec(text) ?? []
+  assert.equal(Date.parse(`${again} UTC`) - Date.parse(`${started} UTC`), 2 * DAY_MS)
+  assert.equal(text.match(/\d\s[dh] of \d/g)?.length, 1)
+})
+
 test('a running lock whose planned end has passed is still running, and a freeze stops its countdown', async () => {
   const lines = running({})
   const session = lines.at(-1) as ReturnType<typeof lockSession>

@@ -69,6 +69,21 @@ function segment(
   return records.trainerSegment(id, { type, percentGrade, passed, repsMeasured: reps, distanceTravelled: distance })
 }
 
+/** A session at the start of each of the last 400 days, in UTC. */
+function manyDays(): object[] {
+  const today = Math.floor(Date.now() / 86_400_000)
+  const at = (day: number) => new Date(day * 86_400_000 + 1000).toISOString()
+  const sessions = Array.from({ length: 400 }, (_, index) =>
+    records.trainingSession(index + 1, 1, { created_at: at(today - index) }),
+  )
+  return [records.account(1, 'ann'), ...sessions]
+}
+
+/** The first day that the page shows, as its field has it. */
+function shownFrom(text: string): string {
+  return /name="from" value="([\d-]+)"/.exec(text)?.[1] ?? ''
+}
+
 async function open(lines: readonly object[] = history, username = 'ann') {
   const service = await startService(lines, unlimited)
   const reader = await signInAs(service, username)
@@ -141,6 +156,40 @@ test('filters are read from the address, and the page says what changed', async 
     await ann.page('/training?range=4w'),
     /3 sessions in 4 weeks, 1 in the period before\. 67 % passed \(0 % before\), and the mean grade went from 70 to 69 %\./,
   )
+})
+
+test('sessions chosen by their result have no pass rate, and days in the wrong order are named', async () => {
+  await using ann = await open()
+  for (const result of ['passed', 'not-passed']) {
+    for (const range of ['4w', '12w', 'all']) {
+      assert.doesNotMatch(
+        await ann.page(`/training?range=${range}&compare=before&result=${result}`),
+        /\d sessions? (in|since) [^;.]*passed|Passed \d+ %[^%]*Mean grade/,
+      )
+    }
+  }
+  assert.match(await ann.page('/training?range=4w&result=passed'), /2 sessions in 4 weeks, mean grade 87 %; nothing in/)
+  assert.match(
+    await ann.page('/training?from=2026-02-02&to=2026-02-01'),
+    /From is later than To, so these days were not used/,
+  )
+  const future = await ann.page(`/training?from=${ago(-3).slice(0, 10)}&to=${ago(-9).slice(0, 10)}`)
+  assert.match(future, /\d \w+\s– \d+ \w+ [^]*These days are yet to come/)
+})
+
+test('the period before is the one that the arrow leads to, as far as the shown one has begun', async () => {
+  await using ann = await open(manyDays())
+  for (const query of ['range=4w', 'range=12w', 'range=6m', `from=${ago(9).slice(0, 10)}&to=${ago(3).slice(0, 10)}`]) {
+    const { text } = await ann.reader.get(`/training?${query}`)
+    const before = Number(/, (\d+) in the period before/.exec(text)?.[1])
+    const [, from = '', to = ''] =
+      /href="\/training\?from=([\d-]+)&amp;to=([\d-]+)" data-shortcut="arrowleft"/.exec(text) ?? []
+    const days = (end: number, start: string) => Math.floor((end - Date.parse(start)) / 86_400_000) + 1
+    const begun = query.startsWith('from') ? days(Date.parse(to), from) : days(Date.now(), shownFrom(text))
+    assert.equal(before, Math.min(begun, days(Date.parse(to), from)), query)
+    const { text: whole } = await ann.reader.get(`/training?from=${from}&to=${to}`)
+    assert.match(shownText({ text: whole }), new RegExp(`\\b${days(Date.parse(to), from)} sessions in this period`))
+  }
 })
 
 test('links and forms of the training page keep the other filters', async () => {

@@ -98,12 +98,14 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
       </div>
       ${facts([
         ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
-        current === undefined
-          ? ['Started', dateTime(viewer, active.at)]
-          : [sinceTitle(viewer, current.locked), dateTime(viewer, current.start)],
+        ['Started', dateTime(viewer, active.at)],
+        ...(current === undefined || current.start <= active.at
+          ? []
+          : [[sinceTitle(viewer, current.locked), dateTime(viewer, current.start)] as const]),
+        // The bar shows how much of the time until the planned end has passed.
         [
           'Running for',
-          html`${tickingTime(active.at, { until, now })} ${isHidden || record.duration === 0 ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
+          html`${tickingTime(active.at, { until, now })} ${isHidden || record.duration === 0 || active.plannedEnd !== null ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
         ],
         ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active, until)],
       ])}
@@ -113,6 +115,6 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
 }
 
 function sinceTitle({ discreet }: Viewer, locked: boolean): string {
-  if (discreet) return locked ? 'Active since' : 'Paused since'
-  return locked ? 'Locked since' : 'Open since'
+  if (discreet) return locked ? 'Active again since' : 'Paused since'
+  return locked ? 'Locked again since' : 'Open since'
 }

@@ -1,10 +1,11 @@
 import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '../../accounts/given-access.ts'
 import { listReceivedAccess, type ReceivedAccess } from '../../accounts/access-lists.ts'
 import { notFound } from '../../contract/errors.ts'
+import { HOUR_MS } from '../../contract/time.ts'
 import { card, type TableColumn, table } from '../layout/components.ts'
 import { formPage, submit } from '../layout/form-page.ts'
-import { html, type Html, nothing } from '../html.ts'
-import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../page.ts'
 import { dateText, NONE, timeAgo } from '../text/text.ts'
 import { revokeAllOffer } from './own-keys.ts'
 import { makeNames, type PeopleNames } from './people-names.ts'
@@ -129,6 +130,11 @@ const NOTES: ReadonlyMap<string, string> = new Map([
   ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
 ])
 
+/** Reads are counted by hours, so this is when the hour began. */
+function lastRead(viewer: Viewer, hour: number, now: number): Part {
+  return now - hour < HOUR_MS ? 'In the last hour' : timeAgo(viewer, hour, now)
+}
+
 function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
   const { viewer, now } = visit
   return table(
@@ -139,7 +145,7 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
       {
         title: 'Last read',
         cell: ({ lastReadAt }) =>
-          lastReadAt === null ? html`<span class="muted">Not yet</span>` : timeAgo(viewer, lastReadAt, now),
+          lastReadAt === null ? html`<span class="muted">Not yet</span>` : lastRead(viewer, lastReadAt, now),
       },
       {
         title: html`<span class="hidden">Actions</span>`,

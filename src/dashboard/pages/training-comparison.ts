@@ -38,25 +38,33 @@ export function changeText(
       ? `${none}.`
       : `${none}; ${numberText(before)} ${compare === undefined ? 'in the period before' : comparisons[compare].text}.`
   }
-  const passed = `${percentText(now.passed, now.sessions)} passed`
+  // Of sessions that were chosen by their result, the rate says nothing.
+  const rated = query.passed === undefined
+  const passed = rated ? `, ${percentText(now.passed, now.sessions)} passed` : ''
   const graded = now.grade === null ? '' : `, mean grade ${now.grade}\u00a0%`
-  if (range === 'all' && from === undefined) return `${count} since ${dateText(viewer, first.at)}, ${passed}${graded}.`
+  if (range === 'all' && from === undefined) return `${count} since ${dateText(viewer, first.at)}${passed}${graded}.`
   const title = from === undefined ? ranges[range].title : 'this period'
   const earlier = compare === undefined ? 'in the period before' : comparisons[compare].text
   const thenText = compare === 'year' ? 'a year before' : 'before'
   if (then === undefined || before === 0)
-    return `${count} in ${title}, ${passed}${graded}; nothing ${earlier} to compare with.`
+    return `${count} in ${title}${passed}${graded}; nothing ${earlier} to compare with.`
   const grade =
     now.grade === null || then.grade === null
       ? ''
       : now.grade === then.grade
-        ? `, and the mean grade stayed at ${now.grade}\u00a0%`
-        : `, and the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
-  return `${count} in ${title}, ${numberText(before)} ${earlier}. ${passed} (${percentText(then.passed, before)} ${thenText})${grade}.`
+        ? `the mean grade stayed at ${now.grade}\u00a0%`
+        : `the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
+  const rate = `${percentText(now.passed, now.sessions)} passed (${percentText(then.passed, before)} ${thenText})`
+  const changes = [...(rated ? [rate] : []), ...(grade === '' ? [] : [grade])].join(', and ')
+  return `${count} in ${title}, ${numberText(before)} ${earlier}${changes === '' ? '' : `. ${capitalised(changes)}`}.`
+}
+
+function capitalised(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
 }
 
 /** The sums of the period, with differences where it is compared. */
-export function totalTiles(viewer: Viewer, now: Totals, compared: Compared | undefined): Html {
+export function totalTiles(viewer: Viewer, { passed }: Filters, now: Totals, compared: Compared | undefined): Html {
   if (now.sessions === 0) return nothing
   const then = compared === undefined || compared.sessions.length === 0 ? undefined : compared.summary.totals
   const tile = (
@@ -76,7 +84,7 @@ export function totalTiles(viewer: Viewer, now: Totals, compared: Compared | und
   const points = (value: number) => unbroken(countText(value, 'point'))
   return stats(
     tile('Sessions', numberText(now.sessions), ({ sessions }) => sessions, numberText),
-    tile('Passed', percentText(now.passed, now.sessions), rate, percent, points),
+    passed !== undefined ? nothing : tile('Passed', percentText(now.passed, now.sessions), rate, percent, points),
     tile('Mean grade', now.grade === null ? NONE : percent(now.grade), ({ grade }) => grade, percent, points),
     tile('Repetitions', numberText(now.reps), ({ reps }) => reps, numberText),
     tile('Distance', isKnown ? distanceText(viewer, distance(now) ?? 0) : NONE, distance, value =>

@@ -36,6 +36,8 @@ export interface PeriodQuery {
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly compare?: Compare | undefined
+  /** Why the page shows another time than was asked for. */
+  readonly note?: string | undefined
 }
 
 export function readPeriodQuery(query: URLSearchParams, timeZone: string): PeriodQuery {
@@ -49,9 +51,13 @@ export function readPeriodQuery(query: URLSearchParams, timeZone: string): Perio
   return {
     range: isRange(range) ? range : DEFAULT_RANGE,
     day: dayOf('day'),
-    ...(from !== undefined && to !== undefined && from <= to ? { from, to } : {}),
+    ...(from !== undefined && to !== undefined && from <= to ? { from, to } : { note: noteOf(from, to) }),
     compare: isCompare(compare) ? compare : undefined,
   }
+}
+
+function noteOf(from: string | undefined, to: string | undefined): string | undefined {
+  return from !== undefined && to !== undefined ? 'From is later than To, so these days were not used.' : undefined
 }
 
 /** Writes the period into the query of an address, without defaults. */
@@ -64,7 +70,7 @@ export function writePeriod(query: URLSearchParams, { range, day, from, to, comp
   if (compare !== undefined) query.set('compare', compare)
 }
 
-/** When a period starts and ends, and the equally long one that it is compared with. */
+/** When a period starts and ends, and as many days of the one that it is compared with. */
 export interface Span {
   readonly from: number
   readonly to: number
@@ -80,13 +86,20 @@ export function spanOf(period: PeriodQuery, now: number, timeZone: string): Span
   const clock = zoneClock(timeZone)
   const [first, last] = days
   const from = clock.startOf(first)
-  // The current period is compared with the same part of the earlier one.
   const to = Math.min(clock.startOf(last + 1), Math.max(now + 1, from + 1))
-  if (period.compare === 'year') {
-    const start = clock.startOf(first - YEAR_DAYS)
-    return { from, to, days, compared: { from: start, to: start + (to - from) } }
-  }
-  return { from, to, days, compared: { from: from - (to - from), to: from } }
+  // The period before is the one that the arrow leads to, as far as the shown one has begun, to the time of the day.
+  const begun = Math.max(1, Math.min(last, clock.dayOf(now)) - first + 1)
+  const start = first - (period.compare === 'year' ? YEAR_DAYS : lengthOf(period, days))
+  const end = clock.startOf(start + begun)
+  // Days may have 23 or 25 hours, so whole ones are compared by their ends.
+  const isWhole = to === clock.startOf(first + begun)
+  const comparedTo = isWhole ? end : clock.startOf(start + begun - 1) + (to - clock.startOf(first + begun - 1))
+  return { from, to, days, compared: { from: clock.startOf(start), to: Math.min(end, comparedTo) } }
+}
+
+/** How many days the arrows step by: presets are whole weeks, the last of which has only begun. */
+function lengthOf({ day, from, range }: PeriodQuery, [first, last]: Span['days']): number {
+  return day === undefined && from === undefined ? ((ranges[range].weeks ?? 0) + 1) * 7 : last - first + 1
 }
 
 /** Whole weeks, so that the same weekdays are compared. */
@@ -126,7 +139,7 @@ function stepper({ timeZone }: Viewer, now: number, period: PeriodQuery, address
   if (days === undefined) return nothing
   const [first, last] = days
   const today = zoneClock(timeZone).dayOf(now)
-  const length = period.day === undefined && period.from === undefined ? presetDays(period.range) : last - first + 1
+  const length = lengthOf(period, days)
   const step = (by: number) => {
     const [start, end] = [formatDate(first + by * length), formatDate(first + by * length + length - 1)]
     if (period.day !== undefined) return addressOf({ ...PRESET, day: start })
@@ -135,7 +148,7 @@ function stepper({ timeZone }: Viewer, now: number, period: PeriodQuery, address
   return html`
     <nav class="stepper" aria-label="Period">
       <a href="${step(-1)}" data-shortcut="arrowleft" aria-keyshortcuts="ArrowLeft" rel="prev"><span aria-hidden="true">‹</span><span class="hidden">Period before</span></a>
-      <span class="span">${daysText(first, Math.min(last, Math.max(today, first)))}</span>
+      <span class="span">${daysText(first, first > today ? last : Math.min(last, today))}</span>
       ${
         last >= today
           ? html`<span class="end" aria-hidden="true">›</span>`
@@ -143,10 +156,6 @@ function stepper({ timeZone }: Viewer, now: number, period: PeriodQuery, address
       }
     </nav>
   `
-}
-
-function presetDays(range: Range): number {
-  return ((ranges[range].weeks ?? 0) + 1) * 7
 }
 
 /** `24 Aug – 21 Nov`, with the years where they are not this one's. */

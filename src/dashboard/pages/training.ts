@@ -32,6 +32,7 @@ async function showTraining(visit: Visit) {
   const { store, viewer, pageAccess, now, query } = visit
   const filters = readTrainingQuery(query, viewer)
   const span = spanOf(filters, now, viewer.timeZone)
+  const note = span !== undefined && span.from > now ? 'These days are yet to come.' : filters.note
   const [history, programs] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
     readPrograms(visit),
@@ -62,8 +63,9 @@ async function showTraining(visit: Visit) {
     charts,
     body: html`
       ${filterBar(visit, filters, programs, within.sessions, kinds)}
+      ${note === undefined ? nothing : html`<p class="problem" role="alert">${note}</p>`}
       ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
-      ${totalTiles(viewer, summary.totals, shown.compared)}
+      ${totalTiles(viewer, filters, summary.totals, shown.compared)}
       ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>${rateCard(viewer, summary.kinds)}`}
       ${table}
     `,
