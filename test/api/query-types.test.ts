@@ -1,4 +1,4 @@
-// engine: sqlite, slowly postgres
+// engine: any
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RecordList } from '../../src/resources/lists/record-lists.ts'
