@@ -14,6 +14,7 @@ import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { until } from '../support/waiting.ts'
+import { folderOf } from '../support/base-and-more.ts'
 
 // Commands that are killed or run out of disk leave the state before or after them, never a part.
 
@@ -37,7 +38,7 @@ const operations: readonly Operation[] = [
 
 for (const operation of operations) {
   test(`${operation.title}, killed at any moment, has changed everything or nothing`, async () => {
-    await using folder = await prepared()
+    await using folder = await folderOf(base, more)
     const before = await exported(folder, operation)
     await reset(folder)
     const started = performance.now()
@@ -60,7 +61,7 @@ for (const operation of operations) {
 
 for (const kind of ['plain', 'encrypted']) {
   test(`a backup (${kind}) that is killed at any moment leaves only whole ones, and the next one cleans up`, async () => {
-    await using folder = await prepared()
+    await using folder = await folderOf(base, more)
     mkdirSync(folder.file('backups'))
     const identity = await generateIdentity()
     writeFileSync(folder.file('key.txt'), identity)
@@ -155,7 +156,7 @@ test(
   'on a full disk backup, restore, move, import, pull and migrate say so and leave nothing in part',
   { skip: !canMount && CANNOT_MOUNT },
   async () => {
-    await using folder = await prepared()
+    await using folder = await folderOf(base, more)
     await using source = await sourceOfMore()
     const small = folder.file('small')
     mkdirSync(small)
@@ -412,25 +413,6 @@ function writes(ann: Visitor): readonly (readonly [name: string, () => Promise<S
 
 function sessions(from: number, count: number) {
   return Array.from({ length: count }, (_, index) => trainingSession(from + index, 1))
-}
-
-/** A folder with a database of `base`, an archive of `more`, and a backup of both. */
-async function prepared(): Promise<Folder> {
-  const folder = await makeFolder()
-  const archive = (lines: readonly object[]) => `${lines.map(line => JSON.stringify(line)).join('\n')}\n`
-  writeFileSync(folder.file('base.ndjson'), archive(base))
-  writeFileSync(folder.file('more.ndjson'), archive(more))
-  const all = ['--database', 'sqlite:all.db']
-  for (const args of [
-    ['import', 'base.ndjson', 'more.ndjson', ...all],
-    ['backup', 'whole.db', ...all],
-    ['import', 'base.ndjson'],
-    ['backup', 'base.db'],
-  ]) {
-    const { code, stderr } = await folder.run(args)
-    assert.equal(code, 0, stderr)
-  }
-  return folder
 }
 
 /** Brings the database back to `base`, and takes away what an operation made. */

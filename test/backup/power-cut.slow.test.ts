@@ -14,6 +14,7 @@ import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { ask } from '../support/serving.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { folderOf } from '../support/base-and-more.ts'
 
 // engine: sqlite
 
@@ -47,7 +48,7 @@ const operations: readonly Operation[] = [
 
 for (const { title, args, target = 'data/lockstep.db' } of operations) {
   test(`${title}: a power cut leaves everything or nothing, and nothing less once it is done`, async t => {
-    await using folder = await prepared()
+    await using folder = await folderOf(base, more)
     const before = existsSync(folder.file(target)) ? await exported(folder.file(target)) : undefined
     using power = powerCutIn(folder, t)
     if (power === undefined) return
@@ -65,7 +66,7 @@ for (const { title, args, target = 'data/lockstep.db' } of operations) {
 }
 
 test('a backup is whole or not there after a power cut, and there once it is done', async t => {
-  await using folder = await prepared()
+  await using folder = await folderOf(base, more)
   mkdirSync(folder.file('backups'))
   const recipient = await identityToRecipient(await generateIdentity())
   for (const more of [[], ['--recipient', recipient]]) {
@@ -103,7 +104,7 @@ test('a pull that ended is there after a power cut, and one that was cut is brou
 })
 
 test('what a page confirmed is still there after a power cut', async t => {
-  await using folder = await prepared()
+  await using folder = await folderOf(base, more)
   assert.equal((await folder.run(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })).code, 0)
   using power = powerCutIn(folder, t)
   if (power === undefined) return
@@ -262,23 +263,4 @@ async function checkBackup(folder: Folder, path: string) {
   const { code, stdout, stderr } = await folder.run(['backup', 'check', path])
   assert.equal(code, 0, stderr)
   assert.match(stdout, /is intact|matches its digest/)
-}
-
-/** A folder with a database of `base`, an archive of `more`, and an archive, a database and a backup of both. */
-async function prepared(): Promise<Folder> {
-  const folder = await makeFolder()
-  const archive = (lines: readonly object[]) => `${lines.map(line => JSON.stringify(line)).join('\n')}\n`
-  writeFileSync(folder.file('base.ndjson'), archive(base))
-  writeFileSync(folder.file('more.ndjson'), archive(more))
-  writeFileSync(folder.file('whole.ndjson'), archive([...base, ...more]))
-  const all = ['--database', 'sqlite:all.db']
-  for (const args of [
-    ['import', 'whole.ndjson', ...all],
-    ['backup', 'whole.db', ...all],
-    ['import', 'base.ndjson'],
-  ]) {
-    const { code, stderr } = await folder.run(args)
-    assert.equal(code, 0, stderr)
-  }
-  return folder
 }
