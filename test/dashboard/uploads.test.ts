@@ -21,7 +21,7 @@ const textOf = (page: string) =>
     .replaceAll(/\s+/g, ' ')
 
 async function signedIn(service: Pick<TestService, 'url' | 'store'>, username = 'ann') {
-  await allowSignIn(service as TestService, username)
+  await allowSignIn(service, username)
   const someone = visitor(service.url)
   await someone.signIn(username)
   return someone

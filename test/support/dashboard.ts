@@ -40,7 +40,7 @@ interface TrainingLine {
 }
 
 /** Gives an account its password. */
-export async function allowSignIn({ store }: TestService, username: string) {
+export async function allowSignIn({ store }: Pick<TestService, 'store'>, username: string) {
   const { id } = await store.db
     .selectFrom('account')
     .select('id')
