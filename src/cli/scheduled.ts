@@ -73,8 +73,8 @@ export class Scheduler {
     this.#isLooking = true
     try {
       const next = await nextRound(store, () => openSecret(config).id)
-      if (next !== undefined && next.inMs <= 0) this.#start()
-      else this.#wait(next?.inMs ?? LOOK_MS)
+      if (next !== undefined && next <= 0) this.#start()
+      else this.#wait(next ?? LOOK_MS)
     } catch (error) {
       // Once; whether the database is up is told elsewhere.
       if (error instanceof RefusedError && error.message !== this.#reported) report(error)

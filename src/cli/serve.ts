@@ -8,7 +8,7 @@ import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { type Config, injectedNames, readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
-import { onConnectionChange } from '../pull/connection-changes.ts'
+import { onConnectionChange } from '../pull/connections.ts'
 import type { Store } from '../store/index.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import {

@@ -1,3 +1,4 @@
+import type { Insertable } from 'kysely'
 import { listAccounts, setTierIn } from '../accounts/accounts.ts'
 import { OPERATOR } from '../accounts/events.ts'
 import { noteGrantChange } from '../accounts/grants.ts'
@@ -12,10 +13,11 @@ import {
 } from '../archive/batch-importer.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
 import type { SourceData } from './rows.ts'
 import { SourceError } from './source.ts'
 import type { ReportBuilder } from './report.ts'
-import { addSource, hasFilled, type PullSource } from './state.ts'
+import { hasFilled, type PullSource } from './state.ts'
 import { isUsable, usernameOf, type Target } from './target.ts'
 
 interface PulledAccountsOptions {
@@ -94,7 +96,8 @@ export class PulledAccounts {
     const sourceName = usernameOf(this.#people.get(ownerId)) ?? ''
     const stored = accounts.find(({ id }) => id === ownerId)
     const { source } = await this.open()
-    const access = await this.#accessOf(source.id, ownerId)
+    const given = this.#store.db.selectFrom('pull_access').selectAll().where('source_id', '=', source.id)
+    const access = await given.where('owner_id', '=', ownerId).executeTakeFirst()
     if (stored !== undefined && !(await hasFilled(this.#store, ownerId, this.#origin))) {
       this.#refused.add(ownerId)
       this.#report.notes.push(
@@ -115,7 +118,8 @@ export class PulledAccounts {
     await this.#storeAccount(this.#importer, ownerId, {
       access: isGiven ? [{ kind: 'partnership', data: { ownerId, partnerId: this.me } }] : [],
       within: async (db, [, outcome]) => {
-        if (isGiven) await this.#markAccess(db, { sourceId: source.id, ownerId, isAdded: outcome === 'added', endedAt })
+        const row = { source_id: source.id, owner_id: ownerId, ended_at: null }
+        if (isGiven) await this.#markAccess(db, row, outcome === 'added', endedAt)
       },
     })
     return true
@@ -205,15 +209,14 @@ export class PulledAccounts {
     const remember: StoredWithin = async (db, [outcome]) => {
       if (outcome === 'rejected') return
       if (isPartner && (await hasNoTier(db, this.me))) await setTierIn(db, this.me, OWN_TIER, null)
-      this.#source = await addSource(db, {
+      const source = {
         account_id: this.me,
         origin: this.#origin,
         username: usernameOf(this.#people.get(this.me)) ?? null,
         knows_me: this.#people.has(this.me) ? 1 : 0,
         capabilities: '{}',
-        completed_at: null,
-        full_at: null,
-      })
+      }
+      this.#source = await db.insertInto('pull_source').values(source).returningAll().executeTakeFirstOrThrow()
     }
     const sourceName = usernameOf(this.#people.get(this.me)) ?? ''
     if (this.#target.isNew && sourceName !== this.#target.username)
@@ -262,31 +265,14 @@ export class PulledAccounts {
     }
   }
 
-  async #accessOf(sourceId: number, ownerId: number) {
-    return this.#store.db
-      .selectFrom('pull_access')
-      .selectAll()
-      .where('source_id', '=', sourceId)
-      .where('owner_id', '=', ownerId)
-      .executeTakeFirst()
-  }
-
   /** Marks access that a pull gave or restored. Access that existed before is not marked, so that no pull ends it. */
-  async #markAccess(
-    db: Store['db'],
-    {
-      sourceId,
-      ownerId,
-      isAdded,
-      endedAt,
-    }: { sourceId: number; ownerId: number; isAdded: boolean; endedAt: number | null },
-  ): Promise<void> {
-    const pair = { ownerId, partnerId: this.me }
+  async #markAccess(db: Store['db'], row: Insertable<Tables['pull_access']>, isAdded: boolean, endedAt: number | null) {
+    const pair = { ownerId: row.owner_id, partnerId: this.me }
     const isResumed = !isAdded && endedAt !== null && (await resumeAccess(db, pair, endedAt, Date.now()))
     if (!isAdded && !isResumed) return
     await db
       .insertInto('pull_access')
-      .values({ source_id: sourceId, owner_id: ownerId, ended_at: null })
+      .values(row)
       .onConflict(conflict => conflict.columns(['source_id', 'owner_id']).doUpdateSet({ ended_at: null }))
       .execute()
   }

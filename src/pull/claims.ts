@@ -7,14 +7,6 @@ import { trainingSessions } from './lists.ts'
 import { toRecord } from './records.ts'
 import { findSource, type PullSource } from './state.ts'
 
-/** How many rejected rows of a source have no owner. */
-export async function countOwnerless(store: Store, source: Pick<PullSource, 'account_id' | 'origin'>): Promise<number> {
-  const { count } = await ownerless(store, source)
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .executeTakeFirstOrThrow()
-  return count
-}
-
 /**
  * Stores the rejected rows of a source whose owner it does not tell as records of the account that it is pulled into, and
  * remembers that further ones belong to it as well. Returns how many are stored.
@@ -35,8 +27,13 @@ export async function claimRejected(
   let after = 0
   try {
     for (;;) {
-      const rows = await ownerless(store, source)
+      const rows = await store.db
+        .selectFrom('set_aside')
         .select(['id', 'raw'])
+        .where('source', '=', origin)
+        .where('account_id', '=', accountId)
+        .where('kind', '=', trainingSessions.kind)
+        .where('reason', '=', OWNER_UNKNOWN)
         .where('id', '>', after)
         .orderBy('id')
         .limit(ROWS_AT_ONCE)
@@ -86,12 +83,3 @@ export async function retryRejectedOf(store: Store, accountId: number): Promise<
 
 /** A row can take a megabyte. */
 const ROWS_AT_ONCE = 50
-
-function ownerless({ db }: Store, { account_id: accountId, origin }: Pick<PullSource, 'account_id' | 'origin'>) {
-  return db
-    .selectFrom('set_aside')
-    .where('source', '=', origin)
-    .where('account_id', '=', accountId)
-    .where('kind', '=', trainingSessions.kind)
-    .where('reason', '=', OWNER_UNKNOWN)
-}

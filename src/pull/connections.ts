@@ -8,7 +8,6 @@ import { DAY_MS } from '../contract/time.ts'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { parseAddress, parseKey } from './address.ts'
-import { noteConnectionChange } from './connection-changes.ts'
 import { MAX_NUMBERS, parseNumbers } from './numbers.ts'
 import { openSecret, sealKey } from './stored-key.ts'
 
@@ -142,7 +141,7 @@ export async function connect(
       .execute()
     await noteEvent(db, accountId, { kind: 'source-connected', subject: address }, by)
   })
-  noteConnectionChange()
+  noteChange()
 }
 
 /** Stores another key for the source, and pulls with it now. Returns whether there is a connection. Throws as `connect`. */
@@ -167,7 +166,7 @@ export async function changeKey(
       key_until: every === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
     })
   })
-  noteConnectionChange()
+  noteChange()
   return changed
 }
 
@@ -228,7 +227,7 @@ export async function forgetConnection(store: Store, accountId: number, by?: Cha
     await db.deleteFrom('source_round').where('account_id', '=', accountId).execute()
     if (store.erase !== undefined) await noteDeleted(db)
   })
-  noteConnectionChange()
+  noteChange()
 }
 
 /** The key of a connection as its columns hold it. */
@@ -255,9 +254,9 @@ function dueNow(engine: Engine) {
   return { state: 'due', next_at: databaseNow(engine) } as const
 }
 
-const noHolder = { holder: null, lease_until: null } as const
+export const noHolder = { holder: null, lease_until: null } as const
 
-const raised = sql<number>`source_connection.revision + 1`
+export const raised = sql<number>`source_connection.revision + 1`
 
 async function noteEvent(
   db: Store['db'],
@@ -268,10 +267,21 @@ async function noteEvent(
   if (by !== undefined) await recordEvent(db, { accountId, ...event, ...by })
 }
 
+/** Called after this process has changed a connection, so that a round that is due need not wait. */
+export function onConnectionChange(listener: () => void) {
+  listeners.add(listener)
+}
+
+const listeners = new Set<() => void>()
+
+function noteChange() {
+  for (const listener of listeners) listener()
+}
+
 /** Changes a connection if it is in one of the states. Returns whether it was. */
 async function change({ db }: Store, accountId: number, values: object, ...when: When): Promise<boolean> {
   const isChanged = await changeIn(db, accountId, values, ...when)
-  noteConnectionChange()
+  noteChange()
   return isChanged
 }
 

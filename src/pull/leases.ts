@@ -4,7 +4,7 @@ import { recordEvent, SERVICE } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Connection, databaseNow, type Failure } from './connections.ts'
+import { type Connection, databaseNow, type Failure, noHolder, raised } from './connections.ts'
 import type { PullReport } from './report.ts'
 
 /**
@@ -23,14 +23,8 @@ const LEASE_MS = 30_000
 /** How often a lease is renewed. */
 export const RENEWAL_MS = 3000
 
-/** When the service must look again. */
-export interface NextRound {
-  /** Milliseconds until something is due; 0 or less if it is. */
-  readonly inMs: number
-}
-
-/** When a connection is next due, of those whose key `secretId` opens. Undefined if there is none. */
-export async function nextRound(store: Store, secretId: () => string | undefined): Promise<NextRound | undefined> {
+/** In how many milliseconds a connection is next due, of those whose key `secretId` opens. Undefined if there is none. */
+export async function nextRound(store: Store, secretId: () => string): Promise<number | undefined> {
   const now = databaseNow(store.engine)
   const rows = await store.reads
     .selectFrom('source_connection')
@@ -53,7 +47,7 @@ export async function nextRound(store: Store, secretId: () => string | undefined
     ...(due === null || secret_id !== id ? [] : [Math.max(due, held > first.now ? held : 0)]),
     ...(until === null ? [] : [until]),
   ])
-  return times.length === 0 ? undefined : { inMs: Math.min(...times) - first.now }
+  return times.length === 0 ? undefined : Math.min(...times) - first.now
 }
 
 /** Forgets the keys that were stored for a limited time. Returns whether there were any. */
@@ -61,7 +55,7 @@ export async function forgetOldKeys(store: Store): Promise<boolean> {
   return store.db.transaction().execute(async db => {
     const { numUpdatedRows } = await db
       .updateTable('source_connection')
-      .set({ ...withoutKey, ...released, state: 'stopped', next_at: null, failure: 'key-expired' satisfies Failure })
+      .set({ ...withoutKey, ...noHolder, state: 'stopped', next_at: null, failure: 'key-expired' satisfies Failure })
       .where('key_until', '<=', databaseNow(store.engine))
       .executeTakeFirst()
     if (numUpdatedRows > 0n && store.erase !== undefined) await noteDeleted(db)
@@ -117,13 +111,13 @@ export async function takeDue(
       if (deaths > MAX_DEATHS) {
         // What a source sends could be what kills the process.
         await update
-          .set({ ...failed(store, due, 'interrupted'), ...released })
+          .set({ ...failed(store, due, 'interrupted'), ...noHolder })
           .set({ state: 'waiting', next_at: inMs(store, pauseMs(deaths - MAX_DEATHS)) })
           .execute()
         continue
       }
       return update
-        .set({ state: 'running', next_at: null, holder, lease_until: leaseEnd(store), started_at: now })
+        .set({ state: 'running', next_at: null, holder, lease_until: inMs(store, LEASE_MS), started_at: now })
         .set({ progress: '[]', revision: raised, failures: Math.max(deaths, due.failures) })
         .returningAll()
         .executeTakeFirstOrThrow()
@@ -135,7 +129,7 @@ export async function takeDue(
 export async function renewLease(store: Store, lease: Lease, progress: string | undefined): Promise<boolean> {
   const { numUpdatedRows } = await store.db
     .updateTable('source_connection')
-    .set({ lease_until: leaseEnd(store), ...(progress === undefined ? {} : { progress, revision: raised }) })
+    .set({ lease_until: inMs(store, LEASE_MS), ...(progress === undefined ? {} : { progress, revision: raised }) })
     .where('account_id', '=', lease.accountId)
     .where('holder', '=', lease.holder)
     .where('lease_until', '>', databaseNow(store.engine))
@@ -172,7 +166,7 @@ export async function completeRound(store: Store, lease: Lease, report: PullRepo
         : ({ state: 'waiting', next_at: inMs(store, every * MINUTE_MS * (1 + JITTER * Math.random())) } as const)
     await updateOwn(db, lease, {
       ...next,
-      ...released,
+      ...noHolder,
       failures: 0,
       failing_since: null,
       refused_since: null,
@@ -192,10 +186,10 @@ export async function endRound(store: Store, lease: Lease, failure: Failure | un
     const connection = await ownConnection(db, lease)
     const revision = raised
     if (failure === undefined) {
-      return updateOwn(db, lease, { ...released, revision, state: 'due', next_at: databaseNow(store.engine) })
+      return updateOwn(db, lease, { ...noHolder, revision, state: 'due', next_at: databaseNow(store.engine) })
     }
     if (failure === 'busy') {
-      return updateOwn(db, lease, { ...released, revision, failure, state: 'waiting', next_at: inMs(store, BUSY_MS) })
+      return updateOwn(db, lease, { ...noHolder, revision, failure, state: 'waiting', next_at: inMs(store, BUSY_MS) })
     }
     // Failures that repeat are one line of the list of rounds.
     if (connection.failure !== failure)
@@ -207,7 +201,7 @@ export async function endRound(store: Store, lease: Lease, failure: Failure | un
     const next = FINAL.has(failure)
       ? ({ state: 'stopped', next_at: null } as const)
       : ({ state: 'waiting', next_at: inMs(store, pauseMs(connection.failures + 1)) } as const)
-    await updateOwn(db, lease, { ...failed(store, connection, failure), ...released, ...next })
+    await updateOwn(db, lease, { ...failed(store, connection, failure), ...noHolder, ...next })
   })
 }
 
@@ -229,16 +223,10 @@ function pauseMs(failures: number): number {
   return Math.min(MINUTE_MS * 2 ** Math.min(failures - 1, 10), MAX_PAUSE_MS) * (1 - JITTER * Math.random())
 }
 
-const raised = sql<number>`revision + 1`
-const released = { holder: null, lease_until: null } as const
 const withoutKey = { sealed_key: null, secret_id: null, key_until: null } as const
 
 function inMs({ engine }: Pick<Store, 'engine'>, ms: number) {
   return sql<number>`${databaseNow(engine)} + ${sql.lit(Math.round(ms))}`
-}
-
-function leaseEnd(store: Pick<Store, 'engine'>) {
-  return inMs(store, LEASE_MS)
 }
 
 function failed(store: Pick<Store, 'engine'>, { failures, refused_since: refusedSince }: Connection, failure: Failure) {

@@ -4,8 +4,9 @@ import { instantOf, type SourceData } from './rows.ts'
 export class ListOrder {
   readonly #field: string | undefined
   #lastSecond = Infinity
-  #isNewestFirst = true
-  #newest: number | undefined
+  isNewestFirst = true
+  /** The newest instant of the last page; undefined if it had none. */
+  newest: number | undefined
 
   constructor(field: string | undefined) {
     this.#field = field
@@ -17,22 +18,13 @@ export class ListOrder {
 
   /** Adds the instants of a page. Rows without an instant are ignored. */
   add(instants: readonly (number | undefined)[]) {
-    this.#newest = undefined
+    this.newest = undefined
     for (const instant of instants) {
       if (instant === undefined) continue
       const second = Math.floor(instant / 1000)
-      if (second > this.#lastSecond) this.#isNewestFirst = false
+      if (second > this.#lastSecond) this.isNewestFirst = false
       this.#lastSecond = second
-      this.#newest = Math.max(this.#newest ?? instant, instant)
+      this.newest = Math.max(this.newest ?? instant, instant)
     }
-  }
-
-  get isNewestFirst(): boolean {
-    return this.#isNewestFirst
-  }
-
-  /** The newest instant of the last page; undefined if it had none. */
-  get newest(): number | undefined {
-    return this.#newest
   }
 }

@@ -45,27 +45,19 @@ export class SourceReader {
     return (rowsOf(data) ?? []).every(row => isObject(row) && row['ownerId'] === owner) && data !== undefined
   }
 
-  /** The data of a record; undefined if the source has no such record. */
-  async readRecord(list: SourceList, id: number): Promise<SourceData | undefined> {
-    const { path, include, kind } = list
-    const query = include !== undefined && this.#includes(path) ? { include: include.name } : {}
-    const { status, data } = await this.#source.get(`${path}/${id}`, query)
-    if (status === 404) return undefined
-    if (isObject(data)) {
-      for (const field of missingIn(list, data)) if (list.mayBeEmpty.has(field)) this.#withheld.add(`${kind}.${field}`)
-      return data
-    }
-    throw new SourceUnavailableError(`${this.#source.address} responds to ${path}/${id} with status ${status}`)
-  }
-
-  /** Like readRecord, but returns `unanswered` if the source fails for this record. */
+  /** The data of a record; undefined if the source has no such record, `unanswered` if it fails for this record. */
   async tryRecord(list: SourceList, id: number): Promise<SourceData | 'unanswered' | undefined> {
-    try {
-      return await this.readRecord(list, id)
-    } catch (error) {
-      if (error instanceof SourceUnavailableError) return 'unanswered'
+    const { path, include, kind } = list
+    const query = include !== undefined && this.hasIncluded(list) ? { include: include.name } : {}
+    const response = await this.#source.get(`${path}/${id}`, query).catch((error: unknown) => {
+      if (error instanceof SourceUnavailableError) return undefined
       throw error
-    }
+    })
+    if (response?.status === 404) return undefined
+    const data = response?.data
+    if (!isObject(data)) return 'unanswered'
+    for (const field of missingIn(list, data)) if (list.mayBeEmpty.has(field)) this.#withheld.add(`${kind}.${field}`)
+    return data
   }
 
   /** Whether rows of the list lack fields of their records; undefined if unknown. */
@@ -102,13 +94,8 @@ export class SourceReader {
   }
 
   /** Whether rows of the list have the field that `include` adds. */
-  hasIncluded(list: SourceList): boolean {
-    return this.#includes(list.path)
-  }
-
-  /** Whether the source accepts `ownerId`. */
-  get takesOwner(): boolean {
-    return this.capabilities.parameters?.ownerId === true
+  hasIncluded({ path }: SourceList): boolean {
+    return this.capabilities.include?.[path] === true
   }
 
   get hasCursors(): boolean {
@@ -148,11 +135,11 @@ export class SourceReader {
     }
   }
 
-  #known({ path }: SourceList): ListFeatures {
+  #known(list: SourceList): ListFeatures {
     return {
       cursor: this.hasCursors,
-      ownerId: this.#owner !== undefined && this.takesOwner,
-      include: this.#includes(path),
+      ownerId: this.#owner !== undefined && this.capabilities.parameters?.ownerId === true,
+      include: this.hasIncluded(list),
     }
   }
 
@@ -186,10 +173,6 @@ export class SourceReader {
         ? {}
         : { include: { ...this.capabilities.include, [path]: features.include && allHave(page, include.field) } }),
     }
-  }
-
-  #includes(path: string): boolean {
-    return this.capabilities.include?.[path] === true
   }
 }
 

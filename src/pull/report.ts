@@ -101,16 +101,8 @@ export class ReportBuilder {
       this.#reasons.getOrInsertComputed(`${kind} ${reason}`, () => ({ kind, reason, count: 0, ...example })).count += 1
       if (this.#rows.length < MAX_LISTED) this.#rows.push({ kind, ...(id === undefined ? {} : { id }), reason })
     }
-    for (const { kind, rule, count: occurrences } of report.leniencies) {
-      const known = this.#leniencies.get(`${kind} ${rule}`) ?? { kind, rule, count: 0 }
-      known.count += occurrences
-      this.#leniencies.set(`${kind} ${rule}`, known)
-    }
-    for (const { kind, field, count: occurrences } of report.extra) {
-      const known = this.#extra.get(`${kind} ${field}`) ?? { kind, field, count: 0 }
-      known.count += occurrences
-      this.#extra.set(`${kind} ${field}`, known)
-    }
+    for (const one of report.leniencies) addCount(this.#leniencies, `${one.kind} ${one.rule}`, one)
+    for (const one of report.extra) addCount(this.#extra, `${one.kind} ${one.field}`, one)
   }
 
   /** Counts a row of an account that is not pulled. */
@@ -160,6 +152,14 @@ export class ReportBuilder {
 }
 
 const MAX_LISTED = 100
+
+function addCount<Counted extends { count: number }>(
+  counts: Map<string, Counted>,
+  key: string,
+  more: Readonly<Counted>,
+) {
+  counts.getOrInsertComputed(key, () => ({ ...more, count: 0 })).count += more.count
+}
 
 function fieldOf(outcome: BatchReport['outcomes'][number]) {
   return outcome === 'rejected' ? 'setAside' : outcome

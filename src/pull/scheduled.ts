@@ -116,7 +116,7 @@ class ConnectedPull {
     const { store, secret, send, rate, clock, stop, quota, onProblem } = this.#options
     const { account_id: accountId, origin, sealed_key: sealed, every_minutes: every, known_locks } = this.#connection
     const key = sealed === null ? undefined : openKey(secret, { accountId, origin }, sealed)
-    if (key === undefined) throw new KeyError('the stored key cannot be read')
+    if (key === undefined) return endRound(store, this.#lease, 'key')
     const source = new Source({
       address: origin,
       key,
@@ -167,10 +167,6 @@ class ConnectedPull {
   }
 }
 
-class KeyError extends Error {
-  override readonly name = 'KeyError'
-}
-
 /** What to store of an error; undefined if the pull was only stopped. */
 function failureOf(error: unknown): Failure | undefined {
   if (error instanceof StoppedError) return undefined
@@ -180,6 +176,5 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof PullLockedError) return 'busy'
   if (error instanceof RemovedAccountError) return 'removed'
   if (error instanceof PullUsageError || error instanceof RefusedError) return 'account'
-  if (error instanceof QuotaError) return 'full'
-  return error instanceof KeyError ? 'key' : 'internal'
+  return error instanceof QuotaError ? 'full' : 'internal'
 }

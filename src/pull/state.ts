@@ -71,13 +71,6 @@ export function readCapabilities(text: string | undefined): Capabilities {
   return text === undefined ? {} : (JSON.parse(text) as Capabilities)
 }
 
-export async function addSource(
-  db: Kysely<Tables>,
-  source: Omit<Insertable<PullSourceTable>, 'id'>,
-): Promise<PullSource> {
-  return db.insertInto('pull_source').values(source).returningAll().executeTakeFirstOrThrow()
-}
-
 /** The stored rows with these ids, by id. */
 export async function findRows(
   db: Kysely<Tables>,

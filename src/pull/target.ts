@@ -65,7 +65,13 @@ export async function findTarget(
   if (known === undefined && identity !== undefined && named !== String(id)) {
     await checkSamePerson(store, { id, name, accounts })
   }
-  if (named === undefined && stored !== undefined && !(await mayFill(store, id, origin))) {
+  // Any source can claim the id and the name of an account here, so only the one that filled it may replace its records.
+  if (
+    named === undefined &&
+    stored !== undefined &&
+    !(await hasFilled(store, id, origin)) &&
+    !(await isUnused(store, id))
+  ) {
     throw new PullUsageError(
       `account ${id} has records that are not from this source, which a pull may replace: to pull into it, give the account (--account ${id})`,
     )
@@ -75,11 +81,6 @@ export async function findTarget(
   // A name that changed at the source changes here, too, unless the two already differed.
   const follows = isFree && known !== undefined && known.username === stored.username
   return { id, username: follows ? name : stored.username, isNew: false }
-}
-
-/** Any source can claim the id and the name of an account here, so only the one that filled it may replace its records. */
-async function mayFill(store: Store, id: number, origin: string): Promise<boolean> {
-  return (await hasFilled(store, id, origin)) || (await isUnused(store, id))
 }
 
 /** The username at the source, if any. */
