@@ -1,5 +1,6 @@
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { isName } from '../contract/names.ts'
+import { HOUR_MS } from '../contract/time.ts'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { EventKind } from './events.ts'
@@ -148,8 +149,6 @@ async function isKnownNetwork(db: Kysely<Tables>, keyId: number, network: string
     .executeTakeFirst()
   return known !== undefined
 }
-
-const HOUR_MS = 3_600_000
 
 /** How many events wait to be written in a process: about 300 KB. */
 export const MAX_PENDING_EVENTS = 1000

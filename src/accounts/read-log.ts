@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { type Area, areas } from '../contract/areas.ts'
 import type { ReadKind, ReadWay } from '../contract/reads.ts'
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS, HOUR_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
 import { pruneEvents } from './events.ts'
@@ -158,7 +158,6 @@ export async function writeOperatorExport(store: Store, ownerId: number, now: nu
   )
 }
 
-const HOUR_MS = 3_600_000
 const FLUSH_INTERVAL_MS = 60_000
 
 /** How many rows wait to be written: about 6 MB. */

@@ -17,8 +17,8 @@ export async function isUnused({ db }: Pick<Store, 'db'>, accountId: number): Pr
 
 /**
  * Gives an unused account the id that its owner has in the records that are about to come, with everything that belongs to it.
- * `within` runs last in the same
- * transaction. Throws RefusedError if it has records or a source by now, or if the id is taken or was removed here.
+ * `within` runs last in the same transaction. Throws RefusedError if it has records or a source by now, or if the id is taken or was
+ * removed here.
  */
 export async function renumberAccount(
   store: Store,

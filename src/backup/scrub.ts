@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { HOUR_MS } from '../contract/time.ts'
 import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
 import { isDamaged, recordLabel } from './copy.ts'
@@ -38,8 +39,6 @@ async function claimDay({ db, engine }: Store, now: number): Promise<boolean> {
 }
 
 const COMPARED_NOTE = 'records compared on'
-const HOUR_MS = 3_600_000
-
 async function compareAll(store: Store, report: (error: unknown) => void, signal: AbortSignal) {
   const tables = await readTables()
   for (const { table: name } of kinds) {

@@ -7,8 +7,8 @@ import { trainingTemplates } from './training-templates.ts'
 
 /**
  * An archive, line by line, of two linked accounts (alex and robin) and a stranger (sam) with a year of history that
- * ends at `today` (milliseconds since 1970). The same instant gives the same lines. Later on the
- * same UTC day, only what has happened since is added.
+ * ends at `today` (milliseconds since 1970). The same instant gives the same lines. Later on the same UTC day, only what has
+ * happened since is added.
  */
 export function* sampleArchive(today: number): Generator<string> {
   const midnight = today - (today % DAY_MS)

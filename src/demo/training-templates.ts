@@ -1,4 +1,4 @@
-import { DAY_MS, formatTimestamp } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
 import { isCounted, type TemplateSegment, type TrainingTemplate } from '../contract/training-templates.ts'
 import { isGraded, type Part, type Program, programs } from './programs.ts'
 import { bubbleId } from './random.ts'
@@ -33,7 +33,6 @@ export function trainingTemplates(midnight: number): TrainingTemplate[] {
   })
 }
 
-const HOUR_MS = 3_600_000
 const MADE_AT_MS = 17 * HOUR_MS
 const CHANGED_AT_MS = 17.5 * HOUR_MS
 

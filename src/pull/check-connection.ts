@@ -1,6 +1,7 @@
 import type { Insertable } from 'kysely'
 import { RefusedError } from '../accounts/errors.ts'
 import { type Config, MAX_CHECKS_PER_HOUR } from '../config.ts'
+import { HOUR_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { AddressError, parseAddress, parseKey } from './address.ts'
@@ -33,7 +34,6 @@ export interface CheckedSource {
 /** The account has asked for too many checks. */
 export class TooManyChecksError extends RefusedError {}
 
-const HOUR_MS = 3_600_000
 /** How long all requests of a check may take. */
 const CHECK_MS = 30_000
 
