@@ -179,6 +179,17 @@ test('a source that refuses the key is said with its time, what is kept and what
   assert.match(text, /Everything up to \d\d:\d\d is kept\. It is tried again at \d\d:\d\d\./)
   assert.match(text, /<a class="button primary" href="\/source\/key">Change key<\/a>/)
   assert.match(text, />Key refused</)
+  await ann.post('/source/pull')
+  const again = (await ann.get('/source')).text
+  assert.match(again, /http-equiv="refresh"[^]*Connecting with the key of alex/)
+  assert.doesNotMatch(again, /role="alert"/)
+  await it.db
+    .updateTable('source_connection')
+    .set({ next_at: Date.now() - 120_000, failure: null })
+    .execute()
+  const waiting = (await ann.get('/source')).text
+  assert.match(waiting, /The next round waits for its turn\./)
+  assert.doesNotMatch(waiting, /http-equiv="refresh"/)
   source.fault = path => (path === '/users/me' ? { status: 200, body: '{"ok":true,"data":{"id":5}}' } : undefined)
   assert.match((await ann.post('/source/key', { key: SOURCE_TOKEN })).text, /the key belongs to another account there/)
   source.fault = undefined

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../contract/time.ts'
 import { type Connection, type Failure, readConnection } from '../../pull/connections.ts'
+import { isOtherSecret } from '../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Viewer, Visit } from '../page.ts'
 import { momentText } from '../text/text.ts'
@@ -91,10 +92,13 @@ export function hostOf({ discreet }: Pick<Viewer, 'discreet'>, origin: string): 
   return discreet ? 'The server' : origin.replace(/^https?:\/\//, '')
 }
 
-/** Whether a round is running, or is about to. */
-export function isBusy({ state, sealed_key: key, failure, failures }: Connection): boolean {
-  return key !== null && (state === 'running' || (state === 'due' && failure === null && failures === 0))
+/** Whether a round is running, or is about to. One that has been due for longer waits for those of others. */
+export function isBusy({ config, now }: Visit, { state, sealed_key: key, secret_id: id, next_at: next }: Connection) {
+  if (key === null || isOtherSecret(id, config)) return false
+  return state === 'running' || (state === 'due' && now - (next ?? now) < SOON_MS)
 }
+
+const SOON_MS = 60_000
 
 /** What is wrong, if something is: what it means, what to do, and when it is tried again. */
 export function problemOf({ viewer, now }: Visit, connection: Connection, completedAt: number | null) {

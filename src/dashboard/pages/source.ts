@@ -67,7 +67,7 @@ async function showSource(visit: Visit) {
   return view({
     title: 'Source',
     lead: 'Where your records come from.',
-    isBusy: connection !== undefined && isBusy(connection),
+    isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
@@ -126,7 +126,7 @@ function sum(counts: Readonly<Record<string, number>>): number {
 
 /** The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays. */
 async function connectionCards(visit: Visit, connection: Connection, source: SourceStatus | undefined): Promise<Html> {
-  const busy = isBusy(connection)
+  const busy = isBusy(visit, connection)
   const rounds = await listRounds(visit.store, connection.account_id)
   return html`
     <section class="card" id="connection">
@@ -144,23 +144,23 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
 }
 
 function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
-  if (isBusy(connection)) return progressOf(visit, connection, source)
-  const { viewer, now } = visit
-  const { state, next_at: next } = connection
+  if (isBusy(visit, connection)) return progressOf(visit, connection, source)
   const problem = problemNow(visit, connection, source)
-  const then =
-    state === 'done'
-      ? ' It was copied once, and the key is forgotten.'
-      : state === 'stopped' && problem === undefined
-        ? ' Stopped: what was copied is kept.'
-        : next !== null && problem === undefined
-          ? ` Next at ${momentText(viewer, next, now)}.`
-          : ''
+  const then = problem === undefined || connection.state === 'done' ? ` ${nextText(visit, connection)}` : ''
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
     <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
     ${source === undefined ? nothing : kindTable(visit, source)}
   `
+}
+
+/** What comes next, if nothing is wrong. */
+function nextText({ viewer, now }: Visit, { state, next_at: next }: Connection): string {
+  if (state === 'done') return 'It was copied once, and the key is forgotten.'
+  if (state === 'stopped') return 'Stopped: what was copied is kept.'
+  return state === 'due' || next === null
+    ? 'The next round waits for its turn.'
+    : `Next at ${momentText(viewer, next, now)}.`
 }
 
 /** Also that this process cannot read the key, of which no round tells. */
@@ -179,7 +179,7 @@ interface Read {
 function progressOf({ viewer, now }: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   const { origin, username, progress, started_at: startedAt, state } = connection
   // Only the process that pulls writes it. Before a first complete round it has counted nothing.
-  const rows = (JSON.parse(progress) as readonly Read[]).map(({ kind, read, total }) => {
+  const rows = (JSON.parse(state === 'due' ? '[]' : progress) as readonly Read[]).map(({ kind, read, total }) => {
     return { kind, read, total: source?.completedAt == null || total === null ? null : Math.max(total, read) }
   })
   const known = new Map(rows.map(row => [row.kind, row]))
@@ -215,7 +215,7 @@ function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | un
 }
 
 function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
-  if (isBusy(connection)) return html`<div class="buttons">${button('stop', 'Stop')}</div>`
+  if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', 'Stop')}</div>`
   const { state, sealed_key: key } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
