@@ -14,7 +14,7 @@ export class HomeAssistant {
     signal.addEventListener('abort', () => this.#fail(signal.reason as Error), { once: true })
   }
 
-  /** Connects and signs in. Throws PeerError if the token is wrong. */
+  /** Connects and signs in. Throws PeerError if the token is wrong, or not that of an administrator, who alone may write statistics. */
   static async connect(url: string, token: string, signal: AbortSignal): Promise<HomeAssistant> {
     const socket = new WebSocket(url)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -37,7 +37,11 @@ export class HomeAssistant {
       throw error
     }
     socket.removeEventListener('message', answer)
-    return new HomeAssistant(socket, signal)
+    const connection = new HomeAssistant(socket, signal)
+    const user = await connection.call('auth/current_user', {})
+    if (typeof user === 'object' && user !== null && 'is_admin' in user && user.is_admin === true) return connection
+    connection.close()
+    throw new PeerError('the token is not that of an administrator: create it in the profile of one in Home Assistant')
   }
 
   /** The result of a command. Throws PeerError with the reason if it is refused. */
@@ -95,7 +99,5 @@ function parseAnswer(data: unknown): Answer {
 }
 
 function reasonOf(error: Answer['error']): string {
-  return error?.code === 'unauthorized'
-    ? 'the token is not that of an administrator, whom Home Assistant asks for to write statistics: create it in the profile of one'
-    : `Home Assistant refused a command: ${error?.message ?? error?.code ?? 'it said nothing more'}`
+  return `Home Assistant refused a command: ${error?.message ?? error?.code ?? 'it said nothing more'}`
 }

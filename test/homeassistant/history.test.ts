@@ -162,6 +162,7 @@ test('a token of somebody else, a wrong one and an absent Home Assistant end the
     assert.doesNotMatch(stderr, /token-of/)
   }
   assert.equal(home.series.size, 0)
+  assert.ok(home.commands.every(({ type }) => type === 'auth/current_user'))
 })
 
 test('no name is sent, and the ids of a second account are its own', () => {
