@@ -77,6 +77,16 @@ test('a page shows the record of an owner who gave access; any other record does
   assert.match((await ben.viewer.get('/lock-templates')).text, /Three day lock/)
 })
 
+test("one's own record says that it is, while other pages show somebody else's", async () => {
+  await using ben = await signedIn('ben', [...records, lockSession(56, 2, { name: 'Own' })])
+  const banner = /This record is yours\. Other pages show ann’s records/
+  assert.doesNotMatch(shownText(await ben.viewer.get('/locks/56')), banner)
+  await ben.viewer.post('/subject', { subject: '1', back: '/locks' })
+  assert.match((await ben.viewer.get('/locks/56')).text, banner)
+  for (const path of ['/locks/51', '/locks', '/settings'])
+    assert.doesNotMatch((await ben.viewer.get(path)).text, banner)
+})
+
 test('the filter is in the address, and files have the rows that it selects', async () => {
   await using it = await signedIn('ann')
   const page = (await it.viewer.get('/locks?state=abandoned')).text

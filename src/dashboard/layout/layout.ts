@@ -28,7 +28,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
       ${header(viewer, section, path)}
       ${primaryDownBanner(viewer)}
       ${passwordNotice(viewer)}
-      ${ownerBanner(viewer, owner, path)}
+      ${ownerBanner(viewer, owner, path, view)}
       <main id="main" tabindex="-1">
         ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">

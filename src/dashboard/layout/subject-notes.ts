@@ -21,7 +21,17 @@ export function otherOwner(viewer: Viewer, { owner = viewer.subject.id }: View):
   return viewer.readable.find(({ id }) => id === owner)
 }
 
-export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: string): Html {
+/** Says whose records a page shows, where that is not only the viewer. */
+export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: string, view: View): Html {
+  const { session, subject } = viewer
+  if (view.owner === session.accountId && subject.id !== session.accountId) {
+    return html`
+      <section class="banner" aria-label="Whose records">
+        <p>This record is yours. Other pages show ${personName(viewer, subject)}’s records<span class="between"> ·</span></p>
+        ${backToMine(viewer, path, 'link')}
+      </section>
+    `
+  }
   if (owner === undefined) return nothing
   return html`
     <section class="banner" aria-label="Whose records">
