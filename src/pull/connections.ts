@@ -56,6 +56,11 @@ export function databaseNow(engine: Engine) {
     : sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
 }
 
+/** The time of the database after so many milliseconds. */
+export function inMs({ engine }: Pick<Store, 'engine'>, ms: number) {
+  return sql<number>`${databaseNow(engine)} + ${sql.lit(Math.round(ms))}`
+}
+
 export function readConnection({ reads }: Store, accountId: number): Promise<Connection | undefined> {
   return reads.selectFrom('source_connection').selectAll().where('account_id', '=', accountId).executeTakeFirst()
 }
@@ -119,7 +124,7 @@ export async function connect(
     ...sealed(config, { accountId, origin: address }, key),
     origin: address,
     every_minutes: everyMinutes,
-    key_until: everyMinutes === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
+    key_until: everyMinutes === 0 ? inMs(store, KEY_LIFE_MS) : null,
     username: username ?? null,
   }
   const told = sql<number>`coalesce(
@@ -163,7 +168,7 @@ export async function changeKey(
     return changeIn(db, accountId, {
       ...freshState(store.engine),
       ...sealed(config, { accountId, origin }, key),
-      key_until: every === 0 ? sql<number>`${databaseNow(store.engine)} + ${sql.lit(KEY_LIFE_MS)}` : null,
+      key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null,
     })
   })
   noteChange()
@@ -187,7 +192,7 @@ export function pullNow(store: Store, accountId: number): Promise<boolean> {
 
 /** How often the account is pulled; the next round is due after this time at the latest. */
 export async function changeInterval(store: Store, accountId: number, everyMinutes: number): Promise<boolean> {
-  const latest = sql<number>`${databaseNow(store.engine)} + ${sql.lit(everyMinutes * MINUTE_MS)}`
+  const latest = inMs(store, everyMinutes * MINUTE_MS)
   return change(store, accountId, {
     every_minutes: everyMinutes,
     key_until: null,

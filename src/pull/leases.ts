@@ -4,7 +4,7 @@ import { recordEvent, SERVICE } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Connection, databaseNow, type Failure, noHolder, raised } from './connections.ts'
+import { type Connection, databaseNow, type Failure, inMs, noHolder, raised } from './connections.ts'
 import type { PullReport } from './report.ts'
 
 /**
@@ -137,17 +137,18 @@ export async function renewLease(store: Store, lease: Lease, progress: string | 
   return numUpdatedRows > 0n
 }
 
-/** Throws LeaseLostError unless this process has the lease; nobody else gets it before the transaction ends. */
-export async function checkLease(store: Pick<Store, 'engine'>, db: Kysely<Tables>, lease: Lease): Promise<void> {
+/** The connection. Throws LeaseLostError unless this process has the lease; nobody else gets it before the transaction ends. */
+export async function checkLease(store: Pick<Store, 'engine'>, db: Kysely<Tables>, lease: Lease): Promise<Connection> {
   const held = await db
     .selectFrom('source_connection')
-    .select('account_id')
+    .selectAll()
     .where('account_id', '=', lease.accountId)
     .where('holder', '=', lease.holder)
     .where('lease_until', '>', databaseNow(store.engine))
     .$if(store.engine === 'postgres', rows => rows.forShare())
     .executeTakeFirst()
   if (held === undefined) throw new LeaseLostError('the lease of this pull has ended')
+  return held
 }
 
 /** Ends a lease after a complete round, which has asked for these locks. A connection for a single round forgets its key. */
@@ -156,8 +157,7 @@ export async function completeRound(store: Store, lease: Lease, report: PullRepo
     report.kinds.reduce((total, kind) => total + count(kind), 0)
   const round = { added: sum(kind => kind.added), replaced: sum(kind => kind.replaced), gone: report.gone }
   await store.db.transaction().execute(async db => {
-    await checkLease(store, db, lease)
-    const connection = await ownConnection(db, lease)
+    const connection = await checkLease(store, db, lease)
     await addRound(store, db, lease, { ...round, rejected: report.setAside.count, failure: null })
     const every = connection.every_minutes
     const next =
@@ -182,8 +182,7 @@ export async function completeRound(store: Store, lease: Lease, report: PullRepo
 /** Ends a lease after a round that failed. Without a failure the round was only interrupted, and is due again. */
 export async function endRound(store: Store, lease: Lease, failure: Failure | undefined): Promise<void> {
   await store.db.transaction().execute(async db => {
-    await checkLease(store, db, lease)
-    const connection = await ownConnection(db, lease)
+    const connection = await checkLease(store, db, lease)
     const revision = raised
     if (failure === undefined) {
       return updateOwn(db, lease, { ...noHolder, revision, state: 'due', next_at: databaseNow(store.engine) })
@@ -225,10 +224,6 @@ function pauseMs(failures: number): number {
 
 const withoutKey = { sealed_key: null, secret_id: null, key_until: null } as const
 
-function inMs({ engine }: Pick<Store, 'engine'>, ms: number) {
-  return sql<number>`${databaseNow(engine)} + ${sql.lit(Math.round(ms))}`
-}
-
 function failed(store: Pick<Store, 'engine'>, { failures, refused_since: refusedSince }: Connection, failure: Failure) {
   const now = databaseNow(store.engine)
   return {
@@ -238,10 +233,6 @@ function failed(store: Pick<Store, 'engine'>, { failures, refused_since: refused
     refused_since: failure === 'refused' ? sql<number>`coalesce(refused_since, ${now})` : refusedSince,
     revision: raised,
   }
-}
-
-function ownConnection(db: Kysely<Tables>, { accountId }: Lease): Promise<Connection> {
-  return db.selectFrom('source_connection').selectAll().where('account_id', '=', accountId).executeTakeFirstOrThrow()
 }
 
 type Changes = Updateable<Tables['source_connection']>

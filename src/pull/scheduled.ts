@@ -134,7 +134,7 @@ class ConnectedPull {
       mine: this.#connection.mine === 1,
       lockSessions: parseNumbers(known_locks),
       progress: progress => this.#note(progress),
-      check: db => checkLease(store, db, this.#lease),
+      check: async db => void (await checkLease(store, db, this.#lease)),
       onRenumber: async (db, id) => {
         const { sealed: sealed_key } = sealKey(secret, { accountId: id, origin }, key)
         await db.updateTable('source_connection').set({ sealed_key }).where('account_id', '=', id).execute()
