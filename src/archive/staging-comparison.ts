@@ -3,7 +3,7 @@ import { account } from './account-kinds.ts'
 import type { Cell, Kind, Merge, Row } from './kind.ts'
 import { ID_TAKEN, LineErrors, reasonForOwner } from './report.ts'
 import { ROWS_AT_ONCE } from './staging-batch.ts'
-import { conflicts, differs, hasUsername, isRemoved, isTaken, same } from './staging-conditions.ts'
+import { conflicts, hasUsername, isRemoved, isTaken, same } from './staging-conditions.ts'
 import type { StagingTables } from './staging-tables.ts'
 
 /** Rejects lines that contradict each other, and removes those that only repeat an earlier line. */
@@ -15,16 +15,32 @@ export async function compareLines(staging: StagingTables) {
     // The index has all columns that are compared, so that no comparison reads the documents.
     const compared = new Set([...key, 'line', ...identity, ...accounts])
     await staging.run(`create index if not exists ${staged}_key on ${staged} (${[...compared].join(', ')})`)
-    const earlier = `from ${staged} as other where ${same(kind, 'other')} and other.line < incoming.line`
-    const repeats = `exists (select 1 ${earlier})`
+    const repeats = `exists (select 1 from ${staged} as other where ${same(kind, 'other')} and other.line < incoming.line)`
     if ((await staging.lines(kind, repeats)).count > 0) {
-      const contradicts = `exists (select 1 ${earlier} and (${differs(kind, 'other')}))`
+      const contradicts = `incoming.line in (${linesAfterOther(kind, staged)})`
       await reject(staging, kind, 'is the same record as an earlier line, with other content', contradicts)
       batch.repeated += await staging.run(`delete from ${staged} as incoming where ${repeats}`)
     }
   }
   await staging.run(`create index if not exists ${stagedAccounts}_name on ${stagedAccounts} (username, id)`)
   await reject(staging, account, 'has the username of another account in this archive', hasUsername(stagedAccounts))
+}
+
+/**
+ * The lines before which the same record occurs with other content: those from the first on that differs from the first of its record. To
+ * compare each with all others would take hours for a file that repeats one record.
+ */
+function linesAfterOther({ key, identity }: Kind, staged: string): string {
+  const order = `(partition by ${key.join(', ')} order by line)`
+  const isOther = [
+    '1 = 0',
+    ...identity.map(column => `${column} is distinct from first_value(${column}) over ${order}`),
+  ]
+  return `select line from (
+      select line, max(is_other) over ${order} as is_after from (
+        select line, ${key.join(', ')}, case when ${isOther.join(' or ')} then 1 else 0 end as is_other from ${staged}
+      ) as compared
+    ) as marked where is_after = 1`
 }
 
 /** Rejects lines that contradict the store. */
@@ -106,12 +122,13 @@ async function reject(staging: StagingTables, kind: Kind, reason: string, condit
     return rejected.addAll(lines, count, reason)
   }
   const batch = staging.batches.get(kind)
+  const rowsAtOnce = rawOf === undefined ? ROWS_AT_ONCE : ROWS_AT_ONCE_WITHOUT_TEXT
   for (;;) {
     const { rows } = await sql
       .raw<{ line: Cell; record_id: Cell; owner_id: Cell; raw: string | null }>(
         `select incoming.line, incoming.${kind.recordColumn} as record_id, incoming.${kind.ownerColumn} as owner_id,
           ${rawOf === undefined ? 'incoming.raw' : 'null as raw'}
-          from ${staging.tableOf(kind)} as incoming where ${condition} order by incoming.line limit ${ROWS_AT_ONCE}`,
+          from ${staging.tableOf(kind)} as incoming where ${condition} order by incoming.line limit ${rowsAtOnce}`,
       )
       .execute(staging.db)
     if (rows.length === 0 || batch === undefined) return
@@ -133,6 +150,9 @@ async function reject(staging: StagingTables, kind: Kind, reason: string, condit
     await rejected.flushFull()
   }
 }
+
+/** Each of these queries reads all rows. */
+const ROWS_AT_ONCE_WITHOUT_TEXT = 10_000
 
 const USERNAME_TAKEN =
   'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'

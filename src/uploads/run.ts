@@ -163,5 +163,5 @@ class RejectedList implements Disposable {
   }
 }
 
-const MAX_REJECTED = 1_000_000
+const MAX_REJECTED = 100_000
 const TEXT_AT_ONCE = 64 * 1024
