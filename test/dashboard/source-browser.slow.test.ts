@@ -32,7 +32,8 @@ async function setUp(
   const limiter = stack.use(await startLimiter(source.url, limit))
   const database = `sqlite:${folder.file('mine.db')}`
   assert.equal((await run(['account', 'add', '--username', 'ann', '--id', '77', '--database', database])).code, 0)
-  const service = stack.use(await serve(database, { settings: { ...settings, LOCKSTEP_SOURCE_ORIGINS: limiter.url } }))
+  const start = () => serve(database, { settings: { ...settings, LOCKSTEP_SOURCE_ORIGINS: limiter.url } })
+  const service = stack.use(await start())
   const invited = await run(['account', 'invite', '--account', 'ann', '--database', database])
   const [, path = ''] = /(\/invitation\/\S+)/.exec(invited.stdout) ?? []
   const kept = stack.move()
@@ -41,6 +42,14 @@ async function setUp(
     limiter,
     service,
     invitation: service.url + path,
+    /** Kills the service at once, and starts it again. Returns its new address. */
+    async restart() {
+      service.process.kill('SIGKILL')
+      await service.ended
+      const again = await start()
+      kept.use(again)
+      return again.url
+    },
     [Symbol.asyncDispose]: () => kept[Symbol.asyncDispose](),
   }
 }
@@ -178,6 +187,23 @@ describe('in a browser', needsChromium, () => {
     await page.getByText(COMPLETE).waitFor()
     await page.getByText('has refused the key').waitFor({ state: 'detached' })
     assert.deepEqual(browser.problems, [])
+  })
+
+  test('copying goes on after the service was killed', async () => {
+    await using it = await setUpSample()
+    await using browser = await openPage()
+    const { page } = browser
+    let address = ''
+    await bringIn(page, it, async what => {
+      if (what !== 'while it copies') return
+      await page
+        .getByRole('cell', { name: 'Lock templates' })
+        .locator('xpath=following-sibling::td[1][.="5"]')
+        .waitFor()
+      address = await it.restart()
+      await page.goto(`${address}/source`)
+    })
+    assert.equal(new URL(page.url()).origin, address)
   })
 
   test('1,204 records come within three minutes where 60 requests a minute are allowed', async () => {
