@@ -95,6 +95,8 @@ const others: Readonly<Record<string, string>> = {
   mcp: 'reads with an API key',
   'homeassistant entities': 'reads with an API key',
   'homeassistant history': 'reads with an API key',
+  doctor: 'reads',
+  completion: 'prints a script',
   pull: 'gives access as imports do, and ends only what it gave',
   'pull status': 'reads',
   'pull prune': 'removes records',
