@@ -127,7 +127,7 @@ test('the service goes on when memory runs out in the process that pulls', () =>
 })
 
 test('the services cannot read the history of the source code, and the image does not have it', () => {
-  for (const name of ['lockstep.service', 'lockstep-pull.service'])
+  for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-backup.service'])
     assert.match(read(`deploy/${name}`), /^InaccessiblePaths=-\/opt\/lockstep\/\.git$/m)
   const copied = image.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest)
   assert.ok(!copied.some(rest => /(^|\s)(\.|\.git)(\s|$)/.test(rest)))
@@ -193,7 +193,7 @@ test('the scripts of PostgreSQL and the command for the operator are valid shell
   }
 })
 
-for (const name of ['lockstep.service', 'lockstep-pull.service']) {
+for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-backup.service']) {
   test(`${name} has a folder for compiled code, which its user can write`, async () => {
     const unit = read(`deploy/${name}`)
     const [, user] = /^User=(.*)$/m.exec(unit) ?? []
@@ -223,9 +223,10 @@ test('a command leaves compiled code in the folder that is named, and needs none
   }
 })
 
+const UNITS = readdirSync(join(root, 'deploy')).filter(name => /\.(service|timer)$/.test(name))
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
-for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.timer']) {
+for (const name of UNITS) {
   const skip = hasSystemd ? false : 'there is no systemd-analyze'
   test(`systemd accepts ${name}, and it runs a command that exists`, { skip }, async () => {
     const unit = read(`deploy/${name}`)
@@ -233,7 +234,7 @@ for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.
     const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
     try {
       // A timer is verified together with the service that it starts.
-      for (const file of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.timer']) {
+      for (const file of UNITS) {
         writeFileSync(join(folder, file), read(`deploy/${file}`).replaceAll('/opt/lockstep/', root))
       }
       const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', join(folder, name)], {
@@ -244,10 +245,10 @@ for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-pull.
     } finally {
       rmSync(folder, { recursive: true })
     }
-    const [, command, options = ''] = /^ExecStart=\/opt\/lockstep\/lockstep (\w+)(.*)$/m.exec(unit) ?? []
+    const [, command, options = ''] = /^ExecStart=\/opt\/lockstep\/lockstep ([a-z ]*[a-z])(.*)$/m.exec(unit) ?? []
     assert.equal(command === undefined, name.endsWith('.timer'))
     if (command === undefined) return
-    const { code, stdout } = await run([command, '--help'])
+    const { code, stdout } = await run([...command.split(' '), '--help'])
     assert.equal(code, 0)
     for (const [option] of options.matchAll(/--[a-z-]+/g)) assert.ok(stdout.includes(option), option)
   })

@@ -1,0 +1,212 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lutimesSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative, resolve } from 'node:path'
+import packageJson from '../package.json' with { type: 'json' }
+import { isShipped, PLATFORMS, type Platform, SOURCES } from './release-files.ts'
+
+/**
+ * Makes what is handed out, in dist/: for each platform a tarball and a Debian package, a list of the parts, and the hashes.
+ * The same commit gives the same bytes on every machine that has the same tar, gzip and dpkg-deb.
+ *
+ *     npm run release [-- --platform x64] [-- --to dist] [-- --commit HEAD]
+ */
+
+const root = join(import.meta.dirname, '..')
+const option = (name: string, fallback: string) => {
+  const index = process.argv.indexOf(`--${name}`)
+  return index === -1 ? fallback : (process.argv[index + 1] ?? fallback)
+}
+const commit = git('rev-parse', option('commit', 'HEAD'))
+const seconds = Number(git('show', '--no-patch', '--format=%ct', commit))
+const stamp = new Date(seconds * 1000).toISOString().replaceAll(/\D/g, '').slice(0, 14)
+const debianVersion = `${packageJson.version}+${stamp}.${commit.slice(0, 8)}`
+const to = resolve(option('to', join(root, 'dist')))
+const only = option('platform', '')
+const SORTED = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu', `--mtime=@${seconds}`]
+
+mkdirSync(to, { recursive: true })
+const made: string[] = []
+for (const platform of PLATFORMS.filter(({ cpu }) => only === '' || cpu === only)) {
+  const work = mkdtempSync(join(tmpdir(), 'lockstep-release-'))
+  try {
+    const program = join(work, `lockstep-${packageJson.version}-linux-${platform.cpu}`)
+    stage(program, platform)
+    made.push(pack(program), packDebian(join(work, 'debian'), program, platform))
+    if (platform.cpu === 'x64' || only !== '') made.push(listParts(program))
+  } finally {
+    rmSync(work, { recursive: true })
+  }
+}
+const sums = made.map(
+  file => `${createHash('sha256').update(readFileSync(file)).digest('hex')}  ${relative(to, file)}\n`,
+)
+writeFileSync(join(to, 'SHA256SUMS'), sums.toSorted().join(''))
+for (const file of made) console.log(`${relative(process.cwd(), file)}: ${(statSync(file).size / 1e6).toFixed(1)} MB`)
+
+/** Puts the program and its packages into a folder: what is committed, and what the lock file names. */
+function stage(program: string, { cpu, node }: Platform) {
+  mkdirSync(program)
+  const archive = execFileSync(
+    'git',
+    ['-C', root, 'archive', commit, '--', ...SOURCES, 'package-lock.json', '.npmrc', 'deploy'],
+    {
+      maxBuffer: 1 << 28,
+    },
+  )
+  execFileSync('tar', ['-x', '-C', program], { input: archive })
+  execFileSync('npm', ['ci', '--omit=dev', '--ignore-scripts', '--os=linux', `--cpu=${cpu}`, '--libc=glibc'], {
+    cwd: program,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  for (const file of filesIn(program)) {
+    if (!isShipped(relative(program, file))) rmSync(file, { force: true })
+  }
+  rmSync(join(program, 'node_modules/.bin'), { recursive: true, force: true })
+  mkdirSync(join(program, 'node_modules/.bin'))
+  symlinkSync(`../${node}/bin/node`, join(program, 'node_modules/.bin/node'))
+  const {
+    devDependencies: _d,
+    scripts: _s,
+    ...manifest
+  } = JSON.parse(readFileSync(join(program, 'package.json'), 'utf8'))
+  writeFileSync(join(program, 'package.json'), `${JSON.stringify({ ...manifest, gitHead: commit }, null, 2)}\n`)
+  settle(program)
+}
+
+function pack(program: string): string {
+  const file = join(to, `${relative(join(program, '..'), program)}.tar.gz`)
+  const tar = [
+    ...SORTED,
+    '--exclude=deploy',
+    '--exclude=package-lock.json',
+    '-C',
+    join(program, '..'),
+    relative(join(program, '..'), program),
+  ]
+  execFileSync('sh', ['-c', 'out=$1; shift; tar -c "$@" | gzip -n > "$out"', 'sh', file, ...tar])
+  return file
+}
+
+/** The same files where Debian has them, with units, settings and a user. */
+function packDebian(folder: string, program: string, { debian }: Platform): string {
+  const at = (path: string) => join(folder, path)
+  const installed = at('usr/lib/lockstep')
+  for (const path of [
+    'DEBIAN',
+    'usr/bin',
+    'usr/lib/systemd/system',
+    'usr/lib/sysusers.d',
+    'usr/share/doc/lockstep',
+    'etc/lockstep',
+  ])
+    mkdirSync(at(path), { recursive: true })
+  cpSync(program, installed, { recursive: true, verbatimSymlinks: true })
+  const samples = join(installed, 'deploy')
+  const adapt = (name: string, path: string) =>
+    writeFileSync(at(path), moved(readFileSync(join(samples, name), 'utf8')))
+  adapt('lockstep-command', 'usr/bin/lockstep')
+  for (const unit of readdirSync(samples).filter(name => /\.(service|timer)$/.test(name)))
+    adapt(unit, `usr/lib/systemd/system/${unit}`)
+  adapt('debian/sysusers.conf', 'usr/lib/sysusers.d/lockstep.conf')
+  adapt('debian/lockstep.env', 'etc/lockstep/lockstep.env')
+  adapt('debian/README.Debian', 'usr/share/doc/lockstep/README.Debian')
+  cpSync(join(installed, 'LICENSE'), at('usr/share/doc/lockstep/copyright'))
+  for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
+    writeFileSync(
+      at(`DEBIAN/${script}`),
+      readFileSync(join(samples, `debian/${script}`), 'utf8').replaceAll('@VERSION@', debianVersion),
+    )
+  const kilobytes = Math.ceil(filesIn(folder).reduce((sum, file) => sum + statSync(file).size, 0) / 1024)
+  const control = readFileSync(join(samples, 'debian/control'), 'utf8')
+  writeFileSync(
+    at('DEBIAN/control'),
+    control.replace('@VERSION@', debianVersion).replace('@ARCH@', debian).replace('@SIZE@', String(kilobytes)),
+  )
+  writeFileSync(at('DEBIAN/conffiles'), '/etc/lockstep/lockstep.env\n')
+  rmSync(samples, { recursive: true })
+  rmSync(join(installed, 'package-lock.json'))
+  settle(folder)
+  chmodSync(at('usr/bin/lockstep'), 0o755)
+  chmodSync(at('etc/lockstep/lockstep.env'), 0o640)
+  for (const script of ['preinst', 'postinst', 'prerm', 'postrm']) chmodSync(at(`DEBIAN/${script}`), 0o755)
+  const file = join(to, `lockstep_${debianVersion}_${debian}.deb`)
+  execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z9', '--build', folder, file], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, SOURCE_DATE_EPOCH: String(seconds) },
+  })
+  return file
+}
+
+/** The paths of a package, in place of those of an installation by hand. */
+function moved(text: string): string {
+  return text
+    .replaceAll('/opt/lockstep/docs/', '/usr/share/doc/lockstep/')
+    .replaceAll('/opt/lockstep', '/usr/lib/lockstep')
+    .replaceAll('/etc/lockstep.env', '/etc/lockstep/lockstep.env')
+    .replaceAll(/\/etc\/lockstep-(\w+)\.env/g, '/etc/lockstep/$1.env')
+}
+
+/** What is in it, as CycloneDX; without the number and the time that npm makes up. */
+function listParts(program: string): string {
+  const text = execFileSync('npm', ['sbom', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx'], {
+    cwd: program,
+    maxBuffer: 1 << 26,
+  }).toString()
+  const { serialNumber: _, ...parts } = JSON.parse(text)
+  parts.metadata.timestamp = new Date(seconds * 1000).toISOString()
+  const file = join(to, `lockstep-${packageJson.version}.cdx.json`)
+  writeFileSync(file, `${JSON.stringify(parts, null, 2)}\n`)
+  return file
+}
+
+/** Files have the time of the commit, and the modes that they need: nothing depends on who builds. */
+function settle(folder: string) {
+  for (const path of [...filesIn(folder), folder, ...foldersIn(folder)]) {
+    const { isLink, mode } = entryOf(path)
+    if (!isLink) chmodSync(path, mode)
+    lutimesSync(path, seconds, seconds)
+  }
+}
+
+function entryOf(path: string): { isLink: boolean; mode: number } {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined) return { isLink: true, mode: 0 }
+  return { isLink: false, mode: stats.isDirectory() || (stats.mode & 0o100) !== 0 ? 0o755 : 0o644 }
+}
+
+function filesIn(folder: string): string[] {
+  return entriesIn(folder).filter(path => !isFolder(path))
+}
+
+function foldersIn(folder: string): string[] {
+  return entriesIn(folder).filter(isFolder)
+}
+
+function entriesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(name => join(folder, name))
+}
+
+function isFolder(path: string): boolean {
+  return existsSync(path) && statSync(path).isDirectory()
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', ['-C', root, ...args])
+    .toString()
+    .trim()
+}
