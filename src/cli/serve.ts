@@ -27,6 +27,7 @@ import {
   openStore,
   print,
   say,
+  saySaved,
   sourceOf,
   type StoreOptions,
   withOptions,
@@ -63,6 +64,7 @@ export function addServeCommands(program: Command) {
       await withStore(
         flags,
         async store => {
+          await saySaved(databaseUrlOf(flags))
           const steps = await migrate(store, Date.now())
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)

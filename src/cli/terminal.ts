@@ -9,6 +9,7 @@ import { openMigrated } from '../archive/migrate.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
+import { saveBeforeRewrite } from '../store/save-before.ts'
 import { UploadFolder } from '../uploads/folder.ts'
 import { open, type OpenOptions, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
 
@@ -99,11 +100,20 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
   for (const parent of new Set([workFoldersOf(url), tmpdir()])) await removeLeftWorkFolders(parent)
   await new UploadFolder(url).sweep(Date.now()).catch(() => {})
   try {
-    return await (options.schema === undefined ? openMigrated(url, options) : open(url, options))
+    if (options.schema !== undefined) return await open(url, options)
+    await saySaved(url)
+    return await openMigrated(url, options)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })
   }
+}
+
+/** Before records are rewritten: says where their copy is. */
+export async function saySaved(url: string) {
+  const copy = await saveBeforeRewrite(url)
+  if (copy !== undefined)
+    say(`Records are rewritten for this version. The database as it was is in ${copy}: remove it when all is well.`)
 }
 
 /** Writes data to stdout. */

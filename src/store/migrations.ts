@@ -522,6 +522,11 @@ interface AppliedMigrations {
   readonly tablesToFill: ReadonlySet<RecordName>
 }
 
+/** Whether bringing a database of this version up to date changes its documents. */
+export function rewritesAfter(version: number): boolean {
+  return migrations.slice(version).some(({ rewrite }) => rewrite !== undefined)
+}
+
 /** Brings the schema up to date in the transaction that is open on the connection `db`. */
 export async function applyMigrations(db: Kysely<Tables>, engine: Engine, now: number): Promise<AppliedMigrations> {
   // SQLite transactions have the write lock from their start.

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Kysely, sql } from '../../src/vendor/kysely.js'
 import { openMigrated } from '../../src/archive/migrate.ts'
@@ -219,6 +220,28 @@ testOnBoth(
     await again.close()
   },
 )
+
+test('before records of SQLite are rewritten, the database is copied next to it, and the copy is named', async () => {
+  for (const command of [['migrate'], ['account', 'add', '--username', 'zoe']]) {
+    await using folder = await makeFolder()
+    const url = `sqlite:${folder.file('old.db')}`
+    const store = await opened(url)
+    await importArchive(store, archiveOf(world))
+    await store.close()
+    await toFifthVersion(url)
+    const { code, stderr } = await folder.run([...command, '--database', url])
+    assert.equal(code, 0, stderr)
+    const copy = `${folder.file('old.db')}.schema-5`
+    assert.ok(stderr.includes(`is in ${copy}: `), stderr)
+    assert.equal(statSync(copy).mode & 0o777, 0o600)
+    const saved = await open(`sqlite:${copy}`, { busyTimeoutMs: 0, schema: 'any', inspect: true })
+    assert.equal(await schemaVersion(saved), 5)
+    assert.equal((await saved.reads.selectFrom('account').select('id').execute()).length, 3)
+    await saved.close()
+    // Once is enough.
+    assert.doesNotMatch((await folder.run(['migrate', '--database', url])).stderr, /rewritten/)
+  }
+})
 
 testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', async ({ url }) => {
   await toFirstVersion(url)
