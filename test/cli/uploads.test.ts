@@ -1,5 +1,6 @@
 // engine: both
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -192,8 +193,10 @@ async function serving(folder: Folder): Promise<Serving> {
     pid: running.process.pid ?? 0,
     said: running.said,
     async kill() {
+      // Its output ends later, with that of the process that it started.
+      const exited = once(running.process, 'exit')
       running.process.kill('SIGKILL')
-      await running.ended
+      await exited
     },
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   }
