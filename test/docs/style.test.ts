@@ -9,7 +9,7 @@ import { readHelps } from '../support/helps.ts'
 
 /** Every document, and how many bytes it may have: what grows beyond is shortened, or says something twice. */
 const MAX_BYTES: Readonly<Record<string, number>> = {
-  'README.md': 5400,
+  'README.md': 5500,
   'CHANGELOG.md': 8300,
   'CONTRIBUTING.md': 10_400,
   'SECURITY.md': 2200,
