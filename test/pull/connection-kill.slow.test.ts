@@ -63,12 +63,8 @@ async function surviveKills(
 
   // Who sent each request.
   const senders: number[] = []
-  let onRequest = () => {}
   let isAway = false
-  source.before = (_path, _index, port) => {
-    senders.push(senderOf(port))
-    onRequest()
-  }
+  source.before = (_path, _index, port) => void senders.push(senderOf(port))
   // It takes its time, so that there is something to kill.
   source.fault = (_, index) =>
     isAway ? 'cut' : index % 4 === 1 ? { status: 429, headers: { 'Retry-After': '1' } } : undefined
@@ -85,9 +81,13 @@ async function surviveKills(
   try {
     for (let kill = 0; kill < KILLS; kill += 1) {
       world.add(...sessions(1000 + kill, 1), ...sessions(1 + ((kill * 37) % 150), 1, { points: kill }))
-      await makeDue(store)
       const victim = victims[kill % victims.length] ?? 'child'
-      await requested(Math.floor(Math.random() * 8), hook => (onRequest = hook))
+      const wanted = senders.length + 1 + Math.floor(Math.random() * 8)
+      // What is killed over and over waits longer each time, unless a person asks for it.
+      await until(async () => {
+        await makeDue(store)
+        return senders.length >= wanted
+      })
       await sleep(Math.random() * 60)
       if (victim === 'service') {
         const index = kill % 2
@@ -156,12 +156,6 @@ async function makeDue(store: Store) {
       return false
     }
   })
-}
-
-/** Resolves at the request after so many more. */
-function requested(count: number, listen: (hook: () => void) => void): Promise<void> {
-  let left = count
-  return new Promise(resolve => listen(() => void (left-- === 0 && resolve())))
 }
 
 /** The process that a connection from this port belongs to; 0 if it is gone already. */
