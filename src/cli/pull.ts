@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { RefusedError } from '../accounts/errors.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
+import { OPERATOR } from '../accounts/events.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
 import { OWNER_UNKNOWN } from '../archive/batch-importer.ts'
 import { exportArchive } from '../archive/export.ts'
@@ -343,7 +344,7 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
       )
     }
     if (flags.yes !== true) await requireConfirmation('--yes', `Remove these records? They cannot be pulled again.`)
-    say(`removed ${await removeGone(store, kinds)} records`)
+    say(`removed ${await removeGone(store, kinds, { actor: OPERATOR, now: Date.now() })} records`)
     await eraseDeleted(store)
   })
 }

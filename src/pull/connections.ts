@@ -43,6 +43,21 @@ export type Failure =
   /** Something of this service; the log says what. */
   | 'internal'
 
+/** What the round that is running has done so far. */
+export interface RoundProgress {
+  readonly read: readonly { readonly kind: string; readonly read: number; readonly total: number | null }[]
+  /** Why nothing arrives, and until when: no more requests are allowed now, or the source does not answer. */
+  readonly pause?: { readonly reason: 'limit' | 'away'; readonly until: number } | undefined
+}
+
+export const NO_PROGRESS = JSON.stringify({ read: [] } satisfies RoundProgress)
+
+/** Before a round has begun there is only the progress of an earlier one. */
+export function progressOf({ state, progress }: Pick<Connection, 'state' | 'progress'>): RoundProgress {
+  // Only the process that pulls writes it.
+  return JSON.parse(state === 'due' ? NO_PROGRESS : progress) as RoundProgress
+}
+
 type SealingConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
 
 /** How long the key of a connection for a single round is kept. */
@@ -247,7 +262,7 @@ function freshState(engine: Engine) {
     ...dueNow(engine),
     ...noHolder,
     started_at: null,
-    progress: '[]',
+    progress: NO_PROGRESS,
     failures: 0,
     failing_since: null,
     refused_since: null,

@@ -1,10 +1,12 @@
 import { sql } from '../vendor/kysely.js'
 import { RefusedError } from '../accounts/errors.ts'
+import { recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { noteChangedRecords } from '../archive/revisions.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import type { ChangedBy } from './connections.ts'
 import { type SourceList, sourceLists } from './lists.ts'
 import type { SourceReader } from './reader.ts'
 import type { SourceData } from './rows.ts'
@@ -110,6 +112,7 @@ export async function findGone({ db }: Pick<Store, 'db'>, account?: number): Pro
 export async function removeGone(
   store: Pick<Store, 'db'>,
   found: readonly GoneRecords[],
+  by: ChangedBy,
   account?: number,
 ): Promise<number> {
   return store.db.transaction().execute(async db => {
@@ -129,6 +132,8 @@ export async function removeGone(
         and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
           and pull_access.owner_id = pull_row.owner_id and pull_access.ended_at is not null))`.execute(db)
     }
+    for (const accountId of new Set(found.map(one => one.accountId)))
+      await recordEvent(db, { accountId, kind: 'source-gone-removed', ...by })
     if (removed > 0) await noteDeleted(db)
     return removed
   })

@@ -4,7 +4,7 @@ import { recordEvent, SERVICE } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Connection, databaseNow, type Failure, inMs, noHolder, raised } from './connections.ts'
+import { type Connection, databaseNow, type Failure, inMs, NO_PROGRESS, noHolder, raised } from './connections.ts'
 import type { PullReport } from './report.ts'
 
 /**
@@ -118,7 +118,7 @@ export async function takeDue(
       }
       return update
         .set({ state: 'running', next_at: null, holder, lease_until: inMs(store, LEASE_MS), started_at: now })
-        .set({ progress: '[]', revision: raised, failures: Math.max(deaths, due.failures) })
+        .set({ progress: NO_PROGRESS, revision: raised, failures: Math.max(deaths, due.failures) })
         .returningAll()
         .executeTakeFirstOrThrow()
     }

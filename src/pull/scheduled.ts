@@ -6,7 +6,7 @@ import type { QuotaConfig } from '../archive/quota.ts'
 import { QuotaError } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { Clock } from './clock.ts'
-import type { Connection, Failure } from './connections.ts'
+import { type Connection, type Failure, NO_PROGRESS, type RoundProgress } from './connections.ts'
 import {
   checkLease,
   completeRound,
@@ -83,8 +83,9 @@ class ConnectedPull {
   readonly #lease: Lease
   readonly #sent: number[]
   readonly #lost = new AbortController()
-  readonly #progress = new Map<string, { readonly kind: string; read: number; total: number | null }>()
-  #shown = '[]'
+  readonly #read = new Map<string, RoundProgress['read'][number]>()
+  #pause: RoundProgress['pause']
+  #shown = NO_PROGRESS
 
   constructor(options: ScheduledOptions, connection: Connection, lease: Lease, sent: number[]) {
     this.#options = options
@@ -125,6 +126,8 @@ class ConnectedPull {
       clock,
       send,
       stop: AbortSignal.any([stop, this.#lost.signal]),
+      onLimit: waitMs => (this.#pause = { reason: 'limit', until: Date.now() + waitMs }),
+      onFailure: (_, waitMs) => (this.#pause = { reason: 'away', until: Date.now() + waitMs }),
     })
     const report = await pullOnce({
       store,
@@ -146,7 +149,8 @@ class ConnectedPull {
   }
 
   #note({ kind, rows, expected }: PullProgress) {
-    this.#progress.set(kind, { kind, read: rows, total: expected ?? null })
+    this.#read.set(kind, { kind, read: rows, total: expected ?? null })
+    this.#pause = undefined
   }
 
   /** Renews the lease until the round has ended; ends the round if the lease is lost. */
@@ -155,7 +159,7 @@ class ConnectedPull {
     while (!this.#lost.signal.aborted) {
       await sleep(RENEWAL_MS, undefined, { signal: this.#lost.signal }).catch(() => {})
       if (this.#lost.signal.aborted) return
-      const progress = JSON.stringify([...this.#progress.values()])
+      const progress = JSON.stringify({ read: [...this.#read.values()], pause: this.#pause } satisfies RoundProgress)
       const changed = progress === this.#shown ? undefined : progress
       this.#shown = progress
       // While the database is away nothing is stored, and each transaction checks the lease itself.

@@ -41,6 +41,8 @@ export interface SourceOptions {
   readonly stop: AbortSignal
   /** Called before each pause after a failure, with what is wrong. */
   readonly onFailure?: (failure: string, waitMs: number) => void
+  /** Called before each pause because no more requests are allowed now, by the source or by the rate. */
+  readonly onLimit?: (waitMs: number) => void
   /** Sends a request; `fetch` if there is none. */
   readonly send?: Send
   /** How often a request is sent that gets no response: six times if there is no number. */
@@ -96,6 +98,7 @@ export class Source {
       const result = await this.#attempt(path, query)
       if ('status' in result) return result
       if ('retryAfterMs' in result) {
+        this.#options.onLimit?.(result.retryAfterMs)
         await this.wait(result.retryAfterMs)
         continue
       }
@@ -173,13 +176,14 @@ export class Source {
 
   /** Waits until the rate allows one more request. */
   async #pace() {
-    const { rate, clock } = this.#options
+    const { rate, clock, onLimit } = this.#options
     if (rate === 0) return
     const now = clock.elapsed()
     const oldest = this.#sent.length < rate ? undefined : this.#sent.shift()
     const at = oldest === undefined ? now : Math.max(now, oldest + MINUTE_MS)
     // Noted before the wait, so that others wait for their own turn.
     this.#sent.push(at)
+    if (at > now) onLimit?.(at - now)
     await this.wait(at - now)
   }
 

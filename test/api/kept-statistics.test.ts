@@ -6,6 +6,7 @@ import { removeAccount } from '../../src/accounts/removal.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { byOperator } from '../support/sources/pulls.ts'
 
 const at = (day: number) => ({ created_at: `2026-03-${String(day).padStart(2, '0')}T12:00:00Z` })
 const ann = [account(1, 'ann'), account(2, 'ben'), trainingSession(1, 1, at(3)), trainingSession(2, 1, at(4))]
@@ -50,7 +51,7 @@ test('records that are pruned count no more', async () => {
     .insertInto('pull_row')
     .values({ ...row, gone_at: 1 })
     .execute()
-  assert.equal(await removeGone(service.store, await findGone(service.store)), 1)
+  assert.equal(await removeGone(service.store, await findGone(service.store), byOperator), 1)
   assert.deepEqual(await seenBy(service, 'ann'), [1, newest(3)])
 })
 

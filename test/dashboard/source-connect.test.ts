@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { MAX_CHECKS_PER_HOUR, readConfig } from '../../src/config.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { systemClock } from '../../src/pull/clock.ts'
-import { readConnection } from '../../src/pull/connections.ts'
+import { NO_PROGRESS, readConnection, type RoundProgress } from '../../src/pull/connections.ts'
 import { pullDue } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { makeFolder } from '../support/command.ts'
@@ -372,7 +372,7 @@ test('Overview says when the source has refused the key for a day, to its owner 
       sealed_key: 'x',
       secret_id: 'x',
       state: 'waiting',
-      progress: '[]',
+      progress: NO_PROGRESS,
       failures: 30,
       failure: 'refused',
       refused_since: since,
@@ -407,10 +407,12 @@ test('while records come, each kind says how many there are if that is known, an
   await using it = await setUp()
   await connected(it)
   const shown = async (read: number) => {
-    const progress = JSON.stringify([
-      { kind: 'lock-template', read: 1, total: 0 },
-      { kind: 'training-session', read, total: 20 },
-    ])
+    const progress = JSON.stringify({
+      read: [
+        { kind: 'lock-template', read: 1, total: 0 },
+        { kind: 'training-session', read, total: 20 },
+      ],
+    })
     const running = { state: 'running', started_at: Date.now() - 60_000, progress } as const
     await it.db.updateTable('source_connection').set(running).execute()
     const { text } = await it.ann.get('/source')
@@ -446,4 +448,22 @@ test('while records come, each kind says how many there are if that is known, an
   )
   assert.match(later.text, /11 records so far\. About 5\d\ss left\./)
   assert.doesNotMatch((await shown(25)).text, /left\./)
+})
+
+test('while nothing arrives, the page says what is waited for', async () => {
+  await using it = await setUp()
+  await connected(it)
+  const shown = async (pause: RoundProgress['pause']) => {
+    const progress = JSON.stringify({ read: [], pause } satisfies RoundProgress)
+    await it.db.updateTable('source_connection').set({ state: 'running', progress }).execute()
+    return (await it.ann.get('/source')).text
+  }
+  const later = Date.now() + 90_500
+  assert.match(
+    await shown({ reason: 'limit', until: later }),
+    /Waiting for 1\smin \d+\ss: that server may not be asked more/,
+  )
+  assert.match(await shown({ reason: 'away', until: 1 }), /That server does not answer now\. It is asked again\./)
+  for (const pause of [undefined, { reason: 'limit', until: 1 } as const])
+    assert.match(await shown(pause), /0 records so far\.<\/p>/)
 })

@@ -1,10 +1,11 @@
 // engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { OPERATOR } from '../../src/accounts/events.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { account, trainingSession } from '../support/records.ts'
-import { makeClock, pull } from '../support/sources/pulls.ts'
+import { byOperator, makeClock, pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
 
 const MORE_THAN_A_DAY = 86_400_001
@@ -31,6 +32,16 @@ async function count(folder: Folder): Promise<number> {
   return (await store.db.selectFrom('training_session').select('id').execute()).length
 }
 
+async function events(folder: Folder): Promise<string[]> {
+  await using store = await folder.store()
+  const rows = await store.db
+    .selectFrom('account_event')
+    .select(['kind', 'actor'])
+    .where('account_id', '=', 1)
+    .execute()
+  return rows.map(({ kind, actor }) => `${kind} ${actor}`)
+}
+
 test('prune says how many records are gone, and removes none without a yes', async () => {
   await using folder = await makeFolder()
   await pulledInto(folder, 3)
@@ -42,6 +53,7 @@ test('prune says how many records are gone, and removes none without a yes', asy
   assert.equal(pruned.code, 0, pruned.stderr)
   assert.match(pruned.stderr, /removed 3 records/)
   assert.equal(await count(folder), SESSIONS - 3)
+  assert.deepEqual(await events(folder), ['source-gone-removed operator'])
   const again = await folder.run(['pull', 'prune', '--yes'])
   assert.deepEqual([again.code, again.stderr], [0, 'nothing is gone at its source\n'])
 })
@@ -64,7 +76,23 @@ test('nothing is removed if a pull has found more that is gone since the number 
   await using store = await folder.store()
   const named = await findGone(store)
   await store.db.updateTable('pull_row').set({ gone_at: 1 }).where('id', '=', 9).execute()
-  await assert.rejects(removeGone(store, named), /have changed meanwhile, so nothing was removed: try again/)
+  await assert.rejects(
+    removeGone(store, named, byOperator),
+    /have changed meanwhile, so nothing was removed: try again/,
+  )
   assert.equal(await count(folder), SESSIONS)
   assert.equal((await findGone(store))[0]?.count, 4)
+})
+
+test('records that are gone are removed together with the line of it in the log of the account', async () => {
+  await using folder = await makeFolder()
+  await pulledInto(folder, 3)
+  await using store = await folder.store()
+  const found = await findGone(store)
+  const by = { actor: { ...OPERATOR, by: null as never }, now: 1 }
+  await assert.rejects(removeGone(store, found, by), /actor/)
+  assert.equal(await count(folder), SESSIONS)
+  await removeGone(store, found, byOperator)
+  assert.equal(await count(folder), SESSIONS - 3)
+  assert.deepEqual(await events(folder), ['source-gone-removed operator'])
 })

@@ -19,7 +19,7 @@ import {
   trainingTemplate,
 } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
-import { makeClock, pull } from '../support/sources/pulls.ts'
+import { byOperator, makeClock, pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
 
 const HOUR = 3_600_000
@@ -153,7 +153,7 @@ test('a row that is gone is kept until it is pruned, and one that comes back is 
   world.add(trainingSession(8, 1, { created_at: at(22) }))
   await pull(here.store, source.url, { clock, full: true })
   assert.deepEqual(await findGone(here.store), [{ ...prunable, count: 1 }])
-  assert.equal(await removeGone(here.store, await findGone(here.store)), 1)
+  assert.equal(await removeGone(here.store, await findGone(here.store), byOperator), 1)
   assert.equal(linesOf(await here.export()).filter(({ kind }) => kind === 'training-session').length, 29)
   assert.deepEqual(await findGone(here.store), [])
 })
@@ -223,7 +223,7 @@ test('the records of others are stored only with --partners, with access that en
     .select('completed_at')
     .executeTakeFirstOrThrow()
   await here.store.db.updateTable('pull_source').set({ completed_at: 0 }).execute()
-  assert.equal(await removeGone(here.store, await findGone(here.store)), 0)
+  assert.equal(await removeGone(here.store, await findGone(here.store), byOperator), 0)
   await here.store.db.updateTable('pull_source').set({ completed_at }).execute()
   assert.deepEqual(await findGone(here.store), prunable, 'what was not removed can be removed later')
   await service.import([partnership(2, 1)])

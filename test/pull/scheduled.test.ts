@@ -4,15 +4,18 @@ import { test } from 'node:test'
 import { sql } from '../../src/vendor/kysely.js'
 import { readConfig } from '../../src/config.ts'
 import { retryRejectedOf } from '../../src/pull/claims.ts'
+import { systemClock } from '../../src/pull/clock.ts'
 import {
   changeInterval,
   changeKey,
   connect,
   forgetConnection,
   listRounds,
+  progressOf,
   pullNow,
   readConnection,
   resume,
+  type RoundProgress,
   setKnownLocks,
   setMine,
   stop,
@@ -20,13 +23,13 @@ import {
 } from '../../src/pull/connections.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { checkLease, LeaseLostError, nextRound, renewLease, takeDue } from '../../src/pull/leases.ts'
-import { pullDue } from '../../src/pull/scheduled.ts'
+import { pullDue, type ScheduledOptions } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { account, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { makeFolder, run, start } from '../support/command.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
-import { makeClock } from '../support/sources/pulls.ts'
+import { byOperator, makeClock } from '../support/sources/pulls.ts'
 import {
   bareOptions,
   SOURCE_TOKEN,
@@ -48,7 +51,10 @@ interface Setup extends AsyncDisposable {
   readonly source: SourceServer
   readonly config: ReturnType<typeof configOf>
   /** What a process does that `serve` starts; `before` runs before each request. */
-  pull(before?: (url: string) => Promise<unknown>): Promise<readonly unknown[]>
+  pull(
+    before?: (url: string) => Promise<unknown>,
+    more?: Partial<Pick<ScheduledOptions, 'clock' | 'stop'>>,
+  ): Promise<readonly unknown[]>
 }
 
 function configOf(databaseUrl: string, secretFile: string) {
@@ -68,7 +74,7 @@ async function setUp({
     service,
     source,
     config,
-    async pull(before = async () => {}) {
+    async pull(before = async () => {}, more = {}) {
       const problems: unknown[] = []
       await pullDue({
         store: service.store,
@@ -82,6 +88,7 @@ async function setUp({
         clock: makeClock(),
         stop: new AbortController().signal,
         onProblem: problem => problems.push(problem),
+        ...more,
       })
       return problems
     },
@@ -367,8 +374,8 @@ test('a person removes what is gone at their own source, and nothing of others',
     found.map(({ accountId, kind, count, total }) => ({ accountId, kind, count, total })),
     [{ accountId: 1, kind: 'training-session', count: 3, total: 120 }],
   )
-  await assert.rejects(removeGone(store, [], 1), /nothing was removed/)
-  assert.equal(await removeGone(store, found, 1), 3)
+  await assert.rejects(removeGone(store, [], byOperator, 1), /nothing was removed/)
+  assert.equal(await removeGone(store, found, byOperator, 1), 3)
   assert.equal(await countSessions(here.service), 118)
   assert.deepEqual(await findGone(store, 1), [])
   assert.equal((await findGone(store)).length, 2)
@@ -491,3 +498,27 @@ test('the service pulls by itself what a person connects, with workers too', asy
     assert.ok(!served.said.stderr.includes(SOURCE_TOKEN))
   }
 })
+
+for (const [reason, fault] of [
+  ['limit', { status: 429, headers: { 'Retry-After': '60' } }],
+  ['away', { status: 503 }],
+] as const) {
+  test(`while nothing arrives, the connection says why and until when: ${reason}`, async () => {
+    await using here = await setUp()
+    here.source.fault = path => (path === '/dtt/sessions' ? fault : undefined)
+    await connected(here)
+    const stopping = new AbortController()
+    const begun = Date.now()
+    const pulling = here.pull(undefined, { clock: systemClock, stop: stopping.signal })
+    let pause: RoundProgress['pause']
+    await until(async () => {
+      const connection = await readConnection(here.service.store, 1)
+      pause = connection === undefined ? undefined : progressOf(connection).pause
+      return pause !== undefined
+    })
+    stopping.abort()
+    await pulling
+    assert.equal(pause?.reason, reason)
+    assert.ok(pause.until >= begun + (reason === 'limit' ? 60_000 : 0))
+  })
+}

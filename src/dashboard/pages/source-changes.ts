@@ -1,4 +1,3 @@
-import { recordEvent } from '../../accounts/events.ts'
 import { eraseDeleted } from '../../accounts/removal.ts'
 import { OWNER_UNKNOWN } from '../../archive/batch-importer.ts'
 import { retryRejectedOf } from '../../pull/claims.ts'
@@ -110,8 +109,7 @@ async function remove(visit: Visit): Promise<PageResult> {
   if (String(totalOf(found)) !== form.get('count')) return showGone(visit, 'That has changed meanwhile.')
   return submit(
     async () => {
-      await removeGone(store, found, accountId)
-      await recordEvent(store.db, { accountId, kind: 'source-gone-removed', now, actor })
+      await removeGone(store, found, { actor, now }, accountId)
       inBackground(eraseDeleted(store))
       return redirect('/source')
     },

@@ -4,9 +4,11 @@ import {
   type Connection,
   forgetConnection,
   listRounds,
+  progressOf,
   pullNow,
   readConnection,
   resume,
+  type RoundProgress,
   stop,
 } from '../../pull/connections.ts'
 import { sourceLists } from '../../pull/lists.ts'
@@ -144,7 +146,7 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
 }
 
 function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
-  if (isBusy(visit, connection)) return progressOf(visit, connection, source)
+  if (isBusy(visit, connection)) return roundOf(visit, connection, source)
   const problem = problemNow(visit, connection, source)
   const then = problem === undefined || connection.state === 'done' ? ` ${nextText(visit, connection)}` : ''
   return html`
@@ -170,16 +172,13 @@ function problemNow(visit: Visit, connection: Connection, source: SourceStatus |
   return problemOf(visit, needsKey ? { ...connection, failure: 'key' } : connection, completedAt)
 }
 
-interface Read {
-  readonly kind: string
-  readonly read: number
-  readonly total: number | null
-}
+type Read = RoundProgress['read'][number]
 
-function progressOf({ viewer, now }: Visit, connection: Connection, source: SourceStatus | undefined): Html {
-  const { origin, username, progress, started_at: startedAt, state } = connection
-  // Only the process that pulls writes it. Before a first complete round it has counted nothing.
-  const rows = (JSON.parse(state === 'due' ? '[]' : progress) as readonly Read[]).map(({ kind, read, total }) => {
+function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  const { origin, username, started_at: startedAt, state } = connection
+  const progress = progressOf(connection)
+  const rows = progress.read.map(({ kind, read, total }) => {
+    // Before a first complete round nothing was counted.
     return { kind, read, total: source?.completedAt == null || total === null ? null : Math.max(total, read) }
   })
   const known = new Map(rows.map(row => [row.kind, row]))
@@ -198,8 +197,15 @@ function progressOf({ viewer, now }: Visit, connection: Connection, source: Sour
       sourceLists.map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: null }),
       { look: 'compact' },
     )}
-    <p class="muted">${countText(read, 'record')} so far.${left === undefined ? '' : ` About ${durationText(left)} left.`}</p>
+    <p class="muted">${countText(read, 'record')} so far.${left === undefined ? '' : ` About ${durationText(left)} left.`}${pauseText(progress, now)}</p>
   `
+}
+
+/** Why the numbers stand still. */
+function pauseText({ pause }: RoundProgress, now: number): string {
+  if (pause?.reason === 'away') return ' That server does not answer now. It is asked again.'
+  if (pause === undefined || pause.until <= now) return ''
+  return ` Waiting for ${durationText((pause.until - now) / 1000)}: that server may not be asked more often.`
 }
 
 /** Undefined unless it is known how many records there are. */

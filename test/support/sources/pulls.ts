@@ -1,9 +1,13 @@
+import { OPERATOR } from '../../../src/accounts/events.ts'
 import type { Clock } from '../../../src/pull/clock.ts'
 import { pullOnce, type RoundOptions } from '../../../src/pull/round.ts'
 import type { PullReport } from '../../../src/pull/report.ts'
 import { Source } from '../../../src/pull/source.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { SOURCE_TOKEN } from './source-server.ts'
+
+/** Who removes records, for the log of events of their account. */
+export const byOperator = { actor: OPERATOR, now: 1 }
 
 /** A clock that advances only while somebody waits. */
 export interface TestClock extends Clock {
