@@ -151,7 +151,7 @@ function withVersions(file: Buffer): Buffer {
   return Buffer.from(
     file
       .toString()
-      .replaceAll(/^(.*\b(?:import|from) ?\(?.*')\.\/([a-z-]+\.js)'(?=\)?$)/gm, (_, start: string, name: string) => {
+      .replaceAll(/^(.*\b(?:import|from) ?\(?.*')\.\/([a-z-]+\.js)'(?=\)|$)/gm, (_, start: string, name: string) => {
         if (!isAsset(name)) throw new Error(`${name} is imported, but is not an asset`)
         return `${start}${assetUrl(name)}'`
       }),

@@ -5,7 +5,7 @@ import { enableCopying } from './copy.js'
 import { enableDialogs } from './dialogs.js'
 import { enableDisplay } from './display.js'
 import { elementAt } from './events.js'
-import { restoreFocus } from './focus.js'
+import { keepFocusOnSteps, restoreFocus } from './focus.js'
 import { enableForms } from './forms.js'
 import { enableKeyTest } from './key-test.js'
 import { enableKeyboard } from './keyboard.js'
@@ -21,6 +21,7 @@ enableKeyboard()
 enablePasskeys()
 enableSignOut()
 enableUpdates()
+keepFocusOnSteps()
 restoreFocus()
 
 document.addEventListener('keydown', event => {

@@ -1,10 +1,25 @@
 /** Restores the focus after a page was loaded again, and moves it to the message about a form that was sent. */
 
+import { elementAt } from './events.js'
+
 const KEPT = 'focused-element'
 
 /** @param {Element | null} element gets the focus again on the page that is loaded next, if that page has it */
 export function keepFocus(element) {
   if (element !== null && element !== document.body) sessionStorage.setItem(KEPT, keyOf(element))
+}
+
+/** Links by which a page shows other rows or another period of itself keep the focus where it is. */
+export function keepFocusOnSteps() {
+  document.addEventListener('click', event => {
+    const link = elementAt(event)?.closest('main a')
+    // A pointer needs no focus: the ring around the link would only be in the way.
+    if (link instanceof HTMLAnchorElement && event.detail === 0 && link.pathname === location.pathname) {
+      keepFocus(document.activeElement)
+      // A browser that scrolls to a part of the page takes the focus away again. The focus scrolls as far.
+      link.hash = ''
+    }
+  })
 }
 
 export function restoreFocus() {
@@ -27,13 +42,15 @@ function focusResult() {
 const ALIKE = 'a, button, input, select, summary'
 
 /**
- * Identifies an element on this and later pages: by its name and its index among those of that name, or by its text.
+ * Identifies an element on this and later pages: by its name and its index among those of that name, or by its text. A text that
+ * changes from page to page has an attribute instead.
  *
  * @param {Element} element
  */
 function keyOf(element) {
   const name = element.getAttribute('name')
-  if (name === null) return `${element.localName} ${element.textContent.trim()}`
+  const keep = element.getAttribute('data-keep') ?? element.textContent.trim()
+  if (name === null) return `${element.localName} ${keep}`
   const alike = [...document.querySelectorAll(`${element.localName}[name="${CSS.escape(name)}"]`)]
   return `${element.localName} ${name} ${alike.indexOf(element)}`
 }

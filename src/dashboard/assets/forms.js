@@ -16,7 +16,20 @@ export function enableForms() {
     event.preventDefault()
     void sendChecked(form, event.submitter)
   })
+  document.addEventListener('formdata', event => {
+    if (event.target instanceof HTMLFormElement && event.target.method === 'get') leaveEmptyOut(event.formData)
+  })
   enableSelects()
+}
+
+/**
+ * Filters that are not set stay out of the address.
+ *
+ * @param {FormData} fields
+ */
+function leaveEmptyOut(fields) {
+  const empty = Array.from(fields).filter(([, value]) => value === '')
+  for (const [name] of empty) fields.delete(name)
 }
 
 /**

@@ -16,6 +16,8 @@ import { lockText, stateName } from './lock-states.ts'
 
 const MONTHS = 12
 
+const DAYS_ADDRESS = '/locks?from={from}&to={to}#sessions'
+
 /** The present instant, and the one up to which time under lock counts. */
 interface Clock {
   readonly now: number
@@ -32,7 +34,7 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
     summary: lockText(monthSummary(months, average), viewer),
     empty: lockText('No locked time in these months', viewer),
     wide: true,
-    data: { average: average === null ? undefined : hours(average), unit: 'h', period: 'month' },
+    data: { average: average === null ? undefined : hours(average), unit: 'h', period: 'month', href: DAYS_ADDRESS },
     legend: [
       ...(months.some(({ locked }) => locked > 0) ? ([['solid', stateName('locked', viewer)]] as const) : []),
       ...(months.some(({ open }) => open > 0) ? ([['open', 'Breaks']] as const) : []),

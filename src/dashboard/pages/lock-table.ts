@@ -2,7 +2,15 @@ import { lockWriter } from '../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../accounts/access.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { totalsOf } from '../../stats/intervals.ts'
-import { type LockEntry, lockEntries, lockRecords, type LockStats, someLocks } from '../../stats/lock-queries.ts'
+import {
+  type LockEntry,
+  lockEntries,
+  lockRecords,
+  locksSince,
+  type LockStats,
+  someLocks,
+} from '../../stats/lock-queries.ts'
+import { dayFrom } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { type TableColumn, recordLink, downloadLinks, table } from '../layout/components.ts'
 import { turnOf } from '../../turns.ts'
@@ -13,7 +21,7 @@ import { label } from '../text/labels.ts'
 import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
 import { paginate, pageNumber, tableFoot } from '../paging.ts'
-import { durationText, NONE, numberText } from '../text/text.ts'
+import { dateText, durationText, NONE, numberText } from '../text/text.ts'
 import { knownEnd, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
@@ -21,8 +29,9 @@ import { knownEnd, plannedLength, practiceMark, stateMark, stateName } from './l
 export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Promise<Html> {
   const { store, viewer, pageAccess, query, now } = visit
   const access = pageAccess.sessions('lkbx')
-  const state = query.get('state') ?? ''
-  const paged = paginate(state === '' ? entries : entries.filter(entry => entry.state === state), pageNumber(query))
+  const filters = readFilters(visit)
+  const { state, days } = filters
+  const paged = paginate(await filtered(visit, access, entries, filters), pageNumber(query))
   const ids = paged.rows.map(({ id }) => id)
   const [sessions, records] = await Promise.all([
     someLocks(store, access, ids, countedUntil(viewer.asOf, now)),
@@ -33,16 +42,22 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Pr
     ...totalsOf(session.intervals),
     record: recordOf(records.get(session.id)),
   }))
-  const suffix = state === '' ? '' : `?${new URLSearchParams({ state })}`
+  const set = new URLSearchParams({ ...(state === '' ? {} : { state }), ...days })
+  const suffix = set.size === 0 ? '' : `?${set}`
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
         <h2>Sessions</h2>
         <div class="row">
-          ${stateFilter(viewer, entries, state)}
+          ${stateFilter(viewer, entries, filters)}
           ${downloadLinks(viewer, `/locks.csv${suffix}`, `/locks.ndjson${suffix}`)}
         </div>
       </div>
+      ${
+        days === undefined
+          ? nothing
+          : html`<p class="summary">Those of ${daysText(viewer, days)}; <a href="/locks#sessions">show all sessions</a>.</p>`
+      }
       ${
         rows.length === 0
           ? html`<p class="muted">No session matches. <a href="/locks#sessions">Show all sessions</a></p>`
@@ -52,10 +67,51 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Pr
   `
 }
 
-function stateFilter(viewer: Viewer, entries: readonly LockEntry[], state: string): Html {
+interface Days {
+  readonly from: string
+  readonly to: string
+}
+
+interface LockFilters {
+  /** Empty for any. */
+  readonly state: string
+  /** The first and the last day. */
+  readonly days: Days | undefined
+}
+
+function readFilters({ query, viewer }: Visit): LockFilters {
+  const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
+  const isKnown = [from, to].every(day => dayFrom(day, viewer.timeZone) !== undefined) && from <= to
+  return { state: query.get('state') ?? '', days: isKnown ? { from, to } : undefined }
+}
+
+/** The sessions of a state, and of days: also those that began before and went on. */
+async function filtered(
+  { store, viewer, now }: Visit,
+  access: OwnerAccess,
+  entries: readonly LockEntry[],
+  { state, days }: LockFilters,
+): Promise<readonly LockEntry[]> {
+  const ofState = state === '' ? entries : entries.filter(entry => entry.state === state)
+  if (days === undefined) return ofState
+  const until = countedUntil(viewer.asOf, now)
+  const [start = 0] = dayFrom(days.from, viewer.timeZone) ?? []
+  const [, end = 0] = dayFrom(days.to, viewer.timeZone) ?? []
+  const locks = await locksSince(store, access, until, start)
+  const ids = new Set(locks.filter(({ at, endAt }) => at < end && (endAt ?? until) >= start).map(({ id }) => id))
+  return ofState.filter(({ id }) => ids.has(id))
+}
+
+function daysText(viewer: Viewer, { from, to }: Days): string {
+  const [start, end] = [from, to].map(day => dateText(viewer, dayFrom(day, viewer.timeZone)?.[0] ?? 0))
+  return from === to ? `${start}` : `${start} to ${end}`
+}
+
+function stateFilter(viewer: Viewer, entries: readonly LockEntry[], { state, days }: LockFilters): Html {
   const states = [...new Set(entries.map(entry => entry.state))].toSorted()
   return html`
     <form class="filters" action="/locks#sessions" data-submit-on-change>
+      ${Object.entries<string>({ ...days }).map(([name, day]) => html`<input type="hidden" name="${name}" value="${day}">`)}
       <select name="state" aria-label="${label('lockState')}">
         <option value="">Any state</option>
         ${states.map(
@@ -170,12 +226,9 @@ function filteredSessions(visit: Visit): AsyncIterable<DownloadedLock> {
 }
 
 /** A few at a time, because records are large. */
-async function* readSessions(
-  { store, viewer, now, query }: Visit,
-  access: OwnerAccess,
-): AsyncGenerator<DownloadedLock> {
-  const state = query.get('state') ?? ''
-  const entries = (await lockEntries(store, access)).filter(entry => state === '' || entry.state === state)
+async function* readSessions(visit: Visit, access: OwnerAccess): AsyncGenerator<DownloadedLock> {
+  const { store, viewer, now } = visit
+  const entries = await filtered(visit, access, await lockEntries(store, access), readFilters(visit))
   for (let start = 0; start < entries.length; start += SESSIONS_AT_ONCE) {
     const ids = entries.slice(start, start + SESSIONS_AT_ONCE).map(({ id }) => id)
     const [sessions, records] = await Promise.all([

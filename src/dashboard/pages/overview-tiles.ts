@@ -7,7 +7,7 @@ import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
-import type { Programs } from '../text/program-names.ts'
+import { programLink, type Programs } from '../text/program-names.ts'
 import { sparkLine } from '../charts/spark.ts'
 import {
   ageText,
@@ -37,8 +37,9 @@ export function lastSession({ viewer, now }: Visit, newest: readonly SessionStat
     html`
       <p class="big">${last.grade === null ? NONE : html`${last.grade}<small>\u00a0%</small>`}</p>
       <p>${resultMark(last.passed)}</p>
-      <p class="muted"><a href="/training/${last.id}">${programs.nameOf(last.program)}</a>, ${timeAgo(viewer, last.at, now)}</p>
+      <p class="muted">${programLink(programs, last.program)}, ${timeAgo(viewer, last.at, now)}</p>
       ${sparkLine(grades)}
+      <p class="small"><a href="/training/${last.id}">Open session</a></p>
     `,
   )
 }

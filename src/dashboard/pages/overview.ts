@@ -1,6 +1,6 @@
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
 import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
-import { lastPeriods } from '../../stats/periods.ts'
+import { dayFrom, lastPeriods, timeByPeriod } from '../../stats/periods.ts'
 import { activeLock, type LockStats, locksSince, newestLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
@@ -66,6 +66,7 @@ async function showOverview(visit: Visit) {
         ${readable.includes('lkbx') ? lockCard(visit, current, newLocks) : tileNotShared('Lock')}
       </div>
       ${activity(viewer, sessions, withoutPractice(locks), { now, until })}
+      ${dayCard(visit, { sessions, locks: withoutPractice(locks), from, until }, programs)}
       ${bestsCard(bests)}
       ${card('Recent activity', recent(visit, newest, newLocks, programs))}
     `,
@@ -134,12 +135,51 @@ function lookOf(
     ...(locked > 0 ? [lockText(`${durationText(locked / 1000)} under lock`, viewer)] : []),
   ].join(': ')
   const look = `${total === 0 ? 'none' : total === 1 ? 'one' : 'more'}${locked > 0 ? ' under' : ''}`
+  if (total > 0 && locked > 0) return { look, text, to: `/?day=${date}#day` }
   if (total > 1) return { look, text, to: `/training?day=${date}` }
   if (first !== undefined) return { look, text, to: `/training/${first.id}` }
-  const lock = locks.findLast(({ intervals }) =>
-    intervals.some(one => one.locked && one.start < end && one.end > start),
-  )
+  const lock = locks.findLast(lock => isUnderLock(lock, { start, end }))
   return { look, text, ...(lock === undefined ? {} : { to: `/locks/${lock.id}` }) }
+}
+
+interface Time {
+  readonly start: number
+  readonly end: number
+}
+
+function isUnderLock({ intervals }: LockStats, { start, end }: Time): boolean {
+  return intervals.some(one => one.locked && one.start < end && one.end > start)
+}
+
+interface Known {
+  readonly sessions: readonly SessionStats[]
+  readonly locks: readonly LockStats[]
+  readonly from: number
+  readonly until: number
+}
+
+/** The sessions of both kinds on the day of the calendar that the address names. */
+function dayCard(visit: Visit, { sessions, locks, from, until }: Known, programs: Programs): Html {
+  const { viewer, query } = visit
+  const date = query.get('day') ?? ''
+  const [start, end] = dayFrom(date, viewer.timeZone) ?? []
+  if (start === undefined || end === undefined || start < from) return nothing
+  const under = locks.filter(lock => isUnderLock(lock, { start, end }))
+  const events: readonly Event[] = [
+    ...sessionsBetween(sessions, start, end).map(session => trainingEvent(viewer, session, programs)),
+    ...under.map(lock => {
+      const [locked = 0] = timeByPeriod(lockedTimes([lock], until), [start, end])
+      const result = lockText(`${durationText(locked / 1000)} under lock`, viewer)
+      return { at: lock.at, to: `/locks/${lock.id}`, name: 'Lock session', result }
+    }),
+  ]
+  return card(
+    longDay(date),
+    events.length === 0
+      ? html`<p class="muted">Nothing is known of this day.</p>`
+      : eventTable(visit, 'Activity of the day', events),
+    { id: 'day', actions: html`<a href="/">Close</a>` },
+  )
 }
 
 interface Event {
@@ -167,8 +207,12 @@ function recent(
     .toSorted((a, b) => b.at - a.at)
     .slice(0, MAX_RECENT_EVENTS)
   if (shown.length === 0) return html`<p class="muted">All sessions start in the future.</p>`
+  return eventTable(visit, 'Recent activity', shown)
+}
+
+function eventTable(visit: Visit, name: string, events: readonly Event[]): Html {
   return table(
-    'Recent activity',
+    name,
     [
       { title: 'When', line: 'first', cell: ({ at, to }) => recordLink(visit, to, at) },
       { title: 'What', line: 'second', cell: ({ name }) => name },
@@ -176,7 +220,7 @@ function recent(
       { title: 'Grade', numeric: true, line: 'first', cell: ({ grade = '' }) => grade },
       { title: 'Details', numeric: true, line: 'second', cell: ({ details = '' }) => details },
     ],
-    shown,
+    events,
   )
 }
 

@@ -20,7 +20,7 @@ import {
   tabs,
 } from '../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
-import { type Programs, readPrograms } from '../text/program-names.ts'
+import { programLink, type Programs, readPrograms } from '../text/program-names.ts'
 import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text/text.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
@@ -85,11 +85,6 @@ async function showSession(visit: Visit) {
     const search = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
     return html`<a class="button small" rel="${rel}" href="/training/${to.id}${search}">${text}</a>`
   }
-}
-
-function programLink(programs: Programs, id: number): Part {
-  const name = programs.nameOf(id)
-  return programs.find(id) === undefined ? name : html`<a href="/programs/${id}">${name}</a>`
 }
 
 /** Zero is no target. */

@@ -103,10 +103,18 @@ function directionOf({ sort, descending }: TrainingQuery, column: Sort): 'ascend
 
 function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
   const isSorted = filters.sort === sort
-  const descending = isSorted ? !filters.descending : true
+  // Names begin with A, all else with what is newest or largest.
+  const descending = isSorted ? !filters.descending : sort !== 'program'
   const mark = isSorted ? (filters.descending ? '↓' : '↑') : ''
-  const how = isSorted ? (filters.descending ? ', largest or newest first' : ', smallest or oldest first') : ''
-  return html`<a class="sort" href="${addressOf(filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
+  const how = isSorted ? `, ${orderText(sort, filters.descending)}` : ''
+  return html`<a class="sort" data-keep="${sort}" href="${addressOf(filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
+}
+
+function orderText(sort: Sort, descending: boolean): string {
+  if (sort === 'program') return descending ? 'Z to A' : 'A to Z'
+  if (sort === 'at') return descending ? 'newest first' : 'oldest first'
+  if (sort === 'result') return descending ? 'passed first' : 'not passed first'
+  return descending ? 'largest first' : 'smallest first'
 }
 
 /** Sessions in the order of the table; equal ones the newest first. Others have their turns while a long list is sorted. */

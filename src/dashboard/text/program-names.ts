@@ -1,5 +1,6 @@
 import { type ListedProgram, programsOf } from '../../stats/program-queries.ts'
 import { recordName } from './names.ts'
+import { html, type Part } from '../html.ts'
 import type { Visit } from '../page.ts'
 
 /** The programs that the viewer may read, and the name of any program: its number if the viewer may not read it. */
@@ -26,4 +27,10 @@ export async function readPrograms({ store, viewer, pageAccess }: Visit): Promis
     find,
     nameOf: id => recordName(viewer, 'program', { id, name: find(id)?.name ?? '' }),
   }
+}
+
+/** The name of a program, as a link to it where the viewer may read it. */
+export function programLink(programs: Programs, id: number): Part {
+  const name = programs.nameOf(id)
+  return programs.find(id) === undefined ? name : html`<a href="/programs/${id}">${name}</a>`
 }
