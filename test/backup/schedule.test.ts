@@ -51,7 +51,8 @@ test('backups are repeated, older ones removed, and SIGTERM ends that with code 
   assert.equal(code, 0, stderr)
   const left = readdirSync(folder.file('backups'))
   assert.ok(
-    left.every(name => /^lockstep-\d{8}T\d{6}Z\.db(\.sha256)?$/.test(name)),
+    // Where the first one took long, the second one is named within the same second.
+    left.every(name => /^lockstep-\d{8}T\d{6}Z(-2)?\.db(\.sha256)?$/.test(name)),
     left.join(' '),
   )
   assert.equal(left.length, 2)

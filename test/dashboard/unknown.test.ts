@@ -104,7 +104,7 @@ describe('pages say no more than is known', () => {
     for (const path of ['/', '/locks']) {
       const { text } = await ann.get(path)
       assert.match(text, /<dt>Running for<\/dt><dd><span>1\sd<\/span>/, path)
-      assert.match(text, /<span>5\sd<\/span> left/, path)
+      assert.match(text, /<span>5\sd left<\/span>/, path)
       assert.doesNotMatch(text, ticks, path)
     }
     await isKnownUpTo(now)

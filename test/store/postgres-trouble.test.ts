@@ -130,6 +130,7 @@ testOnPostgres('a silent network blocks no request for long, and the service rec
 
 interface Trouble {
   readonly what: string
+  readonly before?: string
   readonly begin: string
   readonly end: string
   /** What the command line says of it. */
@@ -151,8 +152,10 @@ const refusals: readonly Trouble[] = [
   },
   {
     what: 'a database that is not there',
+    // A connection that the service opens meanwhile would be in the way of renaming it.
+    before: 'alter database trouble allow_connections false',
     begin: 'alter database trouble rename to elsewhere',
-    end: 'alter database elsewhere rename to trouble',
+    end: 'alter database elsewhere rename to trouble; alter database trouble allow_connections true',
     says: /^lockstep: the database is unavailable: database "trouble" does not exist\n/,
   },
   {
@@ -163,11 +166,11 @@ const refusals: readonly Trouble[] = [
   },
 ]
 
-for (const { what, begin, end, says } of refusals) {
+for (const { what, before, begin, end, says } of refusals) {
   testOnPostgres(`${what}: clients are told to try again, and are served when it is over`, async () => {
     const { admin, url, token, database } = await everything()
     const endConnections = () => admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
-    // A connection that the service opens meanwhile is in the way of renaming the database.
+    if (before !== undefined) await admin.query(before)
     await until(async () => {
       await endConnections()
       return admin.query(begin).then(() => true, isInUse)
