@@ -76,13 +76,14 @@ async function entities(flags: EntitiesFlags) {
     password: passwordFile === undefined ? undefined : firstLine(passwordFile),
     ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
   }
-  const stop = stopSignals('interrupted: the entities are unavailable until the next start')
+  const outcome = flags.remove === true ? NOT_REMOVED : ENTITIES_STOPPED
+  const stop = stopSignals(outcome)
   // Loaded only here, so that other commands start faster.
   const { publishEntities, removeEntities } = await import('../homeassistant/publish.ts')
   const device = { id, name: nameOf(id), prefix, expireAfter: Math.ceil((5 * every) / 1000), version }
   try {
     if (flags.remove === true) {
-      await removeEntities({ broker: connection, device, signal: stop.signal })
+      await removeEntities({ broker: connection, device, signal: stop.signal, say })
       return say(`removed the entities of ${id}`)
     }
     const client = serviceClient()
@@ -99,9 +100,12 @@ async function entities(flags: EntitiesFlags) {
   } catch (error) {
     if (!stop.signal.aborted) throw error
   }
-  if (stop.isInterrupted()) throw new InterruptedError('interrupted: the entities are unavailable until the next start')
-  say('stopped: the entities are unavailable until the next start')
+  if (stop.isInterrupted()) throw new InterruptedError(outcome)
+  say(outcome)
 }
+
+const ENTITIES_STOPPED = 'stopped: the entities are unavailable until the next start'
+const NOT_REMOVED = 'stopped: the entities are still there'
 
 interface HistoryFlags {
   readonly server?: string

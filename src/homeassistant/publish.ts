@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { connect, type MqttClient } from 'mqtt'
+import { connect } from 'mqtt'
 import type { Client } from '../client.ts'
 import { type Device, discoveryMessage, type Status, stateMessage, topicsOf } from './entities.ts'
 import { isRefused, PeerError, serviceFailure } from './errors.ts'
@@ -34,17 +34,20 @@ const ANSWER_TIMEOUT_MS = 20_000
 
 /** Publishes the entities of an account, and their states as they change, until the signal. Throws PeerError. */
 export async function publishEntities(options: PublishOptions): Promise<void> {
-  const { device, signal, say, pauses = PAUSES } = options
+  const { device, say } = options
   const topics = topicsOf(device)
-  const status = new StatusReader(options)
+  const refusal = new AbortController()
+  const signal = AbortSignal.any([options.signal, refusal.signal])
+  const status = new StatusReader({ ...options, signal })
   await status.read()
   const will = { topic: topics.availability, payload: Buffer.from('offline'), qos: 1, retain: true } as const
-  const mqtt = await connectTo(options.broker, will, signal)
+  const connection = connectTo(options, { will, onConnect, onRefusal: error => refusal.abort(error) })
+  const { mqtt } = connection
+  let shown = ''
   const publish = (topic: string, payload: string) => {
     // What is not sent now is sent after the next connection, when it may have changed.
     if (mqtt.connected) mqtt.publish(topic, payload, { qos: 1, retain: true }, () => {})
   }
-  let shown = ''
   const publishState = () => {
     // While the service does not answer, Home Assistant lets the states expire.
     if (status.isCurrent) publish(topics.state, status.payload)
@@ -56,7 +59,8 @@ export async function publishEntities(options: PublishOptions): Promise<void> {
     publish(topics.discovery, JSON.stringify(discoveryMessage(device)))
     publishState()
   }
-  const onConnect = () => {
+  function onConnect(isFirst: boolean) {
+    say(isFirst ? `publishing the entities of ${device.id}` : 'connected to the broker again')
     mqtt.subscribe([topics.birth, topics.availability], { qos: 1 }, () => {})
     announce()
   }
@@ -66,9 +70,6 @@ export async function publishEntities(options: PublishOptions): Promise<void> {
     // Another copy has ended, or the broker noticed only now that an earlier connection of this one did.
     if (topic === topics.availability && word === 'offline' && shown === 'online') publish(topic, shown)
   })
-  const reconnection = keepConnected(mqtt, pauses, say, onConnect)
-  onConnect()
-  say(`publishing the entities of ${device.id}`)
   try {
     for (;;) {
       await delay(options.every, undefined, { signal })
@@ -76,22 +77,27 @@ export async function publishEntities(options: PublishOptions): Promise<void> {
       publishState()
     }
   } catch (error) {
+    refusal.signal.throwIfAborted()
     if (!signal.aborted) throw error
   } finally {
-    reconnection.stop()
     shown = 'offline'
-    await endAfter(mqtt, [[topics.availability, 'offline']])
+    await connection.end([[topics.availability, 'offline']])
   }
 }
 
-/** Removes the entities of a device: Home Assistant forgets what has an empty message. */
-export async function removeEntities({ broker, device, signal }: Pick<PublishOptions, 'broker' | 'device' | 'signal'>) {
-  const { discovery, availability, recent, state } = topicsOf(device)
-  const mqtt = await connectTo(broker, undefined, signal)
-  await endAfter(
-    mqtt,
-    [discovery, availability, recent, state].map(topic => [topic, ''] as const),
-  )
+type RemoveOptions = Pick<PublishOptions, 'broker' | 'device' | 'signal' | 'say'>
+
+/** Removes the entities of a device: Home Assistant forgets what has an empty message. Throws PeerError. */
+export async function removeEntities(options: RemoveOptions): Promise<void> {
+  const { discovery, availability, recent, state } = topicsOf(options.device)
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const connection = connectTo(options, { onConnect: () => resolve(), onRefusal: reject })
+  options.signal.addEventListener('abort', () => reject(options.signal.reason as Error), { once: true })
+  try {
+    await promise
+  } finally {
+    await connection.end([discovery, availability, recent, state].map(topic => [topic, ''] as const))
+  }
 }
 
 /** The newest status, read with its validator. */
@@ -150,81 +156,72 @@ class StatusReader {
   }
 }
 
-type Will = { readonly topic: string; readonly payload: Buffer; readonly qos: 1; readonly retain: true }
+interface ConnectionOptions {
+  readonly will?: { readonly topic: string; readonly payload: Buffer; readonly qos: 1; readonly retain: true }
+  readonly onConnect: (isFirst: boolean) => void
+  /** Called if the broker refuses this client before it accepted it once, which does not get better. */
+  readonly onRefusal: (error: PeerError) => void
+}
 
-/** Connects for the first time. Throws PeerError, because a wrong address or password does not get better. */
-async function connectTo(broker: Broker, will: Will | undefined, signal: AbortSignal): Promise<MqttClient> {
-  const { url, username, password, ca } = broker
+/** Connects to the broker, and again whenever the connection ends, for ever. */
+function connectTo(
+  { broker, say, pauses = PAUSES }: Pick<PublishOptions, 'broker' | 'say' | 'pauses'>,
+  { will, onConnect, onRefusal }: ConnectionOptions,
+) {
+  const { url, ...identity } = broker
+  const [first, longest] = pauses
   const mqtt = connect(url, {
+    ...Object.fromEntries(Object.entries({ ...identity, will }).filter(([, value]) => value !== undefined)),
     clientId: `lockstep-${randomBytes(6).toString('hex')}`,
     clean: true,
     // The pauses between connections grow, which the library cannot do.
     reconnectPeriod: 0,
-    ...(will === undefined ? {} : { will }),
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
-    ...(ca === undefined ? {} : { ca }),
   })
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const onAbort = () => reject(signal.reason as Error)
-  const onClose = () => reject(new PeerError('the broker closed the connection'))
-  const onError = (error: Error) =>
-    reject(new PeerError(`the broker cannot be used: ${error.message || String(Reflect.get(error, 'code'))}`))
-  mqtt
-    .once('connect', () => resolve())
-    .once('close', onClose)
-    .on('error', onError)
-  signal.addEventListener('abort', onAbort, { once: true })
-  try {
-    await promise
-    return mqtt
-  } catch (error) {
-    mqtt.end(true)
-    throw error
-  } finally {
-    mqtt
-      .off('close', onClose)
-      .off('error', onError)
-      .on('error', () => {})
-    signal.removeEventListener('abort', onAbort)
-  }
-}
-
-/** Connects again whenever the connection ends, for ever. */
-function keepConnected(
-  mqtt: MqttClient,
-  [first, longest]: readonly [number, number],
-  say: (line: string) => void,
-  onConnect: () => void,
-) {
+  let isFirst = true
   let pause = first
+  let reason = ''
   let timer: NodeJS.Timeout | undefined
   mqtt.on('connect', () => {
+    onConnect(isFirst)
+    isFirst = false
     pause = first
-    say('connected to the broker again')
-    onConnect()
+    reason = ''
   })
-  mqtt.on('close', () => {
-    if (pause === first) say('lockstep: the broker does not answer; trying again until it does')
-    clearTimeout(timer)
+  mqtt.on('error', error => {
+    // Node.js adds advice about options of its own.
+    const [text = ''] = error.message.split(';')
+    reason = `: ${text === '' ? String(Reflect.get(error, 'code')) : text}`
+    if (isFirst && isRefusal(error)) onRefusal(new PeerError(`the broker cannot be used${reason}`))
+  })
+  const onClose = () => {
+    if (pause === first) say(`lockstep: the broker does not answer${reason}; trying again until it does`)
     timer = setTimeout(() => mqtt.reconnect(), pause)
     pause = Math.min(pause * 2, longest)
-  })
+  }
+  mqtt.on('close', onClose)
   return {
-    stop() {
+    mqtt,
+    /** Ends the connection after the last messages were taken, if there is one. */
+    async end(messages: readonly (readonly [topic: string, payload: string])[]) {
+      mqtt.off('close', onClose)
       clearTimeout(timer)
-      mqtt.removeAllListeners('close')
+      if (!mqtt.connected) return await mqtt.endAsync(true)
+      const sent = messages.map(([topic, payload]) => mqtt.publishAsync(topic, payload, { qos: 1, retain: true }))
+      await Promise.race([Promise.allSettled(sent), delay(LAST_MESSAGES_TIMEOUT_MS, undefined, { ref: false })])
+      await mqtt.endAsync(true)
     },
   }
 }
 
-/** Ends a connection after the last messages were taken, if the broker answers. */
-async function endAfter(mqtt: MqttClient, messages: readonly (readonly [topic: string, payload: string])[]) {
-  if (mqtt.connected) {
-    const sent = messages.map(([topic, payload]) => mqtt.publishAsync(topic, payload, { qos: 1, retain: true }))
-    await Promise.race([Promise.allSettled(sent), delay(LAST_MESSAGES_TIMEOUT_MS, undefined, { ref: false })])
-  }
-  await mqtt.endAsync(true)
+const LAST_MESSAGES_TIMEOUT_MS = 5000
+
+/** Whether it is the password or the certificate, and not that the broker is away. */
+function isRefusal(error: Error): boolean {
+  const code: unknown = Reflect.get(error, 'code')
+  if (typeof code === 'number') return code !== NOT_READY
+  // Codes such as ECONNREFUSED are those of the system.
+  return typeof code === 'string' && !/^E(?!RR_)/.test(code)
 }
 
-const LAST_MESSAGES_TIMEOUT_MS = 5000
+/** What a broker answers that may accept the same client later (MQTT 3.1.1, 3.2.2.3). */
+const NOT_READY = 3

@@ -110,7 +110,7 @@ test('a folder imports only from those above it', () => {
   )
 })
 
-test('pages, passkeys, sign-in by an issuer and the tools for assistants are loaded with their first use', async () => {
+test('pages, passkeys, sign-in by an issuer and the programs beside the service are loaded with their first use', async () => {
   await using folder = await makeFolder()
   const list = folder.file('loaded')
   writeFileSync(
@@ -136,6 +136,12 @@ test('pages, passkeys, sign-in by an issuer and the tools for assistants are loa
   assert.ok(loads('/src/dashboard/app.ts'))
   for (const part of ['/@simplewebauthn/server/', '/openid-client/']) assert.ok(!loads(part), `${part} for pages`)
   assert.ok(!loads('/src/mcp/') && !loads('/@modelcontextprotocol/'), 'the tools for assistants')
+  const homeAssistant = ['/node_modules/mqtt/', '/src/homeassistant/publish.ts', '/src/homeassistant/history.ts']
+  for (const part of homeAssistant) assert.ok(!loads(part), `${part} for Home Assistant`)
+
+  // Without a key it ends after it has loaded what it needs.
+  await folder.launch(['homeassistant', 'entities', '--broker', 'mqtt://127.0.0.1:1'], { env })
+  assert.ok(loads('/node_modules/mqtt/'))
 })
 
 test('a resource is two files of one name: its endpoints in contract, its handlers in resources', () => {

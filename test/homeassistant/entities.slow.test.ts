@@ -8,6 +8,7 @@ import { makeClient } from '../../src/client.ts'
 import { type Device, entities, stateMessage, topicsOf } from '../../src/homeassistant/entities.ts'
 import { publishEntities } from '../../src/homeassistant/publish.ts'
 import { type Folder, makeFolder, start } from '../support/command.ts'
+import { needsJinja, renderAll } from '../support/jinja.ts'
 import { type Mosquitto, needsMosquitto, retained, startMosquitto, watch } from '../support/mosquitto.ts'
 import { account, lockSegment, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -21,25 +22,32 @@ let service: TestService
 let token: string
 let folder: Folder
 
+/** An account with a lock session of today, and the rules of its lock. */
+const lockOf = (id: number, username: string, rules: object) => [
+  account(id, username),
+  lockTemplate(id, id, rules),
+  lockSession(
+    id,
+    id,
+    {
+      lockState: 'locked',
+      isActive: true,
+      startDate: at(20),
+      endDate: at(-40),
+      LockSegment: [lockSegment(id, 'start', at(20), true)],
+    },
+    { templateId: id },
+  ),
+]
+
 before(async () => {
   folder = await makeFolder()
   service = await startService(
     [
-      account(1, 'ann@home', { profileDescription: TEXT }),
-      lockTemplate(1, 1, { name: TEXT }),
-      lockSession(
-        1,
-        1,
-        {
-          lockState: 'locked',
-          isActive: true,
-          startDate: at(20),
-          endDate: at(-40),
-          LockSegment: [lockSegment(1, 'start', at(20), true)],
-        },
-        { templateId: 1 },
-      ),
+      ...lockOf(1, 'ann@home', { name: TEXT }),
       trainingSession(1, 1, { name: TEXT, created_at: at(0.1) }),
+      ...lockOf(2, 'practice', { isTestLock: true }),
+      ...lockOf(3, 'hidden', { isTimeDisplayed: false }),
     ],
     unlimited,
   )
@@ -105,6 +113,48 @@ test(
   },
 )
 
+/** What Home Assistant makes of the retained messages: the state of each entity, undefined where it is unavailable. */
+async function shown(messages: ReadonlyMap<string, string>): Promise<Record<string, string | undefined>> {
+  const { components } = JSON.parse(messages.get(topics.discovery) ?? '')
+  const value_json = JSON.parse(messages.get(topics.state) ?? '')
+  const configs: [string, any][] = Object.entries(components)
+  const templates = configs.flatMap(([, { value_template: value, availability }]) => [
+    value,
+    availability.at(-1).value_template,
+  ])
+  const [rendered = []] = await renderAll(templates, [{ value_json }])
+  const states = configs.map(([id], index) => [
+    id,
+    rendered[2 * index + 1] === 'online' ? rendered[2 * index] : undefined,
+  ])
+  return Object.fromEntries(states)
+}
+
+for (const [username, expected] of [
+  ['ann@home', { status: 'locked', locked: 'ON', practice_lock: 'OFF', time_hidden: 'OFF', planned_end_passed: 'OFF' }],
+  ['practice', { status: 'practice', locked: 'OFF', practice_lock: 'ON', time_hidden: 'OFF' }],
+  [
+    'hidden',
+    { status: 'locked', locked: 'ON', time_hidden: 'ON', planned_end: undefined, planned_end_passed: undefined },
+  ],
+] as const) {
+  test(
+    `on a broker, the lock of ${username} is ${expected.status} with time hidden ${expected.time_hidden}`,
+    { skip: needsMosquitto.skip || needsJinja.skip },
+    async () => {
+      await using broker = await startMosquitto()
+      const env = { LOCKSTEP_TOKEN: await service.token(username, { scopes: ['status:read'] }) }
+      await using _ = publishing(broker, [], env)
+      await until(async () => isOnline(await retained(broker)))
+      const messages = await retained(broker)
+      const states = await shown(messages)
+      for (const [id, state] of Object.entries(expected)) assert.equal(states[id], state, id)
+      // The end that the session has.
+      assert.equal(messages.get(topics.state)?.includes(at(-40).slice(0, 10)), username !== 'hidden')
+    },
+  )
+}
+
 test(
   'a killed command leaves its entities unavailable, and the next one makes them available',
   needsMosquitto,
@@ -140,6 +190,22 @@ test('a broker that restarts has the entities again, even if it forgot them', ne
   const found = await retained(broker)
   assert.ok(found.has(topics.discovery))
   assert.deepEqual(JSON.parse(found.get(topics.state) ?? ''), stateMessage(await currentStatus()))
+})
+
+test('a broker that is away at first is waited for, and the log says so', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await broker.stop()
+  await using command = publishing(broker, SELDOM)
+  await using removing = publishing(broker, ['--remove', '--id', 'second'])
+  for (const { said } of [command, removing]) {
+    await until(async () => /the broker does not answer: .*; trying again until it does\n$/.test(said.stderr))
+  }
+  await broker.start()
+  await until(async () => isOnline(await retained(broker)))
+  assert.match(command.said.stderr, /until it does\npublishing the entities of lockstep\n$/)
+  const { code, stderr } = await removing.ended
+  assert.equal(code, 0)
+  assert.match(stderr, /removed the entities of second\n$/)
 })
 
 test('when Home Assistant starts it gets the entities again', needsMosquitto, async () => {
@@ -229,39 +295,34 @@ test('after a thousand changes the state is the newest one', needsMosquitto, asy
   )
 })
 
-test(
-  'a wrong password, a wrong key and an address without a broker end the command with a sentence',
-  needsMosquitto,
-  async () => {
-    await using broker = await startMosquitto({ user: { name: 'ha', password: 'right' } })
-    const file = (name: string, text: string, mode = 0o600) => {
-      writeFileSync(folder.file(name), text)
-      chmodSync(folder.file(name), mode)
-      return folder.file(name)
-    }
-    const login = (passwordFile: string) => ['--username', 'ha', '--password-file', passwordFile]
-    const outcome = async (more: readonly string[], env = {}, url = broker.url) => {
-      await using command = publishing({ url }, more, env)
-      const { code, stderr } = await command.ended
-      return [code, stderr]
-    }
-    assert.deepEqual(await outcome(login(file('wrong', 'wrong\n'))), [
-      4,
-      'lockstep: the broker cannot be used: Connection refused: Not authorized\n',
-    ])
-    assert.deepEqual(await outcome(login(file('open', 'right\n', 0o644))), [
-      1,
-      `lockstep: others can read ${folder.file('open')}, so it is refused: chmod 600 it\n`,
-    ])
-    const [code, said] = await outcome(login(file('right', 'right\n')), { LOCKSTEP_TOKEN: `${token}x` })
-    assert.deepEqual([code, String(said).startsWith('lockstep: the service answered: ')], [4, true])
-    assert.equal((await outcome([], {}, 'mqtt://127.0.0.1:1'))[0], 4)
-    await using right = publishing(broker, login(folder.file('right')))
-    await until(async () => isOnline(await retained(broker)))
-    right.process.kill('SIGINT')
-    assert.equal((await right.ended).code, 130)
-  },
-)
+test('a wrong password and a wrong key end the command with a sentence', needsMosquitto, async () => {
+  await using broker = await startMosquitto({ user: { name: 'ha', password: 'right' } })
+  const file = (name: string, text: string, mode = 0o600) => {
+    writeFileSync(folder.file(name), text)
+    chmodSync(folder.file(name), mode)
+    return folder.file(name)
+  }
+  const login = (passwordFile: string) => ['--username', 'ha', '--password-file', passwordFile]
+  const outcome = async (more: readonly string[], env = {}) => {
+    await using command = publishing(broker, more, env)
+    const { code, stderr } = await command.ended
+    return [code, stderr]
+  }
+  assert.deepEqual(await outcome(login(file('wrong', 'wrong\n'))), [
+    4,
+    'lockstep: the broker cannot be used: Connection refused: Not authorized\n',
+  ])
+  assert.deepEqual(await outcome(login(file('open', 'right\n', 0o644))), [
+    1,
+    `lockstep: others can read ${folder.file('open')}, so it is refused: chmod 600 it\n`,
+  ])
+  const [code, said] = await outcome(login(file('right', 'right\n')), { LOCKSTEP_TOKEN: `${token}x` })
+  assert.deepEqual([code, String(said).startsWith('lockstep: the service answered: ')], [4, true])
+  await using right = publishing(broker, login(folder.file('right')))
+  await until(async () => isOnline(await retained(broker)))
+  right.process.kill('SIGINT')
+  assert.equal((await right.ended).code, 130)
+})
 
 test(
   'an encrypted broker is checked by its certificate, and one off this machine without encryption is warned of',
@@ -293,13 +354,16 @@ test(
     )
     await using broker = await startMosquitto({ tls: { cert, key } })
     await using unknown = publishing(broker)
-    assert.equal((await unknown.ended).code, 4)
+    const refused = await unknown.ended
+    assert.deepEqual(
+      [refused.code, refused.stderr],
+      [4, 'lockstep: the broker cannot be used: self-signed certificate\n'],
+    )
     await using _ = publishing(broker, ['--ca', cert])
     await until(async () => isOnline(await retained(broker)))
     await using open = publishing({ url: 'mqtt://broker.invalid' })
-    const { code, stderr } = await open.ended
-    assert.equal(code, 4)
-    assert.match(stderr, /^warning: the connection to the broker is not encrypted/)
+    await until(async () => open.said.stderr.includes('the broker does not answer'))
+    assert.match(open.said.stderr, /^warning: the connection to the broker is not encrypted/)
   },
 )
 
