@@ -3,54 +3,55 @@ import { PeerAwayError, PeerError } from './errors.ts'
 /** A connection to the WebSocket API of Home Assistant. */
 export class HomeAssistant {
   readonly #socket: WebSocket
+  readonly #token: string
+  /** The answers that are waited for, by the id of their command; that to the token has none of its own. */
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
-  #id = 0
+  #id = SIGN_IN
   #end: Error | undefined
 
-  private constructor(socket: WebSocket, signal: AbortSignal) {
-    this.#socket = socket
-    socket.addEventListener('message', ({ data }) => this.#receive(parseAnswer(data)))
-    socket.addEventListener('close', () => this.#fail(new PeerAwayError('Home Assistant closed the connection')))
+  private constructor(url: string, token: string, signal: AbortSignal) {
+    this.#socket = new WebSocket(url)
+    this.#token = token
+    this.#socket.addEventListener('message', ({ data }) => this.#receive(parseAnswer(data)))
+    this.#socket.addEventListener('error', () => this.#fail(new PeerAwayError('Home Assistant does not answer')))
+    this.#socket.addEventListener('close', () => {
+      this.#fail(new PeerAwayError('Home Assistant closed the connection'))
+    })
     signal.addEventListener('abort', () => this.#fail(signal.reason as Error), { once: true })
   }
 
   /** Connects and signs in. Throws PeerError if the token is wrong, or not that of an administrator, who alone may write statistics. */
   static async connect(url: string, token: string, signal: AbortSignal): Promise<HomeAssistant> {
-    const socket = new WebSocket(url)
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const away = () => reject(new PeerAwayError('Home Assistant does not answer'))
-    const answer = ({ data }: MessageEvent) => {
-      const { type, message } = parseAnswer(data)
-      if (type === 'auth_required') socket.send(JSON.stringify({ type: 'auth', access_token: token }))
-      else if (type === 'auth_ok') resolve()
-      else reject(new PeerError(`Home Assistant refused the token: ${message ?? 'it said nothing more'}`))
-    }
-    socket.addEventListener('message', answer)
-    socket.addEventListener('error', away)
-    socket.addEventListener('close', away)
-    const stop = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)])
-    stop.addEventListener('abort', signal.aborted ? () => reject(signal.reason as Error) : away, { once: true })
+    signal.throwIfAborted()
+    const connection = new HomeAssistant(url, token, signal)
     try {
-      await promise
+      await connection.#answer(SIGN_IN)
+      const user = await connection.call('auth/current_user', {})
+      if (typeof user === 'object' && user !== null && 'is_admin' in user && user.is_admin === true) return connection
+      throw new PeerError(
+        'the token is not that of an administrator: create it in the profile of one in Home Assistant',
+      )
     } catch (error) {
-      socket.close()
+      connection.close()
       throw error
     }
-    socket.removeEventListener('message', answer)
-    const connection = new HomeAssistant(socket, signal)
-    const user = await connection.call('auth/current_user', {})
-    if (typeof user === 'object' && user !== null && 'is_admin' in user && user.is_admin === true) return connection
-    connection.close()
-    throw new PeerError('the token is not that of an administrator: create it in the profile of one in Home Assistant')
   }
 
   /** The result of a command. Throws PeerError with the reason if it is refused. */
   async call(type: string, fields: object): Promise<unknown> {
     if (this.#end !== undefined) throw this.#end
     const id = (this.#id += 1)
+    this.#socket.send(JSON.stringify({ id, type, ...fields }))
+    return await this.#answer(id)
+  }
+
+  close() {
+    this.#fail(new PeerAwayError('the connection was closed'))
+  }
+
+  async #answer(id: number): Promise<unknown> {
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)
-    this.#socket.send(JSON.stringify({ id, type, ...fields }))
     const timer = setTimeout(() => this.#fail(new PeerAwayError('Home Assistant does not answer')), ANSWER_TIMEOUT_MS)
     try {
       return await waiting.promise
@@ -60,15 +61,13 @@ export class HomeAssistant {
     }
   }
 
-  close() {
-    this.#fail(new PeerAwayError('the connection was closed'))
-  }
-
-  #receive({ id, type, success, result, error }: Answer) {
-    const waiting = id === undefined || type !== 'result' ? undefined : this.#waiting.get(id)
-    if (waiting === undefined) return
-    if (success === true) waiting.resolve(result)
-    else waiting.reject(new PeerError(reasonOf(error)))
+  #receive({ id = SIGN_IN, type, message, success, result, error }: Answer) {
+    const waiting = this.#waiting.get(id)
+    if (type === 'auth_required') this.#socket.send(JSON.stringify({ type: 'auth', access_token: this.#token }))
+    else if (type === 'auth_ok') waiting?.resolve(undefined)
+    else if (type === 'auth_invalid') waiting?.reject(refusal('the token', message))
+    else if (type === 'result' && success === true) waiting?.resolve(result)
+    else if (type === 'result') waiting?.reject(refusal('a command', error?.message ?? error?.code))
   }
 
   #fail(error: Error) {
@@ -78,6 +77,8 @@ export class HomeAssistant {
   }
 }
 
+/** Below the ids of commands, which Home Assistant demands to be positive. */
+const SIGN_IN = 0
 const ANSWER_TIMEOUT_MS = 60_000
 
 interface Answer {
@@ -98,6 +99,6 @@ function parseAnswer(data: unknown): Answer {
   }
 }
 
-function reasonOf(error: Answer['error']): string {
-  return `Home Assistant refused a command: ${error?.message ?? error?.code ?? 'it said nothing more'}`
+function refusal(what: string, reason = 'it said nothing more'): PeerError {
+  return new PeerError(`Home Assistant refused ${what}: ${reason}`)
 }

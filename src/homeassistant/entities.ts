@@ -1,7 +1,7 @@
 import type { Endpoints } from '../contract/index.ts'
 import { lockStates } from '../contract/lock-sessions.ts'
 
-/** The entities in Home Assistant: one table, of which the messages of MQTT discovery and the YAML package are made. */
+/** The entities in Home Assistant: one table, of which the messages of MQTT discovery and the YAML package of the examples are made. */
 
 export type Status = Endpoints['/api/v1/status']['data']
 type Field = Exclude<
@@ -54,10 +54,14 @@ export const entities: readonly Entity[] = [
 ]
 
 /** The entity without a name of its own, which says in a word what the lock does. */
-const MAIN = { id: 'status', icon: 'mdi:lock-clock', states: ['locked', 'break', 'open', 'idle', 'practice'] } as const
+export const MAIN = {
+  id: 'status',
+  icon: 'mdi:lock-clock',
+  states: ['locked', 'break', 'open', 'idle', 'practice'],
+} as const
 
 /** The word for a `status`; `unknown` if it is not known. */
-const MAIN_TEMPLATE = [
+export const MAIN_TEMPLATE = [
   `{% set state = status.lockState | default('', true) %}`,
   `{% if status.practiceLock is true %}practice`,
   `{% elif status.locked is true %}locked`,
@@ -67,26 +71,26 @@ const MAIN_TEMPLATE = [
 ]
 
 /** How a template reads a field of the status. */
-type Read = (field: Field) => string
+export type Read = (field: Field) => string
 
 /** When the value of an entity is known, as a condition of a template. */
-function isKnown({ field, kind }: Entity, read: Read): string {
+export function isKnown({ field, kind }: Entity, read: Read): string {
   const value = read(field)
   if (kind === 'time') return `${value} is string and ${value} | length > 0`
   return `${value} is ${kind === 'flag' ? 'boolean' : 'number'}`
 }
 
-function valueOf({ field }: Entity, read: Read): string {
+export function valueOf({ field }: Entity, read: Read): string {
   // A practice lock does not count as locked.
   return field === 'locked' ? `${read(field)} and ${read('practiceLock')} is not true` : read(field)
 }
 
-function componentOf({ kind }: Entity): 'binary_sensor' | 'sensor' {
+export function componentOf({ kind }: Entity): 'binary_sensor' | 'sensor' {
   return kind === 'flag' ? 'binary_sensor' : 'sensor'
 }
 
 /** The options of an entity that are the same in a message and in YAML. */
-function optionsOf({ kind, icon, unit }: Entity) {
+export function optionsOf({ kind, icon, unit }: Entity) {
   const deviceClass = kind === 'time' ? 'timestamp' : unit === 'm' ? 'distance' : undefined
   return {
     ...(icon === undefined ? {} : { icon }),
@@ -173,62 +177,3 @@ export function stateMessage(status: Status): Readonly<Record<string, unknown>> 
     ...Object.fromEntries(entities.map(({ field }) => [field, status[field]])),
   }
 }
-
-/** The package for Home Assistant without MQTT. `fields` are those of the status, which it shows as attributes. */
-export function yamlPackage(address: string, fields: readonly string[]): string {
-  const read: Read = field => `state_attr('sensor.lockstep', '${field}')`
-  const listOf = (component: 'binary_sensor' | 'sensor') =>
-    entities
-      .filter(entity => componentOf(entity) === component)
-      .flatMap(entity => [
-        `      - name: Lockstep ${entity.name}`,
-        `        unique_id: lockstep_${entity.id}`,
-        ...Object.entries(optionsOf(entity)).map(([name, text]) => `        ${name}: ${text === '%' ? "'%'" : text}`),
-        `        availability: "{{ ${isKnown(entity, read)} }}"`,
-        `        state: "{{ ${valueOf(entity, read)} }}"`,
-      ])
-  return `${[
-    ...YAML_HEAD,
-    'rest:',
-    `  - resource: ${address}/api/v1/status`,
-    '    headers:',
-    '      Authorization: !secret lockstep_authorization',
-    '      Accept: application/json',
-    '    scan_interval: 60',
-    '    timeout: 10',
-    '    sensor:',
-    '      # locked, break, open (a session is active and its lock is open), idle (none is active), practice or unknown.',
-    '      - name: Lockstep',
-    `        unique_id: lockstep_${MAIN.id}`,
-    `        icon: ${MAIN.icon}`,
-    '        value_template: >-',
-    '          {% set status = (value_json | default({}, true)).data | default({}, true) %}',
-    ...MAIN_TEMPLATE.map(line => `          ${line}`),
-    '        json_attributes_path: $.data',
-    '        json_attributes:',
-    ...fields.map(field => `          - ${field}`),
-    '',
-    'template:',
-    '  - binary_sensor:',
-    ...listOf('binary_sensor'),
-    '  - sensor:',
-    ...listOf('sensor'),
-  ].join('\n')}\n`
-}
-
-const YAML_HEAD =
-  `# Lockstep in Home Assistant without MQTT, as a package: one request a minute, and entities made from its answer.
-# \`npm run docs\` writes this file.
-#
-# 1. Copy this file into the folder \`packages\` of the configuration; configuration.yaml must have
-#      homeassistant:
-#        packages: !include_dir_named packages
-# 2. Put the API key (LOCKSTEP_TOKEN; the scope \`status:read\` is enough) into secrets.yaml, behind the word Bearer:
-#      lockstep_authorization: Bearer lks_…
-# 3. Replace the address of the resource below where Lockstep is not on the same machine. Lockstep listens on 127.0.0.1,
-#    which a second machine cannot reach, and neither can a container: set LOCKSTEP_HOST to an address of the machine it
-#    runs on, such as LOCKSTEP_HOST=192.168.1.20, or to 0.0.0.0 for all of them. Beyond a network you trust, put a proxy
-#    with TLS in front, because the key is sent with each request.
-#
-# An entity is unavailable while its value is not known, not while it is zero. A practice lock never counts as locked.
-`.split('\n')

@@ -57,17 +57,13 @@ function summaryOf(rows: number): string {
 type Area = '/api/v1/lkbx/stats' | '/api/v1/dtt/stats'
 const AREAS: readonly Area[] = ['/api/v1/lkbx/stats', '/api/v1/dtt/stats']
 
-/** A month of an area as it was read last. */
-interface Month {
-  /** Its totals: while they are the same, the hours of a month long ago are. */
-  readonly totals: string
-  readonly hours: readonly (readonly [start: number, hour: Hour])[]
-}
-
 class History {
   readonly #options: HistoryOptions
-  readonly #months = new Map<string, Month>()
+  /** What was read, by the start of the hour. */
+  readonly #hours = new Map<number, Hour>()
   #zone = 'UTC'
+  /** The totals of months long ago: while they are the same, the hours of these months are. */
+  #totals = ''
   #wroteAllAt = -Infinity
 
   constructor(options: HistoryOptions) {
@@ -79,55 +75,55 @@ class History {
     const { server, token, signal } = this.#options
     const connection = await HomeAssistant.connect(server, token, signal)
     try {
-      const changedFrom = await this.#read()
+      const months = await this.#readMonths()
+      const recent = Temporal.Now.plainDateISO(this.#zone).subtract({ days: RECENT_DAYS }).with({ day: 1 })
+      const isRecent = ({ date }: { date: string }) => date >= recent.toString()
+      const totals = JSON.stringify([this.#zone, months.filter(month => !isRecent(month))])
       // Who deleted statistics there has them again after a day.
-      const isWhole = performance.now() - this.#wroteAllAt > DAY_MS
-      if (!isWhole && changedFrom === Infinity) return 0
-      const rows = await this.#compare(connection, isWhole ? -Infinity : changedFrom)
-      if (isWhole) this.#wroteAllAt = performance.now()
+      const isWhole = totals !== this.#totals || performance.now() - this.#wroteAllAt > DAY_MS
+      const since = isWhole ? -Infinity : recent.toZonedDateTime(this.#zone).epochMilliseconds
+      await this.#readHours(isWhole ? months : months.filter(isRecent), since)
+      const rows = await this.#compare(connection, since)
+      if (isWhole) {
+        this.#totals = totals
+        this.#wroteAllAt = performance.now()
+      }
       return rows
     } finally {
       connection.close()
     }
   }
 
-  /** Reads what may have changed, and returns the first instant of that. */
-  async #read(): Promise<number> {
-    const recent = Temporal.Now.plainDateISO('UTC').subtract({ days: RECENT_DAYS }).toString().slice(0, 7)
-    const stale: { readonly area: Area; readonly date: string; readonly start: number; readonly totals: string }[] = []
-    const found = new Set<string>()
+  /** The months in which something happened, by area. */
+  async #readMonths() {
+    const from = Temporal.Now.plainDateISO('UTC')
+      .with({ day: 1 })
+      .subtract({ months: MAX_MONTHS - 2 })
+    const months = []
     for (const area of AREAS) {
-      const from = Temporal.Now.plainDateISO('UTC')
-        .with({ day: 1 })
-        .subtract({ months: MAX_MONTHS - 2 })
       const { buckets, timeZone } = await this.#get(area, { bucket: 'month', from: from.toString() })
-      if (timeZone !== this.#zone) this.#months.clear()
       this.#zone = timeZone
-      for (const { partial: _, ...month } of buckets) {
-        if (!isActive(month)) continue
-        const totals = JSON.stringify(month)
-        const name = `${area} ${month.date}`
-        found.add(name)
-        if (this.#months.get(name)?.totals !== totals || month.date.slice(0, 7) >= recent) {
-          stale.push({ area, date: month.date, start: Date.parse(month.start), totals })
-        }
+      months.push(...buckets.filter(isActive).map(bucket => ({ area, ...bucket })))
+    }
+    return months
+  }
+
+  /** Replaces the hours from an instant on by those of these months. */
+  async #readHours(months: readonly { readonly area: Area; readonly date: string }[], since: number) {
+    for (const start of this.#hours.keys()) if (start >= since) this.#hours.delete(start)
+    for (const [index, { area, date }] of months.entries()) {
+      this.#options.progress('months read', index, months.length)
+      for (const [start, hour] of await this.#hoursOf(area, date)) {
+        this.#hours.set(start, { ...this.#hours.get(start), ...hour })
       }
     }
-    const gone = [...this.#months].filter(([name]) => !found.has(name))
-    for (const [name] of gone) this.#months.delete(name)
-    for (const [index, { area, date, totals }] of stale.entries()) {
-      this.#options.progress('months read', index, stale.length)
-      this.#months.set(`${area} ${date}`, { totals, hours: await this.#hoursOf(area, date) })
-    }
-    const goneFrom = gone.flatMap(([, { hours }]) => hours.slice(0, 1).map(([start]) => start))
-    return Math.min(...goneFrom, ...stale.map(({ start }) => start))
   }
 
   /** The hours of a month in which something happened, and which are over. */
-  async #hoursOf(area: Area, date: string): Promise<Month['hours']> {
+  async #hoursOf(area: Area, date: string) {
     const first = Temporal.PlainDate.from(date)
     const middle = first.with({ day: 16 })
-    const hours: [number, Hour][] = []
+    const hours: [start: number, hour: Hour][] = []
     for (const [from, to] of [
       [first, middle.subtract({ days: 1 })],
       [middle, first.add({ months: 1 }).subtract({ days: 1 })],
@@ -154,11 +150,8 @@ class History {
   /** Compares with the rows of Home Assistant from an instant on, and writes what differs. */
   async #compare(connection: HomeAssistant, since: number): Promise<number> {
     const { id, name, progress } = this.#options
-    const hours = new Map<number, Hour>()
-    for (const month of this.#months.values()) {
-      for (const [start, hour] of month.hours) hours.set(start, { ...hours.get(start), ...hour })
-    }
-    const existing = await this.#existing(connection, since, Math.min(...hours.keys()))
+    const hours = this.#hours
+    const existing = await this.#existing(connection, since)
     const changes: { readonly metadata: object; readonly rows: readonly Row[] }[] = []
     for (const series of [...sums, ...means]) {
       const statistic = statisticId(id, series)
@@ -185,18 +178,19 @@ class History {
   }
 
   /** The rows that Home Assistant has from an instant on, by series. A year at once, so that no message is large. */
-  async #existing(connection: HomeAssistant, since: number, first: number): Promise<Map<string, Map<number, Row>>> {
+  async #existing(connection: HomeAssistant, since: number): Promise<Map<string, Map<number, Row>>> {
     const found = new Map<string, Map<number, Row>>()
     const ids = [...sums, ...means].map(series => statisticId(this.#options.id, series))
     const now = Date.now()
-    const starts = [Math.max(since, 0)]
-    const from = Math.max(since, Math.min(first, now))
-    for (let at = from; at < now; at += YEAR_MS) if (at > (starts[0] ?? 0)) starts.push(at)
-    for (const [index, start] of starts.entries()) {
-      const end = starts[index + 1]
+    const first = Math.min(now, ...this.#hours.keys())
+    let end = Math.max(since, 0)
+    while (end < now) {
+      const start = end
+      // The first part has all before the history too, where there should be nothing.
+      end = Math.max(start, first) + YEAR_MS
       const result = await connection.call('recorder/statistics_during_period', {
         start_time: new Date(start).toISOString(),
-        ...(end === undefined ? {} : { end_time: new Date(end).toISOString() }),
+        end_time: new Date(end).toISOString(),
         statistic_ids: ids,
         period: 'hour',
         types: ['state', 'sum', 'mean', 'min', 'max'],

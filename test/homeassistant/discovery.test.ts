@@ -42,7 +42,8 @@ test('the message has what a device needs, and nothing that Home Assistant does 
 })
 
 test('every entity has a platform, a unique_id of its own and options of that platform', () => {
-  // components/mqtt/schemas.py, _COMPONENT_CONFIG_SCHEMA, check_unique_id and MQTT_ENTITY_COMMON_SCHEMA.
+  // components/mqtt/schemas.py, _COMPONENT_CONFIG_SCHEMA, check_unique_id and MQTT_ENTITY_COMMON_SCHEMA. By SHARED_OPTIONS there, entities
+  // have the state_topic of the message.
   const common = ['platform', 'unique_id', 'name', 'icon', 'availability', 'availability_mode', 'value_template']
   const options: Readonly<Record<string, readonly string[]>> = {
     // components/mqtt/sensor.py, _PLATFORM_SCHEMA_BASE.
@@ -66,7 +67,7 @@ test('every entity has a platform, a unique_id of its own and options of that pl
 test('units, device classes and state classes fit together', () => {
   for (const [id, { platform, device_class, unit_of_measurement, state_class, options }] of components) {
     if (platform !== 'sensor') continue
-    // components/mqtt/sensor.py, validate_sensor_state_and_device_class_config.
+    // components/mqtt/sensor.py (util.py in some versions), validate_sensor_state_and_device_class_config.
     assert.equal(options !== undefined, device_class === 'enum', id)
     // components/sensor/const.py, DEVICE_CLASS_STATE_CLASSES: none for ENUM and TIMESTAMP, all for DISTANCE.
     if (['enum', 'timestamp'].includes(device_class))
@@ -120,7 +121,7 @@ test(
   },
 )
 
-/** Numbers as they are, times with their zone (components/mqtt/sensor.py, _update_state), and words for flags. */
+/** Numbers as they are, times with their zone (components/mqtt/sensor.py, MqttSensor._update_state), and words for flags. */
 function expected(status: Status, field: keyof Status): string {
   const value = field === 'locked' ? status.locked === true && status.practiceLock !== true : status[field]
   return typeof value === 'boolean' ? (value ? 'ON' : 'OFF') : String(value)

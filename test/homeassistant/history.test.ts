@@ -128,7 +128,7 @@ test('a corrected, a late and a removed record rewrite what follows them, and no
   assert.equal(await write(home.url, { client }), 'Home Assistant has the whole history')
 })
 
-test('with --every what is new follows, an outage of Home Assistant is waited for, and a stop is no failure', async () => {
+test('with --every what is new or late follows, an outage of Home Assistant is waited for, and a stop is no failure', async () => {
   await inZone('Europe/Berlin')
   await using home = await startHomeAssistant()
   await using running = command(home.url, 'admin', ['--every', '1s'])
@@ -142,6 +142,9 @@ test('with --every what is new follows, an outage of Home Assistant is waited fo
     [...home.changes('lockstep:distance', 'UTC', 'day').values()].reduce((total, change) => total + change, 0)
   const before = sum()
   await until(async () => sum() > before + 4000)
+  const late = new Date(Date.now() - 200 * 86_400_000).toISOString()
+  await service.import([trainingSession(99_998, owner, { created_at: late, distanceTravelled: 5000 })])
+  await until(async () => sum() > before + 9000)
   running.process.kill('SIGTERM')
   const { code, stderr } = await running.ended
   assert.equal(code, 0)

@@ -43,7 +43,7 @@ export async function startHomeAssistant() {
     }
     let user: { isAdmin: boolean } | undefined
     let lastId = 0
-    // websocket_api/auth.py, auth_required_message, auth_ok_message and auth_invalid_message.
+    // websocket_api/auth.py, AUTH_REQUIRED_MESSAGE, AUTH_OK_MESSAGE and auth_invalid_message.
     send({ type: 'auth_required', ha_version: '2026.7.4' })
     readFrames(socket, text => {
       const message = JSON.parse(text)
@@ -58,7 +58,7 @@ export async function startHomeAssistant() {
       const { id, type, ...fields } = message
       const refuse = (code: string, text: string) =>
         send({ id, type: 'result', success: false, error: { code, message: text } })
-      // websocket_api/connection.py, async_handle.
+      // websocket_api/connection.py, ActiveConnection.async_handle.
       if (id <= lastId) return refuse('id_reuse', 'Identifier values have to increase.')
       lastId = id
       commands.push({ type, ...fields })
@@ -98,6 +98,7 @@ export async function startHomeAssistant() {
       return queue.then(() => null)
     }
     if (type === 'recorder/statistics_during_period') {
+      // recorder/websocket_api.py, ws_get_statistics_during_period.
       const { start_time: start, end_time: end, statistic_ids: ids, types, period, ...rest } = fields
       demand(Object.keys(rest).length === 0 && ids.length > 0 && period === 'hour', 'invalid_format')
       const [from, to] = [Date.parse(start), end === undefined ? Infinity : Date.parse(end)]
@@ -170,7 +171,7 @@ function only(row: Row, names: readonly string[]) {
 
 /** The rows of an import with their start as an instant. */
 function checkImport({ metadata, stats, ...rest }: any): Row[] {
-  // recorder/websocket_api.py, the schema of ws_import_statistics. From 2026.11 on, mean_type and unit_class must be there.
+  // recorder/websocket_api.py, ws_import_statistics, which says that mean_type and unit_class must be there from 2026.11 on.
   const fields = ['has_sum', 'mean_type', 'name', 'source', 'statistic_id', 'unit_class', 'unit_of_measurement']
   demand(Object.keys(rest).length === 0, 'invalid_format')
   demand(Object.keys(metadata).toSorted().join() === fields.join(), 'invalid_format', 'metadata')
@@ -182,7 +183,7 @@ function checkImport({ metadata, stats, ...rest }: any): Row[] {
   demand(metadata.statistic_id.split(':')[0] === metadata.source, 'home_assistant_error', 'Invalid source')
   // recorder/db_schema.py, StatisticsMeta: the columns of source and unit, and of the id and the name.
   demand(metadata.source.length <= 32 && metadata.statistic_id.length <= 255, 'home_assistant_error', 'too long')
-  // recorder/statistics.py, _async_import_statistics; util/unit_conversion.py, VALID_UNITS of the converters.
+  // recorder/statistics.py, _async_import_statistics; these are some of the VALID_UNITS in util/unit_conversion.py.
   const units: Readonly<Record<string, readonly string[]>> = {
     duration: ['d', 'h', 'min', 's', 'ms', 'w'],
     distance: ['km', 'm', 'cm', 'mm', 'mi', 'nmi', 'yd', 'ft', 'in'],
@@ -215,7 +216,7 @@ function checkImport({ metadata, stats, ...rest }: any): Row[] {
   })
 }
 
-/** The most that aiohttp, the server of Home Assistant, takes in a message unless it is told otherwise. */
+/** What aiohttp, the server of Home Assistant, takes in a message by default: max_msg_size of its WebSocketResponse. */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 
 /** Reads the frames of a client, which are masked and whole messages here. */
