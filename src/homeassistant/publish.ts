@@ -191,7 +191,7 @@ function connectTo(
     // Node.js adds advice about options of its own.
     const [text = ''] = error.message.split(';')
     reason = `: ${text === '' ? String(Reflect.get(error, 'code')) : text}`
-    if (isFirst && isRefusal(error)) onRefusal(new PeerError(`the broker cannot be used${reason}`))
+    if (isFirst && isRefusal(error)) onRefusal(new PeerError(`the broker cannot be used${reason}; ${REFUSAL_ADVICE}`))
   })
   const onClose = () => {
     if (pause === first) say(`lockstep: the broker does not answer${reason}; trying again until it does`)
@@ -214,6 +214,8 @@ function connectTo(
 }
 
 const LAST_MESSAGES_TIMEOUT_MS = 5000
+
+const REFUSAL_ADVICE = 'see --username, --password-file and --ca'
 
 /** Whether it is the password or the certificate, and not that the broker is away. */
 function isRefusal(error: Error): boolean {

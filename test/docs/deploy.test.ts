@@ -127,8 +127,13 @@ test('the service goes on when memory runs out in the process that pulls', () =>
 })
 
 test('the services cannot read the history of the source code, and the image does not have it', () => {
-  for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-backup.service'])
-    assert.match(read(`deploy/${name}`), /^InaccessiblePaths=-\/opt\/lockstep\/\.git$/m)
+  const units = [
+    'lockstep.service',
+    'lockstep-pull.service',
+    'lockstep-backup.service',
+    'lockstep-homeassistant.service',
+  ]
+  for (const name of units) assert.match(read(`deploy/${name}`), /^InaccessiblePaths=-\/opt\/lockstep\/\.git$/m)
   const copied = image.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest)
   assert.ok(!copied.some(rest => /(^|\s)(\.|\.git)(\s|$)/.test(rest)))
   assert.match(read('.dockerignore'), /^\*$/m)

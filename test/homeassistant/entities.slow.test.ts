@@ -9,6 +9,7 @@ import { type Device, entities, stateMessage, topicsOf } from '../../src/homeass
 import { publishEntities } from '../../src/homeassistant/publish.ts'
 import { type Folder, makeFolder, start } from '../support/command.ts'
 import { needsJinja, renderAll } from '../support/jinja.ts'
+import { startHttpServer } from '../support/http-server.ts'
 import { type Mosquitto, needsMosquitto, retained, startMosquitto, watch } from '../support/mosquitto.ts'
 import { account, lockSegment, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -110,6 +111,31 @@ test(
     await until(async () => (await retained(broker)).has(second.state))
     const { device } = JSON.parse((await retained(broker)).get(second.discovery) ?? '')
     assert.deepEqual([device.identifiers, device.name], [['second'], 'Lockstep second ann@home'])
+  },
+)
+
+test(
+  'nothing but the status is asked for, with its validator, so that no change costs nothing',
+  needsMosquitto,
+  async () => {
+    await using broker = await startMosquitto()
+    const requests: string[] = []
+    await using between = await startHttpServer((request, response) => {
+      const { method, url = '', headers } = request
+      const { authorization = '', 'if-none-match': validator } = headers
+      const passed = { authorization, ...(validator === undefined ? {} : { 'if-none-match': validator }) }
+      void fetch(new URL(url, service.url), { headers: passed }).then(async answer => {
+        requests.push(`${method} ${url} ${validator === undefined ? 'first' : 'again'} ${answer.status}`)
+        const { etag = '', 'content-type': type = '' } = Object.fromEntries(answer.headers)
+        response.writeHead(answer.status, { etag, 'content-type': type }).end(await answer.text())
+      })
+    })
+    await using _ = publishing(broker, [], { LOCKSTEP_URL: between.url })
+    // The status changes at a full hour, so one of them may have an answer.
+    const unchanged = 'GET /api/v1/status again 304'
+    await until(async () => requests.filter(each => each === unchanged).length >= 3)
+    assert.equal(requests[0], 'GET /api/v1/status first 200')
+    for (const each of requests.slice(1)) assert.match(each, /^GET \/api\/v1\/status again (200|304)$/)
   },
 )
 
@@ -310,7 +336,7 @@ test('a wrong password and a wrong key end the command with a sentence', needsMo
   }
   assert.deepEqual(await outcome(login(file('wrong', 'wrong\n'))), [
     4,
-    'lockstep: the broker cannot be used: Connection refused: Not authorized\n',
+    'lockstep: the broker cannot be used: Connection refused: Not authorized; see --username, --password-file and --ca\n',
   ])
   assert.deepEqual(await outcome(login(file('open', 'right\n', 0o644))), [
     1,
@@ -357,7 +383,7 @@ test(
     const refused = await unknown.ended
     assert.deepEqual(
       [refused.code, refused.stderr],
-      [4, 'lockstep: the broker cannot be used: self-signed certificate\n'],
+      [4, 'lockstep: the broker cannot be used: self-signed certificate; see --username, --password-file and --ca\n'],
     )
     await using _ = publishing(broker, ['--ca', cert])
     await until(async () => isOnline(await retained(broker)))
