@@ -199,7 +199,7 @@ export const settings = {
   secretFile: setting(
     'LOCKSTEP_SECRET_FILE',
     '',
-    'The file with the secret that encrypts the API keys of sources. On SQLite it is made next to the database if this is empty; on PostgreSQL none are stored then.',
+    'The file with the secret that encrypts the API keys of sources. On SQLite it is made next to the database if this is empty; on PostgreSQL keys are stored for a single pull only then, until the service restarts.',
     text,
   ),
   maxRecords: setting(

@@ -4,17 +4,21 @@ import { systemClock } from '../pull/clock.ts'
 import { makeGuardedFetch } from '../pull/guarded-fetch.ts'
 import { nextRound } from '../pull/leases.ts'
 import { pullDue } from '../pull/scheduled.ts'
-import { openSecret } from '../pull/stored-key.ts'
+import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import type { Store } from '../store/index.ts'
 import { readOrder, startChild } from './child.ts'
 import { say, withStore } from './terminal.ts'
 
 /** The process that pulls from connected sources, and what starts it. */
 
-type PullOrder = Pick<
+type PullConfig = Pick<
   Config,
   'databaseUrl' | 'pullDatabaseUrl' | 'secretFile' | 'sourceOrigins' | 'pullRate' | 'maxRecords' | 'maxBytes'
 >
+
+interface PullOrder extends PullConfig {
+  readonly passing: string
+}
 
 /** Pulls from the connections that are due, until none is or the service has ended. */
 export async function pullScheduled(): Promise<void> {
@@ -26,6 +30,7 @@ export async function pullScheduled(): Promise<void> {
   }
   process.once('SIGTERM', stop).once('SIGINT', stop)
   const order = await readOrder<PullOrder>(stop)
+  setPassingSecret(order.passing)
   const database = order.pullDatabaseUrl === '' ? order.databaseUrl : order.pullDatabaseUrl
   await withStore({ database }, store =>
     pullDue({
@@ -47,7 +52,7 @@ const STOP_MS = 3000
 
 interface SchedulerOptions {
   readonly store: Store
-  readonly config: PullOrder
+  readonly config: PullConfig
   readonly report: (problem: unknown) => void
 }
 
@@ -111,6 +116,7 @@ export class Scheduler {
       pullRate,
       maxRecords,
       maxBytes,
+      passing: passingSecret(),
     }
     const started = performance.now()
     this.#child = startChild(['pull', '--scheduled'], order)

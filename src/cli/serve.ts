@@ -9,6 +9,7 @@ import { type Config, injectedNames, readConfig, settings } from '../config.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { onConnectionChange } from '../pull/connections.ts'
+import { passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import type { Store } from '../store/index.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import {
@@ -33,7 +34,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { endingOnFailure, isWorker, onPullDue, supervise, tellPullDue } from './workers.ts'
+import { endingOnFailure, isWorker, onPullDue, onSecret, supervise, tellPullDue } from './workers.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -111,9 +112,11 @@ async function serve(flags: ServeFlags) {
   }
   if (isWorker) {
     onConnectionChange(tellPullDue)
+    onSecret(setPassingSecret)
     await endingOnFailure(async () => runService(await openServed(), config))
     return
   }
+  const secret = passingSecret()
   const store = await openServed()
   if (flags.workers === undefined) {
     const { url } = await runService(store, config, config.pull ? { startPulls } : {})
@@ -130,7 +133,7 @@ async function serve(flags: ServeFlags) {
     await store.close()
     throw error
   }
-  await supervise({ count: flags.workers, sockets, bind, maxStopMs: maxStopMs(config), logFailure: report })
+  await supervise({ count: flags.workers, sockets, bind, maxStopMs: maxStopMs(config), logFailure: report, secret })
   const { urlOf } = await import('../http/server.ts')
   await welcome(store, urlOf(config.host, sockets.port), { flags, config })
   await store.close()

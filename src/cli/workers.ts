@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
+import { isObject } from '../archive/values.ts'
 import { say } from './terminal.ts'
 
 interface Supervision {
@@ -14,6 +15,8 @@ interface Supervision {
   /** How long a worker may take to stop. */
   readonly maxStopMs: number
   readonly logFailure: (error: unknown) => void
+  /** Is sent to each worker, because others could see it in an environment. */
+  readonly secret: string
 }
 
 /** Whether this process is a worker of a supervisor. */
@@ -24,8 +27,8 @@ export const isWorker = cluster.isWorker
  * losing a request. SIGTERM and SIGINT stop them; a second signal kills them. Resolves when they listen; exits with the
  * exit code of the first worker if it cannot start.
  */
-export async function supervise({ count, sockets, bind, maxStopMs, logFailure }: Supervision): Promise<void> {
-  const fork = makeFork(sockets, bind)
+export async function supervise({ count, sockets, bind, maxStopMs, logFailure, secret }: Supervision): Promise<void> {
+  const fork = makeFork(sockets, bind, secret)
   const serving = new Set<Worker>()
   let stopping = false
   let restarting = Promise.resolve()
@@ -93,7 +96,7 @@ export async function supervise({ count, sockets, bind, maxStopMs, logFailure }:
 }
 
 /** Returns what starts a worker and resolves with it when it listens. */
-function makeFork(sockets: SocketsOfWorkers, bind: Supervision['bind']): () => Promise<Worker> {
+function makeFork(sockets: SocketsOfWorkers, bind: Supervision['bind'], secret: string): () => Promise<Worker> {
   // Workers accept connections themselves: a supervisor passes a worker one in each turn of its event loop.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   let bound = Promise.resolve(sockets)
@@ -105,6 +108,8 @@ function makeFork(sockets: SocketsOfWorkers, bind: Supervision['bind']): () => P
       bound = bind(sockets.port)
     }
     const worker = cluster.fork((await bound).environment)
+    // An error here means that it has exited already.
+    worker.send({ secret }, () => {})
     worker.once('exit', (_code, signal: string | null) => (areUsed ||= signal !== null))
     await listening(worker)
     areUsed = true
@@ -186,6 +191,11 @@ export function tellPullDue() {
   process.send?.(PULL_DUE)
 }
 
+/** Calls `listener` in a worker with the secret that its supervisor sends. */
+export function onSecret(listener: (secret: string) => void) {
+  void sentSecret.then(listener)
+}
+
 const DRAIN = 'drain'
 const PULL_DUE = 'pull due'
 const MIN_LIFE_MS = 1000
@@ -195,5 +205,12 @@ const stopRequested = new Promise<void>(resolve => {
   if (!isWorker) return
   process.on('message', message => {
     if (message === DRAIN) resolve()
+  })
+})
+
+const sentSecret = new Promise<string>(resolve => {
+  if (!isWorker) return
+  process.on('message', (message: unknown) => {
+    if (isObject(message) && typeof message['secret'] === 'string') resolve(message['secret'])
   })
 })

@@ -93,11 +93,10 @@ export function listRounds({ reads }: Store, accountId: number) {
 /** Why no source can be connected here, with the setting that would change it; undefined if one can. */
 export async function whyNotOffered(
   store: Store,
-  config: Pick<Config, 'pull' | 'pullDatabaseUrl' | 'secretFile'>,
-): Promise<{ readonly reason: 'off' | 'role' | 'secret'; readonly setting: string } | undefined> {
+  config: Pick<Config, 'pull' | 'pullDatabaseUrl'>,
+): Promise<{ readonly reason: 'off' | 'role'; readonly setting: string } | undefined> {
   if (!config.pull) return { reason: 'off', setting: settings.pull.env }
   if (store.engine === 'sqlite') return undefined
-  if (config.secretFile === '') return { reason: 'secret', setting: settings.secretFile.env }
   if (config.pullDatabaseUrl !== '') return undefined
   return (await mayWriteRecords(store)) ? undefined : { reason: 'role', setting: settings.pullDatabaseUrl.env }
 }

@@ -3,11 +3,11 @@ import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { RefusedError } from '../accounts/errors.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
-import { type Config, settings } from '../config.ts'
+import type { Config } from '../config.ts'
 import { syncFile, syncFolder } from '../store/index.ts'
 
 /**
- * API keys of sources, encrypted under a secret that is a file and never in the database. So a backup, an export or the database
+ * API keys of sources, encrypted under a secret that is never in the database. So a backup, an export or the database
  * alone holds no key that works.
  */
 
@@ -25,20 +25,39 @@ interface KeyOwner {
 }
 
 /**
- * The secret of this service, in a file that its first use makes. Throws RefusedError, for the operator, if no file is named and the
- * database is none, or if others can read the file or it is none of these.
+ * The secret of this service, in a file that its first use makes, or its passing one. Throws RefusedError, for the operator, if
+ * others can read the file or it is none of these.
  */
 export function openSecret(config: SecretConfig): Secret {
   const file = fileOf(config)
+  if (file === undefined) return secretOf(passingSecret())
   if (!existsSync(file)) createSecret(file)
   return readSecret(file)
 }
 
+/** Whether no file is named, so that stored keys are lost when the service ends. */
+export function isPassing(config: SecretConfig): boolean {
+  return fileOf(config) === undefined
+}
+
+/** The secret where no file is named. All processes of a service have the same one, in their memory only. */
+export function passingSecret(): string {
+  return (passing ||= newSecret())
+}
+
+export function setPassingSecret(secret: string) {
+  passing = secret
+}
+
+let passing = ''
+
 /** Whether a key was stored with another secret, as after a restore elsewhere, so that it must be given again. Makes no secret. */
 export function isOtherSecret(secretId: string | null, config: SecretConfig): boolean {
   if (secretId === null) return false
+  const file = fileOf(config)
+  // A command does not know the passing secret of the service.
+  if (file === undefined) return passing !== '' && secretOf(passing).id !== secretId
   try {
-    const file = fileOf(config)
     return !existsSync(file) || readSecret(file).id !== secretId
   } catch (error) {
     if (error instanceof RefusedError) return true
@@ -49,6 +68,10 @@ export function isOtherSecret(secretId: string | null, config: SecretConfig): bo
 function readSecret(file: string): Secret {
   const text = readSecretFile(file).trim()
   if (!SECRET.test(text)) throw new RefusedError(`${file} is not a file with a secret of Lockstep`)
+  return secretOf(text)
+}
+
+function secretOf(text: string): Secret {
   const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync('sha256', text, '', purpose, bytes))
   return { id: derive('id of the secret', 8).toString('hex'), key: derive('keys of sources', 32) }
 }
@@ -85,21 +108,22 @@ const TAG_BYTES = 16
 /** 32 random bytes in base64url. */
 const SECRET = /^[\w-]{43}$/
 
+function newSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
 type SecretConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
 
-function fileOf({ databaseUrl, secretFile }: SecretConfig): string {
+function fileOf({ databaseUrl, secretFile }: SecretConfig): string | undefined {
   if (secretFile !== '') return secretFile
-  if (databaseUrl.startsWith('sqlite:')) return `${databaseUrl.slice('sqlite:'.length)}.secret`
-  throw new RefusedError(
-    `on PostgreSQL, API keys of sources are stored only if ${settings.secretFile.env} names a file`,
-  )
+  return databaseUrl.startsWith('sqlite:') ? `${databaseUrl.slice('sqlite:'.length)}.secret` : undefined
 }
 
 /** The file gets its name when it is whole, so that several processes that start at once have the same secret. */
 function createSecret(file: string) {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}`
   try {
-    writeFileSync(unfinished, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600 })
+    writeFileSync(unfinished, `${newSecret()}\n`, { flag: 'wx', mode: 0o600 })
     syncFile(unfinished)
     linkSync(unfinished, file)
   } catch (error) {

@@ -45,7 +45,6 @@ testOnPostgres(
     const store = await open(service, { busyTimeoutMs: 5000, schema: 'current' })
     const why = (changed: Partial<typeof config>) => whyNotOffered(store, { ...config, ...changed })
     assert.deepEqual(await why({}), { reason: 'role', setting: 'LOCKSTEP_PULL_DATABASE_URL' })
-    assert.deepEqual(await why({ secretFile: '' }), { reason: 'secret', setting: 'LOCKSTEP_SECRET_FILE' })
     assert.deepEqual(await why({ pull: false }), { reason: 'off', setting: 'LOCKSTEP_PULL' })
     assert.equal(await why({ pullDatabaseUrl: owner }), undefined)
 

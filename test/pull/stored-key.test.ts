@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, test } from 'node:test'
 import { sql } from '../../src/vendor/kysely.js'
-import { openKey, openSecret, sealKey } from '../../src/pull/stored-key.ts'
+import { isOtherSecret, isPassing, openKey, openSecret, sealKey, setPassingSecret } from '../../src/pull/stored-key.ts'
 import { makeFolder } from '../support/command.ts'
 
 // engine: both
@@ -135,8 +135,15 @@ test('a stored key is in no file, backup or export, and only the secret next to 
   assert.equal(openKey(openSecret(config), owner, sealed), undefined)
 })
 
-test('on PostgreSQL the file must be named', () => {
-  const settings = { databaseUrl: 'postgres://db.example/lockstep', secretFile: '' }
-  assert.throws(() => openSecret(settings), { name: 'RefusedError', message: /LOCKSTEP_SECRET_FILE/ })
-  assert.throws(() => openSecret({ ...settings, secretFile: join(folder, 'missing/secret') }), /cannot be made$/)
+test('on PostgreSQL without a file, the secret is in memory only and another service has another', () => {
+  const config = { databaseUrl: 'postgres://db.example/lockstep', secretFile: '' }
+  assert.ok(isPassing(config))
+  const { id } = openSecret(config)
+  assert.equal(openSecret(config).id, id)
+  assert.equal(isOtherSecret(id, config), false)
+  setPassingSecret('B'.repeat(43))
+  assert.equal(isOtherSecret(id, config), true)
+  const missing = { ...config, secretFile: join(folder, 'missing/secret') }
+  assert.equal(isPassing(missing), false)
+  assert.throws(() => openSecret(missing), /cannot be made$/)
 })

@@ -1,7 +1,9 @@
 import { operatorPullCommands } from '../../accounts/first-steps.ts'
 import { RefusedError } from '../../accounts/errors.ts'
+import { settings } from '../../config.ts'
 import { checkConnection, type CheckedSource, TooManyChecksError } from '../../pull/check-connection.ts'
 import { changeKey, connect, readConnection, whyNotOffered } from '../../pull/connections.ts'
+import { isPassing } from '../../pull/stored-key.ts'
 import { card, code, facts } from '../layout/components.ts'
 import { formPage } from '../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../html.ts'
@@ -27,17 +29,19 @@ export const connectPages: readonly DashboardPage[] = [
   { ...OF_SOURCE, method: 'POST', path: '/source/key', takesLong: true, handler: changeEntered },
 ]
 
-const intervals: readonly (readonly [minutes: number, title: string])[] = [
+type Interval = readonly [minutes: number, title: string]
+
+const intervals: readonly Interval[] = [
   [5, 'Every 5 minutes'],
   [60, 'Every hour'],
   [24 * 60, 'Every day'],
 ]
-const ONCE = [0, 'Only once'] as const
+const ONCE: Interval = [0, 'Only once']
 const DEFAULT_MINUTES = 60
 
 /** The choice of how often a source is pulled. */
-export function intervalOptions(chosen: number, { withOnce }: { readonly withOnce: boolean }): readonly Html[] {
-  return [...intervals, ...(withOnce ? [ONCE] : [])].map(
+export function intervalOptions(chosen: number, offered: readonly Interval[] = intervals): readonly Html[] {
+  return offered.map(
     ([minutes, title]) =>
       html`<option value="${minutes}"${minutes === chosen ? html` selected` : nothing}>${title}</option>`,
   )
@@ -57,7 +61,7 @@ export async function connectCard(visit: Visit): Promise<Html> {
     why !== undefined
       ? operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
       : isFresh(viewer.session, now)
-        ? connectForm({})
+        ? connectForm(visit, {})
         : html`${intro}<p><a class="button primary" href="/source/connect">Connect a server</a></p>`
   return card('From another server', html`<div class="stack">${body}</div>`, { id: 'server' })
 }
@@ -67,7 +71,6 @@ const intro = html`<p>Lockstep copies your records from a hosted service of this
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',
   role: 'This page cannot copy anything, because the service may not write records to its database.',
-  secret: 'This page cannot copy anything, because the service has no file for the secret that encrypts keys.',
 } as const
 
 function operatorOnly(accountId: number, why: string, setting: string): Html {
@@ -88,7 +91,8 @@ interface Entered {
   readonly problem?: string | undefined
 }
 
-function connectForm({ origin = '', every = DEFAULT_MINUTES, problem }: Entered): Html {
+function connectForm({ config }: Visit, { origin = '', every = DEFAULT_MINUTES, problem }: Entered): Html {
+  const isOnce = isPassing(config)
   const described = problem === undefined ? nothing : html` aria-describedby="problem"`
   return html`
     ${intro}
@@ -99,8 +103,9 @@ function connectForm({ origin = '', every = DEFAULT_MINUTES, problem }: Entered)
       </label>
       ${keyField(described)}
       <label>Keep it current
-        <select name="every">${intervalOptions(every, { withOnce: true })}</select>
+        <select name="every">${intervalOptions(every, isOnce ? [ONCE] : [...intervals, ONCE])}</select>
       </label>
+      ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
       <p class="muted">The key is stored encrypted, and sent to that server only. Nothing is copied before you have seen whose key it is.</p>
       <div><button class="primary" data-waiting="Checking…">Check</button></div>
     </form>
@@ -123,15 +128,15 @@ async function showForm(visit: Visit, entered: Entered = {}, status?: number): P
     title: 'From another server',
     back: visit.home,
     status: status ?? (entered.problem === undefined ? 200 : 422),
-    body: html`<div class="card narrow stack">${connectForm(entered)}</div>`,
+    body: html`<div class="card narrow stack">${connectForm(visit, entered)}</div>`,
   })
 }
 
 async function checkEntered(visit: Visit): Promise<PageResult> {
-  const { store, form, viewer, now } = visit
+  const { store, config, form, viewer, now } = visit
   // A form that is shown again would have to have the key in it.
   if (!isFresh(viewer.session, now)) return redirect('/source/connect')
-  const every = intervalOf(form)
+  const every = isPassing(config) ? ONCE[0] : intervalOf(form)
   const origin = withScheme(form.get('origin') ?? '')
   const again = (problem: string, status: number) => showForm(visit, { origin, every, problem }, status)
   return checked(

@@ -52,7 +52,8 @@ const failureTexts: Readonly<Record<Failure, FailureText>> = {
   },
   key: {
     short: 'Key unreadable',
-    long: () => 'The stored key cannot be read any more, as after a restore on another machine. Enter it again.',
+    long: () =>
+      'The stored key cannot be read any more, as after a restore on another machine, or after a restart where no file holds the secret. Enter it again.',
     needsKey: true,
   },
   'key-expired': {

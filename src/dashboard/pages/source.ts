@@ -260,7 +260,7 @@ function intervalForm(every: number): Html {
   return html`
     <form class="filters" method="post" action="/source/interval">
       <label>Keep it current
-        <select name="every">${intervalOptions(every, { withOnce: false })}</select>
+        <select name="every">${intervalOptions(every)}</select>
       </label>
       <button>Save</button>
     </form>
