@@ -51,6 +51,7 @@ const files = {
   'webauthn-create.js': ownFile('webauthn-create.js'),
   'charts.js': ownFile('charts.js'),
   'chart-bars.js': ownFile('chart-bars.js'),
+  'chart-breaks.js': ownFile('chart-breaks.js'),
   'chart-data.js': ownFile('chart-data.js'),
   'chart-draw.js': ownFile('chart-draw.js'),
   'chart-format.js': ownFile('chart-format.js'),

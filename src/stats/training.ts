@@ -56,7 +56,7 @@ export function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'gr
   return mean(gradeSum, graded)
 }
 
-/** For each value, the mean of it and the values before it, `width` values at most. Nulls are skipped and stay null. */
+/** For each value, the mean of it and the values before it, `width` together; null before there are as many. Nulls are skipped. */
 export function movingAverage(values: readonly (number | null)[], width = 7): (number | null)[] {
   const window: number[] = []
   let sum = 0
@@ -65,7 +65,7 @@ export function movingAverage(values: readonly (number | null)[], width = 7): (n
     window.push(value)
     sum += value
     if (window.length > width) sum -= window.shift() ?? 0
-    return sum / window.length
+    return window.length < width ? null : sum / width
   })
 }
 

@@ -286,29 +286,6 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.ok((value?.width ?? 0) > 200, 'of a dialog, too')
   })
 
-  test('the lines of the average and of the period before stand out from the bars that they cross', async () => {
-    await using browser = await openSession(service, { viewport: { width: 1440, height: 900 } })
-    const { page } = browser
-    await page.goto(`${service.url}/training?range=12w&compare=before`)
-    await page.locator('#repetitions').scrollIntoViewIfNeeded()
-    await page.locator('#repetitions svg').waitFor()
-    const [edge, line] = await page
-      .locator('#repetitions g[data-mark=line]')
-      .evaluateAll(lines =>
-        lines.map(line => [getComputedStyle(line).stroke, line.firstElementChild?.getAttribute('d')]),
-      )
-    assert.equal(edge?.[1], line?.[1])
-    assert.equal(edge?.[0], 'rgb(255, 255, 255)')
-    const rules = await page
-      .locator('#repetitions g[data-mark=rule]')
-      .evaluateAll(groups =>
-        groups.map(group => [getComputedStyle(group).stroke, group.querySelector('line')?.getAttribute('y1')]),
-      )
-    const average = rules.findIndex(([, y]) => y !== rules.at(-1)?.[1])
-    assert.equal(rules[average]?.[0], 'rgb(255, 255, 255)')
-    assert.equal(rules[average]?.[1], rules[average + 1]?.[1])
-  })
-
   test('in forced colours the days of a calendar still differ', async () => {
     await using browser = await openSession(service, { forcedColors: 'active' })
     const { page } = browser

@@ -10,11 +10,14 @@ import {
   MUTED,
   OPEN_PATTERN,
   SO_FAR_PATTERN,
+  svgElement,
   TIP,
 } from './chart-draw.js'
+import { parseInstant } from './chart-data.js'
 import { amountText, dayMonthText, periodWords, shortMonthText } from './chart-format.js'
 
 /**
+ * @import { RenderFunction } from '@observablehq/plot'
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
  * @import { Column, Row } from './chart-data.js'
  */
@@ -28,6 +31,19 @@ const MAX_MONTHS = 36
 
 /** @type {Readonly<Record<string, string>>} */
 const FILLS = { solid: ACCENT, open: OPEN_PATTERN, approximate: APPROXIMATE_PATTERN }
+
+const BLOCK = {
+  x1: 'start',
+  x2: 'end',
+  y1: 'bottom',
+  y2: 'top',
+  fill: 'fill',
+  inset: 0,
+  insetLeft: 1,
+  insetRight: 1,
+  stroke: 'stroke',
+  strokeWidth: 0.75,
+}
 
 /**
  * Sums by week or month as stacked bars from zero, with their average. The current period is hatched, as it is not over.
@@ -45,20 +61,25 @@ export const bars = {
       href: data.href,
       open: `Open ${data.period ?? 'week'}`,
     })
-    const average = Number(data.average ?? 0)
-    const goal = Number(data.goal ?? 0)
+    const { first, last } = domainOf(periods)
+    const levels = levelsOf(data, { first, last })
     const before = periods.flatMap(({ row, start, end }) =>
       row.number('before') === null ? [] : [{ middle: middleOf(start, end), before: row.number('before') ?? 0 }],
     )
-    const highest = Math.max(0, ...tops.map(({ top }) => top), ...before.map(({ before }) => before), goal)
+    const highest = Math.max(
+      0,
+      ...tops.map(({ top }) => top),
+      ...before.map(({ before }) => before),
+      Number(data.goal ?? 0),
+    )
     draw(plot, host, {
       title,
       height: HEIGHT,
       marginLeft: Math.max(44, 14 + widthOf(highest * 1.2)),
-      marginRight: average > 0 || goal > 0 ? Math.max(56, 10 + widthOf(Math.max(average, goal))) : 12,
+      marginRight: levels.length > 0 ? Math.max(56, 10 + widthOf(Math.max(...levels.map(({ level }) => level)))) : 12,
       x: {
         type: 'utc',
-        domain: domainOf(periods),
+        domain: [first, last],
         label: null,
         axis: null,
       },
@@ -73,21 +94,11 @@ export const bars = {
       marks: [
         isWeekly ? weekNames(plot, periods, host.clientWidth) : monthNames(plot, periods, host.clientWidth),
         highest === 0 ? emptyNote(plot, empty) : null,
-        plot.rectY(blocks, {
-          x1: 'start',
-          x2: 'end',
-          y1: 'bottom',
-          y2: 'top',
-          fill: 'fill',
-          inset: 0,
-          insetLeft: 1,
-          insetRight: 1,
-          stroke: 'stroke',
-          strokeWidth: 0.75,
-        }),
-        ...(before.length > 1 ? beforeMarks(plot, before) : []),
-        ...levelMarks(plot, average, 'average', { stroke: MUTED, strokeDasharray: '2 3', strokeWidth: 1.5 }),
-        ...levelMarks(plot, goal, 'goal', { stroke: INK, strokeWidth: 1.25 }),
+        ...levels.map(line => plot.ruleY([line], { y: 'level', x1: 'from', x2: 'to', ...line.look })),
+        before.length > 1 ? plot.lineY(before, { x: 'middle', y: 'before', curve: 'step', ...BEFORE_LINE }) : null,
+        plot.rectY(blocks, BLOCK),
+        ...overMarks(plot, blocks, levels),
+        endLabels(levels),
         plot.ruleY([0], { stroke: MUTED }),
         plot.tip(tops, plot.pointerX({ ...TIP, x: 'middle', y: 'top', title: 'tip' })),
       ],
@@ -127,7 +138,15 @@ function stack(periods, columns, { unit, nameOf, href, open }) {
       top += value
       if (value <= 0) continue
       const fill = row.flag('current') && look === 'solid' ? SO_FAR_PATTERN : FILLS[look]
-      blocks.push({ start, end, bottom, top, fill, stroke: fill === ACCENT ? 'none' : ACCENT })
+      blocks.push({
+        start,
+        end,
+        bottom,
+        top,
+        before: row.number('before'),
+        fill,
+        stroke: fill === ACCENT ? 'none' : ACCENT,
+      })
     }
     const before = row.number('before')
     if (before !== null) lines.push(`Compared: ${amountText(before)}${unit && ` ${unit}`}`)
@@ -150,42 +169,92 @@ function addressOf(href, start, end) {
 }
 
 /**
- * The line of the compared period.
+ * The lines at a level, each from where it holds.
  *
- * @param {Plot} plot
- * @param {readonly { middle: Date; before: number }[]} before
+ * @param {DOMStringMap} data
+ * @param {{ first: Date; last: Date }} domain
  */
-function beforeMarks(plot, before) {
-  const line = { x: 'middle', y: 'before', curve: 'step' }
-  return [plot.lineY(before, { ...line, ...EDGE }), plot.lineY(before, { ...line, ...BEFORE_LINE })]
+function levelsOf({ average, averageFrom, goal }, { first, last }) {
+  return [
+    {
+      level: Number(average ?? 0),
+      name: 'average',
+      from: parseInstant(averageFrom) ?? first,
+      to: last,
+      look: { stroke: MUTED, strokeDasharray: '2 3', strokeWidth: 1.5 },
+    },
+    { level: Number(goal ?? 0), name: 'goal', from: first, to: last, look: { stroke: INK, strokeWidth: 1.25 } },
+  ].filter(({ level }) => level > 0)
 }
-
-/** Drawn under a line, to set it off from the bars that it crosses. */
-const EDGE = { stroke: CARD, strokeWidth: 4.5 }
 
 /**
- * A line at a level, with its name at its end.
+ * All lines where they cross bars.
  *
  * @param {Plot} plot
- * @param {number} level
- * @param {string} name
+ * @param {ReturnType<typeof stack>['blocks']} blocks
+ * @param {ReturnType<typeof levelsOf>} levels
+ */
+function overMarks(plot, blocks, levels) {
+  const ofLevels = levels.map(({ level, from, look }) => {
+    const reached = blocks.filter(({ start }) => start >= from)
+    return overBars(
+      plot,
+      reached.map(block => ({ ...block, level })),
+      look,
+    )
+  })
+  const compared = blocks.map(block => ({ ...block, level: block.before ?? 0 }))
+  return [...ofLevels, overBars(plot, compared, BEFORE_LINE)]
+}
+
+/**
+ * Lines are drawn behind the bars, and again in the colour of the card where they cross a solid bar, which would hide them.
+ *
+ * @param {Plot} plot
+ * @param {readonly { start: Date; end: Date; bottom: number; top: number; fill: string | undefined; level: number }[]} blocks
  * @param {object} look
  */
-function levelMarks(plot, level, name, look) {
-  if (level <= 0) return []
-  return [
-    plot.ruleY([level], EDGE),
-    plot.ruleY([level], look),
-    plot.text([level], {
-      y: level,
-      frameAnchor: 'right',
-      text: () => `${name}\n${amountText(level)}`,
-      textAnchor: 'start',
-      dx: 5,
-      fill: INK,
-    }),
-  ]
+function overBars(plot, blocks, look) {
+  const crossed = blocks.filter(({ fill, bottom, top, level }) => fill === ACCENT && bottom < level && level < top)
+  return plot.ruleY(crossed, {
+    y: 'level',
+    x1: 'start',
+    x2: 'end',
+    insetLeft: 1,
+    insetRight: 1,
+    ...look,
+    stroke: CARD,
+  })
 }
+
+/**
+ * The names of levels at the end of their lines, moved apart where they would overlap.
+ *
+ * @param {readonly { readonly level: number; readonly name: string }[]} levels
+ * @returns {RenderFunction}
+ */
+function endLabels(levels) {
+  return (_index, { y }, _values, { width, height, marginRight, marginBottom }) => {
+    const group = svgElement('g', { fill: INK, 'text-anchor': 'start' })
+    const highest = levels.toSorted((a, b) => b.level - a.level)
+    let above = 0
+    for (const [index, { level, name }] of highest.entries()) {
+      const lowest = height - marginBottom - (highest.length - 1 - index) * LABEL_HEIGHT
+      const middle = Math.min(lowest, Math.max(above, Number(y?.(level))))
+      above = middle + LABEL_HEIGHT
+      const x = width - marginRight + 5
+      for (const [line, text] of [name, amountText(level)].entries()) {
+        const label = svgElement('text', { x, y: middle - 1 + line * 12 })
+        label.textContent = text
+        group.append(label)
+      }
+    }
+    return group
+  }
+}
+
+/** Of two lines, and the space below them. */
+const LABEL_HEIGHT = 28
 
 /**
  * Weeks are named by their first day.
@@ -206,7 +275,10 @@ function weekNames(plot, periods, width) {
 /** @param {readonly Period[]} periods */
 function domainOf(periods) {
   const now = Date.now()
-  return [periods[0]?.start ?? new Date(now - DAY_MS / 2), periods.at(-1)?.end ?? new Date(now + DAY_MS / 2)]
+  return {
+    first: periods[0]?.start ?? new Date(now - DAY_MS / 2),
+    last: periods.at(-1)?.end ?? new Date(now + DAY_MS / 2),
+  }
 }
 
 /**

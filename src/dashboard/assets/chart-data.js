@@ -117,7 +117,7 @@ export class Row {
    * @param {string} key
    */
   average(key) {
-    return Number(this.#columns.get(key)?.averages?.[this.#index])
+    return this.#columns.get(key)?.averages?.[this.#index] ?? NaN
   }
 }
 

@@ -39,6 +39,7 @@ export const WARN = 'var(--warn)'
 
 export const OPEN_PATTERN = 'url(#hatch-open)'
 export const SO_FAR_PATTERN = 'url(#hatch-so-far)'
+export const BREAK_PATTERN = 'url(#hatch-break)'
 export const APPROXIMATE_PATTERN = 'url(#hatch-approximate)'
 
 /**
@@ -190,10 +191,11 @@ export function middleOf(start, end) {
 /** The patterns that fill marks. Charts of a page repeat them with the same ids, which is harmless: they are equal. */
 function patterns() {
   const defs = svgElement('defs', {})
-  for (const { id, angle, weight, wash } of [
+  for (const { id, angle, weight, wash, colour = ACCENT } of [
     { id: 'hatch-open', angle: 45, weight: 1.5, wash: 0.1 },
     { id: 'hatch-so-far', angle: -45, weight: 3, wash: 0.3 },
     { id: 'hatch-approximate', angle: 90, weight: 1, wash: 0.06 },
+    { id: 'hatch-break', angle: 45, weight: 1, wash: 0, colour: LINE },
   ]) {
     const pattern = svgElement('pattern', {
       id,
@@ -203,8 +205,8 @@ function patterns() {
       patternTransform: `rotate(${angle})`,
     })
     pattern.append(
-      svgElement('rect', { width: 6, height: 6, style: `fill:${ACCENT};opacity:${wash}` }),
-      svgElement('rect', { width: weight, height: 6, style: `fill:${ACCENT}` }),
+      svgElement('rect', { width: 6, height: 6, style: `fill:${colour};opacity:${wash}` }),
+      svgElement('rect', { width: weight, height: 6, style: `fill:${colour}` }),
     )
     defs.append(pattern)
   }

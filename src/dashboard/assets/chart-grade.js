@@ -1,5 +1,6 @@
+import { breakMark, broken } from './chart-breaks.js'
 import { ACCENT, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, svgElement, TIP } from './chart-draw.js'
-import { dateTimeText } from './chart-format.js'
+import { dateTimeText, periodWords } from './chart-format.js'
 
 /**
  * @import { RenderFunction } from '@observablehq/plot'
@@ -21,7 +22,7 @@ export const grade = {
   draw(plot, host, chart) {
     const points = chart.rows
       .filter(row => row.number('grade') !== null)
-      .map(row => point(row, row.number('grade') ?? 0, row.number('average') ?? 0, row.flag('passed')))
+      .map(row => point(row, row.number('grade') ?? 0, row.number('average') ?? NaN, row.flag('passed')))
     drawGrades(plot, host, chart, { title: chart.title, height: HEIGHT, points, overlay: chart.overlay })
   },
 }
@@ -101,18 +102,26 @@ function drawGrades(plot, host, { data, empty }, { title, height, points, overla
     marginTop,
     y: scale,
     marks: [
+      breakMark(plot, points, scale.domain),
       plot.ruleY([low], { stroke: LINE }),
       points.length === 0 ? emptyNote(plot, empty) : null,
       height < HEIGHT
         ? dotPaths(points, r)
         : plot.dot(points, { x: 'at', y: 'grade', r, fill: 'fill', fillOpacity: 'opacity', ...DOT_STROKE }),
-      overlay.length > 1 ? plot.lineY(overlay, { x: 'at', y: 'value', ...BEFORE_LINE, clip: true }) : null,
-      points.length > 1
-        ? plot.lineY(points, { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
+      overlay.length > 1
+        ? plot.lineY(broken(overlay, daysOf(data)), { x: 'at', y: 'value', ...BEFORE_LINE, clip: true })
+        : null,
+      points.some(({ average }) => !Number.isNaN(average))
+        ? plot.lineY(broken(points), { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
         : null,
       plot.tip(points, plot.pointer({ ...TIP, x: 'at', y: 'grade', title: 'tip' })),
     ],
   })
+}
+
+/** @param {DOMStringMap} data */
+export function daysOf({ period }) {
+  return periodWords(period).days
 }
 
 /**

@@ -1,5 +1,6 @@
+import { breakMark, broken } from './chart-breaks.js'
 import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
-import { domainOf, gradeScale, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
+import { daysOf, domainOf, gradeScale, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
 import { periodWords } from './chart-format.js'
 
 /** @import { Chart, ChartType, Plot } from './chart-draw.js' */
@@ -71,6 +72,8 @@ function pointsOf({ rows, data }, keys) {
 function drawSpread(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
   const { low, scale, marginTop } = gradeScale(data, height)
   const [start, end] = domainOf(data)
+  const days = daysOf(data)
+  const shown = broken(points, days)
   draw(plot, host, {
     title,
     height,
@@ -78,11 +81,14 @@ function drawSpread(plot, host, { data, empty }, { title, height, points, overla
     marginTop,
     y: scale,
     marks: [
+      breakMark(plot, points, scale.domain, days),
       plot.ruleY([low], { stroke: LINE }),
       points.length === 0 ? emptyNote(plot, empty) : null,
-      plot.areaY(points, { x: 'at', y1: 'low', y2: 'high', fill: ACCENT, fillOpacity: 0.25 }),
-      overlay.length > 1 ? plot.lineY(overlay, { x: 'at', y: 'value', ...BEFORE_LINE, clip: true }) : null,
-      plot.lineY(points, { x: 'at', y: 'median', stroke: INK, strokeWidth: 1.75 }),
+      plot.areaY(shown, { x: 'at', y1: 'low', y2: 'high', fill: ACCENT, fillOpacity: 0.25 }),
+      overlay.length > 1
+        ? plot.lineY(broken(overlay, days), { x: 'at', y: 'value', ...BEFORE_LINE, clip: true })
+        : null,
+      plot.lineY(shown, { x: 'at', y: 'median', stroke: INK, strokeWidth: 1.75 }),
       plot.dot(points, { x: 'at', y: 'median', r: 1.75, fill: INK }),
       plot.tip(points, plot.pointerX({ ...TIP, x: 'at', y: 'median', title: 'tip' })),
     ],

@@ -62,7 +62,7 @@ interface ChartOptions<Row> {
   /** The text where there is nothing to draw. */
   readonly empty: string
   readonly legend?: readonly LegendItem[]
-  /** More for the drawing: `unit`, `period` (`month` or `quarter`, if not weeks), `average`, `from`, `to`, `now`, `low` and
+  /** More for the drawing: `unit`, `period` (`month` or `quarter`, if not weeks), `average`, `average-from`, `from`, `to`, `now`, `low` and
    * `high` (the ends of the axis of grades), `goal`, `href` (where bars lead, with `{from}` and `{to}` for their days). */
   readonly data?: Readonly<Record<string, string | number | undefined>>
   /** Links or buttons next to the title. */
@@ -94,6 +94,7 @@ export type LegendItem = readonly [
     | 'band'
     | 'average'
     | 'before'
+    | 'break'
     | 'goal'
     | 'solid'
     | 'open'

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../contract/time.ts'
 import { type Periods, wallClock } from '../../stats/periods.ts'
 import { type GradeSpread, movingAverage, type SessionStats, type TrainingSummary } from '../../stats/training.ts'
 import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
@@ -77,7 +78,11 @@ export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readon
     data: axes(viewer, shown, [...gradesIn(weeks.map(({ all }) => all)), ...(overlay?.values ?? [])]),
     actions: scaleSwitch(shown),
     overlay,
-    legend: [...legendOf(shown), ...comparedLegend(shown)],
+    legend: [
+      ...legendOf(shown),
+      ...breakLegend([weeks.flatMap(({ start, all }) => (all === null ? [] : start))], UNIT_DAYS[unit]),
+      ...comparedLegend(shown),
+    ],
     columns: [
       {
         key: 'at',
@@ -146,13 +151,20 @@ export function comparedGrades(viewer: Viewer, shown: ShownSessions) {
   }
   const graded = sessions.flatMap(({ at, grade }) => (grade === null ? [] : [{ at: at + offset, grade }]))
   const averages = movingAverage(graded.map(({ grade }) => grade))
-  return line(graded.map(({ at }, index) => ({ at, value: averages[index] ?? 0 })))
+  return line(
+    graded.flatMap(({ at }, index) => {
+      const value = averages[index] ?? null
+      return value === null ? [] : [{ at, value }]
+    }),
+  )
 }
 
 export function comparedLegend(shown: ShownSessions): LegendItem[] {
   const { compared } = shown
-  // One point is no line.
-  if (compared === undefined || compared.sessions.filter(({ grade }) => grade !== null).length < 2) return []
+  if (compared === undefined) return []
+  // One point is no line, and an average is of seven sessions.
+  const enough = isComparedByUnit(shown) ? 2 : 8
+  if (compared.sessions.filter(({ grade }) => grade !== null).length < enough) return []
   return [
     [
       'before',
@@ -160,6 +172,17 @@ export function comparedLegend(shown: ShownSessions): LegendItem[] {
     ],
   ]
 }
+
+/** For times in order, one list for each line: whether a line has a break. Each time may stand for some days. */
+export function breakLegend(lines: readonly (readonly number[])[], days = 0): LegendItem[] {
+  const length = (BREAK_DAYS + days) * DAY_MS
+  const hasBreak = lines.some(times => times.some((at, index) => at - (times[index - 1] ?? at) >= length))
+  return hasBreak ? [['break', 'Nothing recorded for two weeks or more']] : []
+}
+
+/** Both as in `chart-breaks.js` and `chart-format.js`, which draw it. */
+const BREAK_DAYS = 14
+const UNIT_DAYS = { week: 7, month: 30, quarter: 91 } as const
 
 function isComparedByUnit({ sessions, compared }: ShownSessions): boolean {
   return Math.max(sessions.length, compared?.sessions.length ?? 0) > MAX_DRAWN_SESSIONS

@@ -27,6 +27,7 @@ interface Clock {
 export function monthChart(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Chart {
   const months = monthsOf(viewer, history, { now, until })
   const average = averageOf(months)
+  const [first] = wholeMonths(months)
   return chart<Month>({
     id: 'months',
     chartType: 'bars',
@@ -34,7 +35,13 @@ export function monthChart(viewer: Viewer, history: readonly LockStats[], { now,
     summary: lockText(monthSummary(months, average), viewer),
     empty: lockText('No locked time in these months', viewer),
     wide: true,
-    data: { average: average === null ? undefined : hours(average), unit: 'h', period: 'month', href: DAYS_ADDRESS },
+    data: {
+      average: average === null ? undefined : hours(average),
+      'average-from': first === undefined ? undefined : wallClock(first.start, viewer.timeZone),
+      unit: 'h',
+      period: 'month',
+      href: DAYS_ADDRESS,
+    },
     legend: [
       ...(months.some(({ locked }) => locked > 0) ? ([['solid', stateName('locked', viewer)]] as const) : []),
       ...(months.some(({ open }) => open > 0) ? ([['open', 'Breaks']] as const) : []),

@@ -18,6 +18,7 @@ import {
 } from './training-summaries.ts'
 import {
   axes,
+  breakLegend,
   comparedGrades,
   comparedLegend,
   MAX_DRAWN_SESSIONS,
@@ -70,7 +71,7 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
     actions: scaleSwitch(shown),
     overlay,
     link: { path: '/training/', id: ({ id }) => id },
-    legend: [...(grades.length === 0 ? [] : SESSION_LEGEND), ...comparedLegend(shown)],
+    legend: [...sessionLegend(shown.sessions, averages), ...comparedLegend(shown)],
     columns: [
       {
         key: 'at',
@@ -98,11 +99,18 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
   })
 }
 
-const SESSION_LEGEND: readonly LegendItem[] = [
-  ['filled', 'Passed'],
-  ['hollow', 'Not passed'],
-  ['line', 'Average over seven sessions'],
-]
+function sessionLegend(sessions: readonly SessionStats[], averages: readonly (number | null)[]): LegendItem[] {
+  const graded = sessions.filter(({ grade }) => grade !== null)
+  if (graded.length === 0) return []
+  return [
+    ['filled', 'Passed'],
+    ['hollow', 'Not passed'],
+    ...(averages.filter(average => average !== null).length < 2
+      ? []
+      : ([['line', 'Average over seven sessions']] as const)),
+    ...breakLegend([graded.map(({ at }) => at)]),
+  ]
+}
 
 /** The grades of each kind, drawn from the table of the chart above. */
 function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
@@ -121,6 +129,9 @@ function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly stri
     empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, grades),
+    legend: breakLegend(
+      kinds.map(kind => shown.sessions.flatMap(one => (gradeOfKind(one, kind) === null ? [] : one.at))),
+    ),
     source: 'grades',
     columns: [],
     rows: [],
@@ -196,7 +207,10 @@ function kindColumn(
     cell: ({ session, index }) => gradeText(grades[index] ?? null, allPassed(session, kind)),
     value: ({ index }) => grades[index] ?? null,
     passed: ({ session }) => allPassed(session, kind),
-    average: ({ index }) => round1(averages[index] ?? 0),
+    average({ index }) {
+      const average = averages[index] ?? null
+      return average === null ? null : round1(average)
+    },
   }
 }
 

@@ -39,10 +39,10 @@ export function gradeSummary(sessions: readonly SessionStats[], averages: readon
   if (only === undefined) return `${NO_GRADES}.`
   if (grades.length === 1) return `One session, with a grade of ${only}\u00a0%.`
   const known = averages.filter(average => average !== null)
-  const first = Math.round(known[Math.min(6, known.length - 1)] ?? 0)
+  const first = Math.round(known[0] ?? 0)
   const last = Math.round(known.at(-1) ?? 0)
   const whole = `The mean of ${grades.length} session grades is ${mean(sum(grades), grades.length) ?? 0}\u00a0%`
-  if (known.length < 14) return `${whole}; each is the mean of the grades of its segments.`
+  if (known.length < 8) return `${whole}; each is the mean of the grades of its segments.`
   const change = first === last ? `stayed at ${last}\u00a0%` : `went from ${first} to ${last}\u00a0%`
   return `${whole}; the average over seven sessions ${change}.`
 }

@@ -62,7 +62,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
     ),
     empty: 'No repetitions in this period',
     data: {
-      average: average === null ? undefined : Math.round(average),
+      ...averageData(viewer, weeks, average === null ? null : Math.round(average)),
       goal: weeklyGoal,
       href,
       period: periodOf(unit),
@@ -105,7 +105,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
     summary: isApproximate ? `${summary} Lightly hatched distances may have been estimated.` : summary,
     empty: 'No distance is known in this period',
     data: {
-      average: average === null || !isKnown ? undefined : inUnits(average)[0],
+      ...averageData(viewer, weeks, average === null || !isKnown ? null : inUnits(average)[0]),
       unit: measure,
       href,
       period: periodOf(unit),
@@ -204,12 +204,21 @@ function unitOf([first]: readonly Week[]): ChartUnit {
   return first?.unit ?? 'week'
 }
 
-/** The average of whole weeks or months whose value is known; the current one would lower it. */
-function averageOf(weeks: readonly Week[], value: (week: Week) => number | null): number | null {
+/** An average as it is drawn: from the first week that it is of. */
+function averageData({ timeZone }: Viewer, weeks: readonly Week[], average: number | null) {
+  const [first] = countedWeeks(weeks)
+  return average === null || first === undefined ? {} : { average, 'average-from': wallClock(first.start, timeZone) }
+}
+
+/** Whole weeks or months from that of the first session; the current one would lower an average. */
+function countedWeeks(weeks: readonly Week[]): readonly Week[] {
   const whole = weeks.filter(({ isCurrent, isKnown }) => !isCurrent && isKnown)
-  // Weeks before the first session do not count.
   const first = whole.findIndex(({ sessions }) => sessions > 0)
-  if (first === -1) return null
-  const counted = whole.slice(first).flatMap(week => value(week) ?? [])
+  return first === -1 ? [] : whole.slice(first)
+}
+
+/** The average of those whose value is known. */
+function averageOf(weeks: readonly Week[], value: (week: Week) => number | null): number | null {
+  const counted = countedWeeks(weeks).flatMap(week => value(week) ?? [])
   return counted.length === 0 ? null : sum(counted) / counted.length
 }
