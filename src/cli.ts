@@ -110,9 +110,15 @@ function report(error: unknown): number {
   }
   // An error of the database or of the system, such as a full disk or a missing file.
   if (error instanceof Error && ('errcode' in error || 'severity' in error || 'syscall' in error)) {
-    return fail(error, EXIT.storage)
+    say(`lockstep: ${error.message}${ioErrorCode(error)}`)
+    return EXIT.storage
   }
   throw error
+}
+
+/** All input and output errors of SQLite have one message; the extended code says which call failed (https://sqlite.org/rescode.html). */
+function ioErrorCode(error: Error): string {
+  return 'errcode' in error && Number(error.errcode) > 0xff ? ` (SQLite code ${String(error.errcode)})` : ''
 }
 
 function fail({ message }: Error, code: number): number {
