@@ -97,7 +97,7 @@ describe('charts of a dense history', needsChromium, () => {
     const looks = await page
       .locator('#distance pattern')
       .evaluateAll(patterns => patterns.map(pattern => pattern.getAttribute('patternTransform') + pattern.innerHTML))
-    assert.equal(new Set(looks).size, 3)
+    assert.equal(new Set(looks).size, 4)
     const fills = await page
       .locator('#distance .plot g[data-mark=rect]')
       .evaluate(group => [...new Set([...group.querySelectorAll('rect')].map(rect => rect.getAttribute('fill')))])

@@ -45,7 +45,7 @@ describe('marks on screens', needsChromium, () => {
     assert.equal(looks.forcedColorAdjust, 'none')
   })
 
-  test('hatches for what is open, not over and approximate differ', async () => {
+  test('hatches for what is open, not over, approximate and not recorded differ', async () => {
     await using browser = await openSession(service, { viewport: { width: 1280, height: 4000 } })
     const { page } = browser
     await page.goto(`${service.url}/training?range=1y`)
@@ -53,7 +53,7 @@ describe('marks on screens', needsChromium, () => {
     const patterns = await page
       .locator('#repetitions pattern')
       .evaluateAll(found => found.map(({ id, outerHTML }) => outerHTML.replace(id, '')))
-    assert.equal(new Set(patterns).size, 3)
+    assert.equal(new Set(patterns).size, 4)
     const looks = new Set(
       await page
         .locator('.mark.so-far, .mark.approximate')
