@@ -176,7 +176,7 @@ describe('on any screen and on paper', needsChromium, () => {
         .evaluateAll(fields => fields.map(field => field.getAttribute('name'))),
       ['kind'],
     )
-    assert.match(await page.locator('footer').innerText(), /^Times in \S+\s+Records as of [\w ,:]+$/)
+    assert.match(await page.locator('footer').innerText(), /^Records of alex\s+Times in \S+\s+Records as of [\w ,:]+$/)
     assert.equal(await page.getByText('Table above').isVisible(), false)
   })
 

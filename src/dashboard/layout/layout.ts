@@ -40,7 +40,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
         </div>
         ${body}
       </main>
-      ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined)}
+      ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
       ${bottomBar(section)}
     `,
     { charts: charts.length > 0, isBusy },
@@ -197,10 +197,11 @@ function themeToggle({ theme }: Display, path: string): Html {
   })
 }
 
-function footer(viewer: Viewer, isOwn: boolean): Html {
+function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
   const { timeZone, asOf } = viewer
   return html`
     <footer>
+      <p class="on-paper">Records of ${owner}</p>
       <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="between"> · </span><a href="/settings">Change</a></p>
       ${asOf === null ? nothing : html`<p>Records as of ${isOwn ? html`<a href="/source">${dateTime(viewer, asOf)}</a>` : dateTime(viewer, asOf)}</p>`}
       <p>Lockstep ${version}<span class="between"> · </span><a href="/docs">API reference</a></p>

@@ -205,12 +205,17 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
   return html`${table(
     'Events',
     [
-      { title: 'When', cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>` },
-      { title: 'Event', cell: ({ kind }) => lockText(eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind), viewer) },
-      { title: 'From then on', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
+      { title: 'When', line: 'first', cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>` },
+      {
+        title: 'Event',
+        line: 'second',
+        cell: ({ kind }) => lockText(eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind), viewer),
+      },
+      { title: 'From then on', line: 'first', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
       {
         title: 'Time since last',
         numeric: true,
+        line: 'second',
         cell: ({ at, before }) => (before === undefined ? NONE : durationText((at - before) / 1000)),
       },
     ],

@@ -215,6 +215,7 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Trainer
       numeric(label('id'), row => row.id),
     ],
     paged.rows,
+    { look: 'stacks' },
   )}${recordTableFoot(path, query, paged, 'rows')}`
 }
 

@@ -1,0 +1,52 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { needsChromium } from '../support/chromium.ts'
+import { sampleService } from '../support/dashboard.ts'
+import { openSession } from '../support/pages.ts'
+import type { TestService } from '../support/service.ts'
+
+describe('narrow screens and paper', needsChromium, () => {
+  let service: TestService
+  before(async () => {
+    service = await sampleService()
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  for (const width of [360, 768]) {
+    test(`no column of events or segments is out of view on ${width} pixels`, async () => {
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
+      const { page } = browser
+      for (const path of ['/training/100', '/locks/43']) {
+        await page.goto(service.url + path)
+        const [content, view] = await page
+          .locator(':is(#rows, #events) .scroll')
+          .evaluate(table => [table.scrollWidth, table.clientWidth])
+        assert.equal(content, view, path)
+        const last = page.locator(':is(#rows, #events) tbody tr:nth-child(2) td').last()
+        assert.ok(await last.isVisible(), `${path}: the last column is shown`)
+      }
+    })
+  }
+
+  test('the menu of a phone has no marks beside its entries', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    await page.goto(service.url)
+    await page.locator('.bottom summary').click()
+    const style = await page
+      .locator('.bottom .sheet li')
+      .first()
+      .evaluate(entry => getComputedStyle(entry).listStyleType)
+    assert.equal(style, 'none')
+  })
+
+  test('a printed page says whose records it has', async () => {
+    await using browser = await openSession(service)
+    const { page } = browser
+    await page.goto(`${service.url}/training`)
+    assert.equal(await page.getByText('Records of alex').isVisible(), false)
+    await page.emulateMedia({ media: 'print' })
+    assert.equal(await page.getByText('Records of alex').isVisible(), true)
+  })
+})
