@@ -2,9 +2,21 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { needsChromium } from '../support/chromium.ts'
-import { sampleService } from '../support/dashboard.ts'
+import { sampleService, signInAs } from '../support/dashboard.ts'
+import { heavyYear } from '../support/heavy-year.ts'
 import { openSession } from '../support/pages.ts'
-import type { TestService } from '../support/service.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+test('a calendar of daily training tells days of few repetitions from days of many', async () => {
+  await using service = await startService([records.account(1, 'ann'), ...heavyYear(1, Date.now())])
+  const ann = await signInAs(service, 'ann')
+  const { text } = await ann.get('/')
+  for (const look of ['one', 'two', 'three', 'more']) {
+    const days = text.split(`<a class="day ${look} `).length - 1
+    assert.ok(days > 30, `${look}: ${days}`)
+  }
+})
 
 describe('narrow screens and paper', needsChromium, () => {
   let service: TestService

@@ -1,3 +1,4 @@
+import { sum } from '../../contract/numbers.ts'
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
 import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
 import { dayFrom, lastPeriods, timeByPeriod } from '../../stats/periods.ts'
@@ -94,6 +95,7 @@ function activity(
   const weeks = calendarWeeks({ items: sessions, locked }, now, viewer.timeZone, WEEKS)
   const days = weeks.flat()
   const readable = sharedAreas(viewer)
+  const shades = shadesOf(days.filter(({ items }) => items.length > 0).map(repetitionsOf))
   const trained = days.filter(({ items }) => items.length > 0).length
   const under = days.filter(({ locked }) => locked > 0).length
   const counts = [
@@ -104,13 +106,12 @@ function activity(
     'Activity',
     html`
       <p class="summary">In ${WEEKS} weeks there were ${counts.join(' and ')}.</p>
-      ${calendarTable('Activity by day', weeks, day => lookOf(viewer, day, locks))}
+      ${calendarTable('Activity by day', weeks, day => lookOf(viewer, day, locks, shades))}
       <ul class="legend">
         ${
           readable.includes('dtt')
             ? html`
-                <li><i class="day one"></i>One session</li>
-                <li><i class="day more"></i>Two or more</li>
+                <li>Repetitions: fewest ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li>
               `
             : nothing
         }
@@ -120,10 +121,23 @@ function activity(
   )
 }
 
+const SHADES = ['one', 'two', 'three', 'more'] as const
+
+/** Four shades for as many parts of the days, from the fewest repetitions to the most. */
+function shadesOf(values: readonly number[]): (value: number) => string {
+  const sorted = values.toSorted((a, b) => a - b)
+  return value => SHADES[Math.floor((sorted.indexOf(value) * SHADES.length) / sorted.length)] ?? 'one'
+}
+
+function repetitionsOf({ items }: CalendarDay<SessionStats>): number {
+  return sum(items.map(({ reps }) => reps))
+}
+
 function lookOf(
   viewer: Viewer,
   { date, start, end, items, locked }: CalendarDay<SessionStats>,
   locks: readonly LockStats[],
+  shades: (repetitions: number) => string,
 ): DayLook {
   const [first] = items
   const { passed, total } = passRate(items)
@@ -134,7 +148,7 @@ function lookOf(
       : [first === undefined ? 'no session' : `${countText(total, 'session')}, ${passed} passed`]),
     ...(locked > 0 ? [lockText(`${durationText(locked / 1000)} under lock`, viewer)] : []),
   ].join(': ')
-  const look = `${total === 0 ? 'none' : total === 1 ? 'one' : 'more'}${locked > 0 ? ' under' : ''}`
+  const look = `${total === 0 ? 'none' : shades(sum(items.map(({ reps }) => reps)))}${locked > 0 ? ' under' : ''}`
   if (total > 0 && locked > 0) return { look, text, to: `/?day=${date}#day` }
   if (total > 1) return { look, text, to: `/training?day=${date}` }
   if (first !== undefined) return { look, text, to: `/training/${first.id}` }
