@@ -24,10 +24,11 @@ export function startWriterThread({ path, options }: WriterData): SqliteExecutor
   const thread = new Worker(new URL('sqlite-writer.ts', import.meta.url), { workerData: data })
   const pending: PromiseWithResolvers<StatementResult>[] = []
   let failure: Error | undefined
+  let isClosing = false
 
   const settle = (response: WriterResponse) => {
     const next = pending.shift()
-    if (pending.length === 0) thread.unref()
+    if (pending.length === 0 && !isClosing) thread.unref()
     if ('result' in response) next?.resolve(response.result)
     else next?.reject(Object.assign(new Error(response.error.message), { errcode: response.error.errcode }))
   }
@@ -53,6 +54,7 @@ export function startWriterThread({ path, options }: WriterData): SqliteExecutor
     },
     async close() {
       if (failure !== undefined) return
+      isClosing = true
       const exit = once(thread, 'exit')
       thread.ref()
       send('close')

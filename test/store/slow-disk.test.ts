@@ -1,8 +1,10 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
@@ -147,3 +149,22 @@ async function addReader(folder: Folder): Promise<string> {
   const scopes = ['dtt:read', 'lkbx:read'] as const
   return await createKey(store, { accountId: 1, name: 'reader', scopes, expiresAt: null }, Date.now())
 }
+
+test('a process that closes the database while it writes ends after both', async () => {
+  await using folder = await makeFolder()
+  const src = new URL('../../src/', import.meta.url)
+  const script = `
+    import { open } from '${src}store/index.ts'
+    import { sql } from '${src}vendor/kysely.js'
+    const store = await open('sqlite:written.db', { busyTimeoutMs: 1000, writerThread: true })
+    const rows = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 300000) select max(i) from n'
+    const written = sql.raw('create table written as ' + rows).execute(store.db)
+    await new Promise(resolve => setImmediate(resolve))
+    await store.close()
+    await written
+    console.log('closed')
+  `
+  writeFileSync(folder.file('write.mjs'), script)
+  const { stdout } = await promisify(execFile)(process.execPath, ['write.mjs'], { cwd: folder.path })
+  assert.equal(stdout, 'closed\n')
+})
