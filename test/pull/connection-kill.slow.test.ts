@@ -119,7 +119,9 @@ async function surviveKills(
     await Promise.all(services.map(({ ended }) => ended))
   }
 
-  const pullers = senders.filter((pid, index) => pid > 0 && pid !== senders[index - 1])
+  // Of some requests the connection was gone before anybody could look.
+  const known = senders.filter(pid => pid > 0)
+  const pullers = known.filter((pid, index) => pid !== known[index - 1])
   context.diagnostic(`killed: ${JSON.stringify(killed)}; ${senders.length} requests by ${pullers.length} processes`)
   assert.equal(new Set(pullers).size, pullers.length, `one process after the other: ${pullers.join()}`)
   const connection = await readConnection(store, 1)
