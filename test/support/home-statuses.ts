@@ -1,30 +1,9 @@
+import { exampleOf } from '../../scripts/openapi/examples.ts'
+import { Status as StatusSchema } from '../../src/contract/status.ts'
 import type { Status } from '../../src/homeassistant/entities.ts'
 
-const locked: Status = {
-  ownerId: 7,
-  timeZone: 'Europe/Berlin',
-  asOf: '2026-02-16T18:00:00Z',
-  locked: true,
-  lockState: 'locked',
-  lockedSince: '2026-02-14T18:00:00Z',
-  stateSince: '2026-02-15T18:32:10.250Z',
-  plannedEnd: '2026-02-17T18:00:00Z',
-  plannedEndPassed: false,
-  timeHidden: false,
-  practiceLock: false,
-  lastSessionAt: '2026-02-16T18:00:00Z',
-  lastSessionPassed: true,
-  lastSessionGradePercent: 0,
-  lastSessionReps: 67,
-  lastSessionMeters: 12.430125,
-  sessionsToday: 0,
-  sessionsThisWeek: 1,
-  repsThisWeek: 67,
-  metersThisWeek: 12.430125,
-  streakDays: 4,
-  longestStreakDays: 11,
-  bestGradePercent: 99,
-}
+/** Zero is a value as any other. */
+const locked: Status = { ...(exampleOf(StatusSchema) as Status), lastSessionGradePercent: 0, sessionsToday: 0 }
 
 /** What the service answers, and the word for it; undefined where nothing is known. */
 export const examples: readonly {
