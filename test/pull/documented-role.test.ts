@@ -15,12 +15,13 @@ import { account, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { decide, settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
 
 // engine: any
 
 testOnPostgres(
-  'a service whose role cannot write records pulls with a role of its own, and says what is missing without it',
+  'a service whose role cannot write records pulls and stores files with a role of its own, and says what is missing without it',
   async () => {
     const [server = [], grants = []] = documentedSql('Least privilege')
     const { url: superuser } = await sharedServer()
@@ -70,6 +71,11 @@ testOnPostgres(
       await ann.post('/source/connect', { origin: source.url, key: SOURCE_TOKEN })
       assert.equal((await ann.post('/source/start')).to, '/source')
       await until(async () => (await listRounds(store, 1)).length > 0)
+
+      await upload(served.url, ann, { 'records.ndjson': JSON.stringify(trainingSession(2, 1)) })
+      await settledPage(ann)
+      await decide(ann, 'store')
+      assert.match((await settledPage(ann)).replaceAll(/<[^>]*>/g, ' '), /Training sessions: 1 new/)
     }
     const [round] = await listRounds(store, 1)
     assert.deepEqual([round?.failure, round?.added], [null, 1])
