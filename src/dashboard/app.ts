@@ -16,6 +16,7 @@ import { Asset, sendAsset, memoizeAsync } from './assets.ts'
 import type { DashboardOptions } from './options.ts'
 import { sendLimitPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { siteOriginOf } from './origin.ts'
+import { addressOfPath, servePagesBelow } from './prefix.ts'
 import { registerReference } from './reference/reference.ts'
 import { registerDashboard } from './routes.ts'
 import { claimedSession } from './sign-in/session-cookie.ts'
@@ -47,6 +48,7 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
   const issuer = readOidcSettings(config)
   const oidc = issuer === undefined ? undefined : makeOidc(issuer)
   const securityHeaders = securityHeadersOf(config)
+  servePagesBelow(config.publicUrl)
   const app = fastify()
   const paths: string[] = []
   // Reads of SQLite are synchronous, so a timer could not interrupt them.
@@ -77,12 +79,7 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
     if (context.headers.bodyAnnounced) reply.header('Connection', 'close')
     return reply.code(204).header('Allow', ALLOW).send()
   })
-  // How long it takes to send a page is up to its reader.
-  app.addHook('onSend', async ({ context }) => context.page?.end())
-  app.addHook('onResponse', async (request, reply) => {
-    const length = reply.getHeader('Content-Length')
-    if (length !== undefined) request.context.bytes = Number(length)
-  })
+  completeResponses(app)
 
   registerReference(app, config)
   registerClient(app)
@@ -109,6 +106,19 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
     },
     refuse: (context, error) => refuse(context, error, securityHeaders),
   }
+}
+
+function completeResponses(app: FastifyInstance) {
+  // How long it takes to send a page is up to its reader.
+  app.addHook('onSend', async ({ context }, reply) => {
+    context.page?.end()
+    const location = reply.getHeader('Location')
+    if (typeof location === 'string') reply.header('Location', addressOfPath(location))
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const length = reply.getHeader('Content-Length')
+    if (length !== undefined) request.context.bytes = Number(length)
+  })
 }
 
 function run(app: FastifyInstance, context: RequestContext): Promise<void> {

@@ -33,6 +33,7 @@ const files = {
   'pages.css': ownFile('pages.css'),
   'reference.css': ownFile('reference.css'),
   'start.js': ownFile('start.js'),
+  'addresses.js': ownFile('addresses.js'),
   'dashboard.js': ownFile('dashboard.js'),
   'live-updates.js': ownFile('live-updates.js'),
   'copy.js': ownFile('copy.js'),

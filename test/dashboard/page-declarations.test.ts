@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { type DashboardPage, view } from '../../src/dashboard/page.ts'
 import { nothing } from '../../src/dashboard/html.ts'
 import { pages } from '../../src/dashboard/routes.ts'
-import { sampleService, visitorAs } from '../support/dashboard.ts'
+import { PASSWORD, sampleService, visitor, visitorAs } from '../support/dashboard.ts'
 import { fileAddresses, samplePages } from '../support/page-addresses.ts'
 
 const shown = { path: '/goals', handler: () => view({ title: 'Goals', body: nothing }) }
@@ -26,6 +28,36 @@ test('every page and every file reads only records of the area that it declares'
   await using service = await sampleService()
   const alex = await visitorAs(service.url, 'alex')
   for (const path of [...samplePages, ...fileAddresses]) assert.equal((await alex.get(path)).status, 200, path)
+})
+
+test('below a path, every address in a page and every redirect begins with that path', async () => {
+  await using service = await sampleService({ LOCKSTEP_PUBLIC_URL: 'http://localhost/lockstep' })
+  const alex = visitor(service.url)
+  const signedIn = await alex.post('/signin', { username: 'alex', password: PASSWORD })
+  assert.equal(signedIn.to, '/lockstep/')
+  for (const path of ['/nothing-here', ...samplePages]) {
+    const { text: page } = await alex.get(path)
+    const addresses = [...page.matchAll(/ (?:href|action|formaction|src|data-root)="(\/[^"]*)"/g)].map(
+      ([, to = '']) => to,
+    )
+    assert.ok(addresses.length > 3, path)
+    assert.deepEqual(
+      addresses.filter(to => !to.startsWith('/lockstep/')),
+      [],
+      path,
+    )
+  }
+})
+
+test('scripts of pages name no path of the service but by the function that puts the prefix before it', () => {
+  const folder = join(import.meta.dirname, '../../src/dashboard/assets')
+  const scripts = readdirSync(folder).filter(name => name.endsWith('.js') && name !== 'plot.js')
+  assert.ok(scripts.length > 5)
+  const literals = scripts.flatMap(name => {
+    const text = readFileSync(join(folder, name), 'utf8')
+    return [...text.matchAll(/(?<!\bto\()(['"`])\/[a-z][^'"`\n]*\1/g)].map(([literal]) => `${name}: ${literal}`)
+  })
+  assert.deepEqual(literals, [])
 })
 
 test('no two pages answer the same request', () => {

@@ -1,5 +1,6 @@
 /** What all charts share: one call to Plot, colours, patterns, and panels for charts of several parts. */
 
+import { to } from './addresses.js'
 import { dayMonthText } from './chart-format.js'
 
 /**
@@ -123,7 +124,7 @@ function openOnClick(drawing, target) {
     const href = target()
     const isSecond = href === shown
     shown = href
-    if (href !== undefined && (!isTouch || isSecond)) location.assign(href)
+    if (href !== undefined && (!isTouch || isSecond)) location.assign(to(href))
   })
 }
 

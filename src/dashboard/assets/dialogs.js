@@ -1,5 +1,6 @@
 /** Opens pages that consist of one form as dialogs over the page that links to them. */
 
+import { to } from './addresses.js'
 import { elementAt, formFields, onClick } from './events.js'
 import { isSignIn, NO_ANSWER, NO_CONNECTION, SESSION_ENDED } from './forms.js'
 import { showNotice } from './notices.js'
@@ -34,7 +35,7 @@ function onDialogClick(event) {
     dialog.close()
   } else if (element.closest('[data-done]') !== null) {
     event.preventDefault()
-    location.assign('/keys')
+    location.assign(to('/keys'))
   }
 }
 

@@ -1,5 +1,6 @@
 /** Forms keep what was entered if the connection is lost or the session has ended, and say so next to the form. */
 
+import { to } from './addresses.js'
 import { elementAt } from './events.js'
 import { keepFocus } from './focus.js'
 import { showNotice } from './notices.js'
@@ -12,7 +13,7 @@ export function enableForms() {
     const form = event.target
     if (!(form instanceof HTMLFormElement) || event.defaultPrevented || checked.has(form)) return
     if (form.method !== 'post' || form.closest('dialog') !== null || form.matches('[data-display]')) return
-    if (['/signin', '/signout'].includes(new URL(form.action).pathname) || !form.closest('main')) return
+    if ([to('/signin'), to('/signout')].includes(new URL(form.action).pathname) || !form.closest('main')) return
     event.preventDefault()
     void sendChecked(form, event.submitter)
   })
@@ -51,7 +52,7 @@ async function sendChecked(form, submitter) {
 /** Why a form cannot be sent now. */
 async function connectionProblem() {
   try {
-    const response = await fetch('/live')
+    const response = await fetch(to('/live'))
     if (isSignIn(response)) return SESSION_ENDED
     return response.status >= 500 ? NO_ANSWER : undefined
   } catch {
@@ -61,14 +62,14 @@ async function connectionProblem() {
 
 export const SESSION_ENDED = {
   text: 'You are signed out. What you entered is kept: sign in again in a new tab, then send this again.',
-  action: { text: 'Sign in', href: '/signin' },
+  action: { text: 'Sign in', href: to('/signin') },
 }
 
 export const NO_CONNECTION = {
   text: 'There is no connection. What you entered is kept: send it again later.',
   action: {
     text: 'Check again',
-    act: () => void fetch('/live').then(() => document.querySelector('.notice')?.remove()),
+    act: () => void fetch(to('/live')).then(() => document.querySelector('.notice')?.remove()),
   },
 }
 
@@ -79,7 +80,7 @@ export const NO_ANSWER = {
 
 /** @param {Response} response */
 export function isSignIn({ redirected, url }) {
-  return redirected && new URL(url).pathname === '/signin'
+  return redirected && new URL(url).pathname === to('/signin')
 }
 
 /**

@@ -1,5 +1,6 @@
 /** One call with a new key, sent by the browser as any other program would send it. */
 
+import { to } from './addresses.js'
 import { onClick } from './events.js'
 
 const MAX_LINES = 8
@@ -19,7 +20,7 @@ async function testKey(button) {
   button.disabled = true
   result.textContent = 'Waiting for the response…'
   try {
-    const response = await fetch(button.dataset.test ?? '', {
+    const response = await fetch(to(button.dataset.test ?? '/'), {
       headers: { Authorization: `Bearer ${key}` },
       credentials: 'omit',
     })

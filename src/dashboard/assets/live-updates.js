@@ -1,5 +1,7 @@
 /** Keeps what a page shows up to date: times of the running lock, and the page itself when something has changed. */
 
+import { to } from './addresses.js'
+
 const CHECK_MS = 60_000
 
 export function enableUpdates() {
@@ -11,7 +13,9 @@ export function enableUpdates() {
   let validator
   const check = async () => {
     last = performance.now()
-    const response = await fetch('/live', { headers: validator === undefined ? {} : { 'If-None-Match': validator } })
+    const response = await fetch(to('/live'), {
+      headers: validator === undefined ? {} : { 'If-None-Match': validator },
+    })
     if (response.status === 304 || response.redirected || !response.ok) return
     const isFirst = validator === undefined
     validator = response.headers.get('ETag') ?? undefined

@@ -1,5 +1,6 @@
 /** Forms that create or use a passkey: before they are sent, the browser is asked for one, and its answer is put into the form. */
 
+import { to } from './addresses.js'
 import { showNotice } from './notices.js'
 
 export function enablePasskeys() {
@@ -48,7 +49,7 @@ async function askBrowser(purpose, form) {
   const { invitation = '' } = form.dataset
   const field = form.elements.namedItem('name')
   const name = field instanceof HTMLInputElement ? field.value : ''
-  const response = await fetch('/passkeys/options', {
+  const response = await fetch(to('/passkeys/options'), {
     method: 'POST',
     body: new URLSearchParams({ purpose, invitation, name }),
   }).catch(() => undefined)

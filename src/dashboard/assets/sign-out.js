@@ -1,3 +1,4 @@
+import { to } from './addresses.js'
 import { elementAt } from './events.js'
 import { showNotice } from './notices.js'
 
@@ -6,11 +7,11 @@ export function enableSignOut() {
   const tabs = new BroadcastChannel('sign-out')
   document.addEventListener('submit', event => {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- channels are of one origin
-    if (elementAt(event)?.matches('form[action="/signout"]')) tabs.postMessage('')
+    if (elementAt(event)?.matches(`form[action="${to('/signout')}"]`)) tabs.postMessage('')
   })
   tabs.addEventListener('message', () => {
     document.title = 'Lockstep'
     document.body.replaceChildren()
-    showNotice('You signed out in another tab.', { text: 'Sign in', act: () => location.assign('/signin') })
+    showNotice('You signed out in another tab.', { text: 'Sign in', act: () => location.assign(to('/signin')) })
   })
 }

@@ -1,5 +1,6 @@
 import { html, type Html, type Part } from '../html.ts'
 import { displayValue } from '../cookies.ts'
+import { withPrefix } from '../prefix.ts'
 
 /** How pages look and behave in this browser. Stored in cookies, because the server renders the pages. */
 export interface Display {
@@ -23,8 +24,8 @@ export function readDisplay(cookies: ReadonlyMap<string, string>): Display {
 
 /** A whole document. `head` is what it loads. */
 export function htmlDocument({ theme, discreet }: Display, title: string, head: Part, body: Part): Html {
-  return html`<!doctype html>
-<html lang="en" data-theme="${theme}"${discreet ? html` data-discreet` : null}>
+  return withPrefix(html`<!doctype html>
+<html lang="en" data-root="/" data-theme="${theme}"${discreet ? html` data-discreet` : null}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -35,7 +36,7 @@ ${head}
 </head>
 <body>${body}</body>
 </html>
-`
+`)
 }
 
 export const ring = html`<svg class="ring" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="3"/></svg>`
