@@ -53,6 +53,7 @@ export async function locksSince(
 /** What is needed of each lock session to filter the list of all. */
 export interface LockEntry {
   readonly id: number
+  readonly at: number
   readonly state: string
   readonly template: number | null
 }
@@ -60,7 +61,7 @@ export interface LockEntry {
 /** All lock sessions of an account, the newest first. */
 export async function lockEntries(store: Store, access: OwnerAccess): Promise<LockEntry[]> {
   const rows = await readChecked(store, allLocks, access)
-  return rows.map(({ id, state, template }) => ({ id, state, template }))
+  return rows.map(({ id, at, state, template }) => ({ id, at, state, template }))
 }
 
 /** Which of the lock templates that an account uses are for practice, in ascending order. */
@@ -204,7 +205,7 @@ const activeSince = recordQuery<OwnerAccess & { from: number }, LockRow>(
 const allLocks = recordQuery<OwnerAccess, LockEntry>(
   'all lock sessions',
   (param, owned) => sql`
-    select ${owned}, id, lock_state as state, template_id as template from lock_session
+    select ${owned}, id, at, lock_state as state, template_id as template from lock_session
     where ${isReadableOf(param)}
     order by at desc, id desc`,
 )

@@ -24,8 +24,17 @@ export interface LockStatistics {
   readonly lockedPercent: number | null
 }
 
+/** How much of a time was locked. */
+export interface LockedShare extends Pick<Bucket, 'start' | 'end' | 'partial'> {
+  readonly lockedSeconds: number
+  /** Seconds up to now of which it is known whether a lock was closed. */
+  readonly knownSeconds: number
+  /** Locked time in percent of the known time, with one decimal; null if nothing is known. */
+  readonly percent: number | null
+}
+
 /** The states of a lock. If sessions overlap, the first of these counts. */
-const STATES = ['locked', 'break', 'open'] as const
+const STATES = ['locked', 'break', 'open', 'unknown'] as const
 type State = (typeof STATES)[number]
 
 /** A time, in whole seconds since 1970, during which the state does not change. */
@@ -60,6 +69,31 @@ export function lockStatistics(
   return { total: statisticsOf(time, sum(started), sum(ended), whole, now), buckets: parts }
 }
 
+/**
+ * How much of each bucket was locked, and of all of them. Not known is the time before `since` (the start of the first session), that after
+ * `until`, and that of sessions without events. Where all is known, the figures are those of `lockStatistics`.
+ */
+export function lockedShares(
+  sessions: readonly LockTimes[],
+  buckets: readonly Bucket[],
+  { since, until }: { readonly since: number; readonly until: number },
+): { readonly total: LockedShare; readonly buckets: readonly LockedShare[] } {
+  const boundaries = boundariesOf(buckets)
+  const [start = 0, end = 0] = [boundaries[0], boundaries.at(-1)]
+  const states = stateIntervals(sessions, until, { start, end: Math.min(since, until) })
+  const shareOf = (bucket: Pick<Bucket, 'start' | 'end' | 'partial'>, { locked, unknown }: StateTimes): LockedShare => {
+    const { start, end, partial } = bucket
+    const knownSeconds = elapsedSeconds(bucket, until) - unknown
+    return { start, end, partial, lockedSeconds: locked, knownSeconds, percent: percentOf(locked, knownSeconds) }
+  }
+  const times = timesByPeriod(states, boundaries)
+  const [whole = NO_TIME] = timesByPeriod(states, [start, end])
+  return {
+    total: shareOf({ start, end, partial: buckets.some(({ partial }) => partial) }, whole),
+    buckets: buckets.map((bucket, index) => shareOf(bucket, times[index] ?? NO_TIME)),
+  }
+}
+
 /** The times, in milliseconds, in which any of the sessions was locked. */
 export function lockedTimes(sessions: readonly LockTimes[], now: number): { start: number; end: number }[] {
   return stateIntervals(sessions, now)
@@ -74,13 +108,23 @@ export function withoutPractice<Session extends { readonly rules: LockRules | un
   return sessions.filter(({ rules }) => rules?.isPractice !== true)
 }
 
-/** The states of all sessions together, in order. Each second counts once: as locked, else as a break, else as open. */
-function stateIntervals(sessions: readonly LockTimes[], now: number): StateInterval[] {
+/**
+ * The states of all sessions together, in order. Each second counts once: as locked, else as a break, else as open. It is unknown in
+ * `unknown`, and where there are only sessions without events.
+ */
+function stateIntervals(
+  sessions: readonly LockTimes[],
+  now: number,
+  unknown?: { readonly start: number; readonly end: number },
+): StateInterval[] {
   const edges: { readonly at: number; readonly state: number; readonly change: 1 | -1 }[] = []
+  const add = ({ start, end, state }: { readonly start: number; readonly end: number; readonly state: number }) =>
+    edges.push({ at: start, state, change: 1 }, { at: end, state, change: -1 })
+  if (unknown !== undefined && unknown.start < unknown.end) {
+    add({ start: seconds(unknown.start), end: seconds(unknown.end), state: 3 })
+  }
   for (const session of sessions) {
-    for (const { start, end, state } of statesOf(session, now)) {
-      edges.push({ at: start, state, change: 1 }, { at: end, state, change: -1 })
-    }
+    for (const state of statesOf(session, now)) add(state)
   }
   edges.sort((a, b) => a.at - b.at)
   const running = [0, 0, 0]
@@ -98,11 +142,11 @@ function stateIntervals(sessions: readonly LockTimes[], now: number): StateInter
   return intervals
 }
 
-/** The states of one session, as indexes of STATES. Before its first event it is open. */
+/** The states of one session, as indexes of STATES. Before its first event it is open; without events, nothing is known. */
 function* statesOf({ at, endAt, intervals }: LockTimes, now: number) {
   const end = seconds(Math.min(endAt ?? now, now))
   const first = Math.min(seconds(intervals[0]?.start ?? Infinity), end)
-  if (seconds(at) < first) yield { start: seconds(at), end: first, state: 2 }
+  if (seconds(at) < first) yield { start: seconds(at), end: first, state: intervals.length === 0 ? 3 : 2 }
   for (const { start, end, locked, kind } of intervals) {
     if (seconds(start) < seconds(end)) {
       yield { start: seconds(start), end: seconds(end), state: locked ? 0 : kind === 'break' ? 1 : 2 }
@@ -114,10 +158,11 @@ interface StateTimes {
   readonly locked: number
   readonly break: number
   readonly open: number
+  readonly unknown: number
   readonly longest: number
 }
 
-const NO_TIME: StateTimes = { locked: 0, break: 0, open: 0, longest: 0 }
+const NO_TIME: StateTimes = { locked: 0, break: 0, open: 0, unknown: 0, longest: 0 }
 
 /** Seconds in each state by period. The boundaries of periods are whole seconds. */
 function timesByPeriod(intervals: readonly StateInterval[], periods: Periods): StateTimes[] {
@@ -141,19 +186,26 @@ function statisticsOf(
   times: StateTimes,
   started: number,
   ended: number,
-  { start, end }: Pick<Bucket, 'start' | 'end'>,
+  bucket: Pick<Bucket, 'start' | 'end'>,
   now: number,
 ): LockStatistics {
-  const elapsed = Math.max(0, seconds(Math.min(end, now)) - seconds(start))
   return {
     started,
     ended,
     lockedSeconds: times.locked,
     breakSeconds: times.break,
-    openSeconds: times.open,
+    openSeconds: times.open + times.unknown,
     longestLockedSeconds: times.longest,
-    lockedPercent: roundedRatio(times.locked * 1000, elapsed, 10),
+    lockedPercent: percentOf(times.locked, elapsedSeconds(bucket, now)),
   }
+}
+
+function elapsedSeconds({ start, end }: Pick<Bucket, 'start' | 'end'>, now: number): number {
+  return Math.max(0, seconds(Math.min(end, now)) - seconds(start))
+}
+
+function percentOf(part: number, whole: number): number | null {
+  return roundedRatio(part * 1000, whole, 10)
 }
 
 function countByPeriod(instants: readonly number[], periods: Periods): number[] {

@@ -14,6 +14,7 @@ import {
   checkHours,
   checkLocksByMinute,
   checkPartition,
+  checkSharesByMinute,
   checkTraining,
   dayOf,
   HARD_ZONES,
@@ -248,6 +249,14 @@ test('a kind without graded segments has no grades, and its segments are counted
   assert.equal(total.ungradedSegments, 3)
   assert.equal(total.unknownDistances, 1)
 })
+
+for (const zone of HARD_ZONES) {
+  test(`the percent of time locked is that of the minutes that are known in ${zone}`, () => {
+    const random = seeded(5)
+    const [transition = at('2020-02-29T12:00:00Z')] = transitionsOf(zone, [2016, 2026])
+    for (let run = 0; run < 3; run += 1) checkSharesByMinute(transition, zone, random)
+  })
+}
 
 test('overlapping times under lock count once: locked before break, break before open', () => {
   const clock = zoneClock('UTC')

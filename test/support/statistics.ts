@@ -3,7 +3,7 @@ import { addBuckets, type BucketRange, parseDate, type Unit, type WeekStart } fr
 import { boundariesOf, bucketsOf } from '../../src/stats/buckets.ts'
 import type { LockEvent } from '../../src/stats/intervals.ts'
 import { lockIntervals } from '../../src/stats/intervals.ts'
-import { type LockTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
+import { lockedShares, type LockTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { periodOf } from '../../src/stats/periods.ts'
 import type { SessionStats } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
@@ -187,6 +187,49 @@ export function checkLocksByMinute(at: number, zone: string, random: Random) {
       assert.equal(sum(ofDay.map(each => each[name])), bucket[name], `${zone} ${name}`)
     }
   }
+}
+
+/** Checks how much of each day and week around an instant was locked against counting every minute of which that is known. */
+export function checkSharesByMinute(at: number, zone: string, random: Random) {
+  const { clock, buckets: days, minutes } = minutesAround(at, 8, zone)
+  const [from, to] = [days[0]?.day ?? 0, days.at(-1)?.day ?? 0]
+  const until = at + Math.floor(random() * 10 * 24) * HOUR
+  const sessions = lockSessionsAround(at, 6 * DAY, random, until)
+  const since = random() < 0.3 ? -Infinity : Math.min(...sessions.map(session => session.at))
+  const counted = new Map(days.map(({ day }) => [day, { start: clock.startOf(day), elapsed: 0, known: 0, locked: 0 }]))
+  for (const minute of minutes) {
+    const day = counted.get(minute.day)
+    if (day === undefined || minute.at >= until) continue
+    const state = shareStateAt(sessions, minute.at, since)
+    day.elapsed += 60
+    if (state !== 'unknown') day.known += 60
+    if (state === 'locked') day.locked += 60
+  }
+  for (const unit of ['day', 'week', 'month'] as const) {
+    const buckets = bucketsOf({ unit, weekStart: 'monday', from, to }, clock, until)
+    const { total, buckets: shares } = lockedShares(sessions, buckets, { since, until })
+    const statistics = lockStatistics(sessions, buckets, until)
+    for (const [index, { start, end, lockedSeconds, knownSeconds, percent }] of [...shares, total].entries()) {
+      const within = [...counted.values()].filter(day => day.start >= start && day.start < end)
+      const [known, locked] = [sum(within.map(day => day.known)), sum(within.map(day => day.locked))]
+      const name = `${zone} ${unit} ${new Date(start).toISOString()}`
+      assert.deepEqual([lockedSeconds, knownSeconds], [locked, known], name)
+      assert.equal(percent, known === 0 ? null : Math.floor((locked * 2000 + known) / (2 * known)) / 10, name)
+      // Where all is known, the statistics of the API have the same figures.
+      const figures = statistics.buckets[index] ?? statistics.total
+      assert.equal(figures.lockedSeconds, lockedSeconds, name)
+      if (known === sum(within.map(day => day.elapsed))) assert.equal(figures.lockedPercent, percent, name)
+    }
+  }
+}
+
+/** The state of a minute, `unknown` before `since` and in sessions without events. */
+function shareStateAt(sessions: readonly LockTimes[], at: number, since: number): string {
+  const known = sessions.filter(({ intervals }) => intervals.length > 0)
+  const state = stateAt(known, at)
+  if (state !== undefined) return state
+  const isRunning = stateAt(sessions, at) !== undefined
+  return isRunning || at < since ? 'unknown' : 'none'
 }
 
 function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break' | 'open' | undefined {
