@@ -1,4 +1,4 @@
-// engine: both
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
