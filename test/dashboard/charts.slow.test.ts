@@ -92,7 +92,7 @@ describe('every chart in a browser', needsChromium, () => {
     await using browser = await openSession(service)
     const { page } = browser
     await page.goto(`${service.url}/training`)
-    await page.getByRole('link', { name: '6 months' }).click()
+    await page.getByRole('link', { name: '26 weeks' }).click()
     await page.waitForURL(url => url.search === '?range=6m')
     await page.locator('select[name=kind]').selectOption({ label: 'Endurance' })
     await page.waitForURL(url => url.searchParams.get('kind') === 'endurance')

@@ -59,7 +59,7 @@ describe('where links lead, and what they keep', needsChromium, () => {
     await page.keyboard.press('Enter')
     await page.waitForURL(/order=ascending/)
     assert.equal(await focused(), 'Repetitions')
-    await page.getByRole('link', { name: '12 weeks' }).focus()
+    await page.getByRole('link', { name: '12 weeks', exact: true }).focus()
     await page.keyboard.press('ArrowLeft')
     await page.waitForURL(/from=/)
     assert.equal(await focused(), '12')

@@ -133,7 +133,7 @@ describe('pages say no more than is known', () => {
     )
   })
 
-  test('the pass rate of four weeks is that of the page that it links to', async () => {
+  test('the pass rate of 28 days is that of the page that it links to', async () => {
     const overview = (await ann.get('/')).text
     const [, passed, total] = /<p class="big">(\d+)<small> \/ (\d+)</.exec(overview) ?? []
     const training = (await ann.get('/training?range=4w')).text

@@ -1,26 +1,16 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { compareWeeks, passRate, type SessionStats, type Totals } from '../../stats/training.ts'
+import { compareWeeks, passRate, sessionsBetween, type SessionStats, type Totals } from '../../stats/training.ts'
 import { resultMark } from '../layout/components.ts'
 import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
+import { lastDays, presets, timeOfDays } from '../text/period.ts'
 import { programLink, type Programs } from '../text/program-names.ts'
 import { sparkLine } from '../charts/spark.ts'
-import {
-  ageText,
-  countText,
-  dateText,
-  dateTime,
-  distanceText,
-  durationText,
-  NONE,
-  numberText,
-  timeAgo,
-  unbroken,
-} from '../text/text.ts'
+import { ageText, countText, dateTime, distanceText, durationText, NONE, numberText, timeAgo } from '../text/text.ts'
 import { NOT_SHARED } from '../layout/subject-notes.ts'
 import { plannedEndText, tickingTime, timeBar } from './lock-time.ts'
 import { knownEnd, practiceMark, stateName } from './lock-states.ts'
@@ -68,17 +58,18 @@ export function thisWeek(viewer: Viewer, sessions: readonly SessionStats[], now:
   )
 }
 
-export function fourWeeks(viewer: Viewer, sessions: readonly SessionStats[], from: number): Html {
-  const { passed, total } = passRate(sessions)
+export function fourWeeks({ timeZone }: Viewer, sessions: readonly SessionStats[], now: number): Html {
+  const { from, to } = timeOfDays(lastDays(presets['4w'], now, timeZone), timeZone)
+  const { passed, total } = passRate(sessionsBetween(sessions, from, to))
   return tile(
-    'Pass rate, four weeks',
+    'Pass rate, 28 days',
     total === 0
-      ? html`<p class="muted">No session in the last four weeks, so there is no rate.</p>`
+      ? html`<p class="muted">No session in the last 28 days, so there is no rate.</p>`
       : html`
           <p class="big">${passed}<small> / ${total}</small></p>
-          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed since ${unbroken(dateText(viewer, from))}</p>
+          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed</p>
           ${share(passed / total, `${percentText(passed, total)} passed`)}
-          <p class="small"><a href="/training?range=4w">Training, four weeks</a></p>
+          <p class="small"><a href="/training?range=4w">Training, 28 days</a></p>
         `,
   )
 }

@@ -47,9 +47,6 @@ async function showOverview(visit: Visit) {
   const readable = sharedAreas(viewer)
   const bests = await history.bests(timeZone, now)
   const sessions = sessionsBetween(history.sessions, from)
-  // From the same Monday as the page of training, which is linked.
-  const [fourWeeksAgo = 0] = lastPeriods('week', 5, now, timeZone)
-  const lately = sessions.filter(({ at }) => at >= fourWeeksAgo && at <= now)
   return view({
     title: 'Overview',
     body: html`
@@ -60,7 +57,7 @@ async function showOverview(visit: Visit) {
             ? html`
                 ${lastSession(visit, newest, programs)}
                 ${thisWeek(viewer, sessions, now)}
-                ${fourWeeks(viewer, lately, fourWeeksAgo)}
+                ${fourWeeks(viewer, sessions, now)}
               `
             : tileNotShared('Training')
         }

@@ -1,16 +1,18 @@
-import type { Filters, SessionStats, Totals, TrainingSummary } from '../../stats/training.ts'
 import { mean } from '../../contract/numbers.ts'
+import type { Filters, SessionStats, Totals, TrainingSummary } from '../../stats/training.ts'
 import { stat, stats } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
+import { comparedText, type Days, type Period, periodText } from '../text/period.ts'
 import { countText, dateText, distanceText, NONE, numberText, unbroken } from '../text/text.ts'
-import { comparisons, type PeriodQuery, ranges } from './training-period.ts'
+import { addressOf, isFiltered, type TrainingQuery } from './training-filters.ts'
 import { percentText } from './training-summaries.ts'
 
 /** The totals of a period, and how they differ from those of another one. */
 
 /** The sessions that the shown ones are compared with. */
 export interface Compared {
+  readonly days: Days
   readonly sessions: readonly SessionStats[]
   /** By the periods that are shown, moved to the compared time. */
   readonly summary: TrainingSummary
@@ -19,48 +21,54 @@ export interface Compared {
   readonly title: string
 }
 
-/** A sentence on what changed. */
-export function changeText(
-  viewer: Viewer,
-  query: PeriodQuery & Filters,
-  [first]: readonly SessionStats[],
-  now: Totals,
-  then: Totals | undefined,
-): string {
-  const before = then?.sessions ?? 0
-  const { range, day, from, compare } = query
-  const count = countText(now.sessions, 'session')
-  if (day !== undefined) return `${count} on this day.`
-  if (first === undefined) {
-    const isFiltered = query.kind !== undefined || query.program !== undefined || query.passed !== undefined
-    const none = isFiltered ? 'No session of this period matches the filters' : 'No sessions in this period'
-    return before === 0
-      ? `${none}.`
-      : `${none}; ${numberText(before)} ${compare === undefined ? 'in the period before' : comparisons[compare].text}.`
-  }
-  // Of sessions that were chosen by their result, the rate says nothing.
-  const rated = query.passed === undefined
-  const passed = rated ? `, ${percentText(now.passed, now.sessions)} passed` : ''
-  const graded = now.grade === null ? '' : `, mean grade ${now.grade}\u00a0%`
-  if (range === 'all' && from === undefined) return `${count} since ${dateText(viewer, first.at)}${passed}${graded}.`
-  const title = from === undefined ? ranges[range].title : 'this period'
-  const earlier = compare === undefined ? 'in the period before' : comparisons[compare].text
-  const thenText = compare === 'year' ? 'a year before' : 'before'
-  if (then === undefined || before === 0)
-    return `${count} in ${title}${passed}${graded}; nothing ${earlier} to compare with.`
-  const grade =
-    now.grade === null || then.grade === null
-      ? ''
-      : now.grade === then.grade
-        ? `the mean grade stayed at ${now.grade}\u00a0%`
-        : `the mean grade went from ${then.grade} to ${now.grade}\u00a0%`
-  const rate = `${percentText(now.passed, now.sessions)} passed (${percentText(then.passed, before)} ${thenText})`
-  const changes = [...(rated ? [rate] : []), ...(grade === '' ? [] : [grade])].join(', and ')
-  return `${count} in ${title}, ${numberText(before)} ${earlier}${changes === '' ? '' : `. ${capitalised(changes)}`}.`
+interface Shown {
+  readonly query: TrainingQuery
+  /** Undefined for all days. */
+  readonly period: Period | undefined
+  readonly sessions: readonly SessionStats[]
+  readonly totals: Totals
 }
 
-function capitalised(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1)
+/** A sentence on what changed. What it is compared with links to the page that shows it. */
+export function changeText(viewer: Viewer, shown: Shown, before: Compared | undefined): Html | string {
+  const { query, period, sessions, totals } = shown
+  const [first] = sessions
+  const count = countText(totals.sessions, 'session')
+  const { figures, changes } = figuresText(query, totals, before?.summary.totals)
+  if (period === undefined || before === undefined) {
+    return first === undefined ? `${noSessions(shown)}.` : `${count} since ${dateText(viewer, first.at)}${figures}.`
+  }
+  const then = before.sessions.length
+  const when = comparedText(period, query.compare)
+  const { days } = before
+  const link = html`<a href="${addressOf(query, { days: [days.first, days.last], compare: undefined })}">${numberText(then)} ${when}</a>`
+  if (first === undefined) return then === 0 ? `${noSessions(shown)}.` : html`${noSessions(shown)}; ${link}.`
+  const start = `${count} ${periodText(period)}`
+  return then === 0 ? `${start}${figures}; nothing ${when} to compare with.` : html`${start}, ${link}${changes}.`
+}
+
+function noSessions({ query, period }: Shown): string {
+  const when = period === undefined ? '' : ` ${periodText(period)}`
+  return isFiltered(query) ? `No session${when} matches the filters` : `No sessions${when}`
+}
+
+/** The figures of sessions alone, and how they differ from those before. Of sessions chosen by their result, the rate says nothing. */
+function figuresText({ passed, compare }: TrainingQuery, now: Totals, then: Totals | undefined) {
+  const rated = passed === undefined
+  const rate = `${percentText(now.passed, now.sessions)} passed`
+  const grade = now.grade === null ? [] : [`mean grade ${now.grade}\u00a0%`]
+  const figures = [...(rated ? [rate] : []), ...grade].map(text => `, ${text}`).join('')
+  if (then === undefined) return { figures, changes: '' }
+  const before = compare === 'year' ? 'a year before' : 'before'
+  const change =
+    now.grade === null || then.grade === null
+      ? []
+      : now.grade === then.grade
+        ? [`the mean grade stayed at ${now.grade}\u00a0%`]
+        : [`the mean grade went from ${then.grade} to ${now.grade}\u00a0%`]
+  const rates = rated ? [`${rate} (${percentText(then.passed, then.sessions)} ${before})`] : []
+  const text = [...rates, ...change].join(', and ')
+  return { figures, changes: text === '' ? '' : `. ${text.slice(0, 1).toUpperCase()}${text.slice(1)}` }
 }
 
 /** The sums of the period, with differences where it is compared. */

@@ -2,19 +2,11 @@ import { segmentKinds } from '../../contract/training-templates.ts'
 import type { Filters, KindTotals, SessionStats } from '../../stats/training.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../text/names.ts'
-import type { Visit, Viewer } from '../page.ts'
+import type { Visit } from '../page.ts'
 import { pageNumber } from '../paging.ts'
 import type { Programs } from '../text/program-names.ts'
-import {
-  DEFAULT_RANGE,
-  periodBar,
-  periodFields,
-  type PeriodQuery,
-  compareField,
-  readPeriodQuery,
-  writePeriod,
-} from './training-period.ts'
-import { dateText } from '../text/text.ts'
+import { DEFAULT_PRESET, type Period, type PeriodQuery, readPeriod, writePeriod } from '../text/period.ts'
+import { compareField, hiddenFields, periodBar } from './period-bar.ts'
 
 /** The query of the training page. Invalid values are ignored. */
 export interface TrainingQuery extends Filters, PeriodQuery {
@@ -30,13 +22,13 @@ export interface TrainingQuery extends Filters, PeriodQuery {
 const sorts = ['at', 'program', 'result', 'grade', 'segments', 'reps', 'distance'] as const
 export type Sort = (typeof sorts)[number]
 
-export function readTrainingQuery(query: URLSearchParams, { timeZone, discreet }: Viewer): TrainingQuery {
+export function readTrainingQuery({ query, viewer, now }: Visit): TrainingQuery {
   const program = query.get('program') ?? ''
   const kind = query.get('kind') ?? ''
   const result = query.get('result')
   return {
-    discreet,
-    ...readPeriodQuery(query, timeZone),
+    discreet: viewer.discreet,
+    ...readPeriod(query, now, viewer.timeZone),
     isFullScale: query.get('scale') === 'full',
     kind: kind.length > MAX_KIND_LENGTH ? undefined : kindOf(kind),
     program: /^\d{1,15}$/.test(program) ? Number(program) : undefined,
@@ -66,37 +58,37 @@ export function addressOf(filters: TrainingQuery, changes: Partial<TrainingQuery
 
 /** The address of a week, with placeholders for its first and last day. */
 export function weekAddress(filters: TrainingQuery): string {
-  const query = addressOf(filters, {
-    range: DEFAULT_RANGE,
-    day: undefined,
-    from: undefined,
-    to: undefined,
-    compare: undefined,
-  })
-  return `${query}${query.includes('?') ? '&' : '?'}from={from}&to={to}`
+  const address = addressOf(filters, { preset: DEFAULT_PRESET, days: undefined, compare: undefined })
+  return `${address}${address.includes('?') ? '&' : '?'}from={from}&to={to}`
+}
+
+const NO_FILTERS = { kind: undefined, program: undefined, passed: undefined } as const
+
+export function isFiltered({ kind, program, passed }: Filters): boolean {
+  return kind !== undefined || program !== undefined || passed !== undefined
+}
+
+export function clearLink(filters: TrainingQuery): Html {
+  return html`<a class="clear" href="${addressOf(filters, NO_FILTERS)}">Clear filters</a>`
 }
 
 /** The filters: links and a form, each of which keeps the other's values. */
 export function filterBar(
   visit: Visit,
   filters: TrainingQuery,
+  period: Period | undefined,
   programs: Programs,
   sessions: readonly SessionStats[],
   kinds: readonly KindTotals[],
 ): Html {
   const { viewer } = visit
-  const { day, kind, program, passed } = filters
+  const { kind, program, passed } = filters
   const choices = programChoices(visit, program, programs, sessions)
   return html`
     <div class="filters">
-      ${periodBar(visit, filters, changes => addressOf(filters, changes), dateFields(visit, filters))}
-      ${
-        day === undefined
-          ? nothing
-          : html`<a class="chip" href="${addressOf(filters, { day: undefined })}">${dateText({ timeZone: 'UTC' }, Date.parse(day))}<span aria-hidden="true"> ×</span><span class="hidden">, show the whole range</span></a>`
-      }
+      ${periodBar({ query: filters, period, addressOf: changes => addressOf(filters, changes) })}
       <form method="get" action="/training" data-submit-on-change>
-        ${hidden(addressOf(filters, { kind: undefined, program: undefined, passed: undefined, compare: undefined }))}
+        ${hiddenFields(addressOf(filters, { ...NO_FILTERS, compare: undefined }))}
         <label><span class="hidden">Kind</span>
           <select name="kind">
             <option value="">All kinds</option>
@@ -119,26 +111,8 @@ export function filterBar(
         ${compareField(filters)}
         <button class="small">Show</button>
       </form>
-      ${
-        kind === undefined && program === undefined && passed === undefined
-          ? nothing
-          : html`<a class="clear" href="${addressOf(filters, { kind: undefined, program: undefined, passed: undefined })}">Clear filters</a>`
-      }
+      ${isFiltered(filters) ? clearLink(filters) : nothing}
     </div>
-  `
-}
-
-/** The first and last day, in a menu: fields of dates take long to draw, and few people need them. */
-function dateFields({ viewer, now }: Visit, filters: TrainingQuery): Html {
-  return html`
-  <details class="menu dates">
-    <summary>Dates</summary>
-    <form method="get" action="/training" class="sheet">
-      ${hidden(addressOf(filters, { range: DEFAULT_RANGE, day: undefined, from: undefined, to: undefined }))}
-      ${periodFields(viewer, now, filters)}
-      <button class="small">Show</button>
-    </form>
-  </details>
   `
 }
 
@@ -183,10 +157,4 @@ function kindChoices(kinds: readonly KindTotals[], chosen: string | undefined, d
 
 function option(value: string, title: string, selected: boolean): Html {
   return html`<option value="${value}"${selected ? html` selected` : nothing}>${title}</option>`
-}
-
-/** The fields of an address, for a form that changes others. */
-function hidden(address: string): Html[] {
-  const query = new URLSearchParams(address.split('?')[1] ?? '')
-  return [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }

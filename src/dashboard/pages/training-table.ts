@@ -24,14 +24,8 @@ export async function sessionsTable(
         <h2>Sessions</h2>
         ${downloadLinks(visit.viewer, addressOf(filters, {}, '/training.csv'), addressOf(filters, {}, '/training.ndjson'))}
       </div>
-      ${
-        paged.total === 0
-          ? html`<p class="muted">No session matches. <a href="/training?range=all">Show all sessions</a></p>`
-          : html`
-              ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, { id: 'session-table' })}
-              ${tableFoot(path, query, paged, pagerWords(filters))}
-            `
-      }
+      ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, { id: 'session-table' })}
+      ${tableFoot(path, query, paged, pagerWords(filters))}
     </section>
   `
 }

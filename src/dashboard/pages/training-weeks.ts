@@ -19,6 +19,8 @@ interface Week extends Totals {
   readonly start: number
   readonly end: number
   readonly isCurrent: boolean
+  /** Whether it is over, and all of its days are shown. */
+  readonly isWhole: boolean
   /** Whether the records are known up to a time in it, or later. */
   readonly isKnown: boolean
 }
@@ -34,7 +36,9 @@ export function weeksOf(shown: ShownSessions, viewer: Viewer): Week[] {
     // The range may begin or end within a period.
     const [start, until] = [Math.max(begin, from), isCurrent ? end : Math.min(end, to)]
     const isKnown = begin <= knownUntil || totals.sessions > 0
-    return { ...totals, unit, start, end: until, isCurrent, isKnown, compared: compared?.summary.periods[index] }
+    const isWhole = !isCurrent && begin >= from && end <= to
+    const before = compared?.summary.periods[index]
+    return { ...totals, unit, start, end: until, isCurrent, isWhole, isKnown, compared: before }
   })
 }
 
@@ -210,9 +214,9 @@ function averageData({ timeZone }: Viewer, weeks: readonly Week[], average: numb
   return average === null || first === undefined ? {} : { average, 'average-from': wallClock(first.start, timeZone) }
 }
 
-/** Whole weeks or months from that of the first session; the current one would lower an average. */
+/** Whole weeks or months from that of the first session; parts of others would lower an average. */
 function countedWeeks(weeks: readonly Week[]): readonly Week[] {
-  const whole = weeks.filter(({ isCurrent, isKnown }) => !isCurrent && isKnown)
+  const whole = weeks.filter(({ isWhole, isKnown }) => isWhole && isKnown)
   const first = whole.findIndex(({ sessions }) => sessions > 0)
   return first === -1 ? [] : whole.slice(first)
 }

@@ -6,13 +6,29 @@ import { type TrainingHistory, trainingHistory } from '../../stats/training-hist
 import { trainingRecords } from '../../stats/training-queries.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { turnOf } from '../../turns.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import { noRecords } from '../layout/components.ts'
+import { emptyState, noRecords } from '../layout/components.ts'
 import { readPrograms } from '../text/program-names.ts'
-import { addressOf, type TrainingQuery, filterBar, weekAddress, readTrainingQuery } from './training-filters.ts'
-import { comparisons, type Span, spanOf } from './training-period.ts'
+import {
+  comparedDays,
+  comparisons,
+  movedTo,
+  type Period,
+  periodFor,
+  periodProblem,
+  timeOfDays,
+} from '../text/period.ts'
+import {
+  addressOf,
+  clearLink,
+  filterBar,
+  isFiltered,
+  readTrainingQuery,
+  type TrainingQuery,
+  weekAddress,
+} from './training-filters.ts'
 import { changeText, type Compared, totalTiles } from './training-comparison.ts'
 import { timeOf } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
@@ -29,10 +45,11 @@ export const trainingPages: readonly DashboardPage[] = [
 ]
 
 async function showTraining(visit: Visit) {
-  const { store, viewer, pageAccess, now, query } = visit
-  const filters = readTrainingQuery(query, viewer)
-  const span = spanOf(filters, now, viewer.timeZone)
-  const note = span !== undefined && span.from > now ? 'These days are yet to come.' : filters.note
+  const { store, viewer, pageAccess, now } = visit
+  const filters = readTrainingQuery(visit)
+  const period = periodFor(filters, now, viewer.timeZone)
+  const span = period && timeOfDays(period, viewer.timeZone)
+  const problem = period && periodProblem(period)
   const [history, programs] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
     readPrograms(visit),
@@ -43,7 +60,8 @@ async function showTraining(visit: Visit) {
   const { sessions } = selection
   const time = timeOf(sessions, now, viewer, span)
   const summary = await history.summary(selection, time.periods)
-  const before = span && (await compareWith(history, filters, span, time.periods))
+  const before =
+    period && problem === undefined ? await compareWith(visit, history, filters, period, time.periods) : undefined
   const shown: ShownSessions = {
     ...time,
     sessions,
@@ -54,22 +72,29 @@ async function showTraining(visit: Visit) {
     addressOf: changes => addressOf(filters, changes),
   }
   const { kinds } = selection.name === within.name ? summary : await history.summary(within)
-  const charts = filters.day === undefined ? chartsOf(viewer, filters, shown) : []
-  const table = await sessionsTable(visit, filters, sessions, programs)
+  const isOneDay = period !== undefined && period.first === period.last
+  const charts = isOneDay || sessions.length === 0 ? [] : chartsOf(viewer, filters, shown)
+  const change = changeText(viewer, { query: filters, period, sessions, totals: summary.totals }, before)
   return view({
     title: 'Training',
     actions: html`<a class="button" href="/bests">Bests</a>`,
-    lead: changeText(viewer, filters, sessions, summary.totals, before?.summary.totals),
+    lead: sessions.length === 0 ? undefined : change,
     charts,
     body: html`
-      ${filterBar(visit, filters, programs, within.sessions, kinds)}
-      ${note === undefined ? nothing : html`<p class="problem" role="alert">${note}</p>`}
+      ${filterBar(visit, filters, period, programs, within.sessions, kinds)}
+      ${problem === undefined || sessions.length === 0 ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
       ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
       ${totalTiles(viewer, filters, summary.totals, shown.compared)}
       ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>${rateCard(viewer, summary.kinds)}`}
-      ${table}
+      ${sessions.length === 0 ? noSession(filters, problem ?? change) : await sessionsTable(visit, filters, sessions, programs)}
     `,
   })
+}
+
+function noSession(filters: TrainingQuery, text: Part): Html {
+  return isFiltered(filters)
+    ? emptyState('No session matches', text, clearLink(filters))
+    : emptyState('No sessions', text)
 }
 
 function noTraining(viewer: Viewer): Html {
@@ -85,20 +110,25 @@ function kindNote(viewer: Viewer, kind: string): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the kind ${kindName(viewer, kind)} only. Results are of whole sessions.</p>`
 }
 
-/** The sessions before a span, summed up by its periods. */
+/** The sessions that a period is compared with, summed up by the weeks or months of its charts. */
 async function compareWith(
+  { viewer: { timeZone } }: Visit,
   history: TrainingHistory,
   filters: TrainingQuery,
-  { from, compared }: Span,
+  period: Period,
   periods: Periods,
 ): Promise<Compared> {
-  const offset = from - compared.from
-  const selection = await history.select(filters, compared.from, compared.to)
-  const summary = await history.summary(
-    selection,
-    periods.map(start => start - offset),
-  )
-  return { sessions: selection.sessions, summary, offset, title: comparisons[filters.compare ?? 'before'].title }
+  const days = comparedDays(period, filters.compare)
+  const { from, to } = timeOfDays(days, timeZone)
+  const selection = await history.select(filters, from, to)
+  const summary = await history.summary(selection, movedTo(days, period, periods, timeZone))
+  return {
+    days,
+    sessions: selection.sessions,
+    summary,
+    offset: timeOfDays(period, timeZone).from - from,
+    title: comparisons[filters.compare ?? 'before'],
+  }
 }
 
 function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: ShownSessions): Chart[] {
@@ -120,9 +150,10 @@ function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: ShownSessions):
 }
 
 async function filteredSessions(visit: Visit) {
-  const { store, viewer, pageAccess, now, query } = visit
-  const filters = readTrainingQuery(query, viewer)
-  const span = spanOf(filters, now, viewer.timeZone)
+  const { store, viewer, pageAccess, now } = visit
+  const filters = readTrainingQuery(visit)
+  const period = periodFor(filters, now, viewer.timeZone)
+  const span = period && timeOfDays(period, viewer.timeZone)
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
   const { sessions } = await history.select(filters, span?.from, span?.to)
   const programs = await readPrograms(visit)
