@@ -60,7 +60,6 @@ const files = {
   'chart-print.js': ownFile('chart-print.js'),
   'chart-segments.js': ownFile('chart-segments.js'),
   'chart-spread.js': ownFile('chart-spread.js'),
-  'chart-targets.js': ownFile('chart-targets.js'),
   'chart-timeline.js': ownFile('chart-timeline.js'),
   'favicon.svg': ownFile('favicon.svg'),
   'plot.js': ownFile('plot.js'),

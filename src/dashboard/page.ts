@@ -148,8 +148,10 @@ export interface View {
   readonly owner?: number | undefined
   /** Up to when the records of that account are known, if it is not the one that the viewer chose. */
   readonly asOf?: number | null
-  /** The heading, and the title of the tab. */
+  /** The title of the tab, and the heading. */
   readonly title: string
+  /** The heading, if it says more than the title. */
+  readonly heading?: Html
   /** A link above the heading. */
   readonly back?: Link | undefined
   /** One line below the heading. */

@@ -27,15 +27,6 @@ export async function trainingSessions(store: Store, access: OwnerAccess): Promi
 
 const ROWS_AT_ONCE = 300
 
-/** The training sessions before and after one, by time. */
-export async function neighboursOf(store: Store, access: OwnerAccess, { id, at }: { id: number; at: number }) {
-  const [before, after] = await Promise.all([
-    readChecked(store, sessionBefore, { ...access, id, at }),
-    readChecked(store, sessionAfter, { ...access, id, at }),
-  ])
-  return { before: sessionsOf(before)[0], after: sessionsOf(after)[0] }
-}
-
 /** A training session of one of the owners, with its record; undefined where there is none. */
 export async function trainingSession(store: Store, access: Access, id: number) {
   const rows = await readChecked(store, sessionById, { ...access, id })
@@ -64,17 +55,3 @@ const sessionById = recordQuery<Access & { id: number }, SessionRow & { document
     select ${owned}, ${SESSION_STATS}, document from training_session
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )
-
-const sessionBefore = neighbour('<', 'desc')
-const sessionAfter = neighbour('>', 'asc')
-
-function neighbour(side: '<' | '>', order: 'asc' | 'desc') {
-  const direction = sql.raw(order)
-  return recordQuery<OwnerAccess & { id: number; at: number }, SessionRow>(
-    `training session ${side}`,
-    (param, owned) => sql`
-      select ${owned}, ${SESSION_STATS} from training_session
-      where ${isReadableOf(param)} and (at, id) ${sql.raw(side)} (${param('at')}, ${param('id')})
-      order by at ${direction}, id ${direction} limit 1`,
-  )
-}

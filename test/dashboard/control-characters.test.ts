@@ -14,7 +14,7 @@ const PATHS = [
   '/',
   '/training?range=all',
   '/training/100',
-  '/training/100?view=json',
+  '/training/100?view=data',
   '/programs',
   '/programs/13',
   '/locks',

@@ -38,7 +38,7 @@ async function downloads(): Promise<string[]> {
       .select('id')
       .where('owner_id', '=', 1)
       .executeTakeFirstOrThrow()
-    files.push(`${path.replace(':id', String(row.id))}?view=json&file`)
+    files.push(`${path.replace(':id', String(row.id))}?view=data&file`)
   }
   return files
 }
@@ -65,10 +65,10 @@ test('no file is sent to a link on another site, or on another host of the same 
 })
 
 test('every page that sends a file is among the downloads that these tests check', async () => {
-  const files = new Set((await downloads()).map(file => file.replace(/\/\d+/, '/:id').replace('?view=json&file', '')))
+  const files = new Set((await downloads()).map(file => file.replace(/\/\d+/, '/:id').replace('?view=data&file', '')))
   const paths = pages.filter(({ method, path }) => method !== 'POST' && !/:id\//.test(path)).map(({ path }) => path)
   for (const path of paths.filter(path => !files.has(path))) {
-    for (const query of ['', '?view=json&file']) {
+    for (const query of ['', '?view=data&file']) {
       const { headers } = await alex.get(path + query)
       assert.equal(headers.get('Content-Disposition'), null, path + query)
     }

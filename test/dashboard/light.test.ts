@@ -85,7 +85,7 @@ describe('a long history', () => {
   test('tables on the page of a record have 100 rows', async () => {
     for (const path of [`/training/${SESSIONS + 1}`, '/locks/1']) {
       const { text } = await ann.get(path)
-      assert.equal(text.split('<tbody>')[1]?.split('<tr>').length, 101, path)
+      assert.equal(text.split(/<.?tbody>/)[1]?.split('<tr>').length, 101, path)
       assert.match((await ann.get(`${path}?page=3`)).text, /201–250 of 250/, path)
       // The next page stays at the table.
       const [, place = '?'] = new RegExp(`rel="next" href="${path}\\?page=2#([a-z]+)"`).exec(text) ?? []
@@ -95,7 +95,7 @@ describe('a long history', () => {
 
   test('the JSON of a long record is shown in part, with a link to the whole', async () => {
     const path = `/training/${SESSIONS + 1}`
-    const { text } = await ann.get(`${path}?view=json`)
+    const { text } = await ann.get(`${path}?view=data`)
     const [, shown = ''] = /<pre[^>]*><code>([^]*?)<\/code>/.exec(text) ?? []
     const length = shown.replaceAll('&quot;', '"').length
     assert.ok(length > 15_000 && length <= 16 * 1024 + 2, String(length))

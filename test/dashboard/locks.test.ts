@@ -53,15 +53,14 @@ test('a lock session shows its totals, its longest stretch, and each event with 
   assert.match(text, /href="\/lock-templates\/41"/)
 })
 
-test('tabs have the JSON of the API and the command that requests it', async () => {
+test('the data of a record are the JSON of the API and the command that requests it', async () => {
   await using it = await signedIn('ann')
   const token = await it.service.token('ann')
   const { body } = await it.service.fetch('/api/v1/lkbx/sessions/51', token)
-  const { text } = await it.viewer.get('/locks/51?view=json')
-  const shown = /<code>([^]*?)<\/code>/.exec(text)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+  const { text } = await it.viewer.get('/locks/51?view=data')
+  const shown = /<pre[^>]*><code>([^]*?)<\/code>/.exec(text)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
   assert.deepEqual(JSON.parse(shown ?? ''), body)
-  const curl = (await it.viewer.get('/locks/51?view=curl')).text
-  assert.ok(curl.includes(`&quot;${it.service.url}/api/v1/lkbx/sessions/51&quot;`))
+  assert.ok(text.includes(`&quot;${it.service.url}/api/v1/lkbx/sessions/51&quot;`))
 })
 
 test('a page shows the record of an owner who gave access; any other record does not exist', async () => {
@@ -152,10 +151,10 @@ test('discreet mode keeps names out of the page, and is remembered by this brows
     '/programs',
     '/locks',
     '/locks/51',
-    '/locks/51?view=json',
+    '/locks/51?view=data',
     '/lock-templates',
     '/lock-templates/41',
-    '/lock-templates/41?view=json',
+    '/lock-templates/41?view=data',
     '/keys',
     '/settings',
   ]
@@ -249,9 +248,8 @@ const lockPages = [
   '/locks?table=months',
   '/locks/54',
   '/locks/54?table=timeline',
-  '/locks/54?view=json',
-  '/locks/54?view=json&file',
-  '/locks/54?view=curl',
+  '/locks/54?view=data',
+  '/locks/54?view=data&file',
   '/locks.csv',
   '/locks.ndjson',
 ]
@@ -291,7 +289,7 @@ test('where the template hides the time, its owner sees no end, length or time l
   }
   assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>Hidden/)
   const pages = await everyPage(it.viewer)
-  for (const path of ['/locks/54', '/locks/54?view=json', '/bests', '/training', '/lock-templates/42']) {
+  for (const path of ['/locks/54', '/locks/54?view=data', '/bests', '/training', '/lock-templates/42']) {
     assert.ok(pages.has(path), path)
   }
   for (const [path, text] of pages) assert.equal(END.exec(text)?.[0], undefined, path)
@@ -306,7 +304,7 @@ test('a partner sees the time that the template hides, and so does its owner whe
     assert.match((await it.viewer.get('/locks')).text, /in 1\sd 23\sh|in 2\sd/)
     assert.match((await it.viewer.get('/locks.csv')).text, /802801/)
     assert.match((await it.viewer.get('/locks.ndjson')).text, /"duration":802801.*"endDate"/)
-    assert.match((await it.viewer.get('/locks/54?view=json')).text, /802801/)
+    assert.match((await it.viewer.get('/locks/54?view=data')).text, /802801/)
     for (const path of ['/', '/locks'])
       assert.match((await it.viewer.get(path)).text, /data-until="\d+"[^>]*>1\sd [\d:]+ left<\/span>/, path)
   }

@@ -16,7 +16,7 @@ import {
 } from '../support/pages.ts'
 
 /** Every page, and other views of some. */
-const paths = [...samplePages, '/training?range=1y', '/training/100?view=json', '/locks/37?view=curl']
+const paths = [...samplePages, '/training?range=1y', '/training/100?view=data', '/locks/37?view=data']
 
 describe('every page in a browser', needsChromium, () => {
   testAccessible('light', '0', paths)

@@ -221,26 +221,72 @@ test('CSV has the rows that are shown, in their order; NDJSON has their records 
   )
 })
 
-test('a training session shows its five stats, every field by a plain word, and the call that returns it', async () => {
+test('a training session shows its result, its segments against their targets, every other field, and the call that returns it', async () => {
   await using ann = await open()
   const text = await ann.page('/training/1')
-  // 3 segments of 61 seconds each.
-  assert.match(
-    text,
-    /Grade 87 % mean of its segments Result Passed 3 of 3 segments passed Repetitions 60 Distance 20 m Time 3 min 3 s/,
-  )
-  assert.match(text, /3 min 3 s of a target of 3 min, and 60 of 60 repetitions/)
-  assert.match(text, /1 Training Passed 80 % 12 1 min 1 s 1 min 30 20 12\.5 m 11/)
-  assert.match(text, /Earlier/)
-  assert.doesNotMatch(text, /Later/)
-  assert.match(await ann.page('/training/4'), /50 m approximate/)
-  assert.match(await ann.page('/training/3'), /Grade – .*This session has no segments\./)
+  // 3 segments of 61 seconds each. The program has other segments now, so their passing grades are not those of the session.
+  assert.match(text, /87 % Passed Even <pace> First · [^·]* · 60 repetitions · 20 m · 3 min 3 s/)
+  assert.match(text, /1 Training 80 % Passed 1:01 of 1:00 30 of 20 2 Training/)
+  assert.doesNotMatch(text, /passing grade/)
+  assert.match(text, /More columns .* 1 Training 12 12\.5 m 11/)
+  const { text: page } = await ann.reader.get('/training/1')
+  assert.match(page, /aria-label="Earlier session"/)
+  assert.doesNotMatch(page, /Later session/)
+  assert.match(await ann.page('/training/4'), /100 repetitions · ≈ 50 m/)
+  assert.match(await ann.page('/training/3'), /– Passed Even <pace> Third · .*This session has no segments\./)
   const token = await ann.service.token('ann')
-  const json = (await ann.reader.get('/training/1?view=json')).text
-  const [, shown = ''] = /<code>([^]*?)<\/code>/.exec(json) ?? []
+  const data = (await ann.reader.get('/training/1?view=data')).text
+  const [, shown = ''] = /<pre[^>]*><code>([^]*?)<\/code>/.exec(data) ?? []
   const sent = (await ann.service.fetch('/api/v1/dtt/sessions/1', token)).body
   assert.deepEqual(JSON.parse(shown.replaceAll('&quot;', '"')), sent)
-  assert.match((await ann.reader.get('/training/1?view=curl')).text, /\/api\/v1\/dtt\/sessions\/1/)
+  assert.match(data, /\/api\/v1\/dtt\/sessions\/1&quot;/)
+})
+
+test('a session is compared with what is usual with its program, whoever looks at it', async () => {
+  const session = (id: number, grade: number, program = 1) =>
+    records.trainingSession(id, 1, {
+      created_at: ago(30 - id),
+      settings_id: program,
+      TrainerSegment: [segment(id * 10, 'training', grade, true, 10, 1)],
+    })
+  const before = [90, 94, 10, 92, 93].map((grade, index) => session(index + 1, grade))
+  const later = [session(6, 96), session(7, 92), session(8, 80), session(9, 20, 2), session(10, 100)]
+  await using ann = await open([
+    ...records.world,
+    records.trainingTemplate(1, 1, { name: 'Even <pace>' }),
+    ...before,
+    ...later,
+  ])
+  assert.match(await ann.page('/training/5'), /93 % Passed Even <pace>/)
+  // 10, 90, 92, 93, 94; with each later one.
+  assert.match(await ann.page('/training/6'), /96 % Passed 3 over your usual with Even <pace> \(90 to 93\)/)
+  assert.match(await ann.page('/training/7'), /92 % Passed as usual with Even <pace> \(90 to 94\)/)
+  assert.match(await ann.page('/training/8'), /80 % Passed 10 under your usual with Even <pace> \(90 to 94\)/)
+  assert.doesNotMatch(await ann.page('/training/9'), /usual/)
+  assert.match(await ann.page('/training/10'), /Usual: the middle half of the last 20 grades with this program\./)
+  const ben = await signInAs(ann.service, 'ben')
+  assert.match(shownText(await ben.get('/training/6')), /96 % Passed 3 over the usual with/)
+})
+
+test('the passing grade of a segment is a line, as long as the program has the segments of the session', async () => {
+  const kinds = ['warmup', 'training', 'training']
+  const sessionOf = (id: number, types: readonly string[]) =>
+    records.trainingSession(id, 1, {
+      created_at: ago(10 - id),
+      settings_id: 1,
+      TrainerSegment: types.map((type, index) => segment(id * 10 + index, type, 80, true, 10, 1)),
+    })
+  const part = (id: number, type: string, repeat: number, more: object) => ({ id, type, duration: 60, repeat, ...more })
+  const Segment = [part(1, 'warmup', 1, {}), part(2, 'training', 2, { passGradeThreshold: 65 })]
+  await using ann = await open([
+    ...records.world,
+    records.trainingTemplate(1, 1, { Segment }),
+    sessionOf(1, kinds),
+    sessionOf(2, kinds.slice(1)),
+  ])
+  const lines = async (id: number) => (await ann.reader.get(`/training/${id}`)).text.match(/d="M65\.0 /g)?.length ?? 0
+  assert.deepEqual([await lines(1), await lines(2)], [2, 0])
+  assert.match(await ann.page('/training/1'), /Target, or today’s passing grade/)
 })
 
 test('a program shows its facts, its segments, and the sessions with it', async () => {
@@ -260,7 +306,7 @@ test('records of others are shown if they gave access, and do not exist otherwis
     assert.equal((await ben.reader.get(path)).status, 404, path)
   }
   // By its identifier, and by the choice of whose records are shown.
-  assert.match(await ben.page('/training/1'), /Grade 87 %/)
+  assert.match(await ben.page('/training/1'), /87 % Passed/)
   assert.match(await ben.page('/programs/2'), /Holds/)
   for (const path of ['/training/1', '/programs/2']) {
     const { text } = await ben.reader.get(path)
@@ -294,7 +340,7 @@ test('in discreet mode no name, kind or text is anywhere in a page', async () =>
     '/training',
     '/training?kind=type-b',
     '/training/1',
-    '/training/1?view=json',
+    '/training/1?view=data',
     '/programs',
     '/programs/1',
   ]
@@ -316,7 +362,7 @@ test('only pages with charts may set styles', async () => {
   for (const [path, charts] of [
     ['/', false],
     ['/training', true],
-    ['/training/1', true],
+    ['/training/1', false],
     ['/programs', false],
     ['/programs/1', true],
   ] as const) {

@@ -91,7 +91,6 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
   const hash = randomBytes(32).toString('base64url')
   const pages: readonly (() => Promise<unknown>)[] = [
     () => trainingQueries.trainingSessions(watched, mine),
-    () => trainingQueries.neighboursOf(watched, mine, { id: 1, at: 1 }),
     () => trainingQueries.trainingSession(watched, all, 1),
     () => programQueries.programsOf(watched, all),
     () => trainingQueries.trainingRecords(watched, mine, [1, 501]),

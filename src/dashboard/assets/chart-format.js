@@ -64,36 +64,6 @@ export function periodWords(period) {
 }
 
 /**
- * `1:02:03` or `2:03`.
- *
- * @param {number} seconds
- */
-export function lengthText(seconds) {
-  const whole = Math.round(seconds)
-  const hours = Math.floor(whole / 3600)
-  const minutes = Math.floor(whole / 60) % 60
-  const rest = String(whole % 60).padStart(2, '0')
-  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
-}
-
-/**
- * Ticks for an axis of seconds, at steps that a clock has.
- *
- * @param {number} end
- * @param {number} width in pixels
- */
-export function secondTicks(end, width) {
-  const most = maxTicks(width)
-  const step = [5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200].find(step => end / step <= most) ?? 14_400
-  return Array.from({ length: Math.floor(end / step) + 1 }, (_, index) => index * step)
-}
-
-/** @param {number} width in pixels */
-export function maxTicks(width) {
-  return Math.max(2, Math.min(6, width / 48))
-}
-
-/**
  * Made once, as it takes far longer than formatting.
  *
  * @param {Intl.DateTimeFormatOptions} options

@@ -5,7 +5,6 @@ import { readData } from './chart-data.js'
 import { grade, gradeByKind } from './chart-grade.js'
 import { segments } from './chart-segments.js'
 import { spread, spreadByKind } from './chart-spread.js'
-import { targets } from './chart-targets.js'
 import { timeline } from './chart-timeline.js'
 
 /**
@@ -23,7 +22,6 @@ const chartTypes = {
   spread,
   'spread-by-kind': spreadByKind,
   bars,
-  targets,
   segments,
   timeline,
 }

@@ -41,8 +41,6 @@ type ChartType =
   | 'spread-by-kind'
   /** `start`, `end`, `current` (0 or 1), and columns with `series` */
   | 'bars'
-  /** `label`, `seconds`, `seconds-target`, `reps`, `reps-target`, `passed` (0 or 1) */
-  | 'targets'
   /** `label`, `text`, `width`, `repeat`, `graded` (0 or 1) */
   | 'segments'
   /** `start`, `end`, `locked` (0 or 1), `label`; `ticks` are events */

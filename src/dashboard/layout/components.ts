@@ -51,7 +51,7 @@ export interface TableColumn<Row> {
 
 interface TableOptions {
   readonly id?: string
-  readonly look?: 'stacks' | 'records' | 'compact' | undefined
+  readonly look?: 'stacks' | 'bars' | 'records' | 'compact' | undefined
 }
 
 /**
@@ -71,7 +71,7 @@ export function table<Row>(
     return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
   }
   const titled = ({ title }: TableColumn<Row>) =>
-    look === 'stacks' && typeof title === 'string' ? html` data-title="${title}"` : nothing
+    (look === 'stacks' || look === 'bars') && typeof title === 'string' ? html` data-title="${title}"` : nothing
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
@@ -99,7 +99,7 @@ export function resultMark(passed: boolean): Html {
   return html`<span class="result ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
 }
 
-export interface Tab {
+interface Tab {
   readonly name: string
   readonly title: string
   readonly body: () => Part
@@ -147,24 +147,43 @@ export function code(text: string, name: string, { kind, focus = false }: CodeOp
   `
 }
 
-/** Two more views of a record: the JSON that the API sends, and the curl command that requests it. */
-export function apiTabs(baseUrl: string, path: string, json: string, discreet: boolean): readonly Tab[] {
-  const hidden = html`<div class="card"><p>This view has names and texts as they are stored, so discreet mode hides it.</p></div>`
-  return [
+interface RecordTabs {
+  /** The path of the API that returns the record, and its JSON. */
+  readonly apiPath: string
+  readonly json: string
+  readonly summary: () => Part
+  /** What is in the record, but not in the summary. */
+  readonly facts: Parameters<typeof facts>[0]
+}
+
+/** The two views of a record: what it says, and how it is stored, with the command that requests it. */
+export function recordTabs(
+  { path, query, baseUrl, viewer }: Visit,
+  { apiPath, json, summary, facts: rows }: RecordTabs,
+): Html {
+  return tabs(path, query.get('view'), [
+    { name: 'summary', title: 'Summary', body: summary },
     {
-      name: 'json',
-      title: 'JSON',
-      body: () => (discreet ? hidden : html`<div class="card">${jsonExcerpt(prettyJson(json))}</div>`),
+      name: 'data',
+      title: 'Data',
+      body: () => html`
+        ${card('Record', facts(rows))}
+        ${card(
+          'JSON',
+          viewer.discreet
+            ? html`<p class="muted">The JSON has names, so it is not shown while names are hidden.</p>`
+            : jsonExcerpt(prettyJson(json)),
+        )}
+        ${card(
+          'Request',
+          html`<div class="stack">
+            <p>This command requests the record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
+            ${code(curlLine(baseUrl, apiPath), 'curl command')}
+          </div>`,
+        )}
+      `,
     },
-    {
-      name: 'curl',
-      title: 'curl',
-      body: () => html`<div class="card stack">
-        <p>The command that requests this record. <code>LOCKSTEP_TOKEN</code> holds <a href="/keys">an API key</a>.</p>
-        ${code(curlLine(baseUrl, path), 'curl command')}
-      </div>`,
-    },
-  ]
+  ])
 }
 
 /** Links to the records of a list as files. */
@@ -183,7 +202,7 @@ export const AS_STORED = html`<small class="muted">NDJSON has names and texts as
 
 /** The complete JSON of the record as a file, if the address asks for it. */
 export function jsonFile({ query, viewer }: Visit, name: string, json: string): Download | undefined {
-  if (query.get('view') !== 'json' || !query.has('file') || viewer.discreet) return undefined
+  if (query.get('view') !== 'data' || !query.has('file') || viewer.discreet) return undefined
   return download({ file: `${name}.json`, type: 'application/json', body: `${prettyJson(json)}\n` })
 }
 
@@ -194,7 +213,7 @@ function jsonExcerpt(text: string): Html {
   const shown = text.slice(0, text.lastIndexOf('\n', MAX_SHOWN_JSON))
   return html`
     ${code(`${shown}\n…`, 'JSON of the record, its beginning')}
-    <p class="muted">The first ${numberText(Math.round(shown.length / 1024))} of ${numberText(Math.round(text.length / 1024))} KB. <a href="?view=json&amp;file" download>The whole record</a></p>
+    <p class="muted">The first ${numberText(Math.round(shown.length / 1024))} of ${numberText(Math.round(text.length / 1024))} KB. <a href="?view=data&amp;file" download>The whole record</a></p>
   `
 }
 

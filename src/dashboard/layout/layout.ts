@@ -18,7 +18,7 @@ interface Place {
 
 /** A page for somebody who is signed in. */
 export function renderLayout(viewer: Viewer, view: View, { section, back: path }: Place): Html {
-  const { title, back, lead, actions, body, charts = [], isBusy = false } = view
+  const { title, heading = title, back, lead, actions, body, charts = [], isBusy = false } = view
   const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
   return document(
     viewer,
@@ -33,7 +33,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
         ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">
           <div>
-            <h1>${title}</h1>
+            <h1>${heading}</h1>
             ${lead === undefined ? nothing : html`<p class="lead">${lead}</p>`}
           </div>
           ${actions === undefined ? nothing : html`<div class="actions">${actions}</div>`}

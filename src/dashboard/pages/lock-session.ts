@@ -11,7 +11,7 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import { eventLabels, label } from '../text/labels.ts'
 import { personName, personOf, recordName } from '../text/names.ts'
 import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import { apiTabs, card, jsonFile, drawnText, facts, stat, stats, table, tabs } from '../layout/components.ts'
+import { card, jsonFile, drawnText, recordTabs, stat, stats, table } from '../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import { ageText, countText, dateTime, dateTimeText, durationText, NONE, numberText, timeSpan } from '../text/text.ts'
 import { plannedEndDistance } from './lock-time.ts'
@@ -22,7 +22,7 @@ export const lockSessionPages: readonly DashboardPage[] = [
 ]
 
 async function showSession(visit: Visit) {
-  const { store, pageAccess, id, now, baseUrl, path, query } = visit
+  const { store, pageAccess, id, now } = visit
   const { viewer, session } = await findSession(visit)
   const until = countedUntil(viewer.asOf, now)
   const { owner, record, document, template } = session
@@ -49,18 +49,15 @@ async function showSession(visit: Visit) {
     charts,
     body: html`
       ${sessionStats(viewer, session, { isHidden, until })}
-      ${tabs(path, query.get('view'), [
-        {
-          name: 'table',
-          title: 'Table',
-          body: () => html`
-            ${chartCards(visit, charts)}
-            ${card('Events', eventTable(visit, session), { id: 'events' })}
-            ${card('Record', recordFacts(viewer, session, isHidden))}
-          `,
-        },
-        ...apiTabs(baseUrl, `/api/v1/lkbx/sessions/${record.id}`, shownJson, viewer.discreet),
-      ])}
+      ${recordTabs(visit, {
+        apiPath: `/api/v1/lkbx/sessions/${record.id}`,
+        json: shownJson,
+        summary: () => html`
+          ${chartCards(visit, charts)}
+          ${card('Events', eventTable(visit, session), { id: 'events' })}
+        `,
+        facts: recordFacts(viewer, session, isHidden),
+      })}
     `,
   })
 }
@@ -223,8 +220,8 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
   )}${recordTableFoot(path, query, paged, 'events')}`
 }
 
-function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, isHidden: boolean): Html {
-  return facts([
+function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, isHidden: boolean) {
+  return [
     [label('id'), record.id],
     [label('bubbleId'), html`<code>${record.bubbleId}</code>`],
     [label('publicId'), html`<code>${record.publicId}</code>`],
@@ -241,5 +238,5 @@ function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, i
     [label('createdAt'), record.createdAt === undefined ? NONE : dateTimeText(viewer, Date.parse(record.createdAt))],
     [label('LockSegment'), numberText(record.LockSegment.length)],
     ['Template', template ?? NONE],
-  ])
+  ] as const
 }

@@ -11,17 +11,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { label } from '../text/labels.ts'
 import { personName, personOf, recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import {
-  apiTabs,
-  card,
-  jsonFile,
-  facts,
-  recordLink,
-  downloadLinks,
-  noRecords,
-  table,
-  tabs,
-} from '../layout/components.ts'
+import { card, jsonFile, recordLink, downloadLinks, noRecords, recordTabs, table } from '../layout/components.ts'
 import { paged, paginate, pageNumber, rowsOfPage, tableFoot } from '../paging.ts'
 import { countText, dateText, dateTimeText, durationText, numberText } from '../text/text.ts'
 import { stateMark, stateName } from './lock-states.ts'
@@ -104,7 +94,7 @@ function templatesOfSubject({ store, pageAccess }: Visit, rows?: { readonly limi
 }
 
 async function showTemplate(visit: Visit) {
-  const { store, viewer, pageAccess, id, now, baseUrl, path, query } = visit
+  const { store, viewer, pageAccess, id, now, path, query } = visit
   const template = await lockTemplate(store, pageAccess.ofAll('lock_template'), id)
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
@@ -127,29 +117,21 @@ async function showTemplate(visit: Visit) {
     lead: html`${countText(entries.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
     }`,
-    body: html`
-      ${tabs(path, query.get('view'), [
-        {
-          name: 'table',
-          title: 'Table',
-          body: () => html`
-            ${card('Rules', ruleList(viewer, record))}
-            ${card('Sessions with this template', html`${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
-            ${card(
-              'Record',
-              facts([
-                [label('id'), record.id],
-                [label('ownerId'), personName(viewer, person)],
-                [label('isPublic'), yesNo(record.isPublic)],
-                [label('isPubliclyListed'), yesNo(record.isPubliclyListed)],
-                [label('createdAt'), dateTimeText(viewer, Date.parse(record.createdAt))],
-              ]),
-            )}
-          `,
-        },
-        ...apiTabs(baseUrl, `/api/v1/lkbx/templates/${record.id}`, document, viewer.discreet),
-      ])}
-    `,
+    body: recordTabs(visit, {
+      apiPath: `/api/v1/lkbx/templates/${record.id}`,
+      json: document,
+      summary: () => html`
+        ${card('Rules', ruleList(viewer, record))}
+        ${card('Sessions with this template', html`${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
+      `,
+      facts: [
+        [label('id'), record.id],
+        [label('ownerId'), personName(viewer, person)],
+        [label('isPublic'), yesNo(record.isPublic)],
+        [label('isPubliclyListed'), yesNo(record.isPubliclyListed)],
+        [label('createdAt'), dateTimeText(viewer, Date.parse(record.createdAt))],
+      ],
+    }),
   })
 }
 

@@ -4,7 +4,7 @@ import { findProgram, type ListedProgram } from '../../stats/program-queries.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { chartCards } from '../charts/charts.ts'
-import { apiTabs, card, jsonFile, emptyState, facts, table, tabs } from '../layout/components.ts'
+import { card, jsonFile, emptyState, facts, recordTabs, table } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../text/labels.ts'
 import { freeText, personName, recordName } from '../text/names.ts'
@@ -17,7 +17,7 @@ import { percentText } from './training-summaries.ts'
 import { sessionColumns } from './training-table.ts'
 
 export async function showProgram(visit: Visit) {
-  const { store, viewer, pageAccess, id, path, query, baseUrl, now } = visit
+  const { store, viewer, pageAccess, id, now } = visit
   const found = await findProgram(store, pageAccess.ofAll('training_template'), id)
   if (found === undefined) throw notFound('Training program')
   const { program, document } = found
@@ -29,6 +29,7 @@ export async function showProgram(visit: Visit) {
   const { sessions } = selection
   const shown = timeOf(sessions, now, viewer)
   const summary = await history.summary(selection, shown.periods)
+  const owner = viewer.readable.find(({ id }) => id === program.ownerId)
   const tagline = freeText(viewer, program.tagline)
   const [first] = sessions
   const charts = [
@@ -41,25 +42,25 @@ export async function showProgram(visit: Visit) {
     back: visit.home,
     ...(tagline === '' ? {} : { lead: tagline }),
     charts,
-    body: html`
-      ${tabs(path, query.get('view'), [
-        {
-          name: 'table',
-          title: 'Table',
-          body: () => html`
-            ${card('Facts', programFacts(viewer, program))}
-            ${chartCards(visit, charts)}
-            ${sessionsWith(visit, program, sessions, summary.totals.passed)}
-          `,
-        },
-        ...apiTabs(baseUrl, `/api/v1/dtt/templates/${program.id}`, document, viewer.discreet),
-      ])}
-    `,
+    body: recordTabs(visit, {
+      apiPath: `/api/v1/dtt/templates/${program.id}`,
+      json: document,
+      summary: () => html`
+        ${card('Facts', programFacts(viewer, program))}
+        ${chartCards(visit, charts)}
+        ${sessionsWith(visit, program, sessions, summary.totals.passed)}
+      `,
+      facts: [
+        [label('id'), program.id],
+        [label('bubbleId'), html`<code>${program.bubbleId}</code>`],
+        [label('toyId'), program.toyId ?? 'None set'],
+        ...(owner === undefined ? [] : [[label('ownerId'), personName(viewer, owner)] as const]),
+      ],
+    }),
   })
 }
 
 function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
-  const owner = viewer.readable.find(({ id }) => id === program.ownerId)
   const texts = (['description', 'message'] as const).flatMap(field => {
     const text = freeText(viewer, program[field])
     return text === '' ? [] : [[label(field), text] as const]
@@ -71,14 +72,9 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
     [label('handsFreeMode'), program.handsFreeMode ? 'Yes' : 'No'],
     [label('targetDepth'), numberText(program.targetDepth)],
     [label('targetWindow'), `± ${numberText(program.targetWindow)}`],
-    [label('toyId'), program.toyId ?? 'None set'],
     ...(deviceLine === '' ? [] : [[label('toyTagline'), deviceLine] as const]),
-    ...(program.iconId === undefined ? [] : [[label('iconId'), program.iconId ?? NONE] as const]),
     [label('createdDate'), dateTimeText(viewer, Date.parse(program.createdDate))],
     [label('updatedAt'), dateTimeText(viewer, Date.parse(program.updatedAt))],
-    ...(owner === undefined ? [] : [[label('ownerId'), personName(viewer, owner)] as const]),
-    [label('id'), program.id],
-    [label('bubbleId'), html`<code>${program.bubbleId}</code>`],
   ])
 }
 

@@ -1,239 +1,185 @@
 import type { TrainerSegment, TrainingSession } from '../../contract/training-sessions.ts'
+import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { notFound } from '../../contract/errors.ts'
-import { chart, chartCards } from '../charts/charts.ts'
-import { neighboursOf, trainingSession } from '../../stats/training-queries.ts'
+import { findProgram } from '../../stats/program-queries.ts'
+import { trainingHistory } from '../../stats/training-history.ts'
+import { trainingSession } from '../../stats/training-queries.ts'
+import { beyondUsual, type Usual, usualGrade } from '../../stats/usual.ts'
+import { measureBar } from '../charts/measure.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { label } from '../text/labels.ts'
 import { kindName, personName, personOf, recordName } from '../text/names.ts'
-import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import {
-  apiTabs,
-  card,
-  jsonFile,
-  type TableColumn,
-  drawnText,
-  facts,
-  resultMark,
-  stat,
-  stats,
-  table,
-  tabs,
-} from '../layout/components.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { card, jsonFile, recordTabs, type TableColumn, resultMark, table } from '../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
-import { programLink, type Programs, readPrograms } from '../text/program-names.ts'
-import { countText, dateTime, dateTimeText, distanceText, durationText, NONE, numberText } from '../text/text.ts'
+import { programLink, readPrograms } from '../text/program-names.ts'
+import { clockText, countText, dateTime, distanceText, durationText, NONE, numberText } from '../text/text.ts'
+import { distanceOf } from './training-table.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
 ]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, pageAccess, id, baseUrl, path, query } = visit
+  const { store, viewer, pageAccess, id, query } = visit
   const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
   if (found === undefined) throw notFound('Training session')
   const { session, owner, document } = found
-  const { at, grade, passed, reps, distance, approximate, program } = session
-  const [programs, { before, after }] = await Promise.all([
+  const [programs, { sessions }, program] = await Promise.all([
     readPrograms(visit),
-    neighboursOf(store, pageAccess.sessions('dtt', owner), session),
+    trainingHistory(store, pageAccess.sessions('dtt', owner)),
+    findProgram(store, pageAccess.ofAll('training_template'), session.program),
   ])
   const file = jsonFile(visit, `training-session-${id}`, document)
   if (file !== undefined) return file
+  const place = sessions.findLastIndex(one => one.id === id)
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
-  const segments = record.TrainerSegment
-  const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
-  const passedSegments = segments.filter(segment => segment.passed).length
-  const charts = [targetsChart(viewer, segments)]
-  const ownerNote = owner === viewer.subject.id ? '' : ` · ${personName(viewer, personOf(viewer, owner))}`
+  const segments = segmentRows(record, program?.program)
+  const isOwn = owner === viewer.session.accountId
+  const ofProgram = programLink(programs, session.program)
+  const usual = session.grade === null ? undefined : usualGrade(sessions, place)
   return view({
     owner,
     title: recordName(viewer, 'training', record),
+    heading: html`${session.grade === null ? NONE : `${session.grade}\u00a0%`} ${resultMark(session.passed)} <span class="beside">${
+      session.grade === null || usual === undefined
+        ? ofProgram
+        : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
+    }</span>`,
     back: visit.home,
-    lead: html`${dateTime(viewer, at)} · ${programLink(programs, program)}${ownerNote}`,
-    actions: html`${step(before, 'Earlier', 'prev')}${step(after, 'Later', 'next')}`,
-    charts,
-    body: html`
-      ${stats(
-        stat('Grade', grade === null ? NONE : `${grade}\u00a0%`, 'mean of its segments'),
-        stat('Result', resultMark(passed), `${passedSegments} of ${countText(segments.length, 'segment')} passed`),
-        stat(label('repsMeasured'), numberText(reps)),
-        stat(
-          label('distanceTravelled'),
-          distance === null ? NONE : distanceText(viewer, distance),
-          distance === null ? 'not known' : approximate ? 'approximate' : undefined,
+    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)} · ${amountsText(visit, session, segments)}${
+      owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
+    }`,
+    actions: html`${step(sessions[place - 1], '‹', 'Earlier session', 'prev')}${step(place === -1 ? undefined : sessions[place + 1], '›', 'Later session', 'next')}`,
+    body: recordTabs(visit, {
+      apiPath: `/api/v1/dtt/sessions/${record.id}`,
+      json: document,
+      summary: () =>
+        card(
+          'Segments',
+          segments.length === 0
+            ? html`<p class="muted">This session has no segments.</p>`
+            : segmentTables(visit, segments, usual !== undefined),
+          { id: 'rows' },
         ),
-        stat(label('durationMeasured'), segments.length === 0 ? NONE : durationText(seconds), 'in its segments'),
-      )}
-      ${tabs(path, query.get('view'), [
-        {
-          name: 'table',
-          title: 'Table',
-          body: () => html`
-            ${chartCards(visit, charts)}
-            ${card('Segments', segments.length === 0 ? html`<p class="muted">This session has no segments.</p>` : segmentTable(visit, segments), { id: 'rows' })}
-            ${card('Record', recordFacts(viewer, record, programs, owner))}
-          `,
-        },
-        ...apiTabs(baseUrl, `/api/v1/dtt/sessions/${record.id}`, document, viewer.discreet),
-      ])}
-    `,
+      facts: [
+        [label('id'), record.id],
+        [label('bubble_id'), html`<code>${record.bubble_id}</code>`],
+        [label('trainer_id'), record.trainer_id],
+        [label('settings_id'), record.settings_id],
+        [label('ownerId'), personName(viewer, personOf(viewer, owner))],
+      ],
+    }),
   })
 
-  function step(to: { readonly id: number } | undefined, text: string, rel: string): Html {
+  function step(to: { readonly id: number } | undefined, text: string, name: string, rel: string): Html {
     if (to === undefined) return nothing
     const search = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
-    return html`<a class="button small" rel="${rel}" href="/training/${to.id}${search}">${text}</a>`
+    return html`<a class="button small" rel="${rel}" href="/training/${to.id}${search}" aria-label="${name}" title="${name}">${text}</a>`
   }
 }
 
-/** Zero is no target. */
-function targetRepetitions({ repsTarget }: Pick<TrainerSegment, 'repsTarget'>): string {
-  return repsTarget === 0 ? NONE : numberText(repsTarget)
+/** `2 over your usual`, `3 under your usual`, `as usual`. */
+function usualText(grade: number, usual: Usual, isOwn: boolean): string {
+  const beyond = beyondUsual(grade, usual)
+  if (beyond === 0) return 'as usual'
+  return `${Math.abs(beyond)} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`
 }
 
-function targetTime({ durationTarget }: Pick<TrainerSegment, 'durationTarget'>): string {
-  return durationTarget === 0 ? NONE : durationText(durationTarget)
+function amountsText({ viewer }: Visit, session: Parameters<typeof distanceOf>[1], segments: readonly Row[]): string {
+  const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
+  return [
+    countText(session.reps, 'repetition'),
+    ...(session.distance === null ? [] : [distanceOf(viewer, session)]),
+    ...(segments.length === 0 ? [] : [durationText(seconds)]),
+  ].join(' · ')
+}
+
+type Row = TrainerSegment & {
+  readonly position: number
+  /** Of the segment in the program as it is now, if the program still has the segments of the session; else 0. */
+  readonly passingGrade: number
+}
+
+function segmentRows({ TrainerSegment }: TrainingSession, program: TrainingTemplate | undefined): Row[] {
+  const runs = program?.Segment.flatMap(segment =>
+    Array.from({ length: Math.min(Math.max(1, segment.repeat), TrainerSegment.length) }, () => segment),
+  )
+  const isSame =
+    runs?.length === TrainerSegment.length && runs.every(({ type }, index) => type === TrainerSegment[index]?.type)
+  return TrainerSegment.map((segment, index) => ({
+    ...segment,
+    position: index + 1,
+    passingGrade: isSame ? (runs[index]?.passGradeThreshold ?? 0) : 0,
+  }))
+}
+
+/** What matters of each segment as bars, and every other field of the results below. Those that no segment has are left out. */
+function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[], isUsualKnown: boolean): Html {
+  const paged = paginate(segments, pageNumber(query), RECORD_ROWS)
+  const name: TableColumn<Row> = {
+    title: 'Segment',
+    cell: row => html`<span class="when">${segmentName(viewer, row)}</span>`,
+  }
+  return html`
+    ${table<Row>('Segments', [name, ...barColumns()], paged.rows, { look: 'bars' })}
+    <ul class="legend">
+      <li><i class="mark tick"></i>Target${segments.some(({ passingGrade }) => passingGrade > 0) ? ', or today’s passing grade' : ''}</li>
+      <li>A session’s grade is the mean of its graded segments.${
+        isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
+      }</li>
+    </ul>
+    <details class="more">
+      <summary>More columns</summary>
+      ${table<Row>('More of the segments', [name, ...otherColumns(viewer, segments)], paged.rows, { look: 'stacks' })}
+    </details>
+    ${recordTableFoot(path, query, paged, 'rows')}
+  `
 }
 
 /** `3 Endurance`: segments are distinguished by their position. */
-function segmentName(viewer: Viewer, { type }: Pick<TrainerSegment, 'type'>, position: number): string {
+function segmentName(viewer: Viewer, { type, position }: Row): string {
   return `${position} ${kindName(viewer, type)}`
 }
 
-function targetsChart(viewer: Viewer, segments: readonly TrainerSegment[]): Chart {
-  const rows = segments.map((segment, index) => ({ ...segment, name: segmentName(viewer, segment, index + 1) }))
-  type Row = (typeof rows)[number]
-  return chart<Row>({
-    id: 'targets',
-    chartType: 'targets',
-    title: 'Measured against target',
-    summary: `${targetsSummary(segments)}${drawnText(segments.length, RECORD_ROWS)}`,
-    maxDrawn: RECORD_ROWS,
-    empty: 'No segments',
-    legend: [
-      ['solid', 'Passed'],
-      ['outline', 'Not passed'],
-      ['tick', 'Target'],
-    ],
-    columns: [
-      { key: 'label', title: 'Segment', cell: ({ name }) => name },
-      {
-        key: 'seconds',
-        title: label('durationMeasured'),
-        numeric: true,
-        cell: row => durationText(row.durationMeasured),
-        value: row => row.durationMeasured,
-      },
-      {
-        key: 'seconds-target',
-        title: label('durationTarget'),
-        numeric: true,
-        cell: targetTime,
-        value: row => row.durationTarget,
-      },
-      {
-        key: 'reps',
-        title: label('repsMeasured'),
-        value: row => row.repsMeasured,
-      },
-      {
-        key: 'reps-target',
-        title: label('repsTarget'),
-        numeric: true,
-        cell: targetRepetitions,
-        value: row => row.repsTarget,
-      },
-      {
-        key: 'passed',
-        title: label('passed'),
-        cell: ({ passed }) => (passed ? 'Passed' : 'Not passed'),
-        value: ({ passed }) => (passed ? 1 : 0),
-      },
-    ],
-    rows,
-  })
+function barColumns(): TableColumn<Row>[] {
+  const against = (measured: number, target: number, text: (value: number) => string) =>
+    target === 0
+      ? text(measured)
+      : html`${text(measured)} of ${text(target)}${measureBar(measured, target, Math.max(measured, target))}`
+  return [
+    {
+      title: label('percentGrade'),
+      cell: ({ percentGrade, passingGrade, passed }) =>
+        html`${percentGrade}\u00a0%${measureBar(percentGrade, passingGrade, 100, !passed)}`,
+    },
+    { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
+    {
+      title: label('durationMeasured'),
+      cell: ({ durationMeasured, durationTarget }) => against(durationMeasured, durationTarget, clockText),
+    },
+    {
+      title: label('repsMeasured'),
+      cell: ({ repsMeasured, repsTarget }) => against(repsMeasured, repsTarget, numberText),
+    },
+  ]
 }
 
-function targetsSummary(segments: readonly TrainerSegment[]): string {
-  const sum = (
-    field: 'durationMeasured' | 'durationTarget' | 'repsMeasured' | 'repsTarget',
-    of: readonly TrainerSegment[],
-  ) => of.reduce((total, segment) => total + segment[field], 0)
-  if (segments.length === 0) return 'This session has no segments.'
-  const timed = segments.filter(({ durationTarget }) => durationTarget > 0)
-  const counted = segments.filter(({ repsTarget }) => repsTarget > 0)
-  const ofSome = timed.length < segments.length ? ' in segments with a target for it' : ''
-  const time = `${durationText(sum('durationMeasured', timed))} of a target of ${durationText(sum('durationTarget', timed))}${ofSome}`
-  const reps = `${numberText(sum('repsMeasured', counted))} of ${countText(sum('repsTarget', counted), 'repetition')} in segments with a target for them.`
-  if (timed.length === 0) {
-    return counted.length === 0 ? 'No segment has a target.' : `No segment has a target for time; ${reps}`
-  }
-  return counted.length === 0 ? `${time}; no segment has a target for repetitions.` : `${time}, and ${reps}`
-}
-
-/** Every field of a result; those that no segment of the session has are left out. */
-function segmentTable({ viewer, path, query }: Visit, segments: readonly TrainerSegment[]): Html {
-  type Row = TrainerSegment & { readonly position: number }
-  const rows: Row[] = segments.map((segment, index) => ({ ...segment, position: index + 1 }))
-  const numeric = (title: string, cell: (row: Row) => Part): TableColumn<Row> => ({ title, numeric: true, cell })
-  const optional = (field: keyof TrainerSegment, column: TableColumn<Row>) =>
-    segments.some(segment => segment[field] !== undefined) ? [column] : []
-  const known = (value: number | null | undefined, text: (value: number) => string) =>
+function otherColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<Row>[] {
+  const known = (value: number | null | undefined, text: (value: number) => Part = numberText) =>
     value === null || value === undefined ? NONE : text(value)
-  const paged = paginate(rows, pageNumber(query), RECORD_ROWS)
-  return html`${table<Row>(
-    'Segments',
-    [
-      { title: 'Segment', cell: row => html`<span class="when">${segmentName(viewer, row, row.position)}</span>` },
-      { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
-      numeric(label('percentGrade'), row => `${row.percentGrade}\u00a0%`),
-      numeric(label('points'), row => numberText(row.points)),
-      numeric(label('durationMeasured'), row => durationText(row.durationMeasured)),
-      numeric(label('durationTarget'), targetTime),
-      numeric(label('repsMeasured'), row => numberText(row.repsMeasured)),
-      numeric(label('repsTarget'), targetRepetitions),
-      numeric(label('distanceTravelled'), row =>
-        known(row.distanceTravelled, metres => distanceText(viewer, metres * 1_000_000)),
-      ),
-      ...optional('longestDeepthroat', {
-        title: label('longestDeepthroat'),
-        numeric: true,
-        cell: row => known(row.longestDeepthroat, milliseconds => durationText(milliseconds / 1000)),
-      }),
-      ...optional('strokeLength', {
-        title: label('strokeLength'),
-        numeric: true,
-        cell: row => known(row.strokeLength, millimetres => `${numberText(millimetres)}\u00a0mm`),
-      }),
-      ...optional('speedMeasured', {
-        title: label('speedMeasured'),
-        numeric: true,
-        cell: row => known(row.speedMeasured, numberText),
-      }),
-      ...optional('order', { title: label('order'), numeric: true, cell: row => known(row.order, numberText) }),
-      numeric(label('id'), row => row.id),
-    ],
-    paged.rows,
-    { look: 'stacks' },
-  )}${recordTableFoot(path, query, paged, 'rows')}`
-}
-
-function recordFacts(viewer: Viewer, record: TrainingSession, programs: Programs, owner: number): Html {
-  return facts([
-    [label('id'), record.id],
-    [label('bubble_id'), html`<code>${record.bubble_id}</code>`],
-    [label('name'), recordName(viewer, 'training', record)],
-    [label('passed'), resultMark(record.passed)],
-    [label('created_at'), dateTimeText(viewer, Date.parse(record.created_at))],
-    [label('trainer_id'), record.trainer_id],
-    [label('settings_id'), programLink(programs, record.settings_id)],
-    [label('repsMeasured'), numberText(record.repsMeasured)],
-    [
-      label('distanceTravelled'),
-      record.distanceTravelled === undefined ? NONE : distanceText(viewer, record.distanceTravelled * 1_000_000),
-    ],
-    [label('distanceApproximate'), record.distanceApproximate === true ? 'Yes' : 'No'],
-    [label('ownerId'), personName(viewer, personOf(viewer, owner))],
-  ])
+  const optional = (field: keyof TrainerSegment, cell: (row: Row) => Part): TableColumn<Row>[] =>
+    segments.some(segment => segment[field] !== undefined) ? [{ title: label(field), numeric: true, cell }] : []
+  return [
+    ...optional('points', ({ points }) => numberText(points)),
+    ...optional('distanceTravelled', row =>
+      known(row.distanceTravelled, metres => distanceText(viewer, metres * 1_000_000)),
+    ),
+    ...optional('longestDeepthroat', row => known(row.longestDeepthroat, ms => durationText(ms / 1000))),
+    ...optional('strokeLength', row => known(row.strokeLength, length => `${numberText(length)}\u00a0mm`)),
+    ...optional('speedMeasured', row => known(row.speedMeasured)),
+    ...optional('order', row => known(row.order)),
+    ...optional('id', ({ id }) => id),
+  ]
 }

@@ -98,6 +98,15 @@ export function durationText(seconds: number): string {
   return seconds < 0 ? `−${text}` : text
 }
 
+/** `3:05`, `1:03:05`. */
+export function clockText(seconds: number): string {
+  const whole = Math.round(Math.abs(seconds))
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
+  const rest = String(whole % 60).padStart(2, '0')
+  const text = hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
+  return seconds < 0 ? `−${text}` : text
+}
+
 /** Metres or feet of a distance in micrometres. */
 export function distanceText({ units }: { readonly units: Units }, micrometres: number): string {
   const [value, unit] = distanceIn(units, micrometres)
