@@ -50,6 +50,7 @@ const files = {
   'passkeys.js': ownFile('passkeys.js'),
   'webauthn-get.js': ownFile('webauthn-get.js'),
   'webauthn-create.js': ownFile('webauthn-create.js'),
+  'console.js': ownFile('console.js'),
   'charts.js': ownFile('charts.js'),
   'chart-bars.js': ownFile('chart-bars.js'),
   'chart-breaks.js': ownFile('chart-breaks.js'),

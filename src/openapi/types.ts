@@ -39,6 +39,7 @@ export interface Parameter {
   readonly in: string
   readonly description: string
   readonly required?: boolean
+  readonly deprecated?: boolean
   readonly schema: Schema
 }
 

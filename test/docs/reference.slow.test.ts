@@ -13,8 +13,9 @@ describe('every page of the reference', () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  testReference('light', 1280, referencePaths, () => service)
-  testReference('dark', 320, referencePaths, () => service)
+  const paths = [...referencePaths, '/docs/console#listTrainingSessions']
+  testReference('light', 1280, paths, () => service)
+  testReference('dark', 320, paths, () => service)
 
   test('its links work without scripts', needsChromium, async () => {
     await using browser = await openPage({ javaScriptEnabled: false })

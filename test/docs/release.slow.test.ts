@@ -62,7 +62,7 @@ test(
       '/signin',
       '/docs',
       '/docs/console',
-      '/docs/scalar.js',
+      '/docs/console.js',
       '/openapi.json',
       '/client.js',
       '/readyz',

@@ -65,7 +65,7 @@ async function everyAnswer(): Promise<Answer[]> {
     '/openapi.json',
     '/client.js',
     '/client.d.ts',
-    '/docs/scalar.js',
+    '/docs/console.js',
     '/nothing',
   ])
     note(path, await stranger.get(path, { Accept: '*/*' }))
@@ -128,7 +128,7 @@ test('whatever the response, browsers neither guess its type, frame it, nor tell
     // Without a source of their own, plugins have none either.
     assert.ok(policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'none'"), what)
     assert.ok(!isPage({ headers }) || policy.includes("base-uri 'none'"), what)
-    // The reference may be indexed, and its console has policies of its own.
+    // The reference needs neither scripts nor forms, but for its console.
     if (isPage({ headers }) && !what.startsWith('/docs')) {
       assert.equal(headers.get('X-Robots-Tag'), 'noindex', what)
       assert.ok(policy.includes("script-src 'self'") && policy.includes("form-action 'self'"), what)

@@ -23,8 +23,7 @@ export const OUTSIDE_API = [
   '/docs/devices',
   '/docs/styles.css',
   '/docs/console',
-  '/docs/openapi.json',
-  '/docs/scalar.js',
+  '/docs/console.js',
   '/client.js',
 ]
 

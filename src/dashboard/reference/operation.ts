@@ -26,6 +26,7 @@ export function operationCard(api: OpenApi, baseUrl: string, path: string, opera
         <p class="request"><code>GET ${path}</code></p>
         <p>${inline(description)}</p>
         ${codeBlock(curl, `curl command: ${summary}`)}
+        <p><a href="console#${operationId}">Try it<span class="hidden"> in the console: ${summary}</span></a></p>
         ${parameterTable(api, operation)}
         ${responses.filter(([status]) => status === '200').map(([, response]) => success(response, summary, links.schema))}
         ${refusals(responses, links.guide)}
@@ -35,7 +36,8 @@ export function operationCard(api: OpenApi, baseUrl: string, path: string, opera
   )
 }
 
-function parameterTable({ components }: OpenApi, { parameters, summary }: Operation): Part {
+function parameterTable(api: OpenApi, operation: Operation): Part {
+  const { parameters, summary } = operation
   if (parameters.length === 0) return null
   return html`<h3>Parameters</h3>${table<Parameter>(
     `Parameters: ${summary}`,
@@ -51,8 +53,12 @@ function parameterTable({ components }: OpenApi, { parameters, summary }: Operat
         ],
       },
     ],
-    parameters.map(parameter => resolve(parameter, components.parameters)),
+    parametersOf(api, operation),
   )}`
+}
+
+export function parametersOf({ components }: OpenApi, { parameters }: Operation): readonly Parameter[] {
+  return parameters.map(parameter => resolve(parameter, components.parameters))
 }
 
 function success({ content, headers = {} }: Response, summary: string, link: SchemaLink): Part {

@@ -89,9 +89,11 @@ interface PageContent {
   readonly lead: Part
   readonly root: Root
   readonly body: Html
+  /** The address of a script below docs/. */
+  readonly script?: string
 }
 
-function referencePage(context: ReferenceContext, { title, lead, root, body }: PageContent): Html {
+export function referencePage(context: ReferenceContext, { title, lead, root, body, script }: PageContent): Html {
   const { api, display, styles, icon, hasDashboard } = context
   const link = (path: string, name: string) =>
     html`<li><a href="${root}${path}"${name === title ? html` aria-current="page"` : null}>${name}</a></li>`
@@ -99,7 +101,8 @@ function referencePage(context: ReferenceContext, { title, lead, root, body }: P
     display,
     title,
     html`<link rel="icon" href="${icon}">
-<link rel="stylesheet" href="${root}${styles}">`,
+<link rel="stylesheet" href="${root}${styles}">
+${script === undefined ? null : html`<script type="module" src="${root}${script}"></script>`}`,
     html`
       <a class="skip" href="#main">Skip to content</a>
       <header class="top">
@@ -125,7 +128,8 @@ function breakable(path: string): Html {
   return html`${path.split(/(?=\/)/).map(part => html`<wbr>${part}`)}`
 }
 
-function operationsOf({ paths }: OpenApi, { name }: Tag) {
+/** The operations of a resource, with their paths. */
+export function operationsOf({ paths }: OpenApi, { name }: Tag) {
   return Object.entries(paths).flatMap(([path, { get }]) => (get.tags.includes(name) ? [[path, get] as const] : []))
 }
 

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import { JSON_TYPE } from '../../contract/responses.ts'
-import { consolePage, loadConsoleScript } from '../../openapi/console.ts'
 import { EXAMPLE_ADDRESS, openapi } from '../../openapi/document.ts'
 import { Asset, asset, sendAsset, memoizeAsync } from '../assets.ts'
 import { parseCookies } from '../cookies.ts'
@@ -9,6 +8,7 @@ import { type Display, readDisplay } from '../layout/document.ts'
 import { sendPage } from '../encoding.ts'
 import type { Html } from '../html.ts'
 import { siteOriginOf } from '../origin.ts'
+import { consolePage } from './console.ts'
 import { guidePage, type ReferenceContext, resourcePage, resourcesOfSchemas, slugOf } from './pages.ts'
 
 /** The OpenAPI document, and the reference made from it: pages to read, and a console. All without signing in. */
@@ -21,9 +21,8 @@ export function registerReference(app: FastifyInstance, config: Config) {
   const styles = memoizeAsync(
     async () => new Asset('text/css; charset=utf-8', Buffer.concat(STYLES.map(name => asset(name).body))),
   )
-  app.get('/docs/styles.css', async (request, reply) =>
-    sendAsset(reply, await styles(), new URLSearchParams(request.context.target.query).get('v')),
-  )
+  app.get('/docs/styles.css', async (request, reply) => sendAsset(reply, await styles(), versionIn(request)))
+  app.get('/docs/console.js', async (request, reply) => sendAsset(reply, asset('console.js'), versionIn(request)))
 
   const contextOf = async (request: FastifyRequest): Promise<ReferenceContext> => {
     const { baseUrl } = siteOriginOf(request.context, config)
@@ -45,26 +44,9 @@ export function registerReference(app: FastifyInstance, config: Config) {
       return sendReference(reply, resourcePage(context, name))
     })
   }
-  const documents = new Map<string, Asset>()
-  const documentAt = async (request: FastifyRequest) => {
-    const { api: shown, baseUrl } = await contextOf(request)
-    if (documents.size >= MAX_DOCUMENTS) documents.clear()
-    return documents.getOrInsertComputed(baseUrl, () => new Asset(JSON_TYPE, JSON.stringify(shown)))
-  }
-  // The document of the console. Its commands have the address at which the console is open.
-  app.get('/docs/openapi.json', async (request, reply) => sendAsset(reply, await documentAt(request)))
-  registerConsole(app)
-}
-
-/** A service is known by few addresses, and documents are large. */
-const MAX_DOCUMENTS = 4
-
-function registerConsole(app: FastifyInstance) {
-  const script = memoizeAsync(async () => new Asset('text/javascript; charset=utf-8', await loadConsoleScript()))
-  app.get('/docs/scalar.js', async (_, reply) => sendAsset(reply, await script()))
   app.get('/docs/console', async (request, reply) => {
-    const { html, policy } = consolePage(displayOf(request).theme)
-    return sendPage(reply.header('Content-Security-Policy', policy), html)
+    const script = `docs/console.js?v=${asset('console.js').version}`
+    return sendReference(reply, consolePage(await contextOf(request), script), CONSOLE_POLICY)
   })
 }
 
@@ -72,21 +54,20 @@ function displayOf({ headers }: FastifyRequest): Display {
   return readDisplay(parseCookies(headers.cookie))
 }
 
-function sendReference(reply: FastifyReply, page: Html) {
-  return sendPage(reply.headers(HEADERS), page.toString())
+function versionIn({ context }: FastifyRequest): string | null {
+  return new URLSearchParams(context.target.query).get('v')
 }
 
-const HEADERS = {
-  'X-Robots-Tag': 'noindex',
-  'Content-Security-Policy': [
-    "default-src 'none'",
-    "style-src 'self'",
-    'img-src data:',
-    "form-action 'none'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
+function sendReference(reply: FastifyReply, page: Html, policy = POLICY) {
+  reply.headers({ 'X-Robots-Tag': 'noindex', 'Content-Security-Policy': policy })
+  return sendPage(reply, page.toString())
 }
+
+const POLICY =
+  "default-src 'none'; style-src 'self'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+/** That of the console, which also has a script, and sends requests to this service. */
+const CONSOLE_POLICY = `${POLICY}; script-src 'self'; connect-src 'self'`
 
 /** Style sheets of the dashboard, in the order of their layers. They are served as one file, because the dashboard, which serves them, may be off. */
 const STYLES = ['base.css', 'components.css', 'reference.css'] as const
