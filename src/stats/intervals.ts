@@ -1,3 +1,5 @@
+import { sum } from '../contract/numbers.ts'
+
 /** An event of a lock session as the store holds it: when (milliseconds since 1970), locked from then on, and its kind. */
 export type LockEvent = readonly [at: number, locked: 0 | 1, kind: string]
 
@@ -76,4 +78,10 @@ export function totalsOf(intervals: readonly LockInterval[]): { locked: number; 
     } else open += end - start
   }
   return { locked, open, longest }
+}
+
+/** How many breaks there were, and how many milliseconds all of them and the longest one took. */
+export function breaksOf(intervals: readonly LockInterval[]): { count: number; total: number; longest: number } {
+  const lengths = intervals.filter(({ kind }) => kind === 'break').map(({ start, end }) => end - start)
+  return { count: lengths.length, total: sum(lengths), longest: lengths.reduce((a, b) => Math.max(a, b), 0) }
 }

@@ -287,7 +287,7 @@ test('where the template hides the time, its owner sees no end, length or time l
       .join('\n')
     assert.doesNotMatch(shown, TIME, path)
   }
-  assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>Hidden/)
+  assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>The end is hidden</)
   const pages = await everyPage(it.viewer)
   for (const path of ['/locks/54', '/locks/54?view=data', '/bests', '/training', '/lock-templates/42']) {
     assert.ok(pages.has(path), path)
@@ -310,7 +310,7 @@ test('a partner sees the time that the template hides, and so does its owner whe
   }
 })
 
-test('a running lock says when it started, when it was locked again, and one part of its time', async () => {
+test('a running lock says how long it is locked since the last break, on which day, since when, and one part of its time', async () => {
   const ago = (days: number) => new Date(Date.parse(start) + (3 - days) * DAY_MS).toISOString()
   const events = [
     lockSegment(7, 'start', start, true),
@@ -323,10 +323,34 @@ test('a running lock says when it started, when it was locked again, and one par
   await using it = await signedIn('ann', [...lines.slice(0, -1), broken])
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const text = shownText(await it.viewer.get('/locks'))
-  const time = '(\\d+ \\w+ \\d+, [\\d:]+)'
-  const [, started, again] = new RegExp(`Started ${time} Locked again since ${time} Running for 3`).exec(text) ?? []
-  assert.equal(Date.parse(`${again} UTC`) - Date.parse(`${started} UTC`), 2 * DAY_MS)
+  assert.match(text, /Locked 1\sd 00:00:\d\d since the last break, day 4/)
+  assert.match(text, /1 break, 1\sd Regularity 1\sd, maximum 30\smin/)
+  const [, since] = /Locked since (\d+ \w+ \d+, [\d:]+)/.exec(text) ?? []
+  const { body } = await it.service.fetch('/api/v1/status', 'ann')
+  assert.equal(Date.parse(`${since} UTC`), Math.floor(Date.parse(body.data.lockedSince) / 60_000) * 60_000)
   assert.equal(text.match(/\d\s[dh] of \d/g)?.length, 1)
+  assert.doesNotMatch(shownText(await it.viewer.get('/locks/54')), /\d\s[dh] of \d/)
+})
+
+test('a lock that has ended says how long it was locked and open, what it was planned for, and no part of that', async () => {
+  await using it = await signedIn('ann')
+  const text = shownText(await it.viewer.get('/locks/51'))
+  assert.match(text, /Locked 1\sd 23\sh Open 30\smin 1 break, 30\smin Regularity 1\sd, maximum 30\smin/)
+  assert.match(text, /Completed after 2\sd planned: 2\sh/)
+  assert.doesNotMatch(text, /\d\s[dh] of \d/)
+  assert.match(shownText(await it.viewer.get('/locks/52')), /Ended early after 1\sh/)
+})
+
+test('an end that the template hides, and that nobody knows, reads the same for the owner and a partner', async () => {
+  const lines = running({ isTimeDisplayed: false })
+  const session = lines.at(-1) as ReturnType<typeof lockSession>
+  const data = { ...session.data, endDate: undefined }
+  for (const username of ['ann', 'ben'] as const) {
+    await using it = await signedIn(username, [...lines.slice(0, -1), { ...session, data }])
+    await it.viewer.post('/subject', { subject: '1', back: '/locks' })
+    for (const path of ['/locks', '/locks/54'])
+      assert.match(shownText(await it.viewer.get(path)), /Planned end The end is hidden/, `${username} ${path}`)
+  }
 })
 
 test('a running lock whose planned end has passed is still running, and a freeze stops its countdown', async () => {

@@ -1,4 +1,5 @@
 import { notFound } from '../../contract/errors.ts'
+import type { LockTemplate } from '../../contract/lock-templates.ts'
 import { chart, chartCards } from '../charts/charts.ts'
 import { totalsOf } from '../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../stats/lock-queries.ts'
@@ -6,7 +7,7 @@ import { lockTemplate } from '../../stats/lock-template-queries.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { readKnownTime } from '../../stats/known-time.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { HIDDEN, isTimeHidden, withoutTime } from '../text/hidden-time.ts'
+import { isTimeHidden, withoutTime } from '../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { eventLabels, label } from '../text/labels.ts'
 import { personName, personOf, recordName } from '../text/names.ts'
@@ -14,7 +15,7 @@ import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '.
 import { card, jsonFile, drawnText, recordTabs, stat, stats, table } from '../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import { ageText, countText, dateTime, dateTimeText, durationText, NONE, numberText, timeSpan } from '../text/text.ts'
-import { plannedEndDistance } from './lock-time.ts'
+import { breaksText, missingEnd, plannedEndDistance } from './lock-time.ts'
 import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
@@ -48,7 +49,7 @@ async function showSession(visit: Visit) {
     }`,
     charts,
     body: html`
-      ${sessionStats(viewer, session, { isHidden, until })}
+      ${sessionStats(viewer, session, used?.record, until)}
       ${recordTabs(visit, {
         apiPath: `/api/v1/lkbx/sessions/${record.id}`,
         json: shownJson,
@@ -91,40 +92,32 @@ function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
-interface ShownTime {
-  readonly isHidden: boolean
-  readonly until: number
-}
-
-function sessionStats(viewer: Viewer, session: LockDetails, { isHidden, until }: ShownTime): Html {
+function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, until: number): Html {
   const { record, intervals, endAt } = session
   const { locked, open, longest } = totalsOf(intervals)
-  const breaks = intervals.filter(interval => !interval.locked).length
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
+  const planned = record.duration === 0 ? undefined : `planned: ${durationText(record.duration)}`
   return stats(
-    stat(
-      stateName('locked', viewer),
-      intervals.length === 0 ? NONE : durationText(locked / 1000),
-      isHidden || record.duration === 0 ? undefined : `of ${durationText(record.duration)} planned`,
-    ),
-    intervals.length === 0 ? stat('Open', NONE) : stat('Open', durationText(open / 1000), countText(breaks, 'break')),
+    stat(stateName('locked', viewer), intervals.length === 0 ? NONE : durationText(locked / 1000)),
+    intervals.length === 0
+      ? stat('Open', NONE)
+      : stat('Open', durationText(open / 1000), breaksText(session, template)),
     stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
     endAt === null
-      ? plannedEndStat(viewer, session, { isHidden, until })
+      ? plannedEndStat(viewer, session, until)
       : stat(
-          'From start to end',
-          ended === null ? NONE : durationText((ended - at) / 1000),
           stateName(record.lockState, viewer),
+          ended === null ? NONE : `after ${durationText((ended - at) / 1000)}`,
+          planned,
         ),
   )
 }
 
-function plannedEndStat(viewer: Viewer, session: LockDetails, { isHidden, until }: ShownTime): Html {
-  const { plannedEnd } = session
-  if (isHidden) return stat('Planned end', HIDDEN)
-  if (plannedEnd === null) return stat('Planned end', NONE)
-  return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, plannedEnd))
+function plannedEndStat(viewer: Viewer, session: LockDetails, until: number): Html {
+  const missing = missingEnd(viewer, session, session.owner)
+  if (missing !== undefined) return stat('Planned end', missing)
+  return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, session.plannedEnd ?? 0))
 }
 
 function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now: number): Chart {
@@ -220,7 +213,8 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
   )}${recordTableFoot(path, query, paged, 'events')}`
 }
 
-function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, isHidden: boolean) {
+function recordFacts(viewer: Viewer, session: LockDetails, isHidden: boolean) {
+  const { record, owner, template } = session
   return [
     [label('id'), record.id],
     [label('bubbleId'), html`<code>${record.bubbleId}</code>`],
@@ -228,12 +222,13 @@ function recordFacts(viewer: Viewer, { record, owner, template }: LockDetails, i
     [label('ownerId'), personName(viewer, personOf(viewer, owner))],
     [label('name'), recordName(viewer, 'lock', record)],
     [label('lockState'), stateName(record.lockState, viewer)],
-    ['Planned length', isHidden ? HIDDEN : plannedLength(record.duration)],
+    ...(isHidden ? [] : [['Planned length', plannedLength(record.duration)] as const]),
     [label('isActive'), record.isActive ? 'Yes' : 'No'],
     [label('startDate'), dateTimeText(viewer, Date.parse(record.startDate))],
     [
       record.isActive ? 'Planned end' : label('endDate'),
-      isHidden ? HIDDEN : record.endDate == null ? NONE : dateTimeText(viewer, Date.parse(record.endDate)),
+      (record.isActive ? missingEnd(viewer, session, owner) : undefined) ??
+        (record.endDate == null ? NONE : dateTimeText(viewer, Date.parse(record.endDate))),
     ],
     [label('createdAt'), record.createdAt === undefined ? NONE : dateTimeText(viewer, Date.parse(record.createdAt))],
     [label('LockSegment'), numberText(record.LockSegment.length)],

@@ -1,7 +1,7 @@
 import { lockWriter } from '../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../accounts/access.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import { totalsOf } from '../../stats/intervals.ts'
+import { breaksOf, totalsOf } from '../../stats/intervals.ts'
 import {
   type LockEntry,
   lockEntries,
@@ -15,14 +15,14 @@ import { countedUntil } from '../../stats/status.ts'
 import { type TableColumn, recordLink, downloadLinks, table } from '../layout/components.ts'
 import { turnOf } from '../../turns.ts'
 import { csvFile, ndjsonFile } from '../files.ts'
-import { HIDDEN, isTimeHidden, withoutTime } from '../text/hidden-time.ts'
+import { isTimeHidden, withoutTime } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../text/labels.ts'
 import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
 import { paginate, pageNumber, tableFoot } from '../paging.ts'
 import { dateText, durationText, NONE, numberText } from '../text/text.ts'
-import { knownEnd, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
+import { knownEnd, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
 
@@ -149,14 +149,6 @@ function columns(visit: Visit): TableColumn<LockRow>[] {
       cell: ({ state, isActive, rules }) => html`${stateMark(viewer, state, isActive)}${practiceMark(rules)}`,
     },
     {
-      title: 'Planned',
-      numeric: true,
-      cell: session => {
-        if (isTimeHidden(viewer, viewer.subject.id, session)) return HIDDEN
-        return plannedLength(session.record?.duration ?? 0)
-      },
-    },
-    {
       title: stateName('locked', viewer),
       numeric: true,
       line: 'second',
@@ -166,8 +158,11 @@ function columns(visit: Visit): TableColumn<LockRow>[] {
     {
       title: 'Breaks',
       numeric: true,
-      cell: ({ intervals }) =>
-        intervals.length === 0 ? NONE : numberText(intervals.filter(interval => !interval.locked).length),
+      cell({ intervals }) {
+        const { count, total } = breaksOf(intervals)
+        if (intervals.length === 0) return NONE
+        return count === 0 ? '0' : `${numberText(count)} · ${durationText(total / 1000)}`
+      },
     },
     { title: 'Longest stretch', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
   ]
@@ -196,7 +191,7 @@ export async function downloadCsv(visit: Visit) {
       planned: isHidden ? null : (record?.duration ?? null),
       locked: isKnown ? Math.round(locked / 1000) : null,
       breakSeconds: isKnown ? Math.round(open / 1000) : null,
-      breaks: isKnown ? intervals.filter(interval => !interval.locked).length : null,
+      breaks: isKnown ? breaksOf(intervals).count : null,
     })
   }
   return csvFile(visit, 'locks', lockWriter.header, filteredSessions(visit), rowOf)

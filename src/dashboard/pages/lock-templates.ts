@@ -16,6 +16,7 @@ import { paged, paginate, pageNumber, rowsOfPage, tableFoot } from '../paging.ts
 import { countText, dateText, dateTimeText, durationText, numberText } from '../text/text.ts'
 import { stateMark, stateName } from './lock-states.ts'
 import { knownLength } from './lock-table.ts'
+import { breakRules } from './lock-time.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
 
@@ -207,8 +208,8 @@ function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: Lo
     : durationText(duration)
 }
 
-function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
-  return isBreakEnabled ? `Regularity ${durationText(breakRegularity)}, maximum ${durationText(breakMaximum)}` : 'None'
+function breakText(template: LockTemplate): string {
+  return template.isBreakEnabled ? breakRules(template) : 'None'
 }
 
 function yesNo(is: boolean): string {

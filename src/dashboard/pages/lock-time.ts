@@ -1,8 +1,13 @@
+import type { LockTemplate } from '../../contract/lock-templates.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import { breaksOf } from '../../stats/intervals.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
 import { countdownOf } from '../../stats/status.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
-import { dateTime, durationText, inTime, NONE, numberText } from '../text/text.ts'
+import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
+import { countText, dateTime, durationText, inTime, NONE, numberText } from '../text/text.ts'
+import { lockText, stateName } from './lock-states.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
 
@@ -13,6 +18,37 @@ interface Clock {
 }
 
 type Lock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events'>
+
+/** `Locked 13:02:11 since the last break, day 5`: what a running lock does now. Without events, only its state is known. */
+export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
+  const current = lock.intervals.at(-1)
+  const day = `day ${numberText(Math.floor((clock.until - lock.at) / DAY_MS) + 1)}`
+  if (lock.at > clock.until) return html`Starts ${dateTime(viewer, lock.at)}`
+  if (current === undefined) return `${stateName(lock.state, viewer)}, ${day}`
+  const time = tickingTime(current.start, clock)
+  if (!current.locked) return html`${current.kind === 'break' ? 'On a break' : 'Open'} for ${time}, ${day}`
+  const before = lock.intervals.at(-2)
+  const since =
+    before === undefined ? 'without a break' : before.kind === 'break' ? 'since the last break' : 'since it was open'
+  return html`${lockText('Locked', viewer)} ${time} ${since}, ${day}`
+}
+
+/** `7 breaks, 7 h 25 min`; the longest one, and what the template says of breaks. */
+export function breaksText({ intervals }: Pick<LockStats, 'intervals'>, template?: LockTemplate): Part {
+  const { count, total, longest } = breaksOf(intervals)
+  const notes = [
+    ...(count > 1 ? [`Longest ${durationText(longest / 1000)}`] : []),
+    ...(template?.isBreakEnabled === true ? [breakRules(template)] : []),
+  ]
+  return html`${count === 0 ? 'No break' : `${countText(count, 'break')}, ${durationText(total / 1000)}`}${
+    notes.length === 0 ? nothing : html` <small class="muted">${notes.join('. ')}</small>`
+  }`
+}
+
+/** What a template says of breaks, in the words of its fields. */
+export function breakRules({ breakRegularity, breakMaximum }: LockTemplate): string {
+  return `Regularity ${durationText(breakRegularity)}, maximum ${durationText(breakMaximum)}`
+}
 
 /** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
 export function tickingTime(start: number, { until, now }: Clock): Part {
@@ -53,9 +89,18 @@ export function plannedEndDistance(lock: Lock, until: number): string {
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
-export function plannedEndText(viewer: Viewer, lock: Lock, until: number): Part {
-  if (lock.plannedEnd === null) return NONE
-  return html`${dateTime(viewer, lock.plannedEnd)} <small class="muted">${plannedEndDistance(lock, until)}</small>`
+export function plannedEndText(viewer: Viewer, lock: LockStats, until: number): Part {
+  const missing = missingEnd(viewer, lock, viewer.subject.id)
+  return (
+    missing ??
+    html`${dateTime(viewer, lock.plannedEnd ?? 0)} <small class="muted">${plannedEndDistance(lock, until)}</small>`
+  )
+}
+
+/** What is shown in place of a planned end that is hidden or not known. A partner reads the same as the owner where neither sees it. */
+export function missingEnd(viewer: Viewer, lock: LockStats, owner: number): string | undefined {
+  if (lock.plannedEnd !== null && !isTimeHidden(viewer, owner, lock)) return undefined
+  return lock.rules?.showsTime === false ? HIDDEN : NONE
 }
 
 /** `4 d 22:13:05` or `22:13:05`: as assets/live-updates.js writes it, so that nothing moves when the script starts. */

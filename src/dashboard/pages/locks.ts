@@ -3,16 +3,17 @@ import { DAY_MS } from '../../contract/time.ts'
 import { lockStatistics, withoutPractice } from '../../stats/lock-statistics.ts'
 import { lockHistory } from '../../stats/lock-history.ts'
 import { activeLock, locksSince, type LockStats, someLocks } from '../../stats/lock-queries.ts'
+import { lockTemplate } from '../../stats/lock-template-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { chartCards } from '../charts/charts.ts'
 import { facts, noRecords } from '../layout/components.ts'
-import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
+import { isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { recordName } from '../text/names.ts'
-import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import { ageText, countText, dateTime, durationText } from '../text/text.ts'
+import { type DashboardPage, view, type Visit } from '../page.ts'
+import { ageText, countText, dateTime, durationText, NONE } from '../text/text.ts'
 import { lockCalendar, monthChart } from './lock-charts.ts'
-import { plannedEndText, tickingTime, timeBar } from './lock-time.ts'
+import { breaksText, lockNow, plannedEndText, timeBar } from './lock-time.ts'
 import { knownEnd, lockText, practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
 
@@ -52,7 +53,7 @@ async function showLocks(visit: Visit) {
     lead: lockText(leadOf(entries.length, counted, until), viewer),
     charts,
     body: html`
-      ${nowCard(visit, active, last === undefined ? history : [...history, last])}
+      ${await nowCard(visit, active, last === undefined ? history : [...history, last])}
       ${chartCards(visit, charts)}
       ${lockCalendar(viewer, counted, { now, until })}
       ${await lockTable(visit, entries)}
@@ -74,7 +75,11 @@ const YEAR_MS = 366 * DAY_MS
 type Active = Awaited<ReturnType<typeof activeLock>>
 
 /** The current lock. */
-function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockStats[]): Html {
+async function nowCard(
+  { store, pageAccess, viewer, now }: Visit,
+  active: Active,
+  history: readonly LockStats[],
+): Promise<Html> {
   if (active === undefined) {
     const ends = history.flatMap(session => knownEnd(session) ?? []).filter(end => end <= now)
     const last = ends.length === 0 ? nothing : html` The last one ended ${dateTime(viewer, Math.max(...ends))}.`
@@ -87,34 +92,23 @@ function nowCard({ viewer, now }: Visit, active: Active, history: readonly LockS
   }
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
-  const current = active.intervals.at(-1)
-  const isHidden = isTimeHidden(viewer, viewer.subject.id, active)
-  const until = countedUntil(viewer.asOf, now)
+  const clock = { until: countedUntil(viewer.asOf, now), now }
+  const template =
+    active.template === null ? undefined : await lockTemplate(store, pageAccess.ofAll('lock_template'), active.template)
+  if (template !== undefined) pageAccess.note('lkbx', template.owner)
   return html`
     <section class="card" data-live="now">
       <div class="card-head">
-        <h2>Now</h2>
+        <h2>${lockNow(viewer, active, clock)}</h2>
         <span class="state on">${stateName(active.state, viewer)}${ageText(viewer, now)}</span>${practiceMark(active.rules)}
       </div>
       ${facts([
         ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
-        ['Started', dateTime(viewer, active.at)],
-        ...(current === undefined || current.start <= active.at
-          ? []
-          : [[sinceTitle(viewer, current.locked), dateTime(viewer, current.start)] as const]),
-        // The bar shows how much of the time until the planned end has passed.
-        [
-          'Running for',
-          html`${tickingTime(active.at, { until, now })} ${isHidden || record.duration === 0 || active.plannedEnd !== null ? nothing : html`<small class="muted">of ${durationText(record.duration)}</small>`}`,
-        ],
-        ['Planned end', isHidden ? HIDDEN : plannedEndText(viewer, active, until)],
+        [lockText('Locked since', viewer), dateTime(viewer, active.at)],
+        ['Breaks', active.intervals.length === 0 ? NONE : breaksText(active, template?.record)],
+        ['Planned end', plannedEndText(viewer, active, clock.until)],
       ])}
-      ${isHidden ? nothing : timeBar(active, { until, now })}
+      ${isTimeHidden(viewer, viewer.subject.id, active) ? nothing : timeBar(active, clock)}
     </section>
   `
-}
-
-function sinceTitle({ discreet }: Viewer, locked: boolean): string {
-  if (discreet) return locked ? 'Active again since' : 'Paused since'
-  return locked ? 'Locked again since' : 'Open since'
 }

@@ -2,8 +2,8 @@ import type { LockRules } from '../../stats/intervals.ts'
 import { hidesTime } from '../../stats/status.ts'
 import type { Viewer } from '../page.ts'
 
-/** Shown in place of a time that a lock hides from its owner. */
-export const HIDDEN = 'Hidden'
+/** Shown in place of the planned end that a lock hides from its owner. */
+export const HIDDEN = 'The end is hidden'
 
 interface Lock {
   readonly isActive: boolean
