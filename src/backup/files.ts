@@ -136,21 +136,21 @@ export function readDigest(path: string): string | undefined {
   return /^[0-9a-f]{64}(?= )/.exec(readFileSync(digestFile(path), 'utf8'))?.[0] ?? ''
 }
 
-export const UNFINISHED = '.unfinished'
+const UNFINISHED = '.unfinished'
 
 /** What the name of the lock file adds to the name of the file that is written. */
 const LOCK = '.lock'
 
 /** Removes a database with what the engine may have left beside it. */
 export function removeDatabase(path: string) {
-  for (const ending of ['', '-journal', '-wal', '-shm']) rmSync(path + ending, { force: true })
+  for (const ending of ['', '-journal', '-wal', '-shm', '.new']) rmSync(path + ending, { force: true })
 }
 
 /**
  * Runs work while this process holds the lock of a name, so that what a killed process left under that name may be removed.
  * Throws StoreError if another process holds the lock.
  */
-export async function withFileLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+async function withFileLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
   const release = lockFile(`${name}${LOCK}`)
   if (release === undefined) throw new StoreError(`another process is working on ${name}: try again when it has ended`)
   try {
@@ -184,6 +184,30 @@ export async function withWorkFolder<Result>(
   }
 }
 
+/**
+ * Runs work that writes a file under an unfinished name, and then gives it its own (`publish`). Any command removes what a killed process
+ * left of it: a work folder in `parent`, where commands look, notes the file. That folder is passed on.
+ */
+export async function withUnfinished<Result>(
+  path: string,
+  parent: string,
+  work: (unfinished: string, folder: string) => Promise<Result>,
+): Promise<Result> {
+  const unfinished = `${path}${UNFINISHED}`
+  return withWorkFolder(parent, async folder => {
+    // A link fits where the disk is full.
+    symlinkSync(resolve(path), join(folder, FILE_NOTE))
+    return withFileLock(path, async () => {
+      removeDatabase(unfinished)
+      try {
+        return await work(unfinished, folder)
+      } finally {
+        removeDatabase(unfinished)
+      }
+    })
+  })
+}
+
 function lockWorkFolder(parent: string) {
   for (;;) {
     const folder = join(resolve(parent), `.lockstep-${randomBytes(8).toString('hex')}`)
@@ -193,11 +217,7 @@ function lockWorkFolder(parent: string) {
   }
 }
 
-/** Notes in a work folder which file its process writes elsewhere. A link fits where the disk is full. */
-export function noteFileOf(folder: string, path: string) {
-  symlinkSync(resolve(path), join(folder, FILE_NOTE))
-}
-
+/** What in a work folder names the file that its process writes elsewhere. */
 const FILE_NOTE = 'writes'
 
 /** Removes what a killed process left of a file that it was writing, unless another process is writing it. */

@@ -1,21 +1,20 @@
 import { existsSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { publish, withWorkFolder } from '../backup/files.ts'
+import { dirname, resolve } from 'node:path'
+import { publish, withUnfinished } from '../backup/files.ts'
 import { UsageError, writeToStdout } from './terminal.ts'
 
 export type Write = (data: string | Uint8Array) => Promise<void>
 
 /**
  * Writes an archive to stdout (`-`), or to a file that has its name only when it is whole and that only its owner can read. Throws
- * UsageError if there is no such folder.
+ * UsageError if there is no such folder. `parent` is where work folders are.
  */
-export async function writeArchive(out: string, write: (write: Write) => Promise<void>): Promise<void> {
+export async function writeArchive(out: string, parent: string, write: (write: Write) => Promise<void>): Promise<void> {
   if (out === STDOUT) return write(writeToStdout)
-  const parent = dirname(resolve(out))
-  if (!existsSync(parent)) throw new UsageError(`there is no folder ${parent}`)
-  await withWorkFolder(parent, async folder => {
-    const unfinished = join(folder, 'archive')
+  const folder = dirname(resolve(out))
+  if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
+  await withUnfinished(out, parent, async unfinished => {
     const file = await openFile(unfinished, 'wx', 0o600)
     try {
       await write(data => file.appendFile(data))

@@ -23,6 +23,7 @@ import { type FormatOptions, openRecords, type Records } from '../archive/format
 import { kinds } from '../archive/kinds.ts'
 import { type Preview, previewImport } from '../archive/preview.ts'
 import { decryptArchive, encryptWritten } from '../backup/encryption.ts'
+import { workFoldersOf } from '../backup/files.ts'
 import type { RejectedReport } from '../archive/report.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { readKnownTime } from '../stats/known-time.ts'
@@ -35,6 +36,7 @@ import { startBar } from './progress.ts'
 import {
   COMMAND_BUSY_TIMEOUT_MS,
   databaseOption,
+  databaseUrlOf,
   errorCode,
   interruption,
   jsonOption,
@@ -197,7 +199,7 @@ async function exportRecords(flags: ExportFlags) {
       await writeOperatorExport(store, account.id, now)
       await recordEvent(store.db, { accountId: account.id, kind: 'exported', now, actor: OPERATOR })
     }
-    await writeArchive(flags.out, async write => {
+    await writeArchive(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
       if (recipients === undefined) return exportArchive(store, write, account?.id)
       const chunks = encryptWritten(plain => exportArchive(store, plain, account?.id), recipients)
       for await (const chunk of chunks) await write(chunk)

@@ -8,7 +8,7 @@ import { OPERATOR } from '../accounts/events.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
 import { OWNER_UNKNOWN } from '../archive/batch-importer.ts'
 import { exportArchive } from '../archive/export.ts'
-import { withWorkFolder } from '../backup/files.ts'
+import { withUnfinished, withWorkFolder } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
 import { AddressError, parseAddress, parseKey } from '../pull/address.ts'
 import { systemClock } from '../pull/clock.ts'
@@ -164,15 +164,15 @@ const ROWS_REJECTED = 1
 
 /** Pulls into a temporary database, so that the archive has each record once and in order. */
 async function pullToFile(source: Source, flags: PullFlags, out: string) {
-  const parent = out === STDOUT ? tmpdir() : dirname(resolve(out))
-  if (!existsSync(parent)) throw new UsageError(`there is no folder ${parent}`)
-  await withWorkFolder(parent, async folder => {
-    const store = await openStore(`sqlite:${join(folder, 'pulled.db')}`, { busyTimeoutMs: 60_000 })
+  const folder = dirname(resolve(out))
+  if (out !== STDOUT && !existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
+  await withTemporary(out, async path => {
+    const store = await openStore(`sqlite:${path}`, { busyTimeoutMs: 60_000 })
     let report: PullReport
     try {
       report = await round({ store, source, ...flags, lockSessions: flags.lockSession, full: true })
       const account = flags.partners === true ? undefined : report.accountId
-      await writeArchive(out, write => exportArchive(store, write, account))
+      await writeArchive(out, tmpdir(), write => exportArchive(store, write, account))
     } finally {
       await store.close()
     }
@@ -180,6 +180,13 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
     else for (const line of summaryOf(report)) say(line)
     if (report.setAside.newCount > 0) process.exitCode = ROWS_REJECTED
   })
+}
+
+/** A temporary database is where the file will be: that disk has room for it. */
+function withTemporary(out: string, work: (path: string) => Promise<void>): Promise<void> {
+  return out === STDOUT
+    ? withWorkFolder(tmpdir(), folder => work(join(folder, 'pulled.db')))
+    : withUnfinished(`${out}.db`, tmpdir(), work)
 }
 
 async function round(options: RoundOptions): Promise<PullReport> {

@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { existsSync, realpathSync, statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import { removeDatabase, workFoldersOf } from '../backup/files.ts'
@@ -71,7 +71,8 @@ export async function writeTo(
   } catch (error) {
     await store?.close()
     store = undefined
-    if (isNew) rmSync(path, { force: true })
+    // With its journal: the engine would apply it to the next database of that name.
+    if (isNew) removeDatabase(path)
     throw error
   } finally {
     progress?.end()

@@ -1,7 +1,8 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { open, StoreError, syncFile } from './index.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { lockFile, open, type Store, StoreError, syncFile, syncFolder } from './index.ts'
 import { rewritesAfter, schemaVersion } from './migrations.ts'
 import { sql } from '../vendor/kysely.js'
 
@@ -12,28 +13,63 @@ import { sql } from '../vendor/kysely.js'
 export async function saveBeforeRewrite(url: string): Promise<string | undefined> {
   const path = url.replace(/^sqlite:/, '')
   if (path === url || !existsSync(path)) return undefined
+  if (!(await inspected(url, async store => isRewritten(await schemaVersion(store))))) return undefined
+  return whileLocked(`${path}.schema.lock`, () =>
+    inspected(url, async store => {
+      // Another process may have brought it up to date meanwhile.
+      const version = await schemaVersion(store)
+      return isRewritten(version) ? copyOf(store, path, version) : undefined
+    }),
+  )
+}
+
+function isRewritten(version: number): boolean {
+  return version > 0 && rewritesAfter(version)
+}
+
+async function inspected<Result>(url: string, work: (store: Store) => Promise<Result>): Promise<Result> {
   const store = await open(url, { busyTimeoutMs: 0, schema: 'any', inspect: true })
   try {
-    const version = await schemaVersion(store)
-    if (version === 0 || !rewritesAfter(version)) return undefined
-    const { bavail, bsize } = await statfs(dirname(resolve(path)))
-    if (bavail * bsize < statSync(path).size * 2)
-      throw new StoreError(
-        `the records of ${path} have to be rewritten, and the disk has no room for a copy of it first: make room for twice its size`,
-      )
-    const copy = `${path}.schema-${version}`
-    const unfinished = `${copy}.${process.pid}.unfinished`
-    try {
-      // Only its owner may read it.
-      closeSync(openSync(unfinished, 'wx', 0o600))
-      await sql`vacuum into ${unfinished}`.execute(store.reads)
-      syncFile(unfinished)
-      renameSync(unfinished, copy)
-    } finally {
-      rmSync(unfinished, { force: true })
-    }
-    return copy
+    return await work(store)
   } finally {
     await store.close()
+  }
+}
+
+async function copyOf(store: Store, path: string, version: number): Promise<string> {
+  const { bavail, bsize } = await statfs(dirname(resolve(path)))
+  if (bavail * bsize < statSync(path).size * 2)
+    throw new StoreError(
+      `the records of ${path} have to be rewritten, and the disk has no room for a copy of it first: make room for twice its size`,
+    )
+  const copy = `${path}.schema-${version}`
+  // Always the same name, so that what a killed process left is removed.
+  const unfinished = `${copy}.unfinished`
+  const remove = () => [unfinished, `${unfinished}-journal`].forEach(name => rmSync(name, { force: true }))
+  remove()
+  try {
+    // Only its owner may read it.
+    closeSync(openSync(unfinished, 'wx', 0o600))
+    await sql`vacuum into ${unfinished}`.execute(store.reads)
+    syncFile(unfinished)
+    renameSync(unfinished, copy)
+    syncFolder(dirname(resolve(path)))
+  } finally {
+    remove()
+  }
+  return copy
+}
+
+async function whileLocked<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    const release = lockFile(path)
+    if (release === undefined) await sleep(50)
+    else {
+      try {
+        return await work()
+      } finally {
+        await release()
+      }
+    }
   }
 }

@@ -103,8 +103,13 @@ export function createDatabaseFile(path: string) {
  */
 function startCreating(path: string) {
   closeSync(openSync(markOf(path), 'a', 0o600))
-  syncFolder(dirname(path))
-  closeSync(openSync(path, 'a', 0o600))
+  try {
+    syncFolder(dirname(path))
+    closeSync(openSync(path, 'a', 0o600))
+  } catch (error) {
+    if (!existsSync(path)) rmSync(markOf(path), { force: true })
+    throw error
+  }
 }
 
 function finishCreating(path: string, busyTimeoutMs: number) {

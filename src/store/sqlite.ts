@@ -231,7 +231,8 @@ export function lockFile(path: string): (() => Promise<void>) | undefined {
     try {
       const file = inodeOf(path)
       lock = new DatabaseSync(path, { timeout: 0 })
-      lock.exec('begin exclusive')
+      // A journal on the disk would be left by a process that is killed after the file was removed.
+      lock.exec('pragma journal_mode = memory; begin exclusive')
       const locked = lock
       if (file !== undefined && file === inodeOf(path)) return async () => releaseLock(locked, path)
       // Whoever had the lock has removed the file meanwhile: nobody else would see a lock on it.

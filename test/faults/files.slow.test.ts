@@ -1,0 +1,35 @@
+import { test } from 'node:test'
+import { makeFolder } from '../support/command.ts'
+import { type FailingCalls, failures, makeFailingCalls } from '../support/failing-calls.ts'
+import { commands, makeScene, titleOf } from '../support/faulted-commands.ts'
+import { eachPoint } from '../support/sweeps.ts'
+
+// engine: sqlite
+
+// Each call that changes a file fails once, from then on, as on a full disk, or is where the process is killed.
+
+for (const [shift, command] of commands.entries()) {
+  test(`${titleOf(command)}: whichever call on a file fails, the change is whole or not there, and nothing is left over`, async t => {
+    await using scene = await makeScene()
+    await using kept = await makeFolder()
+    using failing: FailingCalls | undefined = makeFailingCalls(scene.folder.path, kept.path)
+    if (failing === undefined) return t.skip('gcc is not installed')
+    const expected = await scene.undisturbed(command, failing.env)
+    const total = Math.ceil(failing.calls / 2)
+    const failed = await eachPoint({ total, ways: failures, sample: 3, shift }, async ({ how, number }) => {
+      await scene.reset(command)
+      failing.arm(number, how)
+      const ended = await scene.attempt(command, failing.env)
+      if (failing.calls < number) return false
+      try {
+        await scene.check(command, ended, expected)
+      } catch (error) {
+        throw new Error(`${failing.failed}: ${error instanceof Error ? error.message : String(error)}`, {
+          cause: error,
+        })
+      }
+      return true
+    })
+    t.diagnostic(`${total} calls, ${failed} failures`)
+  })
+}

@@ -1,0 +1,304 @@
+import assert from 'node:assert/strict'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { open } from '../../src/store/index.ts'
+import { folderOf } from './base-and-more.ts'
+import { type Ended, type Folder, makeFolder } from './command.ts'
+import { PASSWORD } from './dashboard.ts'
+import { everything } from './every-table.ts'
+import { type PostgresServer, runSql } from './postgres.ts'
+import { account, lockSession, trainingSession } from './records.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from './sources/source-server.ts'
+
+/** Commands that something fails in, and what must be true afterwards: the change is whole or not there, and nothing is left over. */
+
+export interface Command {
+  readonly args: readonly string[]
+  readonly input?: string
+  /** The database that it writes, if not the usual one. */
+  readonly target?: string
+  /** What is different in the folder before. */
+  readonly before?: (folder: Folder) => void
+  /** It stores page by page. */
+  readonly isInParts?: boolean
+  /** Doing it again is refused, or does something else. */
+  readonly isOnce?: boolean
+  /** The file that it writes. */
+  readonly makes?: RegExp
+  /** It begins with a database without tables. */
+  readonly isOnEmpty?: boolean
+}
+
+const base = [account(1, 'ann'), account(2, 'ben'), trainingSession(1, 1), lockSession(1, 1)]
+const more = Array.from({ length: 30 }, (_, index) => trainingSession(index + 2, 1))
+const identity = await generateIdentity()
+const recipient = await identityToRecipient(identity)
+const NEW = { target: 'sqlite:new/own.db' }
+
+export const commands: readonly Command[] = [
+  { args: ['import', 'more.ndjson'] },
+  { args: ['import', 'whole.ndjson', '--database', 'sqlite:new/own.db'], ...NEW },
+  { args: ['pull', '--account', '1'], isInParts: true },
+  { args: ['pull', '--database', 'sqlite:new/own.db'], ...NEW, isInParts: true },
+  { args: ['pull', '--out', 'backups/all.ndjson'], makes: /^all\.ndjson$/ },
+  { args: ['export', '--out', 'backups/all.ndjson'], makes: /^all\.ndjson$/ },
+  { args: ['backup', 'backups/copy.db'], makes: /^copy\.db$/, isOnce: true },
+  { args: ['backup', '--to', 'backups'], makes: /\.db$/ },
+  { args: ['backup', '--to', 'backups', '--recipient', recipient], makes: /\.db\.age$/ },
+  { args: ['restore', 'whole.db', '--force'] },
+  { args: ['restore', 'whole.db', '--database', 'sqlite:new/own.db'], ...NEW, isOnce: true },
+  { args: ['move', '--to', 'sqlite:new/own.db'], ...NEW, isOnce: true },
+  { args: ['migrate', '--database', 'sqlite:old.db'], target: 'sqlite:old.db', before: writeOld },
+  { args: ['account', 'add', '--username', 'eve'], isOnce: true },
+  { args: ['account', 'remove', '--account', 'ann', '--yes'], isOnce: true },
+  { args: ['account', 'set-password', '--account', 'ann'], input: `${PASSWORD}\n`, isOnce: true },
+  { args: ['key', 'create', '--account', 'ann', '--name', 'Script'], isOnce: true },
+  { args: ['access', 'add', '--owner', 'ann', '--partner', 'ben', '--area', 'dtt'], isOnce: true },
+]
+
+/** Those for PostgreSQL: a database of an earlier version is an empty one here. */
+export const postgresCommands: readonly Command[] = [
+  ...commands.filter(({ target, args }) => target === undefined && !args.includes('--out')),
+  { args: ['move', '--to', 'sqlite:new/own.db'], ...NEW, isOnce: true },
+  { args: ['migrate'], isOnEmpty: true },
+]
+
+export function titleOf({ args }: Command): string {
+  return args.join(' ').replace(recipient, 'age1…')
+}
+
+/** A database that an earlier version wrote. */
+function writeOld(folder: Folder) {
+  using database = new DatabaseSync(folder.file('old.db'))
+  database.exec(readFileSync(join(import.meta.dirname, 'schema-3.sql'), 'utf8'))
+}
+
+/** Where commands run: a folder that is brought back to the same state each time. */
+export interface Scene extends AsyncDisposable {
+  readonly folder: Folder
+  readonly databaseUrl: string
+  reset(command: Command): Promise<void>
+  /** Runs the command in a process of its own. */
+  attempt(command: Command, env: Readonly<Record<string, string>>): Promise<Ended>
+  /** What undisturbed runs do. */
+  undisturbed(command: Command, env?: Readonly<Record<string, string>>): Promise<Expected>
+  /** Throws unless everything is as promised after an attempt. Returns whether the change is there. */
+  check(command: Command, ended: Ended, expected: Expected): Promise<void>
+}
+
+interface Expected {
+  readonly before: State
+  readonly after: State
+  /** Columns whose values differ in each run. */
+  readonly random: ReadonlySet<string>
+  /** All files before and after. */
+  readonly files: ReadonlySet<string>
+}
+
+type State = Readonly<Record<string, readonly string[]>> | undefined
+
+/** Without a server the database is SQLite. `through` is the address of a database on the server for the commands that fail. */
+export async function makeScene(server?: PostgresServer, through = (url: string) => url): Promise<Scene> {
+  await using template = await folderOf(base, more)
+  for (const name of ['backups', 'tmp']) mkdirSync(template.file(name))
+  const folder = await makeFolder()
+  const kept = await makeFolder()
+  cpSync(template.path, kept.path, { recursive: true })
+  const databases = server === undefined ? undefined : await makeDatabases(server, kept)
+  const own = databases?.own ?? 'sqlite:data/lockstep.db'
+  const source = await startSource({ world: new SourceWorld().add(base[0] ?? {}, ...more), identity: '/users/me' })
+  const settings = {
+    LOCKSTEP_SOURCE_URL: source.url,
+    LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN,
+    LOCKSTEP_PULL_RATE: '0',
+    LOCKSTEP_DATABASE_URL: own,
+  }
+
+  const urlOf = ({ target = own }: Command) => target
+  const stateOf = (command: Command) => readState(urlOf(command).replace('sqlite:', `sqlite:${folder.path}/`))
+
+  const self: Scene = {
+    folder,
+    databaseUrl: own,
+    async reset({ before, isOnEmpty = false }) {
+      await databases?.reset(isOnEmpty)
+      for (const name of readdirSync(folder.path)) rmSync(folder.file(name), { recursive: true })
+      cpSync(kept.path, folder.path, { recursive: true })
+      before?.(folder)
+    },
+    attempt: ({ args, input = '' }, env) =>
+      folder.launch(args, { input, env: { ...settings, LOCKSTEP_DATABASE_URL: through(own), ...env } }),
+    async undisturbed(command, env = {}) {
+      const states: State[] = []
+      const files = new Set<string>()
+      for (const _ of [1, 2]) {
+        await self.reset(command)
+        states.push(await stateOf(command))
+        for (const name of filesIn(folder)) files.add(name)
+        const { code, stderr } = await self.attempt(command, env)
+        assert.equal(code, 0, stderr)
+        states.push(await stateOf(command))
+        for (const name of filesIn(folder)) files.add(name)
+      }
+      const [before, after, , again] = states
+      return { before, after, random: differingColumns(after, again), files }
+    },
+    async check(command, { code, stderr }, expected) {
+      assert.doesNotMatch(stderr, /\n {4}at /, 'an error that nobody expected')
+      for (const url of new Set([own, urlOf(command)])) {
+        const next = await folder.run(['account', 'list', '--database', url], { env: { LOCKSTEP_DATABASE_URL: own } })
+        if (next.code === 0) continue
+        const isExpected =
+          /there is no database|out of date/.test(next.stderr) && (url !== own || command.isOnEmpty === true)
+        assert.ok(isExpected, `the next command: ${next.stderr}`)
+      }
+      const locks = filesIn(folder).filter(name => LOCKS.test(name) && statSync(folder.file(name)).size === 0)
+      const known = new Set([...expected.files, ...locks])
+      assertNothingLeft(folder, known, `after the next command; the command itself said: ${stderr}`)
+      const found = await stateOf(command)
+      const isAfter = isSame(found, expected.after, expected.random)
+      const isBefore = isSame(found, expected.before, new Set()) || (expected.before === undefined && isEmpty(found))
+      if (command.isInParts === true) assertPart(found, expected)
+      else
+        assert.ok(
+          isAfter || isBefore,
+          `neither before (${differences(found, expected.before, new Set())}) nor after (${differences(found, expected.after, expected.random)}): ${stderr}`,
+        )
+      if (code === 0) assert.ok(isAfter || command.isInParts === true, 'it said that it was done')
+      await checkBackups(folder)
+      const made = command.makes
+      const isMade = made !== undefined && readdirSync(folder.file('backups')).some(name => made.test(name))
+      if (code === 0 && made !== undefined) assert.ok(isMade, 'it said that it had written a file')
+      if (command.isOnce === true && (made === undefined ? isAfter && !isBefore : isMade)) return
+
+      const again = await folder.run(command.args, { input: command.input ?? '', env: settings })
+      assert.equal(again.code, 0, `once more: ${again.stderr}`)
+      const last = await stateOf(command)
+      if (command.isInParts === true) {
+        assertPart(last, expected)
+        assertPart(expected.after, { ...expected, after: last })
+      } else assert.equal(differences(last, expected.after, expected.random), '', 'once more')
+      assertNothingLeft(folder, expected.files, 'after it was done once more')
+      await checkBackups(folder)
+    },
+    async [Symbol.asyncDispose]() {
+      await source[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+      await kept[Symbol.asyncDispose]()
+    },
+  }
+  return self
+}
+
+/** Two databases on a server: one is made from the other, which holds what the folder has in SQLite. */
+async function makeDatabases(server: PostgresServer, kept: Folder) {
+  const urlOf = (name: string) => server.url.replace(/postgres$/, name)
+  await runSql(server.url, 'create database faults_template')
+  const moved = await kept.run(['move', '--database', 'sqlite:data/lockstep.db', '--to', urlOf('faults_template')])
+  assert.equal(moved.code, 0, moved.stderr)
+  return {
+    own: urlOf('faults'),
+    async reset(isOnEmpty: boolean) {
+      await runSql(server.url, 'drop database if exists faults with (force)')
+      await runSql(server.url, `create database faults template ${isOnEmpty ? 'template0' : 'faults_template'}`)
+    },
+  }
+}
+
+/** What a database holds; undefined if there is none. */
+async function readState(url: string): Promise<State> {
+  if (url.startsWith('sqlite:') && !existsSync(url.slice('sqlite:'.length))) return undefined
+  const store = await open(url, { busyTimeoutMs: 0, create: false, schema: 'any' })
+  try {
+    return await everything(store)
+  } finally {
+    await store.close()
+  }
+}
+
+function rowsWithout(table: string, rows: readonly string[], random: ReadonlySet<string>): string[] {
+  return rows.map(row => JSON.stringify(entriesOf(row).filter(([name]) => !random.has(`${table}.${name}`)))).toSorted()
+}
+
+function entriesOf(row: string): [string, unknown][] {
+  return JSON.parse(row) as [string, unknown][]
+}
+
+function isSame(a: State, b: State, random: ReadonlySet<string>): boolean {
+  return (a === undefined) === (b === undefined) && differences(a, b, random) === ''
+}
+
+/** The tables that differ, but for these columns. */
+function differences(a: State, b: State, random: ReadonlySet<string>): string {
+  const tables = new Set([...Object.keys(a ?? {}), ...Object.keys(b ?? {})])
+  const text = (state: State, table: string) => rowsWithout(table, state?.[table] ?? [], random).join()
+  return [...tables].filter(table => text(a, table) !== text(b, table)).join(' ')
+}
+
+/** No records and no accounts: a database is created before anything is written into it. */
+function isEmpty(state: State): boolean {
+  return Object.entries(state ?? {}).every(([table, rows]) => rows.length === 0 || table === 'note')
+}
+
+function differingColumns(a: State, b: State): Set<string> {
+  // A sequence of PostgreSQL goes on after a transaction that failed.
+  const random = new Set(['account_event.id', 'token.id'])
+  for (const [table, rows] of Object.entries(a ?? {})) {
+    const others = b?.[table] ?? []
+    assert.equal(rows.length, others.length, table)
+    const columns = (all: readonly string[]) => {
+      const values = new Map<string, string[]>()
+      for (const [name, value] of all.flatMap(entriesOf))
+        values.set(name, [...(values.get(name) ?? []), JSON.stringify(value)])
+      return values
+    }
+    const theirs = columns(others)
+    for (const [name, values] of columns(rows)) {
+      if (values.toSorted().join() !== theirs.get(name)?.toSorted().join()) random.add(`${table}.${name}`)
+    }
+  }
+  return random
+}
+
+/** The records of a state are among those that there are in the end. */
+function assertPart(found: State, { after, random }: Expected) {
+  for (const table of ['account', 'training_session', 'lock_session']) {
+    const all = rowsWithout(table, after?.[table] ?? [], random)
+    for (const row of rowsWithout(table, found?.[table] ?? [], random)) assert.ok(all.includes(row), `${table}: ${row}`)
+  }
+}
+
+/** Every file, with the time in the names of backups left out, and but for the log of an open database. */
+function filesIn(folder: Folder): string[] {
+  return readdirSync(folder.path, { recursive: true, encoding: 'utf8' })
+    .filter(name => !/\.db-(wal|shm)$/.test(name))
+    .map(name => name.replace(/\d{8}T\d{6}Z(-\d+)?/, 'TIME'))
+}
+
+/** Empty files that the next command of the same kind uses again. */
+const LOCKS = /\.(pull-\d+|erase|lock|new)$/
+
+function assertNothingLeft(folder: Folder, known: ReadonlySet<string>, when: string) {
+  const left = filesIn(folder).filter(name => !known.has(name))
+  assert.deepEqual(left, [], when)
+}
+
+/** Every backup and every archive is whole. */
+async function checkBackups(folder: Folder) {
+  writeFileSync(`${folder.path}.key`, identity)
+  for (const name of readdirSync(folder.file('backups'))) {
+    const path = folder.file(`backups/${name}`)
+    assert.equal(statSync(path).mode & 0o077, 0, `others can read ${name}`)
+    if (name.endsWith('.ndjson')) assert.match(readFileSync(path, 'utf8'), /"kind":"end".*\n$/)
+    else if (name.endsWith('.sha256')) assert.ok(existsSync(path.slice(0, -'.sha256'.length)), `${name} is alone`)
+    else {
+      const check = ['backup', 'check', path, '--identity', `${folder.path}.key`]
+      // A check of a backup is noted in the database.
+      const { code, stderr } = await folder.run(check, { env: { LOCKSTEP_DATABASE_URL: 'sqlite:none/none.db' } })
+      assert.equal(code, 0, stderr)
+    }
+  }
+  rmSync(`${folder.path}.key`)
+}
