@@ -205,6 +205,7 @@ async function enterWrongPassword(page: Page) {
 }
 
 async function showRecordsOfAnother(page: Page) {
+  await page.locator('.account > summary').click()
   await page.getByLabel('Records of').selectOption({ index: 1 })
   await page.locator('.banner').waitFor()
 }

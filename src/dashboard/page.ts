@@ -21,13 +21,14 @@ export const sections = {
   training: { title: 'Training', path: '/training' },
   programs: { title: 'Programs', path: '/programs' },
   locks: { title: 'Locks', path: '/locks' },
-  lockTemplates: { title: 'Lock templates', path: '/lock-templates' },
-  keys: { title: 'API keys', path: '/keys' },
+  lockTemplates: { title: 'Templates', path: '/lock-templates' },
+  year: { title: 'Year', path: '/bests' },
   people: { title: 'People', path: '/people' },
   source: { title: 'Source', path: '/source' },
+  keys: { title: 'API keys', path: '/keys' },
   settings: { title: 'Settings', path: '/settings' },
 } as const
-type Section = keyof typeof sections
+export type Section = keyof typeof sections
 /** Null for what is in no section, such as the switches of the header. */
 export type PageSection = Section | null
 

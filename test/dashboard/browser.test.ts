@@ -163,9 +163,11 @@ describe('in a browser', needsChromium, () => {
     await page.getByRole('link', { name: 'Revoke Without script' }).click()
     await page.getByRole('button', { name: 'Revoke key' }).click()
     await page.getByText('The key was revoked').waitFor()
-    await page.getByRole('button', { name: 'Discreet' }).click()
+    await page.locator('.account > summary').click()
+    await page.getByRole('button', { name: 'Hide names' }).click()
     await page.getByText('You', { exact: true }).first().waitFor()
     await page.goto(`${service.url}/`)
+    await page.locator('.account > summary').click()
     await page.getByLabel('Records of').selectOption({ label: 'Partner' })
     await page.getByRole('button', { name: 'Show' }).first().click()
     for (const path of some) {

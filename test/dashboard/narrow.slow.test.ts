@@ -45,9 +45,9 @@ describe('narrow screens and paper', needsChromium, () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
     await page.goto(service.url)
-    await page.locator('.bottom summary').click()
+    await page.locator('.account > summary').click()
     const style = await page
-      .locator('.bottom .sheet li')
+      .locator('.account .sheet li')
       .first()
       .evaluate(entry => getComputedStyle(entry).listStyleType)
     assert.equal(style, 'none')

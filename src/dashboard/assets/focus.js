@@ -26,8 +26,11 @@ export function restoreFocus() {
   const key = sessionStorage.getItem(KEPT)
   sessionStorage.removeItem(KEPT)
   const found = key === null ? undefined : [...document.querySelectorAll(ALIKE)].find(one => keyOf(one) === key)
-  if (found instanceof HTMLElement) found.focus()
-  else focusResult()
+  if (found instanceof HTMLElement) {
+    // In a closed menu nothing can have the focus.
+    found.closest('details')?.setAttribute('open', '')
+    found.focus()
+  } else focusResult()
 }
 
 /** Focuses the message about a form that was sent: screen readers do not announce a text that a page has from the start. */

@@ -3,9 +3,9 @@ import { htmlDocument, ring, type Display } from './document.ts'
 import { html, type Html, type Part, nothing } from '../html.ts'
 import { ownName, personName } from '../text/names.ts'
 import { passwordNotice } from '../sign-in/password-notice.ts'
-import { type PageSection, sections, type View, type Viewer } from '../page.ts'
+import { type PageSection, type Section, sections, type View, type Viewer } from '../page.ts'
 import { primaryDownBanner } from './primary-down.ts'
-import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
+import { isOwnSection, otherOwner, OWN_SECTIONS, ownerBanner } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
 
@@ -30,7 +30,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
       ${passwordNotice(viewer)}
       ${ownerBanner(viewer, owner, path, view)}
       <main id="main" tabindex="-1">
-        ${back === undefined ? nothing : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
+        ${back === undefined ? listTabs(section) : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">
           <div>
             <h1>${heading}</h1>
@@ -92,62 +92,62 @@ function chartScripts(): Html {
   return html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>${preloads}`
 }
 
+/** Where people go. Each is a section, and a second list that is shown with it. */
+const destinations: readonly (readonly [Section, Section?])[] = [
+  ['overview'],
+  ['training', 'programs'],
+  ['locks', 'lockTemplates'],
+  ['year'],
+]
+
 function header(viewer: Viewer, section: PageSection, path: string): Html {
   return html`
     <header class="top">
       <div class="bar">
         <a class="brand" href="/">${ring} Lockstep</a>
-        <div class="tools">
-          ${isOwnSection(section) ? nothing : picker(viewer, path)}
-          ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
-            text: html`${eye}<span class="word">Discreet</span>`,
-            title: viewer.hasShortcut ? 'Discreet mode (D)' : 'Discreet mode',
-            pressed: viewer.discreet,
-            shortcut: viewer.hasShortcut ? 'd' : undefined,
-          })}
-          ${themeToggle(viewer, path)}
-          <details class="menu account">
-            <summary><span>${ownName(viewer)}</span></summary>
-            <div class="sheet">
-              <p class="muted">Signed in as <strong>${ownName(viewer)}</strong></p>
-              <a href="/source"${section === 'source' ? html` aria-current="page"` : nothing}>Source</a>
-              <a href="/settings">Settings</a>
-              <form method="post" action="/signout"><button class="link">Sign out</button></form>
-            </div>
-          </details>
-          <details class="menu sections">
-            <summary><span>Menu</span></summary>
-            <div class="sheet">
-              <nav aria-label="Sections, as a menu"><ul>${sectionLinks(section)}</ul></nav>
-              <form method="post" action="/signout"><button class="link">Sign out</button></form>
-            </div>
-          </details>
-        </div>
+        <nav class="strip" aria-label="Sections"><ul>${destinationLinks(section)}</ul></nav>
+        <details class="menu account">
+          <summary><span>${ownName(viewer)}</span></summary>
+          <div class="sheet">
+            ${isOwnSection(section) ? nothing : picker(viewer, path)}
+            ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
+              text: 'Hide names',
+              title: viewer.hasShortcut ? 'Hide names (D)' : 'Hide names',
+              pressed: viewer.discreet,
+              shortcut: viewer.hasShortcut ? 'd' : undefined,
+            })}
+            ${themeToggle(viewer, path)}
+            <nav aria-label="Account"><ul>${OWN_SECTIONS.map(name => sectionLink(name, name === section ? 'page' : undefined))}</ul></nav>
+            <form method="post" action="/signout"><button class="link">Sign out</button></form>
+          </div>
+        </details>
       </div>
-      <nav class="strip" aria-label="Sections"><ul>${sectionLinks(section, name => name !== 'source')}</ul></nav>
     </header>
   `
 }
 
-function sectionLinks(current: PageSection, isListed: (name: string) => boolean = () => true): readonly Html[] {
-  return Object.entries(sections)
-    .filter(([name]) => isListed(name))
-    .map(
-      ([name, { title, path }]) =>
-        html`<li><a href="${path}"${name === current ? html` aria-current="page"` : nothing}>${title}</a></li>`,
-    )
+function destinationLinks(current: PageSection): readonly Html[] {
+  return destinations.map(([name, second]) =>
+    sectionLink(name, name === current ? 'page' : second !== undefined && second === current ? 'true' : undefined),
+  )
 }
 
-/** The sections on narrow screens: those used most, and the others behind one entry. */
+function sectionLink(name: Section, current: 'page' | 'true' | undefined, title: string = sections[name].title): Html {
+  return html`<li><a href="${sections[name].path}"${current === undefined ? nothing : html` aria-current="${current}"`}>${title}</a></li>`
+}
+
+/** The two lists of a destination. */
+function listTabs(current: PageSection): Html {
+  const [first, second] = destinations.find(pair => pair[1] !== undefined && pair.includes(current ?? undefined)) ?? []
+  if (first === undefined || second === undefined) return nothing
+  const link = (name: Section, title?: string) => sectionLink(name, name === current ? 'page' : undefined, title)
+  return html`<nav class="tabs" aria-label="${sections[first].title}"><ul>${link(first, 'Sessions')}${link(second)}</ul></nav>`
+}
+
+/** The navigation on narrow screens. */
 function bottomBar(section: PageSection): Html {
-  return html`
-    <nav class="bottom" aria-label="Main sections"><ul>${sectionLinks(section, name => MAIN_SECTIONS.has(name))}<li><details class="menu"><summary${
-      section === null || MAIN_SECTIONS.has(section) ? nothing : html` class="current"`
-    }>More</summary><ul class="sheet">${sectionLinks(section, name => !MAIN_SECTIONS.has(name))}<li><form method="post" action="/signout"><button class="link">Sign out</button></form></li></ul></details></li></ul></nav>
-  `
+  return html`<nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(section)}</ul></nav>`
 }
-
-const MAIN_SECTIONS: ReadonlySet<string> = new Set(['overview', 'training', 'locks'])
 
 /** Selects whose records are shown; only for viewers whom somebody gave access. */
 function picker(viewer: Viewer, path: string): Html {
@@ -156,7 +156,7 @@ function picker(viewer: Viewer, path: string): Html {
   return html`
     <form class="picker" method="post" action="/subject" data-submit-on-change>
       <input type="hidden" name="back" value="${path}">
-      <label><span class="hidden">Records of</span>
+      <label>Records of
         <select name="subject">${readable.map(
           person =>
             html`<option value="${person.id}"${person.id === subject.id ? html` selected` : nothing}>${
@@ -181,7 +181,7 @@ function toggle(path: string, name: string, value: string, { text, title, presse
   return html`
     <form method="post" action="/display" data-display>
       <input type="hidden" name="back" value="${path}">
-      <button class="tool" name="${name}" value="${value}" title="${title}"${
+      <button class="link" name="${name}" value="${value}" title="${title}"${
         pressed === undefined ? nothing : html` aria-pressed="${String(pressed)}"`
       }${shortcut === undefined ? nothing : html` data-shortcut="${shortcut}" aria-keyshortcuts="${shortcut.toUpperCase()}"`}>${text}</button>
     </form>
@@ -190,10 +190,9 @@ function toggle(path: string, name: string, value: string, { text, title, presse
 
 function themeToggle({ theme }: Display, path: string): Html {
   const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
-  const text = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
   return toggle(path, 'theme', next[theme], {
-    text: html`${halfDisc}<span class="word"><span class="hidden">Theme: </span>${text[theme]}</span>`,
-    title: `Theme: ${text[theme].toLowerCase()}. Change to ${next[theme]}`,
+    text: `Theme: ${theme}`,
+    title: `Change to ${next[theme]}`,
   })
 }
 
@@ -208,6 +207,3 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
     </footer>
   `
 }
-
-const eye = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.6" stroke-linecap="round"><path d="M2.5 10s2.8-5 7.5-5 7.5 5 7.5 5-2.8 5-7.5 5-7.5-5-7.5-5Z"/><path d="m4 16.5 12-13"/></svg>`
-const halfDisc = html`<svg viewBox="0 0 20 20" width="18" height="18" aria-hidden="true"><circle cx="10" cy="10" r="6.5" fill="none" stroke="currentColor" stroke-width="1.6"/><path d="M10 3.5a6.5 6.5 0 0 1 0 13Z" fill="currentColor"/></svg>`

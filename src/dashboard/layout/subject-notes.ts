@@ -9,10 +9,10 @@ import { dateText, unbroken } from '../text/text.ts'
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
 /** Sections that are about the account that signed in, whichever account's records the others show. */
-const OWN_SECTIONS: readonly PageSection[] = ['people', 'source', 'keys', 'settings']
+export const OWN_SECTIONS = ['people', 'source', 'keys', 'settings'] as const
 
 export function isOwnSection(section: PageSection): boolean {
-  return OWN_SECTIONS.includes(section)
+  return OWN_SECTIONS.some(name => name === section)
 }
 
 /** The owner of the records that a page shows, if that is not the viewer but somebody who gave them access. */

@@ -11,7 +11,7 @@ import { lockText } from './lock-states.ts'
 
 /** The highest values, each with a link to where it comes from. */
 export const bestPages: readonly DashboardPage[] = [
-  { section: 'training', reads: 'statistics', area: 'both', path: '/bests', handler: showBests },
+  { section: 'year', reads: 'statistics', area: 'both', path: '/bests', handler: showBests },
 ]
 
 async function showBests(visit: Visit) {
@@ -37,7 +37,6 @@ async function showBests(visit: Visit) {
   ]
   return view({
     title: 'Bests',
-    back: visit.home,
     lead:
       viewer.subject.id === viewer.session.accountId
         ? 'Over all known records.'

@@ -77,7 +77,6 @@ async function showTraining(visit: Visit) {
   const change = changeText(viewer, { query: filters, period, sessions, totals: summary.totals }, before)
   return view({
     title: 'Training',
-    actions: html`<a class="button" href="/bests">Bests</a>`,
     lead: sessions.length === 0 ? undefined : change,
     charts,
     body: html`
