@@ -527,8 +527,13 @@ export function rewritesAfter(version: number): boolean {
   return migrations.slice(version).some(({ rewrite }) => rewrite !== undefined)
 }
 
-/** Brings the schema up to date in the transaction that is open on the connection `db`. */
-export async function applyMigrations(db: Kysely<Tables>, engine: Engine, now: number): Promise<AppliedMigrations> {
+/** Brings the schema up to date, or to a version before, in the transaction that is open on the connection `db`. */
+export async function applyMigrations(
+  db: Kysely<Tables>,
+  engine: Engine,
+  now: number,
+  upTo = currentVersion,
+): Promise<AppliedMigrations> {
   // SQLite transactions have the write lock from their start.
   if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(db)
   // Another program may have migrated before this one got the lock.
@@ -537,7 +542,7 @@ export async function applyMigrations(db: Kysely<Tables>, engine: Engine, now: n
     if (engine === 'postgres') await checkEncoding(db)
     await run(db, engine, MIGRATION_TABLE)
   }
-  const pending = migrations.slice(version)
+  const pending = migrations.slice(version, upTo)
   for (const [index, migration] of pending.entries()) {
     if ((migration.only ?? engine) === engine) {
       await checkApplicable(db, migration)
@@ -554,7 +559,7 @@ export async function applyMigrations(db: Kysely<Tables>, engine: Engine, now: n
       })
       .execute()
   }
-  await renewRevisions(db)
+  if (upTo === currentVersion) await renewRevisions(db)
   return {
     names: pending.map(migration => migration.name),
     tablesToFill: new Set(pending.flatMap(({ fills = [] }) => fills)),
