@@ -35,8 +35,8 @@ export const settings = {
   publicUrl: setting(
     'LOCKSTEP_PUBLIC_URL',
     '',
-    'The address that people and programs use, if it is not the one that the service listens on. Links in responses begin with it.',
-    url,
+    'The address that people and programs use, if it is not the one that the service listens on. Links in responses begin with it. With a path, everything is below that path.',
+    publicAddress,
   ),
   hsts: setting(
     'LOCKSTEP_HSTS',
@@ -404,4 +404,20 @@ function url(value: string): string {
     throw new Error('must be an http or https address, such as https://history.example')
   }
   return parsed.href.replace(/\/$/, '')
+}
+
+/** The same where the service is served: a path has only characters that need no encoding, which programs write differently. */
+function publicAddress(value: string): string {
+  const address = url(value)
+  if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(publicPath(address))) {
+    throw new Error(
+      'must have a path of letters, digits, dots, hyphens and underscores, such as https://home.example/lockstep',
+    )
+  }
+  return address
+}
+
+/** The path below which the service is served, as `/lockstep`; empty at the root of a host. */
+export function publicPath(publicUrl: string): string {
+  return publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { readBackupFacts } from '../backup/facts.ts'
-import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
+import { type Config, MIN_FREE_BYTES, publicPath, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { databaseNow } from '../pull/connections.ts'
@@ -37,6 +37,8 @@ export interface Check {
   readonly advice: string
   /** Says what is wrong; undefined if there is nothing to check. Whatever it throws is wrong. */
   readonly examine: (patient: Patient) => Promise<readonly string[] | undefined> | readonly string[] | undefined
+  /** What to know although nothing is wrong. */
+  readonly note?: (patient: Patient) => string | undefined
 }
 
 const MEGABYTE = 1024 * 1024
@@ -160,6 +162,11 @@ export const checks: readonly Check[] = [
     holds: `The service answers at ${settings.publicUrl.env}.`,
     advice: 'Start the service, and see that name, certificate and proxy lead there.',
     examine: ({ config: { publicUrl } }) => (publicUrl === '' ? undefined : unreachable(publicUrl)),
+    note({ config: { publicUrl } }) {
+      if (publicPath(publicUrl) === '') return undefined
+      const { host } = new URL(publicUrl)
+      return `every program on ${host} is trusted: browsers do not separate the paths of a host`
+    },
   },
   {
     name: 'https',

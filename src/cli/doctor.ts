@@ -10,6 +10,8 @@ export interface Diagnosis {
   readonly result: 'ok' | 'wrong' | 'skipped'
   readonly problems: readonly string[]
   readonly advice: string
+  /** What to know although nothing is wrong. */
+  readonly note?: string | undefined
 }
 
 export function addDoctorCommand(program: Command) {
@@ -42,7 +44,7 @@ export async function diagnose(environment: Environment, host: Machine = machine
   }
 }
 
-async function examine({ name, advice, examine: look }: Check, patient: Patient): Promise<Diagnosis> {
+async function examine({ name, advice, examine: look, note }: Check, patient: Patient): Promise<Diagnosis> {
   let problems: readonly string[] | undefined
   try {
     problems = await look(patient)
@@ -50,12 +52,13 @@ async function examine({ name, advice, examine: look }: Check, patient: Patient)
     problems = [messageOf(error)]
   }
   const result = problems === undefined ? 'skipped' : problems.length === 0 ? 'ok' : 'wrong'
-  return { check: name, result, problems: problems ?? [], advice }
+  return { check: name, result, problems: problems ?? [], advice, note: note?.(patient) }
 }
 
-function textOf({ check, result, problems, advice }: Diagnosis): string {
+function textOf({ check, result, problems, advice, note }: Diagnosis): string {
   const start = `${{ ok: 'ok', wrong: 'WRONG', skipped: '–' }[result].padEnd(7)}${check}`
-  return result === 'wrong' ? `${start}: ${problems.join('; ')}\n       ${advice}` : start
+  const text = result === 'wrong' ? `${start}: ${problems.join('; ')}\n       ${advice}` : start
+  return note === undefined ? text : `${text}\n       ${note}`
 }
 
 /** The valid settings, and what is wrong with the others. */

@@ -2,6 +2,7 @@ import { makeEventCounter } from '../accounts/event-counter.ts'
 import { makeReadLog } from '../accounts/read-log.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { Uploads } from '../uploads/uploads.ts'
+import { publicPath } from '../config.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
 import { runOrder } from './upload.ts'
 
@@ -32,7 +33,9 @@ export async function startService({ sample, ...options }: FullServiceOptions): 
       inBackground,
       sample,
     })
-  const service = await startServer({ ...options, reads, events, pages })
+  // Only the pages know whether that path is one of theirs.
+  const made = publicPath(config.publicUrl) === '' ? undefined : await pages()
+  const service = await startServer({ ...options, reads, events, pages: async () => made ?? pages() })
   return {
     ...service,
     async close() {

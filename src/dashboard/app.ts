@@ -5,9 +5,9 @@ import { makeOidc } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { ApiError } from '../contract/errors.ts'
 import { ALLOW, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError, publicPath, settings } from '../config.ts'
 import { clientAddress } from '../http/addresses.ts'
-import type { PageHandler } from '../http/handler.ts'
+import { type PageHandler, pathsBeforePages } from '../http/handler.ts'
 import { LimitError } from '../http/limits.ts'
 import { PageLimits } from '../http/page-limits.ts'
 import type { RequestContext } from '../http/request.ts'
@@ -85,6 +85,7 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
   registerClient(app)
   const dashboard = config.dashboard ? registerDashboard(app, { ...options, oidc, sendAsJson }) : undefined
   await app.ready()
+  refuseRouteAsPrefix(config, paths)
   const known = patternOf(paths)
 
   const methods = new Set(app.supportedMethods)
@@ -106,6 +107,16 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
     },
     refuse: (context, error) => refuse(context, error, securityHeaders),
   }
+}
+
+/** A request for `/docs/x` could be meant for the path `/docs/x` or, below `/docs`, for `/x`. Throws ConfigError. */
+function refuseRouteAsPrefix({ publicUrl }: Config, paths: readonly string[]) {
+  const start = (path: string) => path.split('/')[1] ?? ''
+  const first = start(publicPath(publicUrl))
+  if (first === '' || ![...pathsBeforePages, ...paths].some(path => start(path) === first)) return
+  throw new ConfigError(
+    `${settings.publicUrl.env} must not have a path that begins with /${first}, which the service has itself`,
+  )
 }
 
 function completeResponses(app: FastifyInstance) {

@@ -142,20 +142,20 @@ function collectImports(name: AssetName, found: Set<AssetName>): Set<AssetName> 
   found.add(name)
   for (const [, imported = ''] of asset(name)
     .body.toString()
-    .matchAll(/^(?:import|\}) .*from '\/assets\/([a-z-]+\.js)/gm)) {
+    .matchAll(/^(?:import|\}) .*from '\.\/([a-z-]+\.js)/gm)) {
     if (isAsset(imported)) collectImports(imported, found)
   }
   return found
 }
 
-/** A module that imports others by addresses with a version, which browsers may cache for good. */
+/** A module that imports others by addresses with a version, which browsers may cache for good. They are in the same folder. */
 function withVersions(file: Buffer): Buffer {
   return Buffer.from(
     file
       .toString()
       .replaceAll(/^(.*\b(?:import|from) ?\(?.*')\.\/([a-z-]+\.js)'(?=\)|$)/gm, (_, start: string, name: string) => {
         if (!isAsset(name)) throw new Error(`${name} is imported, but is not an asset`)
-        return `${start}${assetUrl(name)}'`
+        return `${start}./${name}?v=${asset(name).version}'`
       }),
   )
 }

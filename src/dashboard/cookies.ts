@@ -1,3 +1,5 @@
+import { cookieSuffix } from './prefix.ts'
+
 /** The cookies of a request by name. If one is sent twice, the first counts, as it has the more specific path. */
 export function parseCookies(header: string | undefined): Map<string, string> {
   const cookies = new Map<string, string>()
@@ -13,7 +15,7 @@ export function parseCookies(header: string | undefined): Map<string, string> {
 const PREFIX = '__Host-'
 
 function cookieName(name: string, { secure }: Pick<CookieOptions, 'secure'>): string {
-  return secure ? PREFIX + name : name
+  return `${secure ? PREFIX : ''}${name}${cookieSuffix()}`
 }
 
 /** The value of a cookie that `cookie` made for the same site. */
@@ -27,7 +29,7 @@ export function cookieValue(
 
 /** The value of a cookie of either form. For what others may as well set: how pages look. */
 export function displayValue(cookies: ReadonlyMap<string, string>, name: string): string | undefined {
-  return cookies.get(PREFIX + name) ?? cookies.get(name)
+  return cookieValue(cookies, name, { secure: true }) ?? cookieValue(cookies, name, { secure: false })
 }
 
 export interface CookieOptions {

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto'
 import { raw } from 'hono/html'
+import { publicPath } from '../config.ts'
 import type { Html } from './html.ts'
 
 /**
@@ -7,10 +9,22 @@ import type { Html } from './html.ts'
  * set once, before the first page.
  */
 let prefix = ''
+let suffix = ''
 
 /** Takes the prefix from the public address; an empty one has none. */
 export function servePagesBelow(publicUrl: string) {
-  prefix = publicUrl === '' ? '' : new URL(publicUrl).pathname.replace(/\/$/, '')
+  prefix = publicPath(publicUrl)
+  suffix = prefix === '' ? '' : `-${hash('sha256', prefix).slice(0, 8)}`
+}
+
+/** Whether other programs may be on the same host. */
+export function sharesHost(): boolean {
+  return prefix !== ''
+}
+
+/** The end of the names of cookies, because browsers send each other program on the host the same ones. */
+export function cookieSuffix(): string {
+  return suffix
 }
 
 /** The address of a path of the service for a browser. Addresses of other services stay as they are. */

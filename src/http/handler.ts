@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import { type Config, publicPath } from '../config.ts'
 import { ApiError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { toHttpError } from '../resources/handler.ts'
@@ -41,6 +41,7 @@ interface HandlerOptions {
 /** Reads and checks a request, routes it by its path, and sends an error if a step throws. */
 export function makeHandler({ store, config, log, api, pages, responder, shutdown, isOverloaded }: HandlerOptions) {
   const health = makeHealth(store, responder, shutdown)
+  const prefix = publicPath(config.publicUrl)
   let madePageHandler: Promise<PageHandler> | undefined
 
   const fail = (context: RequestContext, thrown: unknown) => {
@@ -57,8 +58,7 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
 
   const route = (context: RequestContext): Promise<void> | undefined => {
     const { target } = context
-    const isApi = isBelowApi(target.segments?.[1] ?? target.path)
-    const handle = isApi ? api : health(target)
+    const handle = isBelowApi(target.segments?.[1] ?? target.path) ? api : health(target)
     if (handle === undefined) return handlePage(context)
     startTimeout(context)
     return handle(context)
@@ -101,7 +101,7 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
     try {
       checkHeaders(request, headers)
       const isAsterisk = request.url === '*' && method === 'OPTIONS'
-      context.target = parseTarget(isAsterisk ? '/' : (request.url ?? ''), readHost(request, headers))
+      context.target = parseTarget(isAsterisk ? '/' : (request.url ?? ''), readHost(request, headers), prefix)
       checkHost(context.target, config.allowedHosts)
       if (isAsterisk) return responder.options(context)
       checkBody(method, headers)
@@ -112,11 +112,15 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
   }
 }
 
+/** The first segments of paths that are no pages. */
+export const pathsBeforePages: readonly string[] = ['/api', '/healthz', '/readyz']
+
 function isBelowApi(path: string): boolean {
   return path === 'api' || path === '/api' || path.startsWith('/api/')
 }
 
 /** Whether a request is answered without waiting for its turn: somebody has to notice that the service is busy, but alive. */
-export function isHealthPath(url: string | undefined): boolean {
-  return url === '/healthz' || url === '/readyz'
+export function isHealthPath(url: string | undefined, prefix: string): boolean {
+  const path = url?.startsWith(prefix) === true ? url.slice(prefix.length) : url
+  return path === '/healthz' || path === '/readyz'
 }

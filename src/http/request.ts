@@ -216,14 +216,14 @@ function wantsKeepAlive({ httpVersion }: IncomingMessage, { connection, expect }
 }
 
 /**
- * Reads a request target in origin or absolute form. Throws malformed_url for bytes that a target cannot have and for
+ * Reads a request target in origin or absolute form. A proxy in front of a service below `prefix` may have removed that, or not. Throws malformed_url for bytes that a target cannot have and for
  * percent-encoding that is cut, not UTF-8 or NUL; host_invalid for an absolute form at odds with the Host header.
  */
-export function parseTarget(target: string, sentHost: Host | undefined): Target {
+export function parseTarget(target: string, sentHost: Host | undefined, prefix = ''): Target {
   if (INVALID_BYTES.test(target)) throw new ApiError('malformed_url')
   const { rest, host } = target.startsWith('/') ? { rest: target, host: sentHost } : fromAbsolute(target, sentHost)
   const mark = rest.indexOf('?')
-  const path = mark === -1 ? rest : rest.slice(0, mark)
+  const path = withoutPrefix(mark === -1 ? rest : rest.slice(0, mark), prefix)
   const query = mark === -1 ? '' : rest.slice(mark + 1)
   if (!rest.includes('%')) return { path, segments: undefined, decodedPath: path, query, host }
   decode(query)
@@ -231,6 +231,13 @@ export function parseTarget(target: string, sentHost: Host | undefined): Target 
   const segments = path.split('/').map(decode)
   const decodedPath = segments.some(segment => segment.includes('/')) ? undefined : segments.join('/')
   return { path, segments, decodedPath, query, host }
+}
+
+function withoutPrefix(path: string, prefix: string): string {
+  if (prefix === '' || !path.startsWith(prefix)) return path
+  const rest = path.slice(prefix.length)
+  if (rest === '') return '/'
+  return rest.startsWith('/') ? rest : path
 }
 
 /** Percent-decodes once. Throws malformed_url. */

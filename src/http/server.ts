@@ -5,7 +5,7 @@ import type { ReadLog } from '../accounts/read-log.ts'
 import { networkPart, senderAddress } from './addresses.ts'
 import type { EventCounter } from '../accounts/event-counter.ts'
 import { makeKeyUsage, type KeyUsage } from '../accounts/key-usage.ts'
-import type { Config } from '../config.ts'
+import { type Config, publicPath } from '../config.ts'
 import { ApiError, type ErrorCode } from '../contract/errors.ts'
 import type { Store } from '../store/index.ts'
 import { makeApi } from './api.ts'
@@ -101,7 +101,8 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   const server = createHttpServer(config, internals)
   const connections = new Connections(server, internals)
   countClosed(server, connections, name => metrics?.limitReached(name))
-  onRequest(server, connections, shutdown, handle, finish)
+  const prefix = publicPath(config.publicUrl)
+  onRequest(server, connections, { shutdown, handle, finish, prefix })
   onParserError(server, connections, (socket, error) => {
     const summary = summaryWithoutRequest()
     summary.limit = limitOf(error)
@@ -165,14 +166,16 @@ function countClosed(server: Server, connections: Connections, limitReached: (na
   })
 }
 
+interface RequestOptions {
+  readonly shutdown: Shutdown
+  readonly handle: (context: RequestContext) => void
+  readonly finish: (summary: RequestSummary, aborted: boolean) => void
+  /** The path below which the service is served. */
+  readonly prefix: string
+}
+
 /** Handles each request, and finishes it when its response has ended. */
-function onRequest(
-  server: Server,
-  connections: Connections,
-  shutdown: Shutdown,
-  handle: (context: RequestContext) => void,
-  finish: (summary: RequestSummary, aborted: boolean) => void,
-) {
+function onRequest(server: Server, connections: Connections, { shutdown, handle, finish, prefix }: RequestOptions) {
   const onResponseClose = (connection: Connection, context: RequestContext) => {
     const { response } = context
     clearTimeout(context.deadline)
@@ -194,7 +197,7 @@ function onRequest(
     response.on('close', () => onResponseClose(connection, context))
     // While closing, only the last response has `Connection: close`, so all requests of a packet must be read first.
     if (shutdown.isClosing) setImmediate(handle, context)
-    else if (isHealthPath(request.url) && connection.pending.length === 1) handle(context)
+    else if (isHealthPath(request.url, prefix) && connection.pending.length === 1) handle(context)
     else onArrival(request.socket.remoteAddress, context.startedAt, () => handle(context))
   }
 

@@ -161,6 +161,14 @@ test('doctor asks the address of the service, and is content if it answers', asy
   assert.equal(found.find(({ check }) => check === 'address')?.result, 'ok')
 })
 
+test('doctor says that other programs of the host are trusted if the service is below a path', async () => {
+  await using folder = await makeSound()
+  const doctor = (publicUrl: string) => folder.run(['doctor'], { env: { LOCKSTEP_PUBLIC_URL: publicUrl } })
+  const note = /\n {7}every program on 127\.0\.0\.1:1 is trusted: browsers do not separate the paths of a host\n/
+  assert.match((await doctor('http://127.0.0.1:1/lockstep')).stdout, note)
+  assert.doesNotMatch((await doctor('http://127.0.0.1:1')).stdout, note)
+})
+
 test('doctor exits with 1 and says what to do if something is wrong, as a table or as JSON, and changes nothing', async () => {
   await using folder = await makeSound()
   const state = () =>

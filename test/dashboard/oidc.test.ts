@@ -71,6 +71,18 @@ test('an account is linked from Settings, and the issuer signs in to it from the
   for (const word of ['somebody', 'code=', 'state=', 'the secret of the client']) assert.ok(!log.includes(word), word)
 })
 
+test('below a path of a host, the issuer leads back to that path', async () => {
+  await using service = await oidcService({ LOCKSTEP_PUBLIC_URL: 'http://localhost/lockstep' })
+  const ann = await signedIn(service)
+  const linked = await goThere(ann, await startOn(ann, '/lockstep/settings/oidc'), 'somebody')
+  assert.equal(linked.to, '/lockstep/settings?saved=oidc&added', linked.text)
+  const other = visitor(service.url)
+  const { to } = await other.get('/lockstep/signin/oidc?next=%2Fkeys')
+  const address = await issuerVisitor(issuer.url).follow(to ?? '', 'somebody')
+  assert.ok(address.startsWith('http://localhost/lockstep/signin/oidc/callback?'), address)
+  assert.equal((await back(other, address)).to, '/lockstep/keys')
+})
+
 test('nobody is linked by a name, and nobody gets an account', async () => {
   await using service = await oidcService()
   const before = await service.store.db.selectFrom('account').selectAll().execute()

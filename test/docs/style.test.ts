@@ -10,7 +10,7 @@ import { readHelps } from '../support/helps.ts'
 /** Every document, and how many bytes it may have: what grows beyond is shortened, or says something twice. */
 const MAX_BYTES: Readonly<Record<string, number>> = {
   'README.md': 5500,
-  'CHANGELOG.md': 8300,
+  'CHANGELOG.md': 8900,
   'CONTRIBUTING.md': 11_000,
   'SECURITY.md': 2200,
   'bench/README.md': 14_000,
@@ -22,11 +22,11 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/citus.md': 3300,
   'docs/glossary.md': 2200,
   'docs/integrations.md': 7800,
-  'docs/operating.md': 11_900,
+  'docs/operating.md': 12_700,
   'docs/performance.md': 9000,
   'docs/postgresql.md': 12_600,
   'docs/reliability.md': 6600,
-  'docs/security.md': 13_300,
+  'docs/security.md': 13_500,
   'docs/troubleshooting.md': 6500,
   'docs/settings.md': 11_000,
   'docs/your-own-history.md': 4000,

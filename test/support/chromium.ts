@@ -23,6 +23,7 @@ const ARGUMENTS = [
   '--num-raster-threads=1',
   '--renderer-process-limit=1',
   '--enable-features=NetworkServiceInProcess',
+  '--host-resolver-rules=MAP *.example 127.0.0.1',
 ]
 
 /** Long, so that no test fails on a slow machine. */

@@ -30,7 +30,8 @@ async function switchDisplay(form, submitter) {
     document.title = 'Lockstep'
     // The response sets it again, out of the reach of scripts.
     const secure = location.protocol === 'https:' ? '; Secure' : ''
-    document.cookie = `discreet=1; Path=/; Max-Age=${YEAR_SECONDS}; SameSite=Lax${secure}`
+    const { cookies = '' } = document.documentElement.dataset
+    document.cookie = `discreet${cookies}=1; Path=/; Max-Age=${YEAR_SECONDS}; SameSite=Lax${secure}`
   }
   try {
     await fetch(form.action, { method: 'POST', body: fields, redirect: 'manual' })

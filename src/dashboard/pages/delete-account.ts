@@ -2,6 +2,7 @@ import { eraseDeleted, removeAccount } from '../../accounts/removal.ts'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../page.ts'
+import { clearSiteData } from '../page-headers.ts'
 import { noSessionCookie } from '../sign-in/session-cookie.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const
@@ -23,7 +24,7 @@ export const deleteAccountPages: readonly DashboardPage[] = [
       inBackground(eraseDeleted(store))
       return redirect('/signin?done=deleted', {
         cookies: [noSessionCookie(visit.site)],
-        headers: { 'Clear-Site-Data': '"cache", "storage"' },
+        headers: clearSiteData(),
       })
     },
   },

@@ -8,6 +8,7 @@ import { parseCookies } from '../cookies.ts'
 import { formFields } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf, safePath } from '../origin.ts'
+import { clearSiteData } from '../page-headers.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { noSessionCookie, sessionOf } from './session-cookie.ts'
@@ -58,13 +59,7 @@ async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
 async function signOut(store: Store, { request, reply, site }: SignInVisit) {
   const session = await sessionOf(store, request, site)
   if (session !== undefined) await endSession(store, session.id)
-  return (
-    reply
-      .header('Set-Cookie', noSessionCookie(site))
-      // Not "cookies": theme and discreet mode belong to this browser, whoever uses it next.
-      .header('Clear-Site-Data', '"cache", "storage"')
-      .redirect('/signin', 303)
-  )
+  return reply.headers(clearSiteData()).header('Set-Cookie', noSessionCookie(site)).redirect('/signin', 303)
 }
 
 /** Redirects somebody who is not signed in to the form, which leads back afterwards. */

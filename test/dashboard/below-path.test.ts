@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { makeFolder } from '../support/command.ts'
+import { PASSWORD, sampleService, visitor } from '../support/dashboard.ts'
+
+// engine: sqlite
+
+const PUBLIC_URL = 'https://home.example/lockstep/'
+
+test('a proxy may remove the path of the public address or not: pages, API, health and files answer both', async () => {
+  await using service = await sampleService({ LOCKSTEP_PUBLIC_URL: PUBLIC_URL })
+  const token = await service.token('alex')
+  const answers = async (path: string) => {
+    const response = await fetch(service.url + path, {
+      redirect: 'manual',
+      headers: { Authorization: `Bearer ${token}`, Accept: 'text/html, */*' },
+    })
+    return [response.status, response.headers.get('Location'), response.headers.get('Link')]
+  }
+  for (const path of ['/', '/signin', '/training?range=1y', '/docs', '/docs/console', '/openapi.json', '/client.js'])
+    assert.deepEqual(await answers(`/lockstep${path}`), await answers(path), path)
+  for (const path of ['/healthz', '/readyz', '/api/v1/me', '/assets/base.css'])
+    assert.deepEqual([(await answers(`/lockstep${path}`))[0], (await answers(path))[0]], [200, 200], path)
+  assert.deepEqual(await answers('/lockstep'), await answers('/'))
+  const list = '/api/v1/dtt/sessions?limit=1'
+  const next = `<https://home.example/lockstep/api/v1/dtt/sessions?limit=1&offset=1>; rel="next"`
+  for (const path of [list, `/lockstep${list}`]) assert.deepEqual(await answers(path), [200, null, next])
+  for (const path of ['/lockstepping', '/lockstep/lockstep/', '/lockstep/lockstep/healthz', '/other/healthz'])
+    assert.equal((await answers(path))[0], 404, path)
+  const { servers } = (await (await fetch(`${service.url}/lockstep/openapi.json`)).json()) as { servers: object[] }
+  assert.deepEqual(servers, [{ url: 'https://home.example/lockstep', description: 'This service' }])
+})
+
+test('below a path, cookies have names of their own, and signing out leaves the data of other programs of the host alone', async () => {
+  const seen = async (publicUrl: string) => {
+    await using service = await sampleService({ LOCKSTEP_PUBLIC_URL: publicUrl })
+    const alex = visitor(service.url)
+    const signedIn = await alex.post('/signin', { username: 'alex', password: PASSWORD })
+    assert.equal(signedIn.status, 303)
+    await alex.post('/display', { discreet: '1', back: '/' })
+    const page = await alex.get('/')
+    assert.match(page.text, / data-discreet/)
+    const names = [...alex.cookies.keys()]
+    const [, suffix = ''] = / data-cookies="([^"]*)"/.exec(page.text) ?? []
+    const cookies = signedIn.headers.getSetCookie()
+    assert.ok(cookies.every(cookie => /^__Host-[^;]*; Path=\/; /.test(cookie)))
+    const { headers } = await alex.post('/signout')
+    return { names, suffix, wiped: headers.get('Clear-Site-Data') }
+  }
+  const root = await seen('https://home.example')
+  const first = await seen(PUBLIC_URL)
+  const other = await seen('https://home.example/lockstep-of-robin')
+  assert.deepEqual(root.names, ['__Host-session', '__Host-known-browser', '__Host-discreet'])
+  assert.match(first.suffix, /^-[0-9a-f]{8}$/)
+  assert.deepEqual(
+    first.names,
+    root.names.map(name => name + first.suffix),
+  )
+  assert.notEqual(first.suffix, other.suffix)
+  assert.deepEqual([root.wiped, first.wiped, other.wiped], ['"cache", "storage"', null, null])
+})
+
+test('a path that begins like one of the service, or that programs may write differently, is refused at the start', async () => {
+  for (const path of ['/my programs', '/übersicht', '/a//b', '/a%2fb', '/a;b'])
+    assert.throws(
+      () => readConfig({ LOCKSTEP_PUBLIC_URL: `https://home.example${path}` }),
+      /LOCKSTEP_PUBLIC_URL must have a path of letters/,
+      path,
+    )
+  await using folder = await makeFolder()
+  for (const first of ['api', 'readyz', 'docs', 'keys']) {
+    const env = { LOCKSTEP_PUBLIC_URL: `https://home.example/${first}/lockstep` }
+    const { code, stderr } = await folder.run(['serve', '--port', '0'], { env })
+    assert.deepEqual(
+      [code, stderr],
+      [
+        2,
+        `lockstep: LOCKSTEP_PUBLIC_URL must not have a path that begins with /${first}, which the service has itself\n`,
+      ],
+    )
+  }
+})
