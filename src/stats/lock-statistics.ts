@@ -27,6 +27,9 @@ export interface LockStatistics {
 /** How much of a time was locked. */
 export interface LockedShare extends Pick<Bucket, 'start' | 'end' | 'partial'> {
   readonly lockedSeconds: number
+  readonly breakSeconds: number
+  /** The longest locked interval, as far as it lies here. */
+  readonly longestLockedSeconds: number
   /** Seconds up to now of which it is known whether a lock was closed. */
   readonly knownSeconds: number
   /** Locked time in percent of the known time, with one decimal; null if nothing is known. */
@@ -81,10 +84,19 @@ export function lockedShares(
   const boundaries = boundariesOf(buckets)
   const [start = 0, end = 0] = [boundaries[0], boundaries.at(-1)]
   const states = stateIntervals(sessions, until, { start, end: Math.min(since, until) })
-  const shareOf = (bucket: Pick<Bucket, 'start' | 'end' | 'partial'>, { locked, unknown }: StateTimes): LockedShare => {
+  const shareOf = (bucket: Pick<Bucket, 'start' | 'end' | 'partial'>, times: StateTimes): LockedShare => {
     const { start, end, partial } = bucket
-    const knownSeconds = elapsedSeconds(bucket, until) - unknown
-    return { start, end, partial, lockedSeconds: locked, knownSeconds, percent: percentOf(locked, knownSeconds) }
+    const knownSeconds = elapsedSeconds(bucket, until) - times.unknown
+    return {
+      start,
+      end,
+      partial,
+      lockedSeconds: times.locked,
+      breakSeconds: times.break,
+      longestLockedSeconds: times.longest,
+      knownSeconds,
+      percent: percentOf(times.locked, knownSeconds),
+    }
   }
   const times = timesByPeriod(states, boundaries)
   const [whole = NO_TIME] = timesByPeriod(states, [start, end])

@@ -91,8 +91,8 @@ describe('lines of charts', needsChromium, () => {
     await using browser = await openSession(service, { username: 'ann' })
     const { page } = browser
     await open(page, '/locks')
-    const line = await page.locator('#months svg [stroke-dasharray="2 3"] line').first().boundingBox()
-    const bar = await page.locator('#months svg g[data-mark=rect] rect').first().boundingBox()
+    const line = await page.locator('#shares svg [stroke-dasharray="2 3"] line').first().boundingBox()
+    const bar = await page.locator('#shares svg g[data-mark=rect] rect').first().boundingBox()
     assert.ok(line !== null && bar !== null)
     assert.ok(Math.abs(line.x - bar.x) < 3, `${line.x} of ${bar.x}`)
   })

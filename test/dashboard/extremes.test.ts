@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { cellTexts, type Visitor, signInAs } from '../support/dashboard.ts'
+import { cellTexts, drawnValues, type Visitor, signInAs } from '../support/dashboard.ts'
 import { extremeRecords } from '../support/extremes.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -86,10 +86,15 @@ test('weeks and months of which nothing is known yet are in no average, and are 
   const summaryOf = async (path: string, chart: string) =>
     new RegExp(`<section[^>]* id="${chart}"[^]*?<p class="summary">([^<]*)`).exec((await ann.get(path)).text)?.[1] ?? ''
   assert.match(await summaryOf('/training?range=6m', 'repetitions'), /^(19|13) repetitions in an average week\.$/)
-  const months = await summaryOf('/locks', 'months')
-  const [, hours, count] = /^([\d,.]+)\sh in an average month of the last (\d)\.$/.exec(months) ?? []
-  assert.ok(Math.abs(Number(hours?.replace(',', '')) * Number(count) - 50 * 24) < 1, months)
-  assert.ok(Number(count) <= 4, months)
+  // Locked for fifty of the seventy-five days that are known.
+  const { text } = await ann.get('/locks?range=all')
+  assert.match(text, /Locked<\/dt><dd>67\s%<small>50\sd<\/small>/)
+  const months = drawnValues(text, 'shares', 'locked')
+  assert.ok(months.some(percent => percent > 90))
+  assert.ok(
+    months.slice(-2).every(percent => percent === null),
+    months.join(),
+  )
 })
 
 async function signedIn(service: TestService): Promise<Visitor> {

@@ -29,11 +29,11 @@ describe('where links lead, and what they keep', needsChromium, () => {
   test('a bar of a month under lock opens the sessions of that month', async () => {
     await using browser = await openSession(service)
     const { page } = browser
-    await page.goto(`${service.url}/locks`)
+    await page.goto(`${service.url}/locks?range=1y`)
     await drawCharts(page)
-    const svg = page.locator('#months svg')
+    const svg = page.locator('#shares svg')
     await svg.scrollIntoViewIfNeeded()
-    const bar = await svg.locator('[data-mark=rect] rect').first().boundingBox()
+    const bar = await svg.locator('[data-mark=rect] rect').nth(2).boundingBox()
     assert.ok(bar !== null)
     await page.mouse.move(bar.x + bar.width / 2, bar.y + bar.height / 2)
     await page.mouse.click(bar.x + bar.width / 2, bar.y + bar.height / 2)
@@ -42,7 +42,7 @@ describe('where links lead, and what they keep', needsChromium, () => {
     assert.match(from ?? '', /^\d{4}-\d{2}-01$/)
     assert.equal(from?.slice(0, 7), to?.slice(0, 7))
     const started = await page.locator('#session-table tbody tr').count()
-    await page.getByRole('link', { name: 'show all sessions' }).click()
+    await page.getByRole('link', { name: 'All', exact: true }).click()
     await page.waitForURL(url => !url.searchParams.has('from'))
     assert.ok(started > 0 && started < (await page.locator('#session-table tbody tr').count()))
   })

@@ -3,12 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
-import { dateText } from '../../src/dashboard/text/text.ts'
+import { dateText, durationText } from '../../src/dashboard/text/text.ts'
 import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
-import { drawnValues, shownText, type Visitor, signInAs } from '../support/dashboard.ts'
+import { drawnValues, shownText, type Visitor, signInAs, tableRows } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
-import { atOneTime } from '../support/waiting.ts'
 
 const events = [
   lockSegment(1, 'start', '2026-02-01T08:00:00Z', true),
@@ -72,7 +71,7 @@ test('a page shows the record of an owner who gave access; any other record does
   assert.match((await ben.viewer.get('/locks')).text, /No lock sessions yet/)
   assert.match((await ben.viewer.get('/locks/51')).text, /Weekend/)
   await ben.viewer.post('/subject', { subject: '1', back: '/locks' })
-  assert.match((await ben.viewer.get('/locks')).text, /Short one/)
+  assert.match((await ben.viewer.get('/locks?range=all')).text, /Short one/)
   assert.match((await ben.viewer.get('/lock-templates')).text, /Three day lock/)
 })
 
@@ -88,11 +87,11 @@ test("one's own record says that it is, while other pages show somebody else's",
 
 test('the filter is in the address, and files have the rows that it selects', async () => {
   await using it = await signedIn('ann')
-  const page = (await it.viewer.get('/locks?state=abandoned')).text
+  const page = (await it.viewer.get('/locks?range=all&state=abandoned')).text
   assert.match(page, /Short one/)
   assert.doesNotMatch(page, />Weekend</)
-  assert.match(page, /href="\/locks\.csv\?state=abandoned"/)
-  const csv = await it.viewer.get('/locks.csv?state=abandoned')
+  assert.match(page, /href="\/locks\.csv\?range=all&amp;state=abandoned"/)
+  const csv = await it.viewer.get('/locks.csv?range=all&state=abandoned')
   assert.equal(csv.headers.get('Content-Type'), 'text/csv; charset=utf-8')
   assert.match(csv.headers.get('Content-Disposition') ?? '', /^attachment; filename="locks-\d{4}-\d\d-\d\d\.csv"$/)
   assert.equal(
@@ -100,7 +99,7 @@ test('the filter is in the address, and files have the rows that it selects', as
     '52,Short one,Ended early,2026-03-01T00:00:00Z,2026-03-01T01:00:00Z,7200,3600,0,0',
   )
   assert.equal(csv.text.split('\r\n').length, 3)
-  const ndjson = (await it.viewer.get('/locks.ndjson')).text.trimEnd().split('\n')
+  const ndjson = (await it.viewer.get('/locks.ndjson?range=all')).text.trimEnd().split('\n')
   assert.deepEqual(
     ndjson.map(line => (JSON.parse(line) as { id: number }).id),
     [52, 51],
@@ -109,7 +108,7 @@ test('the filter is in the address, and files have the rows that it selects', as
 
 test('spreadsheets do not run a name as a formula', async () => {
   await using it = await signedIn('ann', [...world, lockSession(1, 1, { name: '=HYPERLINK("x"),1' })])
-  assert.match((await it.viewer.get('/locks.csv')).text, /1,"'=HYPERLINK\(""x""\),1",/)
+  assert.match((await it.viewer.get('/locks.csv?range=all')).text, /1,"'=HYPERLINK\(""x""\),1",/)
 })
 
 test('the rules of a template are sentences that state its fields and nothing else', () => {
@@ -175,7 +174,7 @@ test('discreet mode keeps names out of the page, and is remembered by this brows
 test('in discreet mode no page says that something is locked', async () => {
   await using it = await signedIn('ann')
   it.viewer.cookies.set('discreet', '1')
-  for (const path of ['/', '/bests', '/locks', '/locks?table=months', '/locks/51', '/lock-templates/41']) {
+  for (const path of ['/', '/bests', '/locks', '/locks?table=shares', '/locks/51', '/lock-templates/41']) {
     const { text } = await it.viewer.get(path)
     const shown = text.replaceAll(/<script[^]*?<\/script>|<[^>]*>/g, ' ')
     assert.deepEqual(shown.match(/[^.]{0,40}(\blocked|under lock)/i), null, path)
@@ -245,7 +244,7 @@ const TIME = /9\sd 7\sh|802801|endDate|in 1\sd 23\sh|in 2\sd/
 const lockPages = [
   '/',
   '/locks',
-  '/locks?table=months',
+  '/locks?table=shares',
   '/locks/54',
   '/locks/54?table=timeline',
   '/locks/54?view=data',
@@ -398,46 +397,102 @@ test("a running lock of somebody else counts up to what is known of its owner's 
 })
 
 test('a practice lock is marked, and not counted', async () => {
-  const sums = []
+  const figures = []
   for (const isTestLock of [true, false]) {
     await using it = await signedIn('ann', running({ isTestLock }, recently()))
     await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
     for (const path of ['/', '/locks', '/locks/54']) {
       assert.equal(/>Practice</.test((await it.viewer.get(path)).text), isTestLock, path)
     }
-    const { text } = await it.viewer.get('/locks')
-    const hours = drawnValues(text, 'months', 'locked').reduce((sum, value) => sum + value, 0)
-    const days = /(\d+) days? with time under lock/.exec(text)?.[1]
+    const page = await it.viewer.get('/locks')
+    const days = /(\d+) days? of 84 with time under lock/.exec(page.text)?.[1]
+    const sums = /Locked (\d+\s%) ([^B]*) Breaks 0 Sessions (\d.*?) Longest/.exec(shownText(page))?.slice(1)
+    const drawn = drawnValues(page.text, 'shares', 'locked').some(percent => percent > 0)
     const longest = /Longest locked stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/bests')).text)?.[1]
-    sums.push({ year: /sessions in all, (.*) under lock/.exec(text)?.[1], hours, days: Number(days), longest })
+    figures.push({ days: Number(days) >= 3, sums, drawn, longest })
   }
-  const [practice, real] = sums
-  assert.deepEqual([practice?.year, real?.year], ['2\u00a0d', '5\u00a0d'])
-  assert.equal(Math.round((real?.hours ?? 0) - (practice?.hours ?? 0)), 72)
-  assert.equal(practice?.days, 0)
-  assert.ok((real?.days ?? 0) >= 3)
-  assert.match(practice?.longest ?? '', /^1\sd 11\sh/)
-  assert.match(real?.longest ?? '', /^3\sd$/)
+  const [practice, real] = figures
+  assert.deepEqual(practice, {
+    days: false,
+    sums: ['0 %', '0 s', '0 1 not counted'],
+    drawn: false,
+    longest: '1\u00a0d 11\u00a0h',
+  })
+  assert.deepEqual(real, { days: true, sums: ['4 %', '3 d', '1 1 locked'], drawn: true, longest: '3\u00a0d' })
 })
 
-test('pages show the statistics that the endpoints return', async () => {
-  await using it = await signedIn('ann', running({}, recently()))
+/** Ten weeks, of which the first and the last are cut. */
+const [FROM, TO] = [100, 31].map(days => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10))
+
+/** A lock that ran from one day to another, counted back from today, with a break of six hours after its first day. */
+function daysLocked(id: number, from: number, to: number, state = 'completed') {
+  const at = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString()
+  return lockSession(id, 1, {
+    lockState: state,
+    startDate: at(from),
+    endDate: at(to),
+    LockSegment: [
+      lockSegment(id * 3, 'start', at(from), true),
+      lockSegment(id * 3 + 1, 'break', at(from - 1), false),
+      lockSegment(id * 3 + 2, 'locked', at(from - 1.25), true),
+    ],
+  })
+}
+
+const ofHalfAYear = [
+  ...world,
+  daysLocked(61, 170, 150),
+  daysLocked(62, 102, 90),
+  daysLocked(63, 80, 77, 'abandoned'),
+  daysLocked(64, 33, 10),
+]
+
+test('percentages and sums of locks are those of the endpoint, for weeks and for months', async () => {
+  await using it = await signedIn('ann', ofHalfAYear)
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
-  const token = await it.service.token('ann')
-  const [hours, months] = await atOneTime(
-    async () => drawnValues((await it.viewer.get('/locks')).text, 'months', 'locked'),
-    async () => {
-      const { body } = await it.service.fetch('/api/v1/lkbx/stats?bucket=month', token)
-      const buckets = body.data.buckets as { lockedSeconds: number }[]
-      return buckets.map(({ lockedSeconds }) => Math.round(lockedSeconds / 360) / 10)
-    },
+  const statistics = async (query: string) => (await it.service.fetch(`/api/v1/lkbx/stats?${query}`, 'ann')).body.data
+  const { text } = await it.viewer.get(`/locks?from=${FROM}&to=${TO}`)
+  const { total, buckets } = await statistics(`from=${FROM}&to=${TO}`)
+  const percents = (all: readonly { readonly lockedPercent: number }[]) => all.map(({ lockedPercent }) => lockedPercent)
+  assert.deepEqual(drawnValues(text, 'shares', 'locked'), percents(buckets))
+  assert.ok(new Set(percents(buckets)).size > 3)
+  assert.match(text, new RegExp(`Locked</dt><dd>${Math.round(total.lockedPercent)}\\s%`))
+  assert.match(text, new RegExp(`Longest locked stretch</dt><dd>${durationText(total.longestLockedSeconds)}`))
+  assert.match(shownText({ text }), /Breaks 2 12\sh, longest 6\sh Sessions 3 2 completed, 1 ended early/)
+  // Of months, the first began before anything was known.
+  const months = drawnValues((await it.viewer.get('/locks?range=1y')).text, 'shares', 'locked')
+  const known = months.filter(percent => percent !== null)
+  const whole = percents((await statistics('bucket=month')).buckets).slice(1 - known.length)
+  assert.ok(known.length >= 6 && known.length < months.length)
+  assert.deepEqual(known.slice(1), whole)
+})
+
+test('the page of locks shows the sessions of a period, and what the period is compared with', async () => {
+  await using it = await signedIn('ann', ofHalfAYear)
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  const page = await it.viewer.get(`/locks?from=${FROM}&to=${TO}&compare=before`)
+  const rows = tableRows(page.text, 'session-table') ?? []
+  assert.deepEqual(
+    rows.map(row => /locks\/(\d+)/.exec(row)?.[1]),
+    ['64', '63', '62'],
   )
+  const csv = /href="(\/locks\.csv[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  assert.deepEqual((await it.viewer.get(csv)).text.match(/^6\d/gm), ['64', '63', '62'])
+  const before = /\d+\s% in the 10 weeks before/.exec(shownText(page))?.[0]
+  const link = /<a href="([^"]*)">\d+\s% in the 10 weeks before/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  const other = await it.viewer.get(link)
+  assert.equal(/ Locked (\d+\s%)/.exec(shownText(other))?.[1], /\d+\s%/.exec(before ?? '')?.[0])
+  assert.deepEqual(drawnValues(page.text, 'shares', 'before'), drawnValues(other.text, 'shares', 'locked'))
+  const none = shownText(await it.viewer.get('/locks?range=4w&state=completed&from=2020-01-01&to=2020-01-05'))
+  assert.match(none, /No lock sessions There is none in these 5 days\./)
+})
+
+test('a running lock has the instants of its status', async () => {
+  await using it = await signedIn('ann', running({}))
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const { text } = await it.viewer.get('/locks')
-  assert.deepEqual(hours, months)
-  assert.ok(months.some(value => value > 0))
-  // Hours, as the axis has.
-  assert.match(text, /id="months" [^]*?<p class="summary">[\d.,]+\sh [^<]*?, [\d.,]+\sh this month so far\.<\/p>/)
-  const status = (await it.service.fetch('/api/v1/status', token)).body.data
-  assert.ok(text.includes(`datetime="${new Date(status.plannedEnd).toISOString()}"`))
-  assert.ok(text.includes(`datetime="${new Date(status.stateSince).toISOString()}"`))
+  const status = (await it.service.fetch('/api/v1/status', 'ann')).body.data
+  for (const at of [status.plannedEnd, status.lockedSince])
+    assert.ok(text.includes(`datetime="${new Date(at).toISOString()}"`))
+  assert.ok(text.includes(`data-since="${Date.parse(status.stateSince)}"`))
 })

@@ -26,7 +26,7 @@ export const heavyViews: readonly string[] = [
   '/training/1000?view=data',
   '/programs/1?view=data',
   '/locks?state=completed&page=10',
-  '/locks?table=months',
+  '/locks?table=shares',
   '/locks/150?view=data',
   '/docs',
   '/docs/people',

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../contract/time.ts'
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
 import type { SessionStats } from '../../stats/training.ts'
+import type { ChartColumn } from '../charts/charts.ts'
 import type { Viewer } from '../page.ts'
 import { dateText, monthText } from '../text/text.ts'
 
@@ -44,6 +45,37 @@ function chartPeriods({ from, to }: Time, { timeZone }: Viewer): Periods {
 }
 
 const QUARTER_MS = 92 * DAY_MS
+
+interface Part {
+  readonly start: number
+  readonly end: number
+  readonly isCurrent: boolean
+}
+
+/** The columns of the weeks or months of a chart. The third one is shown in the table, and tells the drawing which is not over. */
+export function unitColumns<Row extends Part>(
+  viewer: Viewer,
+  unit: ChartUnit,
+  shown: Pick<ChartColumn<Row>, 'title' | 'cell'>,
+): ChartColumn<Row>[] {
+  const { timeZone } = viewer
+  return [
+    {
+      key: 'start',
+      title: unitTitles[unit],
+      cell: ({ start, isCurrent }) => `${unitText(viewer, unit, start)}${isCurrent ? ' (so far)' : ''}`,
+      value: ({ start }) => wallClock(start, timeZone),
+    },
+    {
+      key: 'end',
+      isDrawnOnly: true,
+      title: 'Until',
+      cell: ({ end }) => dateText(viewer, end - 1),
+      value: ({ end }) => wallClock(end, timeZone),
+    },
+    { key: 'current', numeric: true, value: ({ isCurrent }) => (isCurrent ? 1 : 0), ...shown },
+  ]
+}
 
 /** `16 Feb 2026` for a week, `February 2026`, `Q1 2026` */
 export function unitText(viewer: Viewer, unit: ChartUnit, start: number): string {

@@ -1,182 +1,195 @@
-import { addBuckets, rangeBetween } from '../../contract/calendar.ts'
-import { bucketsOf } from '../../stats/buckets.ts'
+import { roundedRatio, sum } from '../../contract/numbers.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import { breaksOf } from '../../stats/intervals.ts'
 import { calendarWeeks } from '../../stats/calendar.ts'
-import { lockedTimes, lockStatistics } from '../../stats/lock-statistics.ts'
+import { type LockedShare, lockedTimes } from '../../stats/lock-statistics.ts'
 import { wallClock } from '../../stats/periods.ts'
-import type { LockStats } from '../../stats/lock-queries.ts'
-import { zoneClock } from '../../stats/zone-clock.ts'
 import { calendarTable, longDay } from '../charts/calendar.ts'
-import { chart, type ChartColumn } from '../charts/charts.ts'
-import { html, type Html } from '../html.ts'
+import { chart } from '../charts/charts.ts'
+import { SHADES, shadesOf } from '../charts/shades.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { stat, stats } from '../layout/components.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, dateTimeText, durationText, monthText, numberText } from '../text/text.ts'
+import { comparedText, comparisons, periodText } from '../text/period.ts'
+import { countText, dateText, durationText, NONE, numberText } from '../text/text.ts'
+import { unitColumns } from './chart-unit.ts'
+import { lockAddress, type LockTime, type ShownLocks } from './lock-filters.ts'
 import { lockText, stateName } from './lock-states.ts'
+import { differenceNote } from './training-comparison.ts'
+import { weekSummary } from './training-summaries.ts'
 
-/** Charts of time under lock. */
+/** The figures, the chart and the calendar of time under lock. */
 
-const MONTHS = 12
-
-const DAYS_ADDRESS = '/locks?from={from}&to={to}#sessions'
-
-/** The present instant, and the one up to which time under lock counts. */
-interface Clock {
-  readonly now: number
-  readonly until: number
+/** `43 % of the time under lock in the last 12 weeks, 13 d 6 h a month; 51 % in the 12 weeks before.` */
+export function shareText(viewer: Viewer, { query, period, total, before, first, last }: ShownLocks): Html {
+  const when = period === undefined ? `since ${dateText({ timeZone: 'UTC' }, first * DAY_MS)}` : periodText(period)
+  if (total.percent === null) return html`${lockText(`No time under lock is known ${when}.`, viewer)}`
+  const isLong = last - first >= MIN_DAYS_FOR_MONTHS
+  const amount = isLong
+    ? `${durationText((total.lockedSeconds / total.knownSeconds) * MONTH_SECONDS)} a month`
+    : durationText(total.lockedSeconds)
+  const text = lockText(`${percentText(total.percent)} of the time under lock ${when}, ${amount}`, viewer)
+  const percent = before?.total.percent ?? null
+  if (period === undefined || before === undefined || percent === null) return html`${text}.`
+  const address = lockAddress(query, { days: [before.first, before.last], compare: undefined })
+  return html`${text}; <a href="${address}">${percentText(percent)} ${comparedText(period, query.compare)}</a>.`
 }
 
-export function monthChart(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Chart {
-  const months = monthsOf(viewer, history, { now, until })
-  const average = averageOf(months)
-  const [first] = wholeMonths(months)
-  return chart<Month>({
-    id: 'months',
+const MIN_DAYS_FOR_MONTHS = 56
+const MONTH_SECONDS = (365.25 * 24 * 3600) / 12
+
+export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
+  const { query, total, counted, sessions } = shown
+  const compared = query.compare && shown.before
+  const [now, then] = [figuresOf(shown), compared && figuresOf(compared)]
+  const title = query.compare && comparisons[query.compare]
+  const noteOf = (name: keyof typeof now, text: (value: number) => string, note?: string) =>
+    title === undefined ? note : differenceNote(now[name], then?.[name], title, { text, differenceText: text })
+  const length = (seconds: number) => durationText(seconds)
+  const states = [...Map.groupBy(counted, ({ state }) => stateName(state, viewer).toLowerCase())]
+  const practice = sessions.length - counted.length
+  const outcomes = [
+    ...states.map(([name, { length: count }]) => `${numberText(count)} ${name}`),
+    ...(practice === 0 ? [] : [`${numberText(practice)} not counted`]),
+  ]
+  const isKnown = total.percent !== null
+  return stats(
+    stat(
+      stateName('locked', viewer),
+      isKnown ? percentText(total.percent) : NONE,
+      noteOf('percent', percentText, isKnown ? `${length(total.lockedSeconds)}${knownText(shown)}` : undefined),
+    ),
+    stat(
+      'Breaks',
+      isKnown ? numberText(now.breaks) : NONE,
+      noteOf(
+        'breaks',
+        numberText,
+        now.breaks === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
+      ),
+    ),
+    stat('Sessions', numberText(now.sessions), noteOf('sessions', numberText, outcomes.join(', '))),
+    stat(
+      lockText('Longest locked stretch', viewer),
+      now.longest === 0 ? NONE : length(now.longest),
+      noteOf('longest', length),
+    ),
+  )
+}
+
+function figuresOf({ counted, from, to, total }: LockTime) {
+  const breaks = breaksOf(counted.flatMap(({ intervals }) => intervals.filter(one => one.start < to && one.end > from)))
+  return {
+    percent: total.percent === null ? null : Math.round(total.percent),
+    breaks: breaks.count,
+    longestBreak: breaks.longest / 1000,
+    sessions: counted.length,
+    longest: total.longestLockedSeconds,
+  }
+}
+
+/** ` of 40 d that are known`, where not all of the time is. */
+function knownText({ total, until, from, to }: ShownLocks): string {
+  const unknown = (Math.min(to, until) - from) / 1000 - total.knownSeconds
+  return unknown >= MAX_UNKNOWN_SECONDS ? ` of ${durationText(total.knownSeconds)} that are known` : ''
+}
+
+/** The day of the first session is known in part. */
+const MAX_UNKNOWN_SECONDS = 86_400
+
+export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
+  const { buckets, unit, query, before } = shown
+  const { timeZone } = viewer
+  const compared = query.compare && before
+  const title = query.compare === undefined ? '' : comparisons[query.compare]
+  // Parts of weeks or months would count as much as whole ones.
+  const whole = buckets.filter(({ partial, knownSeconds }) => !partial && knownSeconds > 0)
+  const average = roundedRatio(sum(whole.map(one => one.lockedSeconds)) * 100, sum(whole.map(one => one.knownSeconds)))
+  const current = buckets.find(({ partial, percent }) => partial && percent !== null)
+  const rows = buckets.map((share, index) => ({
+    ...share,
+    isCurrent: share.partial,
+    before: compared?.buckets[index]?.percent ?? null,
+  }))
+  type Row = (typeof rows)[number]
+  return chart<Row>({
+    id: 'shares',
     chartType: 'bars',
-    title: lockText('Locked time by month (h)', viewer),
-    summary: lockText(monthSummary(months, average), viewer),
-    empty: lockText('No locked time in these months', viewer),
+    title: lockText(`Percent of time locked by ${unit}`, viewer),
+    summary: weekSummary(unit, { average, current: current?.percent ?? undefined }, percentText),
+    empty: lockText('No locked time in this period', viewer),
     wide: true,
     data: {
-      average: average === null ? undefined : hours(average),
-      'average-from': first === undefined ? undefined : wallClock(first.start, viewer.timeZone),
-      unit: 'h',
-      period: 'month',
-      href: DAYS_ADDRESS,
+      average: average ?? undefined,
+      'average-from': whole[0] && wallClock(whole[0].start, timeZone),
+      unit: '%',
+      period: unit === 'month' ? unit : undefined,
+      href: '/locks?from={from}&to={to}',
     },
     legend: [
-      ...(months.some(({ locked }) => locked > 0) ? ([['solid', stateName('locked', viewer)]] as const) : []),
-      ...(months.some(({ open }) => open > 0) ? ([['open', 'Breaks']] as const) : []),
-      ...(months.some(({ isCurrent, locked }) => isCurrent && locked > 0)
-        ? ([['so-far', 'This month so far']] as const)
+      ...(buckets.some(({ lockedSeconds }) => lockedSeconds > 0)
+        ? ([['solid', stateName('locked', viewer)]] as const)
         : []),
-      ...(average === null ? [] : ([['average', 'Average of whole months']] as const)),
+      ...(buckets.some(({ breakSeconds }) => breakSeconds > 0) ? ([['open', 'Breaks']] as const) : []),
+      ...(current !== undefined && current.lockedSeconds > 0 ? ([['so-far', `This ${unit} so far`]] as const) : []),
+      ...(average === null ? [] : ([['average', `Average: ${percentText(average)}`]] as const)),
+      ...(compared === undefined ? [] : ([['before', title]] as const)),
     ],
-    columns: monthColumns(viewer, now),
-    rows: months,
+    columns: [
+      ...unitColumns<Row>(viewer, unit, {
+        title: lockText('Time locked', viewer),
+        cell: ({ lockedSeconds, percent }) => (percent === null ? NONE : durationText(lockedSeconds)),
+      }),
+      { key: 'locked', title: lockText('Locked (%)', viewer), series: 'solid', value: ({ percent }) => percent },
+      { key: 'open', title: 'Breaks (%)', series: 'open', value: breakPercent },
+      ...(compared === undefined ? [] : [{ key: 'before', title, value: ({ before }: Row) => before }]),
+    ],
+    rows,
   })
 }
 
-/** Whole months, starting with the first that has a lock session; before it, nothing is known. */
-function wholeMonths(months: readonly Month[]): readonly Month[] {
-  const whole = months.filter(({ isCurrent, isKnown }) => !isCurrent && isKnown)
-  const first = whole.findIndex(({ locked, open }) => locked + open > 0)
-  return first === -1 ? [] : whole.slice(first)
+function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | null {
+  return roundedRatio(breakSeconds * 1000, knownSeconds, 10)
 }
 
-function averageOf(months: readonly Month[]): number | null {
-  const whole = wholeMonths(months)
-  return whole.length === 0 ? null : whole.reduce((sum, { locked }) => sum + locked, 0) / whole.length
-}
+/** More weeks are too many cells for a page. */
+const MAX_WEEKS = 53
 
-function monthSummary(months: readonly Month[], average: number | null): string {
-  const month = months.find(({ isCurrent, isKnown }) => isCurrent && isKnown)
-  const current = month?.locked ?? 0
-  const now = `${hoursText(current)} this month so far`
-  if (average !== null) {
-    const count = wholeMonths(months).length
-    const of = count === 1 ? 'in the month before' : `in an average month of the last ${count}`
-    return month === undefined ? `${hoursText(average)} ${of}.` : `${hoursText(average)} ${of}, ${now}.`
-  }
-  return current === 0 ? 'No time under lock is known in these months.' : `${now}; no whole month before it.`
-}
-
-interface Month {
-  readonly start: number
-  readonly end: number
-  readonly locked: number
-  readonly open: number
-  readonly isCurrent: boolean
-  /** Whether the records are known up to a time in it, or later. */
-  readonly isKnown: boolean
-}
-
-function monthsOf({ timeZone }: Viewer, history: readonly LockStats[], { now, until }: Clock): Month[] {
-  const clock = zoneClock(timeZone)
-  const { from } = rangeBetween(
-    { unit: 'month', weekStart: 'monday', from: undefined, to: undefined },
-    clock.dayOf(now),
-  )
-  const to = addBuckets('month', from, MONTHS) - 1
-  const buckets = bucketsOf({ unit: 'month', weekStart: 'monday', from, to }, clock, now)
-  const { buckets: sums } = lockStatistics(history, buckets, until)
-  return buckets.map(({ start, end, partial }, index) => {
-    const { lockedSeconds = 0, breakSeconds = 0 } = sums[index] ?? {}
-    const isKnown = start <= until
-    return { start, end, locked: lockedSeconds * 1000, open: breakSeconds * 1000, isCurrent: partial, isKnown }
-  })
-}
-
-function monthColumns(viewer: Viewer, now: number): ChartColumn<Month>[] {
-  return [
-    {
-      key: 'start',
-      title: 'Month',
-      cell: ({ start, isCurrent }) => `${monthText(viewer, start)}${isCurrent ? ' (so far)' : ''}`,
-      value: ({ start }) => wallClock(start, viewer.timeZone),
-    },
-    {
-      key: 'end',
-      title: 'Until',
-      cell: ({ end }) => dateTimeText(viewer, Math.min(end, now)),
-      value: ({ end }) => wallClock(end, viewer.timeZone),
-    },
-    {
-      key: 'current',
-      title: 'Whole',
-      cell: ({ isCurrent }) => (isCurrent ? 'So far' : 'Yes'),
-      value: ({ isCurrent }) => (isCurrent ? 1 : 0),
-    },
-    {
-      key: 'locked',
-      title: lockText('Locked (h)', viewer),
-      series: 'solid',
-      value: ({ locked }) => hours(locked),
-    },
-    {
-      key: 'open',
-      title: 'Breaks (h)',
-      series: 'open',
-      value: ({ open }) => hours(open),
-    },
-  ]
-}
-
-const WEEKS = 26
-
-export function lockCalendar(viewer: Viewer, history: readonly LockStats[], { now, until }: Clock): Html {
-  const locked = lockedTimes(history, until)
-  const weeks = calendarWeeks({ items: history, locked }, now, viewer.timeZone, WEEKS)
-  const under = weeks.flat().filter(day => day.locked > 0).length
+export function lockCalendar(viewer: Viewer, { counted, first, last, from, to, now, until }: ShownLocks): Html {
+  const locked = lockedTimes(counted, until)
+  const count = Math.min(MAX_WEEKS, Math.ceil((last - first) / 7) + 1)
+  const weeks = calendarWeeks({ items: [], locked }, Math.min(now, to - 1), viewer.timeZone, count)
+  // The first week may begin before the period.
+  const days = weeks.flat().filter(({ start }) => start >= from)
+  const partOf = ({ start, end, locked }: (typeof days)[number]) => locked / (Math.min(end, until) - start)
+  const parts = days.filter(({ locked }) => locked > 0).map(partOf)
+  const shadeOf = shadesOf(parts)
+  const [least = 0, most = 0] = [Math.min(...parts), Math.max(...parts)].map(part => Math.round(part * 100))
   return html`
     <section class="card">
       <div class="card-head"><h2>Days</h2></div>
-      <p class="summary">${lockText(`${countText(under, 'day')} with time under lock in ${WEEKS} weeks.`, viewer)}</p>
-      ${calendarTable(lockText('Days under lock', viewer), weeks, ({ date, start, end, locked }) => {
-        const session = history.findLast(({ intervals }) =>
+      <p class="summary">${lockText(`${countText(parts.length, 'day')} of ${numberText(days.length)} with time under lock.`, viewer)}</p>
+      ${calendarTable(lockText('Days under lock', viewer), weeks, day => {
+        const { date, start, end, locked } = day
+        const session = counted.findLast(({ intervals }) =>
           intervals.some(one => one.locked && one.start < end && one.end > start),
         )
-        const isWhole = locked >= (Math.min(end, now) - start) * WHOLE_DAY_SHARE
+        const isShown = start >= from && locked > 0
         return {
-          look: locked === 0 ? 'none' : isWhole ? 'more' : 'one',
+          look: isShown ? shadeOf(partOf(day)) : 'none',
           text: `${longDay(date)}: ${lockText(locked === 0 ? 'not locked' : `${durationText(locked / 1000)} under lock`, viewer)}`,
           to: session === undefined ? undefined : `/locks/${session.id}`,
         }
       })}
-      <ul class="legend">
-        <li><i class="day one"></i>Part of the day</li>
-        <li><i class="day more"></i>Nearly all of it</li>
-      </ul>
+      ${
+        parts.length === 0
+          ? nothing
+          : html`<ul class="legend"><li>${percentText(least)} of the day ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} ${percentText(most)}</li></ul>`
+      }
     </section>
   `
 }
 
-/** The share of a day that must be locked for it to count as a whole day: breaks are allowed. */
-const WHOLE_DAY_SHARE = 0.8
-
-/** In the unit of the axis. */
-function hoursText(milliseconds: number): string {
-  return `${numberText(hours(milliseconds))}\u00a0h`
-}
-
-function hours(milliseconds: number): number {
-  return Math.round(milliseconds / 360_000) / 10
+function percentText(percent: number): string {
+  return `${numberText(Math.round(percent))}\u00a0%`
 }

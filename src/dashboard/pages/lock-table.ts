@@ -10,7 +10,6 @@ import {
   type LockStats,
   someLocks,
 } from '../../stats/lock-queries.ts'
-import { dayFrom } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { type TableColumn, recordLink, downloadLinks, table } from '../layout/components.ts'
 import { turnOf } from '../../turns.ts'
@@ -21,17 +20,20 @@ import { label } from '../text/labels.ts'
 import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
 import { paginate, pageNumber, tableFoot } from '../paging.ts'
-import { dateText, durationText, NONE, numberText } from '../text/text.ts'
+import { periodFor, timeOfDays } from '../text/period.ts'
+import { durationText, NONE, numberText } from '../text/text.ts'
+import { lockAddress, type LockQuery, readLockQuery, sessionsWithin, type ShownLocks } from './lock-filters.ts'
+import { hiddenFields } from './period-bar.ts'
 import { knownEnd, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 /** Lock sessions as a table, and as files. */
 
-export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Promise<Html> {
-  const { store, viewer, pageAccess, query, now } = visit
+export async function lockTable(visit: Visit, entries: readonly LockEntry[], shown: ShownLocks): Promise<Html> {
+  const { store, viewer, pageAccess, now } = visit
   const access = pageAccess.sessions('lkbx')
-  const filters = readFilters(visit)
-  const { state, days } = filters
-  const paged = paginate(await filtered(visit, access, entries, filters), pageNumber(query))
+  const { query } = shown
+  const ofState = entriesOf(entries, query, shown.period && shown.sessions)
+  const paged = paginate(ofState, pageNumber(visit.query))
   const ids = paged.rows.map(({ id }) => id)
   const [sessions, records] = await Promise.all([
     someLocks(store, access, ids, countedUntil(viewer.asOf, now)),
@@ -42,81 +44,45 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[]): Pr
     ...totalsOf(session.intervals),
     record: recordOf(records.get(session.id)),
   }))
-  const set = new URLSearchParams({ ...(state === '' ? {} : { state }), ...days })
-  const suffix = set.size === 0 ? '' : `?${set}`
+  const file = (path: string) => lockAddress(query, { compare: undefined }, path)
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
         <h2>Sessions</h2>
         <div class="row">
-          ${stateFilter(viewer, entries, filters)}
-          ${downloadLinks(viewer, `/locks.csv${suffix}`, `/locks.ndjson${suffix}`)}
+          ${stateFilter(viewer, shown)}
+          ${downloadLinks(viewer, file('/locks.csv'), file('/locks.ndjson'))}
         </div>
       </div>
       ${
-        days === undefined
-          ? nothing
-          : html`<p class="summary">Those of ${daysText(viewer, days)}; <a href="/locks#sessions">show all sessions</a>.</p>`
-      }
-      ${
         rows.length === 0
-          ? html`<p class="muted">No session matches. <a href="/locks#sessions">Show all sessions</a></p>`
-          : html`${table('Sessions', columns(visit), rows, { id: 'session-table' })}${tableFoot('/locks', query, paged)}`
+          ? html`<p class="muted">No session matches. <a href="${lockAddress(query, { state: '' })}#sessions">Clear filters</a></p>`
+          : html`${table('Sessions', columns(visit), rows, { id: 'session-table' })}${tableFoot('/locks', visit.query, paged)}`
       }
     </section>
   `
 }
 
-interface Days {
-  readonly from: string
-  readonly to: string
-}
-
-interface LockFilters {
-  /** Empty for any. */
-  readonly state: string
-  /** The first and the last day. */
-  readonly days: Days | undefined
-}
-
-function readFilters({ query, viewer }: Visit): LockFilters {
-  const [from, to] = [query.get('from') ?? '', query.get('to') ?? '']
-  const isKnown = [from, to].every(day => dayFrom(day, viewer.timeZone) !== undefined) && from <= to
-  return { state: query.get('state') ?? '', days: isKnown ? { from, to } : undefined }
-}
-
-/** The sessions of a state, and of days: also those that began before and went on. */
-async function filtered(
-  { store, viewer, now }: Visit,
-  access: OwnerAccess,
+/** The entries of a state, and of some sessions alone. */
+function entriesOf(
   entries: readonly LockEntry[],
-  { state, days }: LockFilters,
-): Promise<readonly LockEntry[]> {
-  const ofState = state === '' ? entries : entries.filter(entry => entry.state === state)
-  if (days === undefined) return ofState
-  const until = countedUntil(viewer.asOf, now)
-  const [start = 0] = dayFrom(days.from, viewer.timeZone) ?? []
-  const [, end = 0] = dayFrom(days.to, viewer.timeZone) ?? []
-  const locks = await locksSince(store, access, until, start)
-  const ids = new Set(locks.filter(({ at, endAt }) => at < end && (endAt ?? until) >= start).map(({ id }) => id))
-  return ofState.filter(({ id }) => ids.has(id))
+  { state }: LockQuery,
+  sessions: readonly LockStats[] | undefined,
+): readonly LockEntry[] {
+  const ids = sessions && new Set(sessions.map(({ id }) => id))
+  return entries.filter(entry => (state === '' || entry.state === state) && (ids?.has(entry.id) ?? true))
 }
 
-function daysText(viewer: Viewer, { from, to }: Days): string {
-  const [start, end] = [from, to].map(day => dateText(viewer, dayFrom(day, viewer.timeZone)?.[0] ?? 0))
-  return from === to ? `${start}` : `${start} to ${end}`
-}
-
-function stateFilter(viewer: Viewer, entries: readonly LockEntry[], { state, days }: LockFilters): Html {
-  const states = [...new Set(entries.map(entry => entry.state))].toSorted()
+function stateFilter(viewer: Viewer, { query, sessions }: ShownLocks): Html {
+  const states = [...new Set([...sessions.map(session => session.state), query.state])].filter(Boolean).toSorted()
   return html`
     <form class="filters" action="/locks#sessions" data-submit-on-change>
-      ${Object.entries<string>({ ...days }).map(([name, day]) => html`<input type="hidden" name="${name}" value="${day}">`)}
+      ${hiddenFields(lockAddress(query, { state: '' }))}
       <select name="state" aria-label="${label('lockState')}">
         <option value="">Any state</option>
         ${states.map(
           name =>
-            html`<option value="${name}"${name === state ? html` selected` : nothing}>${stateName(name, viewer)}</option>`,
+            html`<option value="${name}"${name === query.state ? html` selected` : nothing}>${stateName(name, viewer)}</option>`,
         )}
       </select>
       <button class="small">Show</button>
@@ -223,11 +189,16 @@ function filteredSessions(visit: Visit): AsyncIterable<DownloadedLock> {
 /** A few at a time, because records are large. */
 async function* readSessions(visit: Visit, access: OwnerAccess): AsyncGenerator<DownloadedLock> {
   const { store, viewer, now } = visit
-  const entries = await filtered(visit, access, await lockEntries(store, access), readFilters(visit))
+  const query = readLockQuery(visit)
+  const period = periodFor(query, now, viewer.timeZone)
+  const until = countedUntil(viewer.asOf, now)
+  const time = period && timeOfDays(period, viewer.timeZone)
+  const ofPeriod = time && sessionsWithin(await locksSince(store, access, until, time.from), time, until)
+  const entries = entriesOf(await lockEntries(store, access), query, ofPeriod)
   for (let start = 0; start < entries.length; start += SESSIONS_AT_ONCE) {
     const ids = entries.slice(start, start + SESSIONS_AT_ONCE).map(({ id }) => id)
     const [sessions, records] = await Promise.all([
-      someLocks(store, access, ids, countedUntil(viewer.asOf, now)),
+      someLocks(store, access, ids, until),
       lockRecords(store, access, ids),
     ])
     for (const session of sessions) yield { session, document: records.get(session.id) }

@@ -1,18 +1,18 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import { DAY_MS } from '../../contract/time.ts'
-import { lockStatistics, withoutPractice } from '../../stats/lock-statistics.ts'
 import { lockHistory } from '../../stats/lock-history.ts'
-import { activeLock, locksSince, type LockStats, someLocks } from '../../stats/lock-queries.ts'
+import { activeLock, type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { lockTemplate } from '../../stats/lock-template-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { chartCards } from '../charts/charts.ts'
-import { facts, noRecords } from '../layout/components.ts'
+import { emptyState, facts, noRecords } from '../layout/components.ts'
 import { isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Visit } from '../page.ts'
-import { ageText, countText, dateTime, durationText, NONE } from '../text/text.ts'
-import { lockCalendar, monthChart } from './lock-charts.ts'
+import { periodProblem, periodText } from '../text/period.ts'
+import { ageText, dateTime, NONE } from '../text/text.ts'
+import { lockCalendar, lockTiles, shareChart, shareText } from './lock-charts.ts'
+import { lockFilters, shownLocks } from './lock-filters.ts'
 import { breaksText, lockNow, plannedEndText, timeBar } from './lock-time.ts'
 import { knownEnd, lockText, practiceMark, stateName } from './lock-states.ts'
 import { downloadCsv, downloadRecords, lockTable } from './lock-table.ts'
@@ -29,7 +29,8 @@ async function showLocks(visit: Visit) {
   const { store, viewer, pageAccess, now } = visit
   const sessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
-  const { entries } = await lockHistory(store, sessions)
+  const history = await lockHistory(store, sessions)
+  const { entries } = history
   const [newest] = entries
   if (newest === undefined) {
     return view({
@@ -37,40 +38,42 @@ async function showLocks(visit: Visit) {
       body: noRecords(
         viewer,
         'No lock sessions yet',
-        `This page will show the running session, the ${lockText('time under lock', viewer)} by month, and every session with its breaks.`,
+        `This page will show the running session, the ${lockText('time under lock', viewer)} by week and month, and every session with its breaks.`,
       ),
     })
   }
-  const [history, active, [last]] = await Promise.all([
-    locksSince(store, sessions, until, until - YEAR_MS),
+  const [shown, active, [last]] = await Promise.all([
+    shownLocks(visit, history),
     activeLock(store, sessions, until),
     someLocks(store, sessions, [newest.id], until),
   ])
-  const counted = withoutPractice(history)
-  const charts = [monthChart(viewer, counted, { now, until })]
+  const problem = shown.period && periodProblem(shown.period)
+  const isEmpty = shown.sessions.length === 0
+  const isOneDay = shown.first === shown.last
+  const charts = isEmpty || isOneDay ? [] : [shareChart(viewer, shown)]
   return view({
     title: 'Locks',
-    lead: lockText(leadOf(entries.length, counted, until), viewer),
+    lead: isEmpty ? undefined : shareText(viewer, shown),
     charts,
     body: html`
-      ${await nowCard(visit, active, last === undefined ? history : [...history, last])}
-      ${chartCards(visit, charts)}
-      ${lockCalendar(viewer, counted, { now, until })}
-      ${await lockTable(visit, entries)}
+      ${await nowCard(visit, active, last === undefined ? shown.sessions : [...shown.sessions, last])}
+      ${lockFilters(shown)}
+      ${
+        isEmpty
+          ? emptyState(
+              'No lock sessions',
+              problem ?? `There is none${shown.period === undefined ? '' : ` ${periodText(shown.period)}`}.`,
+            )
+          : html`
+              ${lockTiles(viewer, shown)}
+              ${chartCards(visit, charts)}
+              ${isOneDay ? nothing : lockCalendar(viewer, shown)}
+              ${await lockTable(visit, entries, shown)}
+            `
+      }
     `,
   })
 }
-
-function leadOf(count: number, counted: readonly LockStats[], until: number): string {
-  const isKnown = counted.some(({ events }) => events.length > 0)
-  const year = { day: 0, start: until - 365 * DAY_MS, end: until, partial: false }
-  const { lockedSeconds } = lockStatistics(counted, [year], until).total
-  const locked = isKnown ? `${durationText(lockedSeconds)} under lock` : 'no time under lock is known'
-  return `${countText(count, 'session')} in all, ${locked} in the last 365 days.`
-}
-
-/** Enough history for everything on the page: the sentence at the top, twelve months and the days. */
-const YEAR_MS = 366 * DAY_MS
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 

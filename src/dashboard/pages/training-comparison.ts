@@ -101,7 +101,7 @@ export function totalTiles(viewer: Viewer, { passed }: Filters, now: Totals, com
   )
 }
 
-function differenceNote(
+export function differenceNote(
   now: number | null,
   then: number | null | undefined,
   title: string | undefined,

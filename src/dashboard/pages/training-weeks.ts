@@ -4,8 +4,8 @@ import { countedUntil } from '../../stats/status.ts'
 import type { Totals } from '../../stats/training.ts'
 import { chart, type ChartColumn } from '../charts/charts.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { countText, dateText, distanceIn, distanceText, numberText } from '../text/text.ts'
-import { chartUnit, type ChartUnit, unitText, unitTitles } from './chart-unit.ts'
+import { countText, distanceIn, distanceText, numberText } from '../text/text.ts'
+import { chartUnit, type ChartUnit, unitColumns } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
 import type { Compared } from './training-comparison.ts'
 import { weekSummary } from './training-summaries.ts'
@@ -146,29 +146,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
 const UNKNOWN_DISTANCE = 'No distance is known in this period.'
 
 function weekColumns(viewer: Viewer, unit: ChartUnit): ChartColumn<Week>[] {
-  const { timeZone } = viewer
-  return [
-    {
-      key: 'start',
-      title: unitTitles[unit],
-      cell: ({ start, isCurrent }) => `${unitText(viewer, unit, start)}${isCurrent ? ' (so far)' : ''}`,
-      value: ({ start }) => wallClock(start, timeZone),
-    },
-    {
-      key: 'end',
-      isDrawnOnly: true,
-      title: 'Until',
-      cell: ({ end }) => dateText(viewer, end - 1),
-      value: ({ end }) => wallClock(end, timeZone),
-    },
-    {
-      key: 'current',
-      title: 'Sessions',
-      numeric: true,
-      cell: ({ sessions }) => numberText(sessions),
-      value: ({ isCurrent }) => (isCurrent ? 1 : 0),
-    },
-  ]
+  return unitColumns(viewer, unit, { title: 'Sessions', cell: ({ sessions }) => numberText(sessions) })
 }
 
 function comparedLegend(compared: Compared | undefined, weeks: readonly Week[]) {
