@@ -419,7 +419,7 @@ test('tokens do not work for the dashboard, nor cookies for the API', async () =
 
 test('with the dashboard off its paths do not exist', async () => {
   await using service = await withAnn({ LOCKSTEP_DASHBOARD: 'off' })
-  for (const path of ['/', '/signin', '/keys', '/assets/base.css']) {
+  for (const path of ['/', '/signin', '/keys', '/assets/dashboard.css']) {
     assert.equal((await service.fetch(path)).body.code, 'no_route')
   }
 })

@@ -206,7 +206,7 @@ test('no address returns a file of the program or lists a folder', async () => {
 
 test('a page answers to no method but GET, HEAD and that of its forms: others get 405, also where its path has a parameter', async () => {
   for (const method of METHODS.filter(method => !['GET', 'HEAD', 'POST', 'OPTIONS', 'CONNECT'].includes(method))) {
-    for (const path of ['/', '/keys', '/settings', '/signin', '/locks/1', '/assets/base.css', ...OUTSIDE_API]) {
+    for (const path of ['/', '/keys', '/settings', '/signin', '/locks/1', '/assets/dashboard.css', ...OUTSIDE_API]) {
       const lines = [`${method} ${path} HTTP/1.1`, 'Host: a', 'Sec-Fetch-Site: same-origin', '', '']
       const answer = await exchange(service.service.port, lines.join('\r\n'))
       const { code } = JSON.parse(answer.body) as { code: string }

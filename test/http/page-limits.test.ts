@@ -37,7 +37,7 @@ test('pages of a session, or of an address before the sign-in, are limited in a 
   assert.match(refused.text, /Too many requests\. Try again in \d+ seconds?\./)
   const json = await ann.get('/settings', { Accept: 'application/json' })
   assert.equal((JSON.parse(json.text) as { code: string }).code, 'rate_limited')
-  assert.equal((await ann.get('/assets/base.css')).status, 200, 'what pages need is not counted')
+  assert.equal((await ann.get('/assets/dashboard.css')).status, 200, 'what pages need is not counted')
 
   // The address has used two: a sign-in, and a page of a session that was not known yet.
   for (let page = 0; page < 4; page += 1) assert.equal((await ben.get('/signin')).status, 200)

@@ -100,7 +100,7 @@ export function testStill(width: number) {
       Object.assign(globalThis, { noteLast: () => note(observer.takeRecords()) })
     })
     await startSession(page, service.url)
-    for (const path of ['/', WHOLE_YEAR, '/training/100', '/programs/1', '/locks', '/locks/5']) {
+    for (const path of ['/', WHOLE_YEAR, '/programs/1', '/locks', '/locks/5']) {
       await page.goto(service.url + path)
       const height = () => page.evaluate(() => document.documentElement.scrollHeight)
       const before = await height()
@@ -128,7 +128,7 @@ async function pagesWithCharts(service: TestService): Promise<ReadonlySet<string
   const paths = new Set([...ranges, '/locks'])
   for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {
     const { text } = await reader.get(list)
-    for (const [, path = ''] of text.matchAll(/href="(\/(?:training|programs|locks)\/\d+)"/g)) paths.add(path)
+    for (const [, path = ''] of text.matchAll(/href="(\/(?:programs|locks)\/\d+)"/g)) paths.add(path)
   }
   const locks = await service.store.db.selectFrom('lock_session').select('id').where('owner_id', '=', 1).execute()
   for (const { id } of locks) assert.ok(paths.has(`/locks/${id}`), `lock session ${id} is listed`)

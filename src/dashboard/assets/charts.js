@@ -29,19 +29,22 @@ const chartTypes = {
 /** @type {Map<Element, Mounted>} */
 const mounted = new Map()
 
-for (const section of document.querySelectorAll('[data-chart]')) {
-  if (!(section instanceof HTMLElement)) continue
-  try {
-    const chart = mount(section)
-    reserveSpace(chart)
-    mounted.set(section, chart)
-  } catch (error) {
-    showTable(section, error)
+export function enableCharts() {
+  for (const section of document.querySelectorAll('[data-chart]')) {
+    if (!(section instanceof HTMLElement)) continue
+    try {
+      const chart = mount(section)
+      reserveSpace(chart)
+      mounted.set(section, chart)
+    } catch (error) {
+      showTable(section, error)
+    }
   }
+  if (document.readyState === 'complete') drawInView()
+  else addEventListener('load', drawInView)
+  enableTables()
+  enablePrinting()
 }
-
-if (document.readyState === 'complete') drawInView()
-else addEventListener('load', drawInView)
 
 function drawInView() {
   const observer = new IntersectionObserver(
@@ -175,12 +178,16 @@ function showTable(section, error) {
   if (link instanceof HTMLAnchorElement) void openTable(link)
 }
 
-for (const link of document.querySelectorAll('a[data-table]')) {
-  link.setAttribute('role', 'button')
-  link.setAttribute('aria-expanded', 'false')
+function enableTables() {
+  for (const link of document.querySelectorAll('a[data-table]')) {
+    link.setAttribute('role', 'button')
+    link.setAttribute('aria-expanded', 'false')
+  }
+  document.addEventListener('click', onTableClick)
 }
 
-document.addEventListener('click', event => {
+/** @param {MouseEvent} event */
+function onTableClick(event) {
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
   const target = event.target instanceof Element ? event.target : null
   const turn = target?.closest('.chart-table .pager a')
@@ -197,7 +204,7 @@ document.addEventListener('click', event => {
     table.hidden = !table.hidden
     link.setAttribute('aria-expanded', String(!table.hidden))
   } else void openTable(link)
-})
+}
 
 /**
  * Loads the table of a chart from its own page, which the link leads to.
@@ -267,21 +274,22 @@ const PAPER_WIDTH = 684
 
 let isPrinting = false
 
-// Printing does not wait, so charts are drawn at once; until Plot is loaded, tables are printed in their place.
-addEventListener('beforeprint', () => {
-  isPrinting = true
-  for (const task of waiting) task()
-  waiting.length = 0
-  for (const chart of mounted.values()) {
-    if (loaded !== undefined) drawForPaper(chart, loaded)
-    else if (!drawn.has(chart.section)) printTable(chart)
-  }
-})
-
-addEventListener('afterprint', () => {
-  isPrinting = false
-  for (const redraw of redraws.values()) redraw(later)
-})
+/** Printing does not wait, so charts are drawn at once; until Plot is loaded, tables are printed in their place. */
+function enablePrinting() {
+  addEventListener('beforeprint', () => {
+    isPrinting = true
+    for (const task of waiting) task()
+    waiting.length = 0
+    for (const chart of mounted.values()) {
+      if (loaded !== undefined) drawForPaper(chart, loaded)
+      else if (!drawn.has(chart.section)) printTable(chart)
+    }
+  })
+  addEventListener('afterprint', () => {
+    isPrinting = false
+    for (const redraw of redraws.values()) redraw(later)
+  })
+}
 
 /**
  * Draws a chart as wide as paper, whatever the width of the window: its letters would be too small or too large on paper otherwise.

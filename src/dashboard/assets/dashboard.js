@@ -1,5 +1,6 @@
 /** Conveniences of every page. All pages work without this script. */
 
+import { enableCharts } from './charts.js'
 import { enableUpdates } from './live-updates.js'
 import { enableCopying } from './copy.js'
 import { enableDialogs } from './dialogs.js'
@@ -12,6 +13,7 @@ import { enableKeyboard } from './keyboard.js'
 import { enablePasskeys } from './passkeys.js'
 import { enableSignOut } from './sign-out.js'
 
+enableCharts()
 enableCopying()
 enableDialogs()
 enableKeyTest()

@@ -1,4 +1,4 @@
-import { type AssetName, assetUrl, importsOf } from '../assets.ts'
+import { type AssetName, assetUrl } from '../assets.ts'
 import { htmlDocument, ring, type Display } from './document.ts'
 import { html, type Html, type Part, nothing } from '../html.ts'
 import { ownName, personName } from '../text/names.ts'
@@ -68,7 +68,7 @@ interface DocumentOptions {
   readonly script?: AssetName
 }
 
-/** Charts reserve their space before the first paint; otherwise the page would move. Other scripts may come later. */
+/** Charts reserve their space before the first paint; otherwise the page would move. The script of other pages may come later. */
 function document(
   display: Display,
   title: string,
@@ -76,20 +76,11 @@ function document(
   { charts = false, isBusy = false, script = 'dashboard.js' }: DocumentOptions,
 ): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
-<link rel="stylesheet" href="${assetUrl('base.css')}">
-<link rel="stylesheet" href="${assetUrl('components.css')}">
-<link rel="stylesheet" href="${assetUrl('pages.css')}">
-<script src="${assetUrl('start.js')}"></script>
-${charts ? chartScripts() : nothing}
-${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}
-<script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>`
+<link rel="stylesheet" href="${assetUrl('dashboard.css')}">
+<script type="module" ${charts ? html`blocking="render"` : html`fetchpriority="low"`} src="${assetUrl(script)}"></script>
+${charts ? html`<link rel="modulepreload" fetchpriority="low" href="${assetUrl('plot.js')}">` : nothing}
+${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}`
   return htmlDocument(display, title, head, body)
-}
-
-/** Names all modules in the page, so that a browser need not read one to find the next. */
-function chartScripts(): Html {
-  const preloads = importsOf('charts.js').map(name => html`<link rel="modulepreload" href="${assetUrl(name)}">`)
-  return html`<script type="module" blocking="render" src="${assetUrl('charts.js')}"></script>${preloads}`
 }
 
 /** Where people go. Each is a section, and a second list that is shown with it. */

@@ -18,13 +18,10 @@ export function registerReference(app: FastifyInstance, config: Config) {
   const file = memoizeAsync(async () => new Asset(JSON_TYPE, JSON.stringify(api)))
   app.get('/openapi.json', async (_, reply) => sendAsset(reply, await file()))
 
-  const styles = memoizeAsync(
-    async () => new Asset('text/css; charset=utf-8', Buffer.concat(STYLES.map(name => asset(name).body))),
-  )
-  app.get('/docs/styles.css', async (request, reply) => sendAsset(reply, await styles(), versionIn(request)))
+  app.get('/docs/styles.css', async (request, reply) => sendAsset(reply, asset('reference.css'), versionIn(request)))
   app.get('/docs/console.js', async (request, reply) => sendAsset(reply, asset('console.js'), versionIn(request)))
 
-  const contextOf = async (request: FastifyRequest): Promise<ReferenceContext> => {
+  const contextOf = (request: FastifyRequest): ReferenceContext => {
     const { baseUrl } = siteOriginOf(request.context, config)
     const description = api.info.description.replaceAll(EXAMPLE_ADDRESS, baseUrl)
     return {
@@ -32,21 +29,21 @@ export function registerReference(app: FastifyInstance, config: Config) {
       schemaResources,
       display: displayOf(request),
       baseUrl,
-      styles: `docs/styles.css?v=${(await styles()).version}`,
+      styles: `docs/styles.css?v=${asset('reference.css').version}`,
       icon: ICON,
       hasDashboard: config.dashboard,
     }
   }
-  app.get('/docs', async (request, reply) => sendReference(reply, guidePage(await contextOf(request))))
+  app.get('/docs', async (request, reply) => sendReference(reply, guidePage(contextOf(request))))
   for (const { name } of api.tags) {
     app.get(`/docs/${slugOf(name)}`, async (request, reply) => {
-      const context = await contextOf(request)
+      const context = contextOf(request)
       return sendReference(reply, resourcePage(context, name))
     })
   }
   app.get('/docs/console', async (request, reply) => {
     const script = `docs/console.js?v=${asset('console.js').version}`
-    return sendReference(reply, consolePage(await contextOf(request), script), CONSOLE_POLICY)
+    return sendReference(reply, consolePage(contextOf(request), script), CONSOLE_POLICY)
   })
 }
 
@@ -68,8 +65,5 @@ const POLICY =
 
 /** That of the console, which also has a script, and sends requests to this service. */
 const CONSOLE_POLICY = `${POLICY}; script-src 'self'; connect-src 'self'`
-
-/** Style sheets of the dashboard, in the order of their layers. They are served as one file, because the dashboard, which serves them, may be off. */
-const STYLES = ['base.css', 'components.css', 'reference.css'] as const
 
 const ICON = `data:image/svg+xml,${encodeURIComponent(asset('favicon.svg').body.toString())}`
