@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { kindLabels } from '../../src/dashboard/text/labels.ts'
+import { dateText } from '../../src/dashboard/text/text.ts'
 import {
   drawnValues,
   sampleService,
@@ -297,6 +298,43 @@ test('a program shows its facts, its segments, and the sessions with it', async 
   assert.match(text, /Message Keep going/)
   assert.match(text, /2 segments: 2 min\./)
   assert.match(text, /2 of 2 sessions passed \(100 %\)/)
+})
+
+test('a program shows what its segments reached in the last ten sessions, against the targets of that time', async () => {
+  const result = (id: number, type: string, repsMeasured: number, repsTarget: number, more: object = {}) =>
+    records.trainerSegment(id, { type, repsMeasured, repsTarget, durationMeasured: 65, durationTarget: 60, ...more })
+  const session = (id: number, TrainerSegment: readonly object[]) =>
+    records.trainingSession(id, 1, { created_at: ago(40 - id), settings_id: 1, TrainerSegment })
+  const both = (id: number, reps: number, target: number, more: object = {}) =>
+    session(id, [result(id * 10, 'training', reps, target, more), result(id * 10 + 1, 'bounce', 7, 8)])
+  const changed = dateText({ timeZone: 'UTC' }, Date.parse(ago(40 - 11)))
+  await using ann = await open([
+    ...records.world,
+    records.trainingTemplate(1, 1, { name: 'Even <pace>' }),
+    both(1, 1, 1),
+    ...Array.from({ length: 9 }, (_, index) => both(index + 2, 70 + index, 80)),
+    both(11, 85, 90, { durationTarget: 70, passed: false }),
+    // It ended early, which changes no target.
+    session(12, [result(120, 'training', 86, 90, { durationTarget: 70 })]),
+  ])
+  const text = await ann.page('/programs/1')
+  assert.match(text, /1 Training 90 1:10 86 1:05 Not passed 85 1:05 78 of 80 1:05 of 1:00 77 of 80 1:05 of 1:00 /)
+  assert.match(text, /2 Bounce 8 1:00 – 7 1:05 7 1:05/)
+  assert.match(
+    text,
+    new RegExp(`12 of 12 sessions passed \\(100 %\\). Changed ${changed}: 1 Training 80 → 90 and 1:00 → 1:10\\.`),
+  )
+  const shown = [...(await ann.reader.get('/programs/1')).text.matchAll(/<th[^>]*><a href="\/training\/(\d+)"/g)]
+  assert.deepEqual(
+    shown.map(([, id]) => Number(id)),
+    [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
+  )
+  await ann.service.import([both(13, 88, 90, { durationTarget: 70 })])
+  await ann.service.import([both(14, 88, 80)])
+  assert.match(
+    await ann.page('/programs/1'),
+    /Changed [^:]*: 1 Training 90 → 80 and 1:10 → 1:00, after 1 earlier change\./,
+  )
 })
 
 test('records of others are shown if they gave access, and do not exist otherwise', async () => {

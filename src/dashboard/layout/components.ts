@@ -51,7 +51,7 @@ export interface TableColumn<Row> {
 
 interface TableOptions {
   readonly id?: string
-  readonly look?: 'stacks' | 'bars' | 'records' | 'compact' | undefined
+  readonly look?: 'stacks' | 'bars' | 'runs' | 'records' | 'compact' | undefined
 }
 
 /**

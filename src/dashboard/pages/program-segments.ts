@@ -3,7 +3,7 @@ import { chart, type ChartColumn } from '../charts/charts.ts'
 import { label } from '../text/labels.ts'
 import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { drawnSeconds, programText, REPETITION_SECONDS, segmentText } from '../charts/program-strip.ts'
+import { drawnSeconds, REPETITION_SECONDS, segmentText } from '../charts/program-strip.ts'
 import { countText, durationText, NONE, numberText } from '../text/text.ts'
 
 /** The segments of a program. Columns that none of them has are left out. */
@@ -13,7 +13,7 @@ export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Ch
     id: 'segments',
     chartType: 'segments',
     title: 'Segments',
-    summary: segmentsSummary(viewer, Segment),
+    summary: segmentsSummary(Segment),
     empty: 'No segments',
     legend: has('passFailEnabled')
       ? [
@@ -94,7 +94,7 @@ const FAILURE_TEXT: ChartColumn<NumberedSegment> = {
   cell: ({ failureText }) => failureText ?? NONE,
 }
 
-function segmentsSummary(viewer: Viewer, segments: readonly TemplateSegment[]): string {
+function segmentsSummary(segments: readonly TemplateSegment[]): string {
   if (segments.length === 0) return 'This program has no segments.'
   let seconds = 0
   let reps = 0
@@ -107,6 +107,6 @@ function segmentsSummary(viewer: Viewer, segments: readonly TemplateSegment[]): 
   }
   const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
   const repeated = runs === segments.length ? '' : `, ${numberText(runs)} with repeats`
-  const mixed = seconds > 0 && reps > 0 ? ` A repetition is drawn as long as ${REPETITION_SECONDS} seconds.` : ''
-  return `${countText(segments.length, 'segment')}${repeated}: ${parts.join(' and ') || 'of no length'}. In order: ${programText(viewer, segments)}.${mixed}`
+  const mixed = seconds > 0 && reps > 0 ? ` One repetition is drawn as ${REPETITION_SECONDS} seconds.` : ''
+  return `${countText(segments.length, 'segment')}${repeated}: ${parts.join(' and ') || 'of no length'}.${mixed}`
 }
