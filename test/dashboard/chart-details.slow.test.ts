@@ -76,7 +76,7 @@ describe('charts of a dense history', needsChromium, () => {
     for (const range of ['4w', '1y']) {
       await open(`/training?range=${range}`)
       const summary = await page.locator('#grades-by-kind .summary').textContent()
-      assert.match(summary ?? '', /The same in every session, so not drawn: Warm\u2011up\s\(100\s%\)\./, range)
+      assert.match(summary ?? '', /Always the same, so not drawn: Warm\u2011up\./, range)
       assert.deepEqual(await page.locator('#grades-by-kind h3').allTextContents(), ['Training'], range)
     }
   })

@@ -256,7 +256,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await keyboard.press('Enter')
     await page.waitForURL(/from=/)
     await page.goto(`${service.url}/training`)
-    await tabTo(page, 'Table of Grade over time')
+    await tabTo(page, 'Show the figures of Grade over time')
     await keyboard.press('Enter')
     await page.getByRole('region', { name: 'Grade over time, as a table' }).waitFor()
     await keyboard.press('Enter')

@@ -168,7 +168,7 @@ test('no page and no form shows whether an account exists', async () => {
     }
     await visit(give(it, username, [['last', '9990-01-01']]))
     const page = await visit(it.ann.get('/people?done=given'))
-    assert.match(page, /If there is such an account/)
+    assert.match(page, /We do not say whether an account with this name exists/)
     const narrow = actionOf(page, username, 'narrow')
     await visit(it.ann.get(narrow))
     await visit(it.ann.post(narrow, { area: 'dtt', last: '9991-01-01' }))

@@ -181,7 +181,7 @@ describe('on any screen and on paper', needsChromium, () => {
       ['kind'],
     )
     assert.match(await page.locator('footer').innerText(), /^Records of alex\s+Times in \S+\s+Records as of [\w ,:]+$/)
-    assert.equal(await page.getByText('Table above').isVisible(), false)
+    assert.equal(await page.getByText('Show the figures').first().isVisible(), false)
   })
 
   test('printed calendars have the names of days and months, also if they were scrolled', async () => {

@@ -453,7 +453,7 @@ test('kinds with the same grade are named together', () => {
   const plain = (text: string) => text.replaceAll('\u00a0', ' ').replaceAll('\u2011', '-')
   assert.equal(
     plain(kindSummary(viewer, kinds)),
-    'Highest on average are Warm-up (100 %) and Freeform (100 %), lowest Training (70 %).',
+    'Highest on average: Warm-up and Freeform (100 %). Lowest: Training (70 %).',
   )
   assert.equal(plain(rateSummary(viewer, kinds)), 'Training and Endurance were passed least often: 96 % each.')
 })

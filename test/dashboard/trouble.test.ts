@@ -125,7 +125,7 @@ test('a page that fails keeps its header, says where the log has the cause, and 
   assert.match(text, /<nav class="strip" aria-label="Sections">/)
   assert.match(text, /<h1>That did not work<\/h1>/)
   assert.match(text, /<a class="button primary" href="\/lock-templates\?from=here">Try again<\/a>/)
-  const [, id = ''] = /The log has the cause under <code>([^<]+)</.exec(text) ?? []
+  const [, id = ''] = /Something broke on the server\.[^]*Reference: <code>([^<]+)</.exec(text) ?? []
   await until(async () => service.log.some(line => line.includes(id) && line.includes('lock_template')))
   await schema.alterTable('put_aside').renameTo('lock_template').execute()
   assert.equal((await alex.get('/lock-templates?from=here')).status, 200)

@@ -50,7 +50,7 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
       await chart(title).locator(DRAWN).first().waitFor()
       return chart(title).locator(marks).count()
     }
-    await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
+    await chart('Grade over time').getByRole('button', { name: 'Show the figures' }).click()
     await chart('Grade over time').getByRole('columnheader', { name: 'Average over seven' }).waitFor()
     // The table has the same rows, in pages.
     const dots = await drawn('Grade over time', '[data-mark=dot] circle')
@@ -63,7 +63,7 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
 
     assert.equal(await drawn('Grade by kind', 'svg'), 4, 'each kind has a chart of its own')
     const summary = (await chart('Grade by kind').locator('.summary').textContent()) ?? ''
-    assert.match(summary, /The same in every session, so not drawn: [\w\u2011]+\s\(100\s%\), [\w\u2011]+\s\(100\s%\)\./)
+    assert.match(summary, /Always the same, so not drawn: [\w\u2011]+, [\w\u2011]+\./)
     assert.equal(await drawn('Repetitions per week', '[data-mark=rect] [fill="url(#hatch-so-far)"]'), 1)
     await drawn('Distance per week (m)', 'svg')
     const estimated = chart('Distance per week (m)').locator('[fill="url(#hatch-approximate)"]')
@@ -71,9 +71,9 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
 
     // The table closes and opens again.
     const head = chart('Grade over time').getByRole('columnheader', { name: 'Average over seven' })
-    await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
+    await chart('Grade over time').getByRole('button', { name: 'Show the figures' }).click()
     assert.ok(!(await head.isVisible()))
-    await chart('Grade over time').getByRole('button', { name: 'Table' }).click()
+    await chart('Grade over time').getByRole('button', { name: 'Show the figures' }).click()
     assert.ok(await head.isVisible())
     assert.deepEqual(browser.problems, [])
   })

@@ -132,7 +132,7 @@ function cardOf<Row>(options: ChartOptions<Row>, address: PageAddress): Html {
 }
 
 function tableLink({ id, title }: { readonly id: string; readonly title: string }, address: PageAddress): Html {
-  return html`<div class="chart-table"><a href="${addressWithTable(address, id)}" data-table>Table<span class="hidden"> of ${title}</span></a></div>`
+  return html`<div class="chart-table"><a href="${addressWithTable(address, id)}" data-table>Show the figures<span class="hidden"> of ${title}</span></a></div>`
 }
 
 /** The address of a page with the table of a chart, or of the page itself without one. */

@@ -21,7 +21,7 @@ export function segmentText(viewer: Viewer, { type, duration, repeat }: Template
 }
 
 /** The segments in words, in their order. */
-export function programText(viewer: Viewer, segments: readonly TemplateSegment[]): string {
+function programText(viewer: Viewer, segments: readonly TemplateSegment[]): string {
   const named = segments.slice(0, MAX_NAMED).map(segment => segmentText(viewer, segment))
   const others = segments.length - named.length
   return `${named.join(', ')}${others > 0 ? `, and ${numberText(others)} more` : ''}`

@@ -73,6 +73,7 @@ function errorPage(
   const { code, status, message } = error
   const isPrimaryDown = error instanceof PrimaryDownError
   const isLimit = error instanceof LimitError
+  const isFault = code === 'internal_error'
   const title = isPrimaryDown ? 'Not possible now' : status === 404 ? 'There is nothing here' : 'That did not work'
   const { path, query } = context.target
   const address = query === '' ? path : `${path}?${query}`
@@ -80,13 +81,13 @@ function errorPage(
       <div class="card"${isPrimaryDown ? html` data-dialog-body` : nothing}><div class="stack">
         ${viewer === undefined ? html`<h1>${title}</h1>` : nothing}
         ${isPrimaryDown && viewer !== undefined ? html`<h2 class="dialog-title" id="dialog-title">${title}</h2>` : nothing}
-        <p>${code === 'no_route' ? 'The address may be mistyped, or old' : message}.${isLimit ? html` Try again in ${countText(error.retryAfter ?? 1, 'second')}.` : nothing}</p>
+        <p>${code === 'no_route' ? 'The address may be mistyped, or old' : isFault ? 'Something broke on the server' : message}.${isLimit ? html` Try again in ${countText(error.retryAfter ?? 1, 'second')}.` : nothing}</p>
         <p class="buttons">${
           (status >= 500 || isLimit) && method === 'GET'
             ? html`<a class="button primary" href="${safePath(address)}">Try again</a>`
             : nothing
         }<a class="button" href="/">Back to the overview</a></p>
-        ${status >= 500 && !isPrimaryDown && !isLimit ? html`<p class="muted">The log has the cause under <code>${context.requestId}</code>.</p>` : nothing}
+        ${status >= 500 && !isPrimaryDown && !isLimit ? html`<p class="muted">Reference: <code>${context.requestId}</code></p>` : nothing}
       </div></div>
     `
   return viewer === undefined

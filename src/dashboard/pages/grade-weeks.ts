@@ -42,7 +42,7 @@ export function spreadCharts(viewer: Viewer, shown: ShownSessions, kinds: readon
       id: 'grades-by-kind',
       chartType: 'spread-by-kind',
       title: 'Grade by kind',
-      summary: html`${kindSummary(viewer, summary.kinds)} Kinds measure different things, so each has its own chart.${constantText(viewer, constant)} <a href="#grades">Table above</a>`,
+      summary: html`${kindSummary(viewer, summary.kinds)}${constantText(viewer, constant)} <a href="#grades">Show the figures</a>`,
       empty: NO_GRADES,
       wide: true,
       data: axes(viewer, shown, grades),

@@ -8,6 +8,7 @@ import { countLockTemplates, lockTemplate, lockTemplates, type TemplateUse } fro
 import { totalsOf } from '../../stats/intervals.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { html, type Html, nothing } from '../html.ts'
+import { HIDDEN } from '../text/hidden-time.ts'
 import { label } from '../text/labels.ts'
 import { personName, personOf, recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
@@ -141,35 +142,29 @@ function ruleList({ discreet }: Viewer, record: LockTemplate): Html {
   const rules = rulesOf(record)
   return html`
     <ul class="rules">${(discreet ? rules.slice(0, 1) : rules).map(rule => html`<li>${rule}</li>`)}</ul>
-    ${discreet ? html`<p class="muted">Discreet mode hides the other rules.</p>` : nothing}
+    ${discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}
   `
 }
 
-/** The rules of a template, one sentence for each, the first its length. They state names and values of fields and do not interpret them. */
+/** The rules of a template, the first its length. They state names and values of fields and do not interpret them. */
 export function rulesOf(template: LockTemplate): string[] {
-  const { breakRegularity, breakMaximum, breakPenalty, deepthroatTimeReduction, shameTimeAdd } = template
-  const rule = (name: string, isOn: boolean, more = '') => `${name}: ${isOn ? `yes${more}` : 'no'}.`
+  const { breakRegularity, breakMaximum, breakPenalty } = template
   return [
     template.isRandomDuration
-      ? `The length is random, from ${durationText(template.minDuration ?? 0)} to ${durationText(template.maxDuration ?? 0)}.`
-      : `The length is ${durationText(template.duration)}.`,
-    rule(label('isBreakEnabled'), template.isBreakEnabled),
-    ...(template.isBreakEnabled
-      ? [
-          `Break regularity ${durationText(breakRegularity)}, longest break ${durationText(breakMaximum)}, penalty ${durationText(breakPenalty)}.`,
-          rule(label('breakKeyholderOnly'), template.breakKeyholderOnly),
-        ]
-      : []),
+      ? `Random length, from ${durationText(template.minDuration ?? 0)} to ${durationText(template.maxDuration ?? 0)}`
+      : `Length ${durationText(template.duration)}`,
+    template.isBreakEnabled
+      ? `Break regularity ${durationText(breakRegularity)} · maximum ${durationText(breakMaximum)} · penalty ${durationText(breakPenalty)}`
+      : 'No breaks',
+    ...(template.isBreakEnabled && template.breakKeyholderOnly ? ['Only the keyholder can start breaks'] : []),
     // Their units are not known.
-    rule(
-      label('isDeepthroatEnabled'),
-      template.isDeepthroatEnabled,
-      `, with a time reduction of ${numberText(deepthroatTimeReduction)}`,
-    ),
-    rule(label('isShameEnabled'), template.isShameEnabled, `, with a time addition of ${numberText(shameTimeAdd)}`),
-    rule(label('isEmergencyUnlockEnabled'), template.isEmergencyUnlockEnabled),
-    rule(label('isTimeDisplayed'), template.isTimeDisplayed),
-    ...(template.isTestLock ? ['Sessions that start from this template are for practice and not counted.'] : []),
+    template.isDeepthroatEnabled
+      ? `Task credit takes off ${numberText(template.deepthroatTimeReduction)}`
+      : 'No task credit',
+    template.isShameEnabled ? `Penalty votes add ${numberText(template.shameTimeAdd)}` : 'No penalty votes',
+    template.isEmergencyUnlockEnabled ? 'Emergency unlock' : 'No emergency unlock',
+    template.isTimeDisplayed ? 'The end is shown' : HIDDEN,
+    ...(template.isTestLock ? ['Sessions with this template are not counted'] : []),
   ]
 }
 

@@ -78,7 +78,7 @@ export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?:
     title: 'Give access',
     problem,
     body: html`
-      <p>The account with exactly this username on this service can read, but not change, what you choose. If there is no such account, nobody gets access, and the name stays in your list.</p>
+      <p>Enter their exact username on this service. They can read, never change. We do not say whether an account exists: the name is listed in any case.</p>
       <div>
         <label for="username">Username</label>
         <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${fieldText(username)}" autofocus${

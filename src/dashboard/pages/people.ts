@@ -103,8 +103,8 @@ async function showPeople(visit: Visit) {
       ${card(
         'Who may read my records',
         given.length === 0
-          ? html`<p class="muted">Nobody has access to your records. <em>Give access</em> lets somebody on this service read all or part of them until you end it.</p>`
-          : html`${givenTable(visit, given, names)}${viewer.discreet ? nothing : html`<p class="muted">Names are listed as you entered them, whether or not such an account exists.</p>`}`,
+          ? html`<p class="muted">Nobody has access to your records. <em>Give access</em> lets somebody on this service read all or part of them. They can read, never change.</p>`
+          : html`${givenTable(visit, given, names)}${viewer.discreet ? nothing : html`<p class="muted">Names are listed as you entered them. We do not say whether an account exists.</p>`}`,
       )}
       ${card(
         'Whose records I may read',
@@ -125,7 +125,7 @@ async function noteOf(visit: Visit, done: string | null): Promise<Html> {
 }
 
 const NOTES: ReadonlyMap<string, string> = new Map([
-  ['given', 'If there is such an account, it may read your records from now on.'],
+  ['given', 'Access is given. We do not say whether an account with this name exists.'],
   ['narrowed', 'The access is narrowed within a second.'],
   ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
 ])

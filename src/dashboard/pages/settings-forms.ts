@@ -50,7 +50,7 @@ export function lookForms({ viewer }: Visit): Html {
       </form>
       <form class="row" method="post" action="/display" data-display>
         <input type="hidden" name="back" value="/settings">
-        <span class="name" id="discreet">Discreet mode</span>
+        <span class="name" id="discreet">Hide names</span>
         <span class="choice" role="group" aria-labelledby="discreet">
           <button name="discreet" value="0" aria-pressed="${String(!viewer.discreet)}">Off</button>
           <button name="discreet" value="1" aria-pressed="${String(viewer.discreet)}">On</button>
@@ -64,7 +64,7 @@ export function lookForms({ viewer }: Visit): Html {
           <button name="shortcut" value="1" aria-pressed="${String(viewer.hasShortcut)}">On</button>
         </span>
       </form>
-      <p class="muted">These apply to this browser. Discreet mode hides names, kinds and texts on every page. The key <kbd>D</kbd> turns it on and off.</p>
+      <p class="muted">These apply to this browser. <em>Hide names</em> also hides kinds and texts. The key <kbd>D</kbd> turns it on and off.</p>
     </div>
   `
 }

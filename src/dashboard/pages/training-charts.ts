@@ -122,9 +122,7 @@ function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly stri
     chartType: 'grade-by-kind',
     title: 'Grade by kind',
     summary: html`${kindSummary(viewer, totals)}${
-      kinds.length === 0
-        ? nothing
-        : html` Kinds measure different things, so each has its own chart; a dot is filled if all segments of the kind were passed.${constantText(viewer, constant)} <a href="#grades">Table above</a>`
+      kinds.length === 0 ? nothing : html`${constantText(viewer, constant)} <a href="#grades">Show the figures</a>`
     }`,
     empty: NO_GRADES,
     wide: true,

@@ -52,15 +52,11 @@ export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly Ki
   if (grades.length === 0) return `${NO_GRADES}.`
   const [highest, lowest] = [Math.max(...grades), Math.min(...grades)]
   const withGrade = (wanted: number) => {
-    const found = kinds.filter(({ grade }) => grade === wanted)
-    return {
-      count: found.length,
-      names: LIST.format(found.map(({ kind }) => unbroken(`${kindName(viewer, kind)} (${wanted} %)`))),
-    }
+    const names = kinds.flatMap(({ kind, grade }) => (grade === wanted ? unbroken(kindName(viewer, kind)) : []))
+    return `${LIST.format(names)} (${wanted}\u00a0%)`
   }
-  const best = withGrade(highest)
-  if (highest === lowest) return `${best.names} on average.`
-  return `Highest on average ${best.count === 1 ? 'is' : 'are'} ${best.names}, lowest ${withGrade(lowest).names}.`
+  if (highest === lowest) return `${withGrade(highest)} on average.`
+  return `Highest on average: ${withGrade(highest)}. Lowest: ${withGrade(lowest)}.`
 }
 
 /** The kinds that had the same grade in all of several sessions, and that grade. A sentence says it; they are not drawn. */
@@ -70,8 +66,8 @@ export function constantGrades(kinds: readonly KindTotals[]): Map<string, number
 
 export function constantText(viewer: Viewer, constant: ReadonlyMap<string, number>): string {
   if (constant.size === 0) return ''
-  const kinds = [...constant].map(([kind, grade]) => unbroken(`${kindName(viewer, kind)} (${grade} %)`))
-  return ` The same in every session, so not drawn: ${kinds.join(', ')}.`
+  const kinds = [...constant.keys()].map(kind => unbroken(kindName(viewer, kind)))
+  return ` Always the same, so not drawn: ${kinds.join(', ')}.`
 }
 
 export function rateSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {

@@ -35,31 +35,23 @@ function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
   return descending ? NEWEST_FIRST : OLDEST_FIRST
 }
 
-/** The columns of a table of sessions. With a query, their headings sort it. */
-export function sessionColumns(
+/** The headings sort the table. */
+function sessionColumns(
   visit: Pick<Visit, 'viewer' | 'now'>,
-  programs: Programs | undefined,
-  filters?: TrainingQuery,
+  programs: Programs,
+  filters: TrainingQuery,
 ): TableColumn<SessionStats>[] {
-  const head = (sort: Sort, text: string) =>
-    filters === undefined
-      ? { title: text }
-      : { title: sortLink(filters, sort, text), sorted: directionOf(filters, sort) }
+  const head = (sort: Sort, text: string) => ({
+    title: sortLink(filters, sort, text),
+    sorted: directionOf(filters, sort),
+  })
   return [
     {
       ...head('at', 'When'),
       line: 'first',
       cell: ({ id, at }) => recordLink(visit, `/training/${id}`, at),
     },
-    ...(programs === undefined
-      ? []
-      : [
-          {
-            ...head('program', 'Program'),
-            line: 'second' as const,
-            cell: ({ program }: SessionStats) => programs.nameOf(program),
-          },
-        ]),
+    { ...head('program', 'Program'), line: 'second', cell: ({ program }) => programs.nameOf(program) },
     { ...head('result', 'Result'), line: 'first', cell: ({ passed }) => resultMark(passed) },
     {
       ...head('grade', 'Grade'),

@@ -17,7 +17,7 @@ export const labels: Readonly<Record<string, string>> = {
   created_at: 'Recorded',
   createdDate: 'Created',
   updatedAt: 'Changed',
-  type: 'Kind',
+  type: 'Kind of segment',
   order: 'Position',
 
   // Lock sessions
@@ -45,7 +45,7 @@ export const labels: Readonly<Record<string, string>> = {
   isEmergencyUnlockEnabled: 'Emergency unlock',
   isPublic: 'Public',
   isPubliclyListed: 'Publicly listed',
-  isTestLock: 'Practice',
+  isTestLock: 'Not counted',
   isTimeDisplayed: 'Time displayed',
 
   // Training programs
