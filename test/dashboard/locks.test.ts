@@ -80,7 +80,11 @@ test("one's own record says that it is, while other pages show somebody else's",
   const banner = /This record is yours\. Other pages show ann’s records/
   assert.doesNotMatch(shownText(await ben.viewer.get('/locks/56')), banner)
   await ben.viewer.post('/subject', { subject: '1', back: '/locks' })
-  assert.match((await ben.viewer.get('/locks/56')).text, banner)
+  const own = await ben.viewer.get('/locks/56')
+  assert.match(own.text, banner)
+  // The picker names the owner of what the page shows.
+  assert.match(own.text, /<option value="2" selected>My records</)
+  assert.match((await ben.viewer.get('/locks/51')).text, /<option value="1" selected>ann</)
   for (const path of ['/locks/51', '/locks', '/settings'])
     assert.doesNotMatch((await ben.viewer.get(path)).text, banner)
 })
@@ -323,7 +327,7 @@ test('a running lock says how long it is locked since the last break, on which d
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const text = shownText(await it.viewer.get('/locks'))
   assert.match(text, /Locked 1\sd 00:00:\d\d since the last break, day 4/)
-  assert.match(text, /1 break, 1\sd Regularity 1\sd, maximum 30\smin/)
+  assert.match(text, /Open 1\sd 1 break\. Regularity 1\sd, maximum 30\smin/)
   const [, since] = /Locked since (\d+ \w+ \d+, [\d:]+)/.exec(text) ?? []
   const { body } = await it.service.fetch('/api/v1/status', 'ann')
   assert.equal(Date.parse(`${since} UTC`), Math.floor(Date.parse(body.data.lockedSince) / 60_000) * 60_000)
@@ -334,7 +338,7 @@ test('a running lock says how long it is locked since the last break, on which d
 test('a lock that has ended says how long it was locked and open, what it was planned for, and no part of that', async () => {
   await using it = await signedIn('ann')
   const text = shownText(await it.viewer.get('/locks/51'))
-  assert.match(text, /Locked 1\sd 23\sh Open 30\smin 1 break, 30\smin Regularity 1\sd, maximum 30\smin/)
+  assert.match(text, /Locked 1\sd 23\sh Open 30\smin 1 break\. Regularity 1\sd, maximum 30\smin/)
   assert.match(text, /Completed after 2\sd planned: 2\sh/)
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   assert.match(shownText(await it.viewer.get('/locks/52')), /Ended early after 1\sh/)

@@ -25,7 +25,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
     owner === undefined ? title : `${title} (${personName(viewer, owner)})`,
     html`
       <a class="skip" href="#main">Skip to content</a>
-      ${header(viewer, section, path)}
+      ${header(viewer, section, path, view.owner)}
       ${primaryDownBanner(viewer)}
       ${passwordNotice(viewer)}
       ${ownerBanner(viewer, owner, path, view)}
@@ -91,7 +91,7 @@ const destinations: readonly (readonly [Section, Section?])[] = [
   ['year'],
 ]
 
-function header(viewer: Viewer, section: PageSection, path: string): Html {
+function header(viewer: Viewer, section: PageSection, path: string, owner = viewer.subject.id): Html {
   return html`
     <header class="top">
       <div class="bar">
@@ -100,7 +100,7 @@ function header(viewer: Viewer, section: PageSection, path: string): Html {
         <details class="menu account">
           <summary><span>${ownName(viewer)}</span></summary>
           <div class="sheet">
-            ${isOwnSection(section) ? nothing : picker(viewer, path)}
+            ${isOwnSection(section) ? nothing : picker(viewer, path, owner)}
             ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
               text: 'Hide names',
               title: viewer.hasShortcut ? 'Hide names (D)' : 'Hide names',
@@ -140,9 +140,9 @@ function bottomBar(section: PageSection): Html {
   return html`<nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(section)}</ul></nav>`
 }
 
-/** Selects whose records are shown; only for viewers whom somebody gave access. */
-function picker(viewer: Viewer, path: string): Html {
-  const { readable, subject } = viewer
+/** Selects whose records are shown, and names the owner of the present ones; only for viewers whom somebody gave access. */
+function picker(viewer: Viewer, path: string, owner: number): Html {
+  const { readable } = viewer
   if (readable.length < 2) return nothing
   return html`
     <form class="picker" method="post" action="/subject" data-submit-on-change>
@@ -150,7 +150,7 @@ function picker(viewer: Viewer, path: string): Html {
       <label>Records of
         <select name="subject">${readable.map(
           person =>
-            html`<option value="${person.id}"${person.id === subject.id ? html` selected` : nothing}>${
+            html`<option value="${person.id}"${person.id === owner ? html` selected` : nothing}>${
               person.id === viewer.session.accountId ? 'My records' : personName(viewer, person)
             }</option>`,
         )}</select>

@@ -33,16 +33,14 @@ export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   return html`${lockText('Locked', viewer)} ${time} ${since}, ${day}`
 }
 
-/** `7 breaks, 7 h 25 min`; the longest one, and what the template says of breaks. */
-export function breaksText({ intervals }: Pick<LockStats, 'intervals'>, template?: LockTemplate): Part {
-  const { count, total, longest } = breaksOf(intervals)
-  const notes = [
+/** `7 breaks. Longest 1 h 28 min. Regularity 12 h, maximum 1 h 30 min`: what was, and what the template says. */
+export function breaksText({ intervals }: Pick<LockStats, 'intervals'>, template?: LockTemplate): string {
+  const { count, longest } = breaksOf(intervals)
+  return [
+    count === 0 ? 'No break' : countText(count, 'break'),
     ...(count > 1 ? [`Longest ${durationText(longest / 1000)}`] : []),
     ...(template?.isBreakEnabled === true ? [breakRules(template)] : []),
-  ]
-  return html`${count === 0 ? 'No break' : `${countText(count, 'break')}, ${durationText(total / 1000)}`}${
-    notes.length === 0 ? nothing : html` <small class="muted">${notes.join('. ')}</small>`
-  }`
+  ].join('. ')
 }
 
 /** What a template says of breaks, in the words of its fields. */

@@ -1,4 +1,6 @@
 import type { LockSession } from '../../contract/lock-sessions.ts'
+import type { LockTemplate } from '../../contract/lock-templates.ts'
+import { totalsOf } from '../../stats/intervals.ts'
 import { lockHistory } from '../../stats/lock-history.ts'
 import { activeLock, type LockStats, someLocks } from '../../stats/lock-queries.ts'
 import { lockTemplate } from '../../stats/lock-template-queries.ts'
@@ -6,11 +8,11 @@ import { countedUntil } from '../../stats/status.ts'
 import { chartCards } from '../charts/charts.ts'
 import { emptyState, facts, noRecords } from '../layout/components.ts'
 import { isTimeHidden } from '../text/hidden-time.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import { recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Visit } from '../page.ts'
 import { periodProblem, periodText } from '../text/period.ts'
-import { ageText, dateTime, NONE } from '../text/text.ts'
+import { ageText, dateTime, durationText, NONE } from '../text/text.ts'
 import { lockCalendar, lockTiles, shareChart, shareText } from './lock-charts.ts'
 import { lockFilters, shownLocks } from './lock-filters.ts'
 import { breaksText, lockNow, plannedEndText, timeBar } from './lock-time.ts'
@@ -108,10 +110,17 @@ async function nowCard(
       ${facts([
         ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
         [lockText('Locked since', viewer), dateTime(viewer, active.at)],
-        ['Breaks', active.intervals.length === 0 ? NONE : breaksText(active, template?.record)],
+        ['Open', openText(active, template?.record)],
         ['Planned end', plannedEndText(viewer, active, clock.until)],
       ])}
       ${isTimeHidden(viewer, viewer.subject.id, active) ? nothing : timeBar(active, clock)}
     </section>
   `
+}
+
+/** How long a lock was open so far, and its breaks. */
+function openText(lock: LockStats, template: LockTemplate | undefined): Part {
+  if (lock.intervals.length === 0) return NONE
+  const { open } = totalsOf(lock.intervals)
+  return html`${open === 0 ? 'Not yet' : durationText(open / 1000)} <small class="muted">${breaksText(lock, template)}</small>`
 }
