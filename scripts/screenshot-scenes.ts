@@ -106,7 +106,7 @@ const states: readonly Scene[] = [
   { name: 'training-fresh', path: '/training', on: 'fresh' },
   { name: 'training-table', path: '/training?range=1y&table=grades' },
   { name: 'training-tooltip', path: '/training?range=12w', act: hoverOverBar },
-  { name: 'bests-fresh', path: '/bests', on: 'fresh' },
+  { name: 'year-fresh', path: '/year', on: 'fresh' },
   { name: 'session-data', path: '/training/100?view=data' },
   { name: 'programs-fresh', path: '/programs', on: 'fresh' },
   { name: 'program-data', path: '/programs/13?view=data' },

@@ -36,6 +36,7 @@ const components = [
   'dialogs',
   'charts',
   'calendar',
+  'year',
   'narrow',
   'records',
   'bottom-bar',

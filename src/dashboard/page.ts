@@ -22,7 +22,7 @@ export const sections = {
   programs: { title: 'Programs', path: '/programs' },
   locks: { title: 'Locks', path: '/locks' },
   lockTemplates: { title: 'Templates', path: '/lock-templates' },
-  year: { title: 'Year', path: '/bests' },
+  year: { title: 'Year', path: '/year' },
   people: { title: 'People', path: '/people' },
   source: { title: 'Source', path: '/source' },
   keys: { title: 'API keys', path: '/keys' },
@@ -100,6 +100,9 @@ export interface Visit {
   /** Lets work go on after the response. Its failure is logged, and a service that stops waits for its end. */
   readonly inBackground: (work: Promise<void>) => void
 }
+
+/** What it takes to read records for a page, or for a file that is like pages. */
+export type Reader = Pick<Visit, 'store' | 'viewer' | 'pageAccess' | 'now'>
 
 /**
  * One path of the dashboard. Its handler runs only with a session, and for POST only if the form is from this site. What a page must

@@ -44,7 +44,7 @@ import {
 } from './page.ts'
 import { accessEnded, notShared } from './layout/subject-notes.ts'
 import { deleteAccountPages } from './pages/delete-account.ts'
-import { bestPages } from './pages/bests.ts'
+import { yearPages } from './pages/year.ts'
 import { displayPages } from './pages/display.ts'
 import { livePages } from './pages/live.ts'
 import { keyRecipePages } from './pages/key-recipes.ts'
@@ -79,7 +79,7 @@ import { viewerOf } from './viewer.ts'
 export const pages: readonly DashboardPage[] = [
   ...overviewPages,
   ...trainingPages,
-  ...bestPages,
+  ...yearPages,
   ...trainingSessionPages,
   ...programPages,
   ...lockPages,

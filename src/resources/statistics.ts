@@ -7,8 +7,8 @@ import { formatTimestamp } from '../contract/time.ts'
 import { type Bucket, bucketsOf } from '../stats/buckets.ts'
 import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
 import { countedUntil } from '../stats/status.ts'
-import { lockStatistics, withoutPractice } from '../stats/lock-statistics.ts'
-import { locksSince } from '../stats/lock-queries.ts'
+import { lockStatistics } from '../stats/lock-statistics.ts'
+import { locksSince, locksWithin } from '../stats/lock-queries.ts'
 import { trainingHistory } from '../stats/training-history.ts'
 import type { TrainingStatistics } from '../stats/training-statistics.ts'
 import { zoneClock } from '../stats/zone-clock.ts'
@@ -42,18 +42,15 @@ export const handlers: Handlers<typeof statistics> = {
     const { access, range, buckets, known, reads } = await readScope(caller, 'lkbx', params)
     const until = countedUntil(known.asOf, caller.now)
     const [start, end] = [buckets[0]?.start ?? 0, buckets.at(-1)?.end ?? 0]
-    const overlapping = (await locksSince(caller.store, access, until, start)).filter(
-      ({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start,
+    const { counted: sessions, ...sources } = locksWithin(
+      await locksSince(caller.store, access, until, start),
+      { start, end },
+      until,
     )
-    const sessions = withoutPractice(overlapping)
     const sums = lockStatistics(sessions, buckets, until)
     const data = {
       ...commonFieldsOf(range, known),
-      sources: sourcesOf({
-        sessions: sessions.length,
-        practiceSessions: overlapping.length - sessions.length,
-        unknownTemplate: sessions.filter(({ rules }) => rules === undefined).length,
-      }),
+      sources: sourcesOf({ sessions: sessions.length, ...sources }),
       total: sums.total,
       buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
     }

@@ -1,20 +1,34 @@
 import { bucketStart, formatDate } from '../contract/calendar.ts'
 import { forEachInTurns } from '../turns.ts'
 import { lockedTimes, type LockTimes } from './lock-statistics.ts'
-import { streaksOf } from './streaks.ts'
-import { meanGrade, type SessionStats } from './training.ts'
+import { daysInRow, streaksOf } from './streaks.ts'
+import type { SessionStats } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-/** The highest values over all sessions; of equal ones, the latest. */
+/** The highest value, the latest of equal ones, and the one that was the highest before: a lower one. */
+export interface Best<Item> {
+  readonly best: Item
+  readonly before: Item | undefined
+}
 
+/** The highest values over all sessions. */
 export interface TrainingBests {
-  /** The session with the best mean grade of each kind. */
-  readonly grades: readonly { readonly kind: string; readonly grade: number; readonly session: SessionStats }[]
-  /** The week with the most repetitions, by its days. */
-  readonly week: { readonly reps: number; readonly from: string; readonly to: string } | undefined
+  /** The week with the most repetitions. */
+  readonly week: Best<WeekOfReps> | undefined
+  /** The session with the most. */
+  readonly session: Best<SessionStats> | undefined
   /** Days in a row with a session: the present streak and the longest one. */
   readonly current: StreakDays | undefined
-  readonly longest: StreakDays | undefined
+  readonly longest: Best<StreakDays> | undefined
+  /** In the order of their first sessions. */
+  readonly programs: readonly ProgramBest[]
+}
+
+/** Days are as `YYYY-MM-DD`. */
+interface WeekOfReps {
+  readonly reps: number
+  readonly from: string
+  readonly to: string
 }
 
 interface StreakDays {
@@ -23,64 +37,102 @@ interface StreakDays {
   readonly to: string
 }
 
-/** The bests of sessions, which must be in order, the oldest first. Others have their turns while there are many. */
+/** Of a program, its first session and the one with the best grade; undefined if none was graded. */
+interface ProgramBest {
+  readonly program: number
+  readonly first: SessionStats
+  readonly best: SessionStats | undefined
+}
+
+/**
+ * The bests of sessions, which must be in order, the oldest first. Those after `lastDay` do not count, but for those of its week. Others
+ * have their turns while there are many.
+ */
 export async function bestsOf(
   account: number,
   sessions: readonly SessionStats[],
   clock: ZoneClock,
-  today: number,
+  lastDay: number,
 ): Promise<TrainingBests> {
-  const grades = new Map<string, TrainingBests['grades'][number]>()
+  const end = clock.startOf(lastDay + 1)
   const weeks = new Map<number, number>()
   const days = new Set<number>()
+  const programs = new Map<number, ProgramBest>()
+  let most: Best<SessionStats> | undefined
   await forEachInTurns(account, sessions, session => {
-    for (const stats of session.kinds) {
-      const { kind } = stats
-      const grade = meanGrade(stats)
-      if (grade !== null && grade >= (grades.get(kind)?.grade ?? -Infinity)) grades.set(kind, { kind, grade, session })
-    }
-    const day = clock.dayOf(session.at)
+    const { at, program, reps } = session
+    const day = clock.dayOf(at)
     const monday = bucketStart('week', 'monday', day)
-    weeks.set(monday, (weeks.get(monday) ?? 0) + session.reps)
+    if (monday > lastDay) return
+    weeks.set(monday, (weeks.get(monday) ?? 0) + reps)
+    if (at >= end) return
     days.add(day)
+    most = higher(most, session, ({ reps }) => reps)
+    const { first, best } = programs.get(program) ?? { first: session, best: undefined }
+    programs.set(program, { program, first, best: better(best, session) })
   })
-  return {
-    grades: [...grades.values()].toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
-    week: bestWeek(weeks),
-    ...streakDays([...days], clock, today),
-  }
-}
-
-function bestWeek(weeks: ReadonlyMap<number, number>): TrainingBests['week'] {
-  let best: readonly [monday: number, reps: number] | undefined
-  for (const week of weeks) if (week[1] > 0 && week[1] >= (best?.[1] ?? 0)) best = week
-  return best && { reps: best[1], from: formatDate(best[0]), to: formatDate(best[0] + 6) }
-}
-
-function streakDays(
-  days: readonly number[],
-  clock: ZoneClock,
-  today: number,
-): Pick<TrainingBests, 'current' | 'longest'> {
-  const { current, currentFrom, currentTo, longest, from, to } = streaksOf(days, today, clock)
-  const streak = (length: number, first: number | null, last: number | null) =>
-    first === null || last === null ? undefined : { days: length, from: formatDate(first), to: formatDate(last) }
-  return { current: streak(current, currentFrom, currentTo), longest: streak(longest, from, to) }
-}
-
-/** The longest time that was locked without a break, and the session that it began in. */
-export function longestLocked<Session extends LockTimes & { readonly id: number }>(
-  sessions: readonly Session[],
-  now: number,
-): { readonly seconds: number; readonly session: Session } | undefined {
-  let longest: { readonly start: number; readonly end: number } | undefined
-  for (const time of lockedTimes(sessions, now)) {
-    if (time.end - time.start >= (longest === undefined ? 1 : longest.end - longest.start)) longest = time
-  }
-  if (longest === undefined) return undefined
-  const { start, end } = longest
-  const session = sessions.find(({ intervals }) =>
-    intervals.some(one => one.locked && Math.floor(one.start / 1000) * 1000 <= start && one.end > start),
+  const { current, currentFrom, currentTo } = streaksOf([...days], lastDay, clock)
+  const runs = [...daysInRow([...days], lastDay, clock)]
+  const longest = highest(
+    runs.map(({ length, from, to }) => streak(length, from, to)),
+    ({ days }) => days,
   )
-  return session && { seconds: (end - start) / 1000, session }
+  return {
+    week: highest(
+      [...weeks]
+        .filter(([, reps]) => reps > 0)
+        .map(([monday, reps]) => ({ reps, from: formatDate(monday), to: formatDate(monday + 6) })),
+      ({ reps }) => reps,
+    ),
+    session: most === undefined || most.best.reps === 0 ? undefined : most,
+    current: currentFrom === null || currentTo === null ? undefined : streak(current, currentFrom, currentTo),
+    longest,
+    programs: [...programs.values()],
+  }
+}
+
+function streak(days: number, from: number, to: number): StreakDays {
+  return { days, from: formatDate(from), to: formatDate(to) }
+}
+
+function better(best: SessionStats | undefined, session: SessionStats): SessionStats | undefined {
+  if (session.grade === null) return best
+  return session.grade >= (best?.grade ?? -Infinity) ? session : best
+}
+
+/** The highest of items in the order of time; undefined without any. */
+export function highest<Item>(items: readonly Item[], valueOf: (item: Item) => number): Best<Item> | undefined {
+  let found: Best<Item> | undefined
+  for (const item of items) found = higher(found, item, valueOf)
+  return found
+}
+
+function higher<Item>(found: Best<Item> | undefined, item: Item, valueOf: (item: Item) => number): Best<Item> {
+  if (found === undefined) return { best: item, before: undefined }
+  const difference = valueOf(item) - valueOf(found.best)
+  if (difference < 0) return found
+  return { best: item, before: difference === 0 ? found.before : found.best }
+}
+
+/** A time that was locked without a break, and the session that it began in. */
+export interface LockedStretch<Session> {
+  readonly seconds: number
+  readonly end: number
+  readonly session: Session
+}
+
+/** The times that were longer than any before them, or as long, up to an instant; the oldest first. */
+export function longestStretches<Session extends LockTimes>(
+  sessions: readonly Session[],
+  until: number,
+): LockedStretch<Session>[] {
+  let longest = 1
+  return lockedTimes(sessions, until).flatMap(({ start, end }) => {
+    if (end - start < longest) return []
+    longest = end - start
+    const session = sessions.find(({ intervals }) =>
+      intervals.some(one => one.locked && Math.floor(one.start / 1000) * 1000 <= start && one.end > start),
+    )
+    return session === undefined ? [] : [{ seconds: (end - start) / 1000, end, session }]
+  })
 }

@@ -1,6 +1,6 @@
 import type { OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
-import { longestLocked } from './bests.ts'
+import { type LockedStretch, longestStretches } from './bests.ts'
 import { cacheOf, type OwnerCache } from './history-cache.ts'
 import type { Bucket } from './buckets.ts'
 import { type LockedShare, lockedShares, withoutPractice } from './lock-statistics.ts'
@@ -13,11 +13,8 @@ import {
   someLocks,
 } from './lock-queries.ts'
 
-/** The longest time that was locked without a break, and the session that it began in. */
-interface LongestLock {
-  readonly seconds: number
-  readonly session: Pick<LockStats, 'id' | 'at'>
-}
+/** A time that was locked without a break. */
+type Stretch = LockedStretch<Pick<LockStats, 'id' | 'at'>>
 
 /** All lock sessions of an account that a caller may read. What their events say is read when it is needed, but for the longest. */
 export class LockHistory {
@@ -49,10 +46,11 @@ export class LockHistory {
   }
 
   /**
-   * The longest locked time up to an instant. The longest among sessions that have ended is cached, because finding it needs the events
-   * of each. Running sessions, and those that overlap them, are read each time.
+   * The times without a break up to an instant, of which each was the longest so far or as long; the oldest first. Those among sessions
+   * that have ended are cached, because finding them needs the events of each. Running sessions, and those that overlap them, are read
+   * each time.
    */
-  async longest(until: number): Promise<LongestLock | undefined> {
+  async longest(until: number): Promise<readonly Stretch[]> {
     const [store, access] = [this.#store, this.#access]
     const templates = new Set(this.entries.flatMap(({ template }) => template ?? []))
     // Whether a lock is for practice may change without its owner's records.
@@ -64,8 +62,9 @@ export class LockHistory {
     )
     if (until < asOf) return longestOf(await locksSince(store, access, until), until)
     if (others.length === 0) return ended
+    const least = ended.at(-1)?.seconds ?? 0
     const running = longestOf(await someLocks(store, access, others, until), until)
-    return running === undefined || (ended !== undefined && running.seconds < ended.seconds) ? ended : running
+    return [...ended, ...running.filter(({ seconds }) => seconds >= least)]
   }
 }
 
@@ -99,9 +98,11 @@ function longestOfEnded(sessions: readonly LockStats[], until: number) {
   return { ended: longestOf(ended, until), others: others.map(({ id }) => id), asOf: until }
 }
 
-function longestOf(sessions: readonly LockStats[], until: number): LongestLock | undefined {
-  const longest = longestLocked(withoutPractice(sessions), until)
-  return longest && { seconds: longest.seconds, session: { id: longest.session.id, at: longest.session.at } }
+function longestOf(sessions: readonly LockStats[], until: number): Stretch[] {
+  return longestStretches(withoutPractice(sessions), until).map(stretch => {
+    const { id, at } = stretch.session
+    return { ...stretch, session: { id, at } }
+  })
 }
 
 function startOf({ at, events }: LockStats): number {

@@ -17,6 +17,7 @@ import {
   parseEvents,
   plannedEnd,
 } from './intervals.ts'
+import { withoutPractice } from './lock-statistics.ts'
 
 /** Queries of lock sessions for statistics: they read columns, not records. */
 
@@ -48,6 +49,22 @@ export async function locksSince(
   const rows = await readChecked(store, activeSince, { ...access, from })
   await forEachInTurns(access.owner, rows, row => sessions.push(lockStats(row, now)))
   return sessions
+}
+
+/** Of lock sessions, those of a time, which statistics count, and what is known of their templates. */
+export function locksWithin(sessions: readonly LockStats[], { start, end }: Time, until: number) {
+  const overlapping = sessions.filter(({ at, endAt }) => at <= until && at < end && (endAt ?? Infinity) >= start)
+  const counted = withoutPractice(overlapping)
+  return {
+    counted,
+    practiceSessions: overlapping.length - counted.length,
+    unknownTemplate: counted.filter(({ rules }) => rules === undefined).length,
+  }
+}
+
+interface Time {
+  readonly start: number
+  readonly end: number
 }
 
 /** What is needed of each lock session to filter the list of all. */

@@ -13,24 +13,46 @@ export interface Streaks {
   readonly to: number | null
 }
 
+/** Days in a row, by the first and the last. */
+export interface DaysInRow {
+  readonly length: number
+  readonly from: number
+  readonly to: number
+}
+
 /** The streaks of days in ascending order, which may repeat. Days after today do not count. */
 export function streaksOf(days: readonly number[], today: number, clock: ZoneClock): Streaks {
-  let longest = { length: 0, from: 0, to: 0 }
-  let run = { length: 0, from: NaN, to: NaN }
-  for (const day of days) {
-    if (day > today) break
-    if (day === run.to) continue
-    const follows = day === run.to + 1 || previousDay(clock, day) === run.to
-    run = follows ? { length: run.length + 1, from: run.from, to: day } : { length: 1, from: day, to: day }
+  let longest = NO_DAYS
+  let last = NO_DAYS
+  for (const run of daysInRow(days, today, clock)) {
+    last = run
     if (run.length >= longest.length) longest = run
   }
-  const isCurrent = run.to === today || run.to === previousDay(clock, today)
+  const isCurrent = last.to === today || last.to === previousDay(clock, today)
   return {
-    current: isCurrent ? run.length : 0,
-    currentFrom: isCurrent ? run.from : null,
-    currentTo: isCurrent ? run.to : null,
+    current: isCurrent ? last.length : 0,
+    currentFrom: isCurrent ? last.from : null,
+    currentTo: isCurrent ? last.to : null,
     longest: longest.length,
     from: longest.length === 0 ? null : longest.from,
     to: longest.length === 0 ? null : longest.to,
   }
 }
+
+/** The same days as runs without a gap, as long as they can be. */
+export function* daysInRow(days: readonly number[], today: number, clock: ZoneClock): Generator<DaysInRow> {
+  let run = NO_DAYS
+  for (const day of days) {
+    if (day > today) break
+    if (day === run.to) continue
+    if (day === run.to + 1 || previousDay(clock, day) === run.to) {
+      run = { length: run.length + 1, from: run.from, to: day }
+      continue
+    }
+    if (run.length > 0) yield run
+    run = { length: 1, from: day, to: day }
+  }
+  if (run.length > 0) yield run
+}
+
+const NO_DAYS: DaysInRow = { length: 0, from: NaN, to: NaN }

@@ -19,6 +19,7 @@ import {
   summarize,
   type TrainingSummary,
 } from './training.ts'
+import { type TrainingDays, trainingDays } from './training-days.ts'
 import { zoneClock } from './zone-clock.ts'
 
 /**
@@ -66,12 +67,20 @@ export class TrainingHistory {
     return this.#cached(`status ${timeZone} ${today}`, compute, () => FIGURES_BYTES)
   }
 
-  /** The highest values; of equal ones, the latest. */
-  bests(timeZone: string, now: number): Promise<TrainingBests> {
-    const clock = zoneClock(timeZone)
-    const today = clock.dayOf(now)
-    const compute = () => bestsOf(this.#access.owner, this.sessions, clock, today)
-    return this.#cached(`bests ${timeZone} ${today}`, compute, ({ grades }) => (grades.length + 1) * FIGURES_BYTES)
+  /** The highest values up to a day; of equal ones, the latest. */
+  bests(timeZone: string, lastDay: number): Promise<TrainingBests> {
+    const compute = () => bestsOf(this.#access.owner, this.sessions, zoneClock(timeZone), lastDay)
+    return this.#cached(
+      `bests ${timeZone} ${lastDay}`,
+      compute,
+      ({ programs }) => (programs.length + 1) * FIGURES_BYTES,
+    )
+  }
+
+  /** The sessions of each day from one to another, and of each hour of the week. */
+  days(timeZone: string, from: number, to: number): Promise<TrainingDays> {
+    const compute = () => trainingDays(this.#access.owner, this.sessions, zoneClock(timeZone), { from, to })
+    return this.#cached(`days ${timeZone} ${from} ${to}`, compute, ({ days }) => days.length * DAY_BYTES)
   }
 
   /** How often each program was run, by its identifier. */
@@ -145,3 +154,4 @@ export async function trainingHistory(store: Store, access: OwnerAccess): Promis
 /** What some figures take in memory, and those of a bucket. */
 const FIGURES_BYTES = 200
 const STATISTICS_BYTES = 1500
+const DAY_BYTES = 60

@@ -52,7 +52,7 @@ export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string
 }
 
 /** The mean grade of graded segments; null without any. */
-export function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>): number | null {
+function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>): number | null {
   return mean(gradeSum, graded)
 }
 

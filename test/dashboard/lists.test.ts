@@ -108,18 +108,6 @@ describe('lists of 2,000 programs and lock templates', () => {
     assert.equal(longest.split('<rect').length - 1, 3)
   })
 
-  test('the overview has the bests of training, with a link to all', async () => {
-    const { text } = await ann.get('/')
-    const [card = ''] = /<h2>Bests<\/h2>[^]*?<\/section>/.exec(text) ?? []
-    assert.match(card, /href="\/bests"/)
-    const all = (await ann.get('/bests')).text
-    for (const name of ['Most repetitions in a week', 'Current streak', 'Longest streak']) {
-      const value = new RegExp(`<dt>${name}</dt><dd>[^]*?</dd>`)
-      assert.equal(value.exec(card)?.[0], value.exec(all)?.[0])
-      assert.match(card, value)
-    }
-  })
-
   test('on a phone no value in a row wraps, and no unit is separated from its number', needsChromium, async () => {
     await using browser = await openSession(service, { username: 'ann', viewport: { width: 360, height: 780 } })
     const { page } = browser

@@ -178,7 +178,7 @@ test('discreet mode keeps names out of the page, and is remembered by this brows
 test('in discreet mode no page says that something is locked', async () => {
   await using it = await signedIn('ann')
   it.viewer.cookies.set('discreet', '1')
-  for (const path of ['/', '/bests', '/locks', '/locks?table=shares', '/locks/51', '/lock-templates/41']) {
+  for (const path of ['/', '/year', '/locks', '/locks?table=shares', '/locks/51', '/lock-templates/41']) {
     const { text } = await it.viewer.get(path)
     const shown = text.replaceAll(/<script[^]*?<\/script>|<[^>]*>/g, ' ')
     assert.deepEqual(shown.match(/[^.]{0,40}(\blocked|under lock)/i), null, path)
@@ -292,7 +292,7 @@ test('where the template hides the time, its owner sees no end, length or time l
   }
   assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>The end is hidden</)
   const pages = await everyPage(it.viewer)
-  for (const path of ['/locks/54', '/locks/54?view=data', '/bests', '/training', '/lock-templates/42']) {
+  for (const path of ['/locks/54', '/locks/54?view=data', '/year', '/training', '/lock-templates/42']) {
     assert.ok(pages.has(path), path)
   }
   for (const [path, text] of pages) assert.equal(END.exec(text)?.[0], undefined, path)
@@ -412,7 +412,7 @@ test('a practice lock is marked, and not counted', async () => {
     const days = /(\d+) days? of 84 with time under lock/.exec(page.text)?.[1]
     const sums = /Locked (\d+\s%) ([^B]*) Breaks 0 Sessions (\d.*?) Longest/.exec(shownText(page))?.slice(1)
     const drawn = drawnValues(page.text, 'shares', 'locked').some(percent => percent > 0)
-    const longest = /Longest locked stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/bests')).text)?.[1]
+    const longest = /Longest locked stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/year')).text)?.[1]
     figures.push({ days: Number(days) >= 3, sums, drawn, longest })
   }
   const [practice, real] = figures

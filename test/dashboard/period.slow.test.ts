@@ -8,7 +8,7 @@ import type { TestService } from '../support/service.ts'
 
 const DAY_MS = 86_400_000
 
-describe('periods, comparisons and bests, in a browser', needsChromium, () => {
+describe('periods, comparisons and records, in a browser', needsChromium, () => {
   let service: TestService
   let browser: Watched
   let page: Page
@@ -145,8 +145,8 @@ describe('periods, comparisons and bests, in a browser', needsChromium, () => {
       .waitFor()
   })
 
-  test('each best links to where it comes from', async () => {
-    await page.goto(`${service.url}/bests`)
+  test('each record links to where it comes from', async () => {
+    await page.goto(`${service.url}/year`)
     for (const name of ['Most repetitions in a week', 'Longest streak', 'Longest locked stretch']) {
       await page.locator('.facts div', { hasText: name }).getByRole('link').waitFor()
     }

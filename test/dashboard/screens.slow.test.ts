@@ -250,7 +250,7 @@ describe('on any screen and on paper', needsChromium, () => {
       addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
     )
     await startSession(page, service.url)
-    for (const path of ['/', '/bests', '/training/100', '/locks/43', '/keys', '/training']) {
+    for (const path of ['/', '/year', '/training/100', '/locks/43', '/keys', '/training']) {
       await page.goto(service.url + path)
       const outside = await page
         .locator('.comparison td, .scroll td time')

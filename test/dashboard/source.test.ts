@@ -5,7 +5,7 @@ import { allowSignIn, visitor } from '../support/dashboard.ts'
 import { partnership, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
-const RECORD_PAGES = ['/', '/training', '/bests', '/programs', '/locks', '/lock-templates']
+const RECORD_PAGES = ['/', '/training', '/year', '/programs', '/locks', '/lock-templates']
 
 test('every page without records offers their owner to bring them in, and nobody else', async () => {
   await using service = await startService([...world, partnership(2, 1)])

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { kindLabels } from '../../src/dashboard/text/labels.ts'
 import { dateText } from '../../src/dashboard/text/text.ts'
 import {
   drawnValues,
@@ -483,9 +482,9 @@ test('the page that a number links to shows the same number', async () => {
   assert.ok(days.length > 0)
   for (const [, path = '', sessions] of days.slice(-3)) assert.equal((await tilesOf(path)).get('Sessions'), sessions)
 
-  const bests = (await alex.get('/bests')).text
+  const year = (await alex.get('/year')).text
   const best = (name: string) => {
-    const [, path = '', value] = new RegExp(`<dt>${name}</dt><dd><a href="([^"]+)">([^<]+)`).exec(bests) ?? []
+    const [, path = '', value] = new RegExp(`<dt>${name}</dt><dd><a href="([^"]+)">([^<]+)`).exec(year) ?? []
     return { path: path.replaceAll('&amp;', '&'), value }
   }
   const week = best('Most repetitions in a week')
@@ -506,26 +505,4 @@ test('the page that a number links to shows the same number', async () => {
   const [, path = '', sessions] =
     /href="(\/training\?[^"]+)">All ([\d,]+) sessions with this program/.exec(program) ?? []
   assert.equal((await tilesOf(path.replaceAll('&amp;', '&'))).get('Sessions'), sessions)
-})
-
-test('the best grade of a kind is the one of the session that it links to, and no session has a better one', async () => {
-  await using service = await sampleService(unlimited)
-  const alex = await visitorAs(service.url, 'alex')
-  const client = await service.as('alex')
-  const grades = new Map<string, Map<number, number>>()
-  for await (const { id, TrainerSegment } of client.all('/api/v1/dtt/sessions', { ownerId: 'me' })) {
-    for (const [type, segments] of Map.groupBy(TrainerSegment, segment => segment.type)) {
-      const mean = segments.reduce((sum, { percentGrade }) => sum + percentGrade, 0) / segments.length
-      const name = kindLabels[type] ?? type
-      grades.set(name, (grades.get(name) ?? new Map<number, number>()).set(id, Math.round(mean)))
-    }
-  }
-  const [, cards = ''] = (await alex.get('/bests')).text.split('<h2>Best grade by kind</h2>')
-  const rows = [...cards.matchAll(/<dt>([^<]+)<\/dt><dd><a href="\/training\/(\d+)">(\d+)/g)]
-  assert.equal(rows.length, grades.size)
-  for (const [, name = '', id, grade] of rows) {
-    const ofKind = grades.get(name.replaceAll('\u2011', '-'))
-    assert.equal(ofKind?.get(Number(id)), Number(grade), name)
-    assert.equal(Math.max(...(ofKind?.values() ?? [])), Number(grade), name)
-  }
 })

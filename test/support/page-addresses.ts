@@ -8,6 +8,7 @@ type Examples = Readonly<Record<string, number | true | string>>
 /** Pages that an account has only after more steps, which tests of their own take. */
 const NEEDS_MORE: Examples = {
   '/live': 'is for scripts',
+  '/bests': 'leads to the year',
   '/confirm/continue': 'continues a form that was kept on the way to an issuer',
   '/keys/revoke-all': 'needs an API key',
   '/keys/:id/regenerate': 'needs an API key',
@@ -45,6 +46,7 @@ const ROBIN = 176_416_052_036_551
 
 /** The pages of the sample, as alex sees them. */
 export const samplePages: readonly string[] = pageAddresses({
+  '/year/:id': new Date().getUTCFullYear(),
   '/training/:id': 100,
   '/programs/:id': 13,
   '/locks/:id': 43,

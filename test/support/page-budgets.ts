@@ -7,6 +7,7 @@ export const MAX_PAGE_NODES = 4000
 
 /** The pages of the accounts of heavy-year.ts. */
 export const heavyPages: readonly string[] = pageAddresses({
+  '/year/:id': new Date().getUTCFullYear() - 1,
   '/training/:id': 1000,
   '/programs/:id': 1,
   '/locks/:id': 150,

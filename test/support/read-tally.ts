@@ -184,17 +184,19 @@ const shownPages = pages
 
 /** By the path alone, independently of what the page declares. */
 function kindOf(path: string): Counted[2] {
-  if (/\.(csv|ndjson)$/.test(path)) return 'export'
-  if (path.endsWith('/:id')) return 'record'
-  return ['/', '/bests'].includes(path) ? 'statistics' : 'list'
+  if (/\.(csv|ndjson|svg)$/.test(path)) return 'export'
+  if (path.endsWith('/:id') && path !== '/year/:id') return 'record'
+  return ['/', '/year', '/year/:id'].includes(path) ? 'statistics' : 'list'
 }
 
 async function readPage({ id, browser }: Reader, pick: Pick): Promise<readonly string[]> {
   const subject = pick(owners.filter(owner => areas.some(area => readableBy(id, area).includes(owner))))
   await browser.post('/subject', { subject: String(subject), back: '/' })
   const page = pick(shownPages)
-  const owner = page.path.includes(':id') ? pick(owners) : undefined
-  const { status } = await browser.get(page.path.replace(':id', String(owner)))
+  const isYear = page.path === '/year/:id'
+  const owner = page.path.includes(':id') && !isYear ? pick(owners) : undefined
+  const named = owner ?? new Date().getUTCFullYear()
+  const { status } = await browser.get(page.path.replace(':id', String(named)))
   const reads = page.areas.flatMap((area): Counted[] => {
     // A program is shown with the sessions of the subject.
     const shown = owner === undefined ? [subject] : page.path === '/programs/:id' ? [owner, subject] : [owner]

@@ -1,22 +1,22 @@
 import { sum } from '../../contract/numbers.ts'
 import { type CalendarDay, calendarWeeks } from '../../stats/calendar.ts'
 import { lockedTimes, withoutPractice } from '../../stats/lock-statistics.ts'
-import { dayFrom, lastPeriods, timeByPeriod } from '../../stats/periods.ts'
+import { lastPeriods } from '../../stats/periods.ts'
 import { activeLock, type LockStats, locksSince, newestLocks } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import { passRate, sessionsBetween, type SessionStats } from '../../stats/training.ts'
+import { SHADES, shadesOf } from '../charts/shades.ts'
 import { calendarTable, type DayLook, longDay } from '../charts/calendar.ts'
-import { card, emptyState, noRecords, recordLink, resultMark, table } from '../layout/components.ts'
-import { html, type Html, nothing, type Part } from '../html.ts'
+import { card, emptyState, noRecords } from '../layout/components.ts'
+import { html, type Html, nothing } from '../html.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
-import { countText, durationText, numberText } from '../text/text.ts'
-import { bestsCard } from './bests.ts'
+import { countText, durationText } from '../text/text.ts'
+import { dayCard, type Event, eventTable, isUnderLock, trainingEvent } from './day-card.ts'
 import { sourceNotice } from './source-states.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { fourWeeks, lastSession, lockCard, thisWeek, tileNotShared } from './overview-tiles.ts'
-import { distanceOf } from './training-table.ts'
 import { knownEnd, lockText } from './lock-states.ts'
 
 export const overviewPages: readonly DashboardPage[] = [
@@ -45,7 +45,6 @@ async function showOverview(visit: Visit) {
   if (newest.length === 0 && newLocks.length === 0)
     return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
   const readable = sharedAreas(viewer)
-  const bests = await history.bests(timeZone, now)
   const sessions = sessionsBetween(history.sessions, from)
   return view({
     title: 'Overview',
@@ -65,7 +64,6 @@ async function showOverview(visit: Visit) {
       </div>
       ${activity(viewer, sessions, withoutPractice(locks), { now, until })}
       ${dayCard(visit, { sessions, locks: withoutPractice(locks), from, until }, programs)}
-      ${bestsCard(bests)}
       ${card('Recent activity', recent(visit, newest, newLocks, programs))}
     `,
   })
@@ -118,14 +116,6 @@ function activity(
   )
 }
 
-const SHADES = ['one', 'two', 'three', 'more'] as const
-
-/** Four shades for as many parts of the days, from the fewest repetitions to the most. */
-function shadesOf(values: readonly number[]): (value: number) => string {
-  const sorted = values.toSorted((a, b) => a - b)
-  return value => SHADES[Math.floor((sorted.indexOf(value) * SHADES.length) / sorted.length)] ?? 'one'
-}
-
 function repetitionsOf({ items }: CalendarDay<SessionStats>): number {
   return sum(items.map(({ reps }) => reps))
 }
@@ -153,55 +143,6 @@ function lookOf(
   return { look, text, ...(lock === undefined ? {} : { to: `/locks/${lock.id}` }) }
 }
 
-interface Time {
-  readonly start: number
-  readonly end: number
-}
-
-function isUnderLock({ intervals }: LockStats, { start, end }: Time): boolean {
-  return intervals.some(one => one.locked && one.start < end && one.end > start)
-}
-
-interface Known {
-  readonly sessions: readonly SessionStats[]
-  readonly locks: readonly LockStats[]
-  readonly from: number
-  readonly until: number
-}
-
-/** The sessions of both kinds on the day of the calendar that the address names. */
-function dayCard(visit: Visit, { sessions, locks, from, until }: Known, programs: Programs): Html {
-  const { viewer, query } = visit
-  const date = query.get('day') ?? ''
-  const [start, end] = dayFrom(date, viewer.timeZone) ?? []
-  if (start === undefined || end === undefined || start < from) return nothing
-  const under = locks.filter(lock => isUnderLock(lock, { start, end }))
-  const events: readonly Event[] = [
-    ...sessionsBetween(sessions, start, end).map(session => trainingEvent(viewer, session, programs)),
-    ...under.map(lock => {
-      const [locked = 0] = timeByPeriod(lockedTimes([lock], until), [start, end])
-      const result = lockText(`${durationText(locked / 1000)} under lock`, viewer)
-      return { at: lock.at, to: `/locks/${lock.id}`, name: 'Lock session', result }
-    }),
-  ]
-  return card(
-    longDay(date),
-    events.length === 0
-      ? html`<p class="muted">Nothing is known of this day.</p>`
-      : eventTable(visit, 'Activity of the day', events),
-    { id: 'day', actions: html`<a href="/">Close</a>` },
-  )
-}
-
-interface Event {
-  readonly at: number
-  readonly to: string
-  readonly name: string
-  readonly result: Part
-  readonly grade?: string
-  readonly details?: string
-}
-
 /** The latest sessions of both kinds. */
 function recent(
   visit: Visit,
@@ -219,32 +160,6 @@ function recent(
     .slice(0, MAX_RECENT_EVENTS)
   if (shown.length === 0) return html`<p class="muted">All sessions start in the future.</p>`
   return eventTable(visit, 'Recent activity', shown)
-}
-
-function eventTable(visit: Visit, name: string, events: readonly Event[]): Html {
-  return table(
-    name,
-    [
-      { title: 'When', line: 'first', cell: ({ at, to }) => recordLink(visit, to, at) },
-      { title: 'What', line: 'second', cell: ({ name }) => name },
-      { title: 'Result', line: 'first', cell: ({ result }) => result },
-      { title: 'Grade', numeric: true, line: 'first', cell: ({ grade = '' }) => grade },
-      { title: 'Details', numeric: true, line: 'second', cell: ({ details = '' }) => details },
-    ],
-    events,
-  )
-}
-
-function trainingEvent(viewer: Viewer, session: SessionStats, programs: Programs): Event {
-  const { id, at, passed, program, grade, reps } = session
-  return {
-    at,
-    to: `/training/${id}`,
-    name: programs.nameOf(program),
-    result: resultMark(passed),
-    ...(grade === null ? {} : { grade: `${grade}\u00a0%` }),
-    details: `${numberText(reps)}\u00a0${reps === 1 ? 'rep' : 'reps'} · ${distanceOf(viewer, session)}`,
-  }
 }
 
 function lockEvents(lock: LockStats): Event[] {

@@ -1,7 +1,7 @@
 import { type ListedProgram, programsOf } from '../../stats/program-queries.ts'
 import { recordName } from './names.ts'
 import { html, type Part } from '../html.ts'
-import type { Visit } from '../page.ts'
+import type { Reader } from '../page.ts'
 
 /** The programs that the viewer may read, and the name of any program: its number if the viewer may not read it. */
 export interface Programs {
@@ -11,7 +11,7 @@ export interface Programs {
   readonly nameOf: (id: number) => string
 }
 
-export async function readPrograms({ store, viewer, pageAccess }: Visit): Promise<Programs> {
+export async function readPrograms({ store, viewer, pageAccess }: Omit<Reader, 'now'>): Promise<Programs> {
   const all = await programsOf(store, pageAccess.ofAll('training_template'))
   const byId = new Map(all.map(program => [program.id, program]))
   // A page names few of them, but often.

@@ -125,6 +125,11 @@ export function numberText(value: number): string {
   return NUMBER.format(value)
 }
 
+/** `43 %`, `43.5 %` */
+export function percentText(percent: number): string {
+  return `${NUMBER.format(percent)}\u00a0%`
+}
+
 /** `1 session`, `3 sessions`. */
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${NUMBER.format(count)} ${count === 1 ? one : many}`

@@ -1,0 +1,96 @@
+import { roundedRatio, sum } from '../../contract/numbers.ts'
+import { formatDate } from '../../contract/calendar.ts'
+import type { YearStatistics } from '../../stats/year.ts'
+import { card } from '../layout/components.ts'
+import { html, type Html, nothing } from '../html.ts'
+import type { Viewer } from '../page.ts'
+import { NONE, percentText } from '../text/text.ts'
+import { lockText } from './lock-states.ts'
+import { monthName } from './year-days.ts'
+
+/** The percent of time locked by month, and its trend. It needs no script. */
+
+/** A month, its percent with that of the three months up to it together; null where nothing is known. */
+interface LockedMonth {
+  readonly name: string
+  readonly percent: number | null
+  readonly trend: number | null
+  readonly isRunning: boolean
+}
+
+function lockedByMonth({ months }: YearStatistics): LockedMonth[] {
+  return months.map(({ day, share }, index) => {
+    const three = months.slice(index - TREND_MONTHS + 1, index + 1).map(month => month.share)
+    const isKnown = index >= TREND_MONTHS - 1 && three.every(({ percent }) => percent !== null)
+    return {
+      name: monthName(formatDate(day)),
+      percent: share.percent,
+      trend: isKnown ? percentOfAll(three) : null,
+      isRunning: share.partial,
+    }
+  })
+}
+
+const TREND_MONTHS = 3
+
+type Share = YearStatistics['months'][number]['share']
+
+function percentOfAll(shares: readonly Share[]): number | null {
+  const locked = sum(shares.map(({ lockedSeconds }) => lockedSeconds))
+  return roundedRatio(locked * 1000, sum(shares.map(({ knownSeconds }) => knownSeconds)), 10)
+}
+
+export function lockedMonths(viewer: Viewer, year: YearStatistics): Html {
+  const months = lockedByMonth(year)
+  const { percent } = year.total.share
+  if (percent === null) return nothing
+  const hasTrend = months.filter(({ trend }) => trend !== null).length > 1
+  return card(
+    lockText('Percent of time locked, by month', viewer),
+    html`
+      <p class="summary">${lockText(`${percentText(percent)} of the time was locked.`, viewer)} ${trendText(months)}</p>
+      ${monthBars(months, lockText('Percent of time locked', viewer))}
+      ${hasTrend ? html`<ul class="legend"><li><i class="mark average"></i>Three months together</li></ul>` : nothing}
+    `,
+  )
+}
+
+/** How the last three months compare with the three before them. */
+function trendText(months: readonly LockedMonth[]): string {
+  const whole = months.filter(({ isRunning }) => !isRunning)
+  const [last, before] = [whole.at(-1)?.trend ?? null, whole.at(-1 - TREND_MONTHS)?.trend ?? null]
+  if (last === null || before === null) return ''
+  const name = (index: number) => whole.at(index)?.name ?? ''
+  return `${name(-TREND_MONTHS)} to ${name(-1)}: ${percentText(last)}, the three months before: ${percentText(before)}.`
+}
+
+/** Bars from 0 to 100, with the trend as a line. */
+function monthBars(months: readonly LockedMonth[], title: string): Html {
+  const text = months.map(({ name, percent }) => `${name} ${percent === null ? 'unknown' : percentText(percent)}`)
+  const line = months
+    .flatMap(({ trend }, index) => (trend === null ? [] : [`${centreOf(index)},${heightOf(trend)}`]))
+    .join(' ')
+  return html`
+    <svg class="month-bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 36}" role="img" aria-label="${title}: ${text.join(', ')}">
+      ${months.map(({ name, percent, isRunning }, index) => {
+        const [x, y] = [centreOf(index), heightOf(percent ?? 0)]
+        return html`${percent === null ? nothing : html`<rect${isRunning ? html` class="so-far"` : nothing} x="${x - BAR / 2}" y="${y}" width="${BAR}" height="${(HEIGHT - Number(y)).toFixed(1)}"/>`}<text class="name" x="${x}" y="${HEIGHT + 14}">${name}</text><text x="${x}" y="${HEIGHT + 29}">${percent === null ? NONE : Math.round(percent)}</text>`
+      })}
+      <path d="M0 ${HEIGHT}H${WIDTH}"/>
+      ${line.includes(' ') ? html`<polyline points="${line}"/>` : nothing}
+    </svg>
+  `
+}
+
+const STEP = 30
+const WIDTH = 12 * STEP
+const HEIGHT = 110
+const BAR = 18
+
+function centreOf(index: number): number {
+  return index * STEP + STEP / 2
+}
+
+function heightOf(percent: number): string {
+  return (HEIGHT - (percent * HEIGHT) / 100).toFixed(1)
+}

@@ -1,0 +1,155 @@
+import type { OwnerAccess } from '../accounts/access.ts'
+import { type BucketRange, formatDate, parseDate } from '../contract/calendar.ts'
+import type { Store } from '../store/index.ts'
+import { type Best, highest, type LockedStretch, type TrainingBests } from './bests.ts'
+import { bucketsOf } from './buckets.ts'
+import { lockHistory } from './lock-history.ts'
+import { locksSince, type LockStats, locksWithin } from './lock-queries.ts'
+import { type LockedShare, lockedShares, type LockStatistics, lockStatistics } from './lock-statistics.ts'
+import type { TrainingDays } from './training-days.ts'
+import { trainingHistory } from './training-history.ts'
+import type { TrainingStatistics } from './training-statistics.ts'
+import type { SessionStats } from './training.ts'
+import { type ZoneClock, zoneClock } from './zone-clock.ts'
+
+/** The figures of a calendar year. Those that the API has are the same: `from` and `to` are the parameters of its statistics. */
+export interface YearStatistics {
+  readonly year: number
+  readonly isRunning: boolean
+  /** Up to its last day, or to today. */
+  readonly total: Totals
+  /** The year before: up to the same day while the year is running, and whole. */
+  readonly before: Totals
+  readonly wholeBefore: Totals
+  readonly days: TrainingDays
+  readonly lockedDays: readonly LockStatistics[]
+  /** From January on, those that have begun. */
+  readonly months: readonly MonthOfYear[]
+  readonly bests: TrainingBests
+  readonly stretch: Best<LockedStretch<Pick<LockStats, 'id' | 'at'>>> | undefined
+  /** The first of all sessions that may be read. */
+  readonly firstTraining: SessionStats | undefined
+  readonly firstLock: Pick<LockStats, 'id' | 'at'> | undefined
+  readonly practiceLocks: number
+  readonly unknownTemplates: number
+  /** Locks of which no event is known. */
+  readonly locksWithoutEvents: number
+}
+
+/** The figures of some days. */
+export interface Totals {
+  readonly from: number
+  readonly to: number
+  readonly training: TrainingStatistics
+  readonly locks: LockStatistics
+  readonly share: LockedShare
+}
+
+interface MonthOfYear {
+  /** Its first day. */
+  readonly day: number
+  readonly training: TrainingStatistics
+  /** How much of the time was locked of which that is known. */
+  readonly share: LockedShare
+}
+
+interface YearQuery {
+  readonly year: number
+  readonly timeZone: string
+  readonly now: number
+  /** Up to when durations count. */
+  readonly until: number
+}
+
+/** Whose sessions are counted: of an area that may not be read, those of nobody. */
+interface YearAccess {
+  readonly training: OwnerAccess
+  readonly locks: OwnerAccess
+}
+
+/** The years from the first session to now, the oldest first. */
+export async function knownYears(store: Store, access: YearAccess, query: Omit<YearQuery, 'year'>): Promise<number[]> {
+  const clock = zoneClock(query.timeZone)
+  const { sessions } = await trainingHistory(store, access.training)
+  const { entries } = await lockHistory(store, access.locks)
+  const yearOf = (at: number) => Number(formatDate(clock.dayOf(at)).slice(0, 4))
+  const last = yearOf(query.now)
+  const first = Math.min(yearOf(Math.min(sessions[0]?.at ?? query.now, entries.at(-1)?.at ?? query.now)), last)
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}
+
+/** A year that has begun. */
+export async function yearStatistics(store: Store, access: YearAccess, query: YearQuery): Promise<YearStatistics> {
+  const { year, timeZone, now, until } = query
+  const clock = zoneClock(timeZone)
+  const [from, end] = daysOfYear(year)
+  const to = Math.min(end, clock.dayOf(now))
+  const [firstBefore, lastBefore] = daysOfYear(year - 1)
+  const [history, locks, sessions] = await Promise.all([
+    trainingHistory(store, access.training),
+    lockHistory(store, access.locks),
+    locksSince(store, access.locks, until, clock.startOf(firstBefore)),
+  ])
+  const locksOf = (range: BucketRange) => {
+    const buckets = bucketsOf(range, clock, now)
+    const { counted, ...sources } = locksWithin(sessions, timeOf(clock, range), until)
+    const sums = lockStatistics(counted, buckets, until)
+    return { buckets, counted, ...sources, sums, shares: lockedShares(counted, buckets, { since: locks.since, until }) }
+  }
+  const totalsOf = async (first: number, last: number): Promise<Totals> => {
+    const range = monthsBetween(first, last)
+    const { total: training } = await history.statistics({}, range, timeZone, now)
+    const { sums, shares } = locksOf(range)
+    return { from: first, to: last, training, locks: sums.total, share: shares.total }
+  }
+  const ofYear = locksOf(monthsBetween(from, to))
+  const trainings = await history.statistics({}, monthsBetween(from, to), timeZone, now)
+  const days = bucketsOf({ ...monthsBetween(from, to), unit: 'day' }, clock, now)
+  const wholeBefore = await totalsOf(firstBefore, lastBefore)
+  const stretches = (await locks.longest(until)).filter(stretch => stretch.end <= clock.startOf(end + 1))
+  return {
+    year,
+    isRunning: to < end,
+    total: { from, to, training: trainings.total, locks: ofYear.sums.total, share: ofYear.shares.total },
+    before: to < end ? await totalsOf(firstBefore, sameDayBefore(to)) : wholeBefore,
+    wholeBefore,
+    days: await history.days(timeZone, from, to),
+    lockedDays: lockStatistics(ofYear.counted, days, until).buckets,
+    months: ofYear.buckets.flatMap(({ day }, index) => {
+      const [training, share] = [trainings.buckets[index], ofYear.shares.buckets[index]]
+      return training === undefined || share === undefined ? [] : [{ day, training, share }]
+    }),
+    bests: await history.bests(timeZone, to),
+    stretch: highest(stretches, ({ seconds }) => seconds),
+    firstTraining: history.sessions[0],
+    firstLock: locks.entries.at(-1),
+    practiceLocks: ofYear.practiceSessions,
+    unknownTemplates: ofYear.unknownTemplate,
+    locksWithoutEvents: ofYear.counted.filter(({ intervals }) => intervals.length === 0).length,
+  }
+}
+
+/** The first and the last day. */
+function daysOfYear(year: number): readonly [from: number, to: number] {
+  return [dayOf(year, '01-01'), dayOf(year, '12-31')]
+}
+
+/** That of the year before; 28 February for 29 February. */
+function sameDayBefore(day: number): number {
+  const [year = '', month = '', date = ''] = formatDate(day).split('-')
+  const days = `${month}-${date}`
+  return dayOf(Number(year) - 1, days === '02-29' ? '02-28' : days)
+}
+
+function dayOf(year: number, monthAndDay: string): number {
+  // Days of any other year than a leap year exist in all of them.
+  return parseDate(`${String(year).padStart(4, '0')}-${monthAndDay}`) ?? NaN
+}
+
+function monthsBetween(from: number, to: number): BucketRange {
+  return { unit: 'month', weekStart: 'monday', from, to }
+}
+
+function timeOf(clock: ZoneClock, { from, to }: BucketRange) {
+  return { start: clock.startOf(from), end: clock.startOf(to + 1) }
+}

@@ -1,0 +1,259 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { formatTimestamp } from '../../src/contract/time.ts'
+import { durationText, numberText, percentText } from '../../src/dashboard/text/text.ts'
+import { giveAccess } from '../support/access.ts'
+import { cellTexts, sampleService, shownText, signInAs, type Visitor, visitorAs } from '../support/dashboard.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
+
+const ZONE = 'America/Santiago'
+const year = Temporal.Now.zonedDateTimeISO(ZONE).year
+
+describe('a year of the sample', () => {
+  let service: TestService
+  let alex: Visitor
+  let page: string
+  before(async () => {
+    service = await sampleService(unlimited)
+    alex = await visitorAs(service.url, 'alex')
+    await alex.post('/settings', { timeZone: ZONE, units: 'metric', displayName: '', weeklyGoal: '' })
+    page = (await alex.get(`/year/${year}`)).text
+  })
+  after(() => service[Symbol.asyncDispose]())
+
+  const statistics = async (area: 'dtt' | 'lkbx', query: string) =>
+    (await service.fetch(`/api/v1/${area}/stats?tz=${ZONE}&${query}`, 'alex')).body.data
+  const today = Temporal.Now.plainDateISO(ZONE).toString()
+
+  test('its totals, and those of the year before, are those of the API', async () => {
+    const columns = totalsOf(page)
+    assert.ok(columns.has(`${year} so far`) || columns.has(String(year)))
+    for (const [title, cells] of columns) {
+      const of = Number(title.slice(0, 4))
+      const range = `bucket=month&from=${of}-01-01&to=${of === year ? today : `${of}-12-31`}`
+      const [{ total: training }, { total: locks }] = [await statistics('dtt', range), await statistics('lkbx', range)]
+      assert.equal(cells.get('Training sessions'), numberText(training.sessions))
+      assert.match(cells.get('Passed') ?? '', new RegExp(`^${numberText(training.passed)} \\(`))
+      assert.equal(cells.get('Days with training'), numberText(training.days))
+      assert.equal(cells.get('Repetitions'), numberText(training.repsMeasured))
+      const metres = training.distanceMeters + training.distanceApproximateMeters
+      assert.ok(Math.abs(Number(cells.get('Distance')?.replaceAll(/[^\d.]/g, '')) - metres) <= 0.5)
+      assert.equal(cells.get('Training time'), durationText(training.durationMeasured))
+      assert.equal(cells.get('Locked'), durationText(locks.lockedSeconds))
+      assert.equal(cells.get('On breaks'), locks.breakSeconds === 0 ? 'None' : durationText(locks.breakSeconds))
+      assert.equal(cells.get('Lock sessions begun'), numberText(locks.started))
+      assert.equal(cells.get('Lock sessions ended'), numberText(locks.ended))
+      const isAllKnown = of > Number(formatTimestamp(await firstLock(service)).slice(0, 4))
+      if (isAllKnown) assert.equal(cells.get('Time locked'), percentText(locks.lockedPercent))
+    }
+  })
+
+  test('each of its days says what the API says of that day', async () => {
+    const range = `bucket=day&from=${year}-01-01&to=${today}`
+    const [training, locks] = [await statistics('dtt', range), await statistics('lkbx', range)]
+    const days = new Map(
+      [...page.matchAll(/href="\?day=([\d-]+)#day">([^<]*)</g)].map(([, date = '', text = '']) => [date, text]),
+    )
+    let [sessions, locked] = [0, 0]
+    for (const [index, { date, sessions: count, repsMeasured }] of training.buckets.entries()) {
+      const { lockedSeconds } = locks.buckets[index]
+      const text = days.get(date) ?? ''
+      assert.equal(
+        /^(\d+) sessions?, ([\d,]+) reps?/.exec(text)?.slice(1).join(' '),
+        count === 0 ? undefined : `${count} ${numberText(repsMeasured)}`,
+        date,
+      )
+      assert.equal(
+        /([^,]*) locked/.exec(text)?.[1]?.trim(),
+        lockedSeconds === 0 ? undefined : durationText(lockedSeconds),
+        date,
+      )
+      sessions += count
+      locked += lockedSeconds
+    }
+    assert.ok(sessions > 0 && locked > 0)
+    assert.equal(
+      [...page.matchAll(/<tr><th scope="row">(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept|Oct|Nov|Dec)</g)].length,
+      Number(today.slice(5, 7)),
+    )
+  })
+
+  test('the hours of the week count each session at its local time', async () => {
+    const counts = new Map<string, number>()
+    for await (const { created_at } of (await service.as('alex')).all('/api/v1/dtt/sessions', { ownerId: 'me' })) {
+      const at = Temporal.Instant.from(created_at).toZonedDateTimeISO(ZONE)
+      if (at.year !== year) continue
+      const key = `${at.dayOfWeek} ${at.hour}`
+      counts.set(key, (counts.get(key) ?? 0) + 1)
+    }
+    const [, table = ''] = /<table class="calendar hours">[^]*?<tbody>([^]*?)<\/tbody>/.exec(page) ?? []
+    const shown = [...table.matchAll(/<tr>([^]*?)<\/tr>/g)].flatMap(([, row = ''], weekday) =>
+      cellTexts(row).flatMap((text, hour) => (text === '0' ? [] : [[`${weekday + 1} ${hour}`, Number(text)] as const])),
+    )
+    assert.deepEqual(Object.fromEntries(shown), Object.fromEntries(counts))
+  })
+
+  test('the percent of time locked by month is that of the API', async () => {
+    const { buckets } = await statistics('lkbx', `bucket=month&from=${year}-01-01&to=${today}`)
+    const [, text = ''] = /class="month-bars"[^>]*aria-label="[^:]*: ([^"]*)"/.exec(page) ?? []
+    const since = formatTimestamp(await firstLock(service))
+    const shown = text.split(', ').map(month => month.split(' ')[1]?.replace('\u00a0%', '') ?? '')
+    assert.equal(shown.length, buckets.length)
+    for (const [index, { start, lockedPercent }] of buckets.entries()) {
+      if (start > since) assert.equal(shown[index], numberText(lockedPercent))
+    }
+  })
+
+  test('the best grade by program is that of the session it links to, no session has a better one, and no grade is listed twice', async () => {
+    const best = new Map<number, number>()
+    const gradeOf = new Map<number, number>()
+    for await (const { id, settings_id, TrainerSegment } of (await service.as('alex')).all('/api/v1/dtt/sessions', {
+      ownerId: 'me',
+    })) {
+      const grades = TrainerSegment.map(({ percentGrade }) => percentGrade)
+      const grade = Math.round(grades.reduce((sum, one) => sum + one, 0) / grades.length)
+      gradeOf.set(id, grade)
+      best.set(settings_id, Math.max(best.get(settings_id) ?? 0, grade))
+    }
+    const [, card = ''] = /<h2>Best grade by program<\/h2>([^]*?)<\/section>/.exec(page) ?? []
+    const rows = [...card.matchAll(/<dt>(\d+)\u00a0%<\/dt><dd>([^]*?)<\/dd>/g)].map(([, grade, links = '']) => ({
+      grade: Number(grade),
+      ids: [...links.matchAll(/href="\/training\/(\d+)"/g)].map(([, id]) => Number(id)),
+    }))
+    assert.deepEqual(
+      rows.flatMap(({ grade, ids }) => ids.map(() => grade)),
+      [...best.values()].toSorted((a, b) => b - a),
+    )
+    for (const { grade, ids } of rows) for (const id of ids) assert.equal(gradeOf.get(id), grade)
+    assert.equal(new Set(rows.map(({ grade }) => grade)).size, rows.length)
+  })
+
+  test('a day that is opened shows its sessions', async () => {
+    const [, day = '', count = ''] = /href="\?day=([\d-]+)#day">(\d+) session/.exec(page) ?? []
+    const { text } = await alex.get(`/year/${year}?day=${day}`)
+    const [, card = ''] = /<section class="card" id="day">([^]*?)<\/section>/.exec(text) ?? []
+    assert.equal([...card.matchAll(/href="\/training\/\d+"/g)].length, Number(count))
+  })
+
+  test('the picture has the figures of the page, and no name', async () => {
+    const { text, headers } = await alex.get(`/year.svg?year=${year}`)
+    assert.equal(headers.get('Content-Type'), 'image/svg+xml')
+    assert.match(headers.get('Content-Disposition') ?? '', new RegExp(`year-${year}\\.svg`))
+    const shown = totalsOf(page).get(`${year} so far`) ?? totalsOf(page).get(String(year))
+    const words = text.replaceAll('\u00a0', ' ')
+    for (const name of ['Training sessions', 'Days with training', 'Repetitions', 'Time locked']) {
+      assert.ok(words.includes((shown?.get(name) ?? 'absent').replaceAll('\u00a0', ' ')), name)
+    }
+    assert.doesNotMatch(text, /alex|program|Weekend|<script|href=/i)
+    const days = [...page.matchAll(/href="\?day=[\d-]+#day">[^<]*locked</g)].length
+    assert.equal([...text.matchAll(/height="4" rx="2" fill=/g)].length, days)
+  })
+
+  test('a year without a page is not found, and the address of the page of bests leads to the year', async () => {
+    for (const path of [`/year/${year + 1}`, '/year/1969', '/year.svg?year=1', '/year/x'])
+      assert.equal((await alex.get(path)).status, 404, path)
+    assert.equal((await alex.get('/bests')).to, '/year')
+    assert.match((await alex.get('/year')).text, new RegExp(`<h1>Year ${year}</h1>`))
+  })
+})
+
+test('a record says which one it replaced, and the records of a year end with it', async () => {
+  const at = (date: string) => `${date}T12:00:00.000Z`
+  const session = (id: number, date: string, reps: number) =>
+    records.trainingSession(id, 1, {
+      created_at: at(date),
+      TrainerSegment: [records.trainerSegment(id, { repsMeasured: reps })],
+    })
+  const lock = (id: number, date: string, days: number) => {
+    const end = Temporal.PlainDate.from(date).add({ days }).toString()
+    return records.lockSession(
+      id,
+      1,
+      {
+        startDate: at(date),
+        endDate: at(end),
+        LockSegment: [
+          records.lockSegment(id * 2, 'start', at(date), true),
+          records.lockSegment(id * 2 + 1, 'unlocked', at(end), false),
+        ],
+      },
+      { templateId: 41 },
+    )
+  }
+  await using service = await startService([
+    records.account(1, 'ann'),
+    records.account(2, 'ben'),
+    records.lockTemplate(41, 1),
+    session(1, '2023-03-01', 300),
+    session(2, '2023-03-02', 200),
+    session(3, '2023-05-02', 400),
+    session(4, '2024-05-06', 610),
+    session(5, '2024-06-03', 100),
+    session(6, '2024-06-04', 120),
+    session(7, '2024-06-05', 130),
+    lock(1, '2023-02-01', 2),
+    lock(2, '2023-12-20', 5),
+    lock(3, '2023-12-31', 6),
+  ])
+  const ann = await signInAs(service, 'ann')
+  const recordsOf = async (of: number) => {
+    const [, card = ''] = /<h2>Records[^<]*<\/h2>([^]*?)<\/section>/.exec((await ann.get(`/year/${of}`)).text) ?? []
+    return new Map(
+      [...card.matchAll(/<dt>([^<]*)<\/dt><dd>([^]*?)<\/dd>/g)].map(([, name = '', value = '']) => [
+        name,
+        shownText({ text: value }).replaceAll('\u00a0', ' ').trim(),
+      ]),
+    )
+  }
+  const [before, last] = [await recordsOf(2023), await recordsOf(2024)]
+  assert.equal(before.get('Most repetitions in a week'), '500 week of 27 Feb 2023')
+  assert.equal(last.get('Most repetitions in a week'), '610 week of 6 May 2024; before 500, week of 27 Feb 2023')
+  assert.equal(last.get('Most repetitions in a session'), '610 6 May 2024; before 400, 2 May 2023')
+  assert.equal(last.get('Longest streak'), '3 days until 5 Jun 2024; before 2 days, until 2 Mar 2023')
+  // The stretch that went on into the next year counts there.
+  assert.equal(before.get('Longest locked stretch'), '5 d 20 Dec 2023; before 2 d, 1 Feb 2023')
+  assert.equal(last.get('Longest locked stretch'), '6 d 31 Dec 2023; before 5 d, 20 Dec 2023')
+  assert.equal(
+    totalsOf((await ann.get('/year/2024')).text)
+      .get('2023')
+      ?.get('Repetitions'),
+    '900',
+  )
+  // Of the time before the first record, nothing is known.
+  assert.deepEqual([...totalsOf((await ann.get('/year/2023')).text).keys()], ['2023'])
+
+  const ben = await signInAs(service, 'ben')
+  await giveAccess(
+    service.store,
+    { ownerId: 1, partnerId: 2 },
+    { areas: ['dtt'], recordsFrom: Date.parse('2024-06-01') },
+  )
+  await ben.post('/subject', { subject: '1', back: '/' })
+  const shared = shownText(await ben.get('/year/2024'))
+  assert.match(shared, /Training sessions 3 Passed/)
+  assert.doesNotMatch(shared, /lock|610/i)
+  assert.equal((await ben.get('/year/2023')).status, 404)
+})
+
+/** By the title of the column and the name of the row. */
+function totalsOf(page: string): Map<string, Map<string, string>> {
+  const [, table = ''] = /aria-label="Totals of \d+"[^>]*>([^]*?)<\/table>/.exec(page) ?? []
+  const [, ...titles] = [...table.matchAll(/<th[^>]*>([^]*?)<\/th>/g)].map(([, title = '']) => title)
+  const rows = [...table.matchAll(/<tr>(<td[^]*?)<\/tr>/g)].map(([, row = '']) => cellTexts(row))
+  return new Map(
+    titles.map((title, column) => [title, new Map(rows.map(([name = '', ...cells]) => [name, cells[column] ?? '']))]),
+  )
+}
+
+async function firstLock({ store }: TestService): Promise<number> {
+  const { at } = await store.db
+    .selectFrom('lock_session')
+    .select('at')
+    .where('owner_id', '=', 1)
+    .orderBy('at')
+    .limit(1)
+    .executeTakeFirstOrThrow()
+  return at
+}
