@@ -33,7 +33,7 @@ test('the CSV files of the pages hold what their columns say, and change no reco
   for (const discreet of ['0', '1']) {
     await alex.post('/display', { discreet })
     const training = (await alex.get('/training.csv?range=all')).text
-    const locks = (await alex.get('/locks.csv')).text
+    const locks = (await alex.get('/locks.csv?range=all')).text
     const stored = async (name: 'training_session' | 'lock_session') =>
       (
         await service.store.db.selectFrom(name).select('document').where('owner_id', '=', 1).orderBy('id').execute()
