@@ -292,6 +292,7 @@ async function checkBackups(folder: Folder) {
     const path = folder.file(`backups/${name}`)
     assert.equal(statSync(path).mode & 0o077, 0, `others can read ${name}`)
     if (name.endsWith('.ndjson')) assert.match(readFileSync(path, 'utf8'), /"kind":"end".*\n$/)
+    else if (name.endsWith('.lock')) assert.equal(statSync(path).size, 0, name)
     else if (name.endsWith('.sha256')) assert.ok(existsSync(path.slice(0, -'.sha256'.length)), `${name} is alone`)
     else {
       const check = ['backup', 'check', path, '--identity', `${folder.path}.key`]

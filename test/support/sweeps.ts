@@ -34,9 +34,7 @@ export async function eachPoint<How extends string>(
       if (isReached) reached += 1
       return isReached
     } catch (error) {
-      wrong.push(`TEST_CASE='${name}': ${error instanceof Error ? error.message : String(error)}`)
-      // The whole takes hours.
-      if (isWhole) process.stderr.write(`${wrong.at(-1)}\n`)
+      note(wrong, name, error)
       return true
     }
   }
@@ -52,4 +50,28 @@ export async function eachPoint<How extends string>(
   }
   if (wrong.length > 0) throw new Error(`${wrong.length} of ${reached + wrong.length}\n${wrong.join('\n')}`)
   return reached
+}
+
+/** Does something for so many seeds: from one in the whole sweep, from a random one in a sample. `TEST_CASE` names one alone. */
+export async function eachSeed(count: number, work: (seed: number) => Promise<void>): Promise<void> {
+  const first = isWhole ? 1 : Math.floor(Math.random() * 1_000_000_000)
+  const named = /^seed (\d+)$/.exec(only ?? '')?.[1]
+  const seeds = named === undefined ? Array.from({ length: count }, (_, index) => first + index) : [Number(named)]
+  const wrong: string[] = []
+  for (const seed of seeds) {
+    try {
+      await work(seed)
+    } catch (error) {
+      note(wrong, `seed ${seed}`, error)
+    }
+  }
+  if (wrong.length > 0) throw new Error(`${wrong.length} of ${seeds.length}\n${wrong.join('\n')}`)
+}
+
+/** Adds the name of a case that failed, and why. */
+function note(wrong: string[], name: string, error: unknown) {
+  const text = `TEST_CASE='${name}': ${error instanceof Error ? error.message : String(error)}`
+  wrong.push(text)
+  // The whole takes hours.
+  if (isWhole) process.stderr.write(`${text}\n`)
 }

@@ -2,7 +2,7 @@ import { OPERATOR } from '../../../src/accounts/events.ts'
 import type { Clock } from '../../../src/pull/clock.ts'
 import { pullOnce, type RoundOptions } from '../../../src/pull/round.ts'
 import type { PullReport } from '../../../src/pull/report.ts'
-import { Source } from '../../../src/pull/source.ts'
+import { type Send, Source } from '../../../src/pull/source.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { SOURCE_TOKEN } from './source-server.ts'
 
@@ -35,14 +35,17 @@ export interface TestPull extends Partial<Omit<RoundOptions, 'store' | 'source'>
   readonly clock?: Clock
   readonly rate?: number
   readonly stop?: AbortSignal
+  /** Sends requests instead of `fetch`. */
+  readonly send?: Send
 }
 
-export function makeSource(url: string, { token = SOURCE_TOKEN, clock = makeClock(), rate = 0, stop }: TestPull = {}) {
-  return new Source({ address: url, key: token, rate, clock, stop: stop ?? new AbortController().signal })
+export function makeSource(url: string, options: TestPull = {}) {
+  const { token = SOURCE_TOKEN, clock = makeClock(), rate = 0, stop = new AbortController().signal, send } = options
+  return new Source({ address: url, key: token, rate, clock, stop, ...(send === undefined ? {} : { send }) })
 }
 
 /** Pulls once into a store. */
 export function pull(store: Store, url: string, options: TestPull = {}): Promise<PullReport> {
-  const { token: _t, clock: _c, rate: _r, stop: _s, ...round } = options
+  const { token: _t, clock: _c, rate: _r, stop: _s, send: _n, ...round } = options
   return pullOnce({ store, source: makeSource(url, options), ...round })
 }

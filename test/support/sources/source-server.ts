@@ -111,17 +111,30 @@ const LISTS: Readonly<Record<string, { readonly kind: string; readonly order?: s
 
 export async function startSource(options: SourceServerOptions): Promise<SourceServer> {
   const { tls } = options
-  const handler = makeHandler(options)
-  const server: Server = tls === undefined ? createServer(handler.handle) : createTlsServer(tls, handler.handle)
+  const { respond, state } = makeResponder(options)
+  const handle = (request: IncomingMessage, response: ServerResponse) =>
+    send(respond(request.url ?? '', request.headers.authorization, request.socket.remotePort), request, response)
+  const server: Server = tls === undefined ? createServer(handle) : createTlsServer(tls, handle)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return Object.assign(handler.state, {
+  return Object.assign(state, {
     url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise(resolve => server.close(resolve))
     },
   })
+}
+
+function send(reply: Reply, request: IncomingMessage, response: ServerResponse) {
+  if (reply === 'cut') request.socket.destroy()
+  else if (reply === 'cut body') {
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '1000' })
+    response.write('{"ok":true,"data":', () => request.socket.destroy())
+  } else {
+    response.writeHead(reply.status, { 'Content-Type': 'application/json', ...reply.headers })
+    response.end(reply.body)
+  }
 }
 
 /** A source with only the basic paths: training sessions as a list by offset, and records by id. */
@@ -150,7 +163,14 @@ export function habitsOptions(world: SourceWorld): SourceServerOptions {
   }
 }
 
-function makeHandler(options: SourceServerOptions) {
+/** A response, or what the connection ends with. */
+export type Reply =
+  | 'cut'
+  | 'cut body'
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+
+/** The responses of a source. */
+export function makeResponder(options: SourceServerOptions) {
   const { world, me = 1, others = [], token = SOURCE_TOKEN, now = Date.now } = options
   const state: Pick<SourceServer, 'requests' | 'fault' | 'before'> = {
     requests: [],
@@ -160,35 +180,30 @@ function makeHandler(options: SourceServerOptions) {
   const visible = new Set([me, ...others])
   let window = { start: -Infinity, count: 0 }
 
-  const handle = (request: IncomingMessage, response: ServerResponse) => {
-    const { pathname, searchParams, search } = new URL(request.url ?? '', 'http://source')
+  const respond = (target: string, authorization: string | undefined, port = 0): Reply => {
+    const { pathname, searchParams, search } = new URL(target, 'http://source')
     const path = pathname.replace(/^\/api\/v1/, '')
     const index = state.requests.push(path + search) - 1
-    state.before?.(path, index, request.socket.remotePort ?? 0)
-    const send = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) => {
-      response.writeHead(status, { 'Content-Type': 'application/json', ...headers })
-      response.end(typeof body === 'string' ? body : JSON.stringify(body))
-    }
+    state.before?.(path, index, port)
     const fault = state.fault?.(path, index)
-    if (fault === 'cut') return void request.socket.destroy()
-    if (fault === 'cut body') {
-      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': '1000' })
-      response.write('{"ok":true,"data":', () => request.socket.destroy())
-      return
-    }
-    if (fault !== undefined) return send(fault.status, fault.body ?? { ok: false }, fault.headers)
+    if (typeof fault === 'string') return fault
+    if (fault !== undefined) return { headers: {}, body: '{"ok":false}', ...fault }
+    const reply = (status: number, body: object, headers: Readonly<Record<string, string>> = {}) => ({
+      status,
+      headers,
+      body: JSON.stringify(body),
+    })
     if (options.requestsPerMinute !== undefined) {
       if (now() - window.start >= 60_000) window = { start: now(), count: 0 }
       window.count += 1
       if (window.count > options.requestsPerMinute) {
         const seconds = String(Math.ceil((window.start + 60_000 - now()) / 1000))
-        return send(429, { ok: false }, options.retryAfter === false ? {} : { 'Retry-After': seconds })
+        return reply(429, { ok: false }, options.retryAfter === false ? {} : { 'Retry-After': seconds })
       }
     }
-    if (request.headers.authorization !== `Bearer ${token}`) return send(401, { ok: false, code: 'invalid_token' })
+    if (authorization !== `Bearer ${token}`) return reply(401, { ok: false, code: 'invalid_token' })
     const data = answer(path, searchParams)
-    if (typeof data === 'number') return send(data, { ok: false, error: 'refused' })
-    return send(200, { ok: true, data })
+    return typeof data === 'number' ? reply(data, { ok: false, error: 'refused' }) : reply(200, { ok: true, data })
   }
 
   /** The data of an answer, or the status of a refusal. */
@@ -263,5 +278,5 @@ function makeHandler(options: SourceServerOptions) {
     return { data: rows.slice(offset, offset + limit).map(show => show()), pagination: { limit, offset } }
   }
 
-  return { handle, state }
+  return { respond, state }
 }
