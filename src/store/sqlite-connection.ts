@@ -25,9 +25,11 @@ function configure(writer: DatabaseSync, path: string, { exclusive, bulk }: { ex
   writer.exec('pragma synchronous = full; pragma foreign_keys = on')
   if (exclusive) keepOthersAway(writer, path)
   else {
-    writer.exec(
-      `pragma journal_mode = wal; pragma journal_size_limit = ${MAX_LOG_BYTES}; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`,
-    )
+    const { journal_mode: mode } = writer.prepare('pragma journal_mode = wal').get() ?? {}
+    writer.exec(`pragma journal_size_limit = ${MAX_LOG_BYTES}; pragma busy_timeout = ${BLOCKING_BUSY_TIMEOUT_MS}`)
+    // A restore that is killed early leaves a journal with old pages. The engine has rolled it back, if there was something to; nobody
+    // can begin another one while this process uses the log.
+    if (mode === 'wal') rmSync(`${path}-journal`, { force: true })
   }
   if (bulk) {
     // With auto_vacuum, temporary tables that are dropped give their space back at once.

@@ -42,6 +42,16 @@ test('the log of a database that is gone is not mixed with what is restored in i
   assert.equal((await folder.run(['export'])).stdout, before)
 })
 
+test('old pages in the journal of a restore that was killed before it changed anything are removed by the next command', async () => {
+  await using folder = await makeFolder()
+  await fill(folder)
+  const before = (await folder.run(['export'])).stdout
+  // Without a header: the engine neither applies such a journal nor removes it.
+  writeFileSync(folder.file('data/lockstep.db-journal'), Buffer.alloc(8712))
+  assert.equal((await folder.run(['export'])).stdout, before)
+  assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
+})
+
 test('after a crash everything that was committed can be read, and replaced by a restore', async () => {
   await using folder = await makeFolder()
   await backUp(folder)
