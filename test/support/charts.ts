@@ -126,7 +126,7 @@ async function pagesWithCharts(service: TestService): Promise<ReadonlySet<string
   const reader = await visitorAs(service.url, 'alex')
   const ranges = ['4w', '6m', '1y', 'all'].map(range => `/training?range=${range}`)
   const paths = new Set([...ranges, '/locks'])
-  for (const list of ['/', '/programs', '/locks', '/locks?page=2']) {
+  for (const list of ['/', '/programs', '/locks?range=all', '/locks?range=all&page=2']) {
     const { text } = await reader.get(list)
     for (const [, path = ''] of text.matchAll(/href="(\/(?:programs|locks)\/\d+)"/g)) paths.add(path)
   }

@@ -106,17 +106,16 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
     stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
     endAt === null
       ? plannedEndStat(viewer, session, until)
-      : stat(
-          stateName(record.lockState, viewer),
-          ended === null ? NONE : `after ${durationText((ended - at) / 1000)}`,
-          planned,
-        ),
+      : ended === null
+        ? stat(stateName(record.lockState, viewer), NONE, planned)
+        : stat(`${stateName(record.lockState, viewer)} after`, durationText((ended - at) / 1000), planned),
   )
 }
 
 function plannedEndStat(viewer: Viewer, session: LockDetails, until: number): Html {
   const missing = missingEnd(viewer, session, session.owner)
-  if (missing !== undefined) return stat('Planned end', missing)
+  // As a value it would be too wide for a phone.
+  if (missing !== undefined) return stat('Planned end', NONE, missing === NONE ? undefined : missing)
   return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, session.plannedEnd ?? 0))
 }
 

@@ -130,7 +130,7 @@ function columns(visit: Visit): TableColumn<LockRow>[] {
         return count === 0 ? '0' : `${numberText(count)} · ${durationText(total / 1000)}`
       },
     },
-    { title: 'Longest stretch', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
+    { title: 'Longest', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
   ]
 }
 
