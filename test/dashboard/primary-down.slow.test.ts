@@ -232,7 +232,7 @@ const PAGES = [
 
 const DOWNLOADS = [
   ['/training.csv?range=all', /2026-02-16/],
-  ['/locks.ndjson', /Lock 1/],
+  ['/locks.ndjson?range=all', /Lock 1/],
   ['/settings/export', /Session 1/],
 ] as const
 

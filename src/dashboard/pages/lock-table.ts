@@ -107,12 +107,13 @@ function columns(visit: Visit): TableColumn<LockRow>[] {
     {
       title: label('name'),
       line: 'second',
-      cell: ({ id, record }) => recordName(viewer, 'lock', { id, name: record?.name ?? '' }),
+      cell: ({ id, record, rules }) =>
+        html`${recordName(viewer, 'lock', { id, name: record?.name ?? '' })}${practiceMark(rules)}`,
     },
     {
       title: label('lockState'),
       line: 'first',
-      cell: ({ state, isActive, rules }) => html`${stateMark(viewer, state, isActive)}${practiceMark(rules)}`,
+      cell: ({ state, isActive }) => stateMark(viewer, state, isActive),
     },
     {
       title: stateName('locked', viewer),
