@@ -40,7 +40,7 @@ export interface SessionStats {
   readonly kinds: readonly KindStats[]
 }
 
-export interface Rate {
+interface Rate {
   readonly passed: number
   readonly total: number
 }

@@ -54,7 +54,7 @@ function actionOf(text: string, name: string, action: string): string {
 
 test('People says who may read what, from when, until when and since when', async () => {
   await using it = await signedIn()
-  assert.match((await it.ann.get('/')).text, /href="\/keys">API keys<\/a><\/li><li><a href="\/people">People<\/a>/)
+  assert.match((await it.ann.get('/')).text, /href="\/people">People<\/a><\/li><li><a href="\/source">Source<\/a>/)
   const before = (await it.ann.get('/people')).text
   assert.deepEqual(rowsOf(before, 'Who may read my records')[0]?.slice(0, 4), [
     'ben',

@@ -18,7 +18,7 @@ import {
   timeOfDays,
   writePeriod,
 } from '../../src/dashboard/text/period.ts'
-import { drawnValues, type Seen, shownText, signInAs, tableRows } from '../support/dashboard.ts'
+import { drawnValues, type Seen, shownText, signInAs, tableRows, type Visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -177,14 +177,25 @@ describe('with the clock on each weekday of a week in which clocks change', () =
           const csv = (await ann.get(`/training.csv?range=${preset}`)).text.trim().split('\r\n')
           const shown = tilesOf(await ann.get(`/training?range=${preset}`)).get('Sessions')
           assert.equal(csv.length - 1, Number(shown?.replaceAll(',', '')))
-          const week = /<a href="(\/training\?[^"]+)">28 days/.exec((await ann.get('/')).text)?.[1] ?? '/none'
-          const rate = /Pass rate, 28 days (\d+) \/ (\d+)/.exec(shownText(await ann.get('/')))
-          assert.equal(tilesOf(await ann.get(week)).get('Sessions') ?? rate?.[2], rate?.[2])
+          await sameOnOverview(ann)
         }
       } finally {
         mock.timers.reset()
       }
     })
+  }
+
+  /** This week and the last twelve of the overview are those of the pages that they link to. */
+  async function sameOnOverview(ann: Visitor) {
+    const overview = await ann.get('/')
+    const week = /href="([^"]+)">This week</.exec(overview.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    const tiles = tilesOf(await ann.get(week))
+    for (const name of ['Sessions', 'Repetitions']) {
+      assert.equal(new RegExp(`<dt>${name}</dt><dd>([\\d,]+)`).exec(overview.text)?.[1], tiles.get(name), week)
+    }
+    const twelve = tilesOf(await ann.get('/training'))
+    const [, reps, grade] = /12 weeks Repetitions ([\d,]+) .* Grade (\d+ %)/.exec(shownText(overview)) ?? []
+    assert.deepEqual([reps, grade], [twelve.get('Repetitions'), twelve.get('Mean grade')])
   }
 
   /** The sentence, the tiles, the table and the charts of a page say the same, of exactly these days. */

@@ -64,7 +64,15 @@ describe('on any screen and on paper', needsChromium, () => {
   test('on a phone a calendar shows its last weeks, and keeps the names of its days and months', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
-    for (const path of ['/', '/locks']) {
+    await page.goto(service.url)
+    const days = page.locator('.calendar.months .day')
+    assert.ok((await days.count()) > 330)
+    assert.equal(
+      await days.evaluateAll(all => all.filter(day => day.getBoundingClientRect().right > innerWidth - 16).length),
+      0,
+      'all days that the sentence counts are in view',
+    )
+    for (const path of ['/locks']) {
       await page.goto(service.url + path)
       const hidden = await page.locator('.scroll:has(> .calendar)').evaluate(calendar => {
         const { left, right } = calendar.getBoundingClientRect()

@@ -1,11 +1,12 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { dateText } from '../../src/dashboard/text/text.ts'
 import {
   drawnValues,
+  sampleOfThisWeek,
   sampleService,
   type Seen,
   shownText,
@@ -91,18 +92,35 @@ function listed({ text }: Seen): number[] {
   return (rows ?? []).map(row => Number(/href="\/training\/(\d+)"/.exec(row)?.[1]))
 }
 
-test('the overview has the last session, its grade rounded half up, and the pass rate over 28 days', async () => {
+test('the overview has the last session beside what is usual, this week, twelve weeks and the days of a year', async () => {
   await using ann = await open()
   const text = await ann.page('/')
   // (80 + 81 + 100) / 3 = 87
-  assert.match(text, /Last session 87 % Passed Even <pace> , 1 day ago/)
-  // Sessions 1, 2 and 3 lie within 28 days; 1 and 3 were passed.
-  assert.match(text, /Pass rate, 28 days 2 \/ 3 3 sessions, 67 % passed/)
-  assert.match(text, /In 26 weeks there were 4 days with training and 0 days under lock\./)
+  assert.match(text, /Last session 87 % Passed Even <pace> · 60 repetitions · 1 day ago Open session/)
+  // All four lie within 84 days: 60 + 11 + 100 repetitions, and (87 + 51 + 70) / 3 = 69.3.
+  assert.match(text, /Last 12 weeks Repetitions 171 repetitions Grade 69 % on average, weeks from \d+ to \d+ %/)
+  assert.match(text, /Year 4 days with training and 0 days under lock since 1 \w+ \d{4}\./)
   assert.match(text, /Lock No lock session yet/)
-  // (41 + 60) / 2 = 50.5
-  assert.match(text, /Holds Not passed 51 % 11 reps · 3 m/)
-  assert.match(text, /Program 9 Not passed 70 % 100 reps · ≈ 50 m/)
+  assert.doesNotMatch(text, /% of \w+ locked|% of the time/)
+})
+
+test('a week without a session says that it has none yet, and what is usual, in place of zeros', async () => {
+  const monday = Date.parse('2026-11-23T06:00:00Z')
+  mock.timers.enable({ apis: ['Date'], now: monday })
+  try {
+    const sessions = [3, 10, 17].map((days, index) =>
+      records.trainingSession(index + 1, 1, { created_at: formatTimestamp(monday - days * DAY_MS) }),
+    )
+    await using service = await startService([records.account(1, 'ann'), ...sessions], unlimited)
+    const reader = await signInAs(service, 'ann')
+    const [, week = ''] = /This week(.*?)Last session/.exec(shownText(await reader.get('/'))) ?? []
+    assert.match(week, /No session yet this week, usually 0\.8 sessions\./)
+    assert.doesNotMatch(week, /\b0 /)
+    await reader.post('/settings', { displayName: '', timeZone: 'UTC', units: 'metric', weeklyGoal: '2500' })
+    assert.match(shownText(await reader.get('/')), /Weekly goal: 2,500 repetitions/)
+  } finally {
+    mock.timers.reset()
+  }
 })
 
 test('without sessions the page does not show 0 %, but says what it will show and leads to where records come in', async () => {
@@ -423,14 +441,13 @@ test('days are those of the zone of the account', async () => {
 })
 
 test('the week on the overview is the one of the status and of the statistics', async () => {
-  await using service = await sampleService()
+  await using service = await sampleOfThisWeek()
   const alex = await visitorAs(service.url, 'alex')
   const token = await service.token('alex', { scopes: ['status:read'] })
   const status = (await service.fetch('/api/v1/status', token)).body.data
   const { buckets } = (await service.fetch('/api/v1/dtt/stats', token)).body.data
   const { text } = await alex.get('/')
-  const shown = (name: string) =>
-    new RegExp(`<th scope="row">${name}</th><td class="number strong">([\\d,.]+)`).exec(text)?.[1]
+  const shown = (name: string) => new RegExp(`<dt>${name}</dt><dd>([\\d,.]+)`).exec(text)?.[1]
   const week = buckets.at(-1)
   assert.equal(shown('Sessions'), String(week.sessions))
   assert.equal(shown('Repetitions')?.replaceAll(',', ''), String(week.repsMeasured))
@@ -478,9 +495,12 @@ test('the page that a number links to shows the same number', async () => {
     return new Map(tiles.map(([, name, value]) => [name, value]))
   }
   const overview = (await alex.get('/')).text
-  const days = [...overview.matchAll(/href="(\/training\?day=[\d-]+)"><span class="hidden">[^<]*: (\d+) sessions/g)]
-  assert.ok(days.length > 0)
-  for (const [, path = '', sessions] of days.slice(-3)) assert.equal((await tilesOf(path)).get('Sessions'), sessions)
+  const days = [...overview.matchAll(/href="(\/\?day=[\d-]+)#day">[^<]*: (\d+) sessions?[,<]/g)]
+  assert.ok(days.length > 100)
+  for (const [, path = '', sessions] of days.slice(-3)) {
+    const [, day = ''] = (await alex.get(path)).text.split('id="day"')
+    assert.equal(day.match(/href="\/training\/\d+"/g)?.length, Number(sessions), path)
+  }
 
   const year = (await alex.get('/year')).text
   const best = (name: string) => {

@@ -1,38 +1,39 @@
 import { html, type Html, nothing } from '../html.ts'
 
-interface Point {
-  readonly grade: number | null
-  readonly passed: boolean
+/** Small drawings that need no script and have no axis: a text beside them says what they show. */
+
+interface SparkOptions {
+  readonly text: string
+  /** What a bar of the full height stands for; by default the highest value. */
+  readonly highest?: number
+  /** What the foot stands for. Above zero, lengths would mislead, so values are marks at their height. */
+  readonly lowest?: number
+  /** Whether the last value is of a time that is not over. */
+  readonly isRunning?: boolean
 }
 
-/** A small line chart of grades, the newest at its right end. It needs no script. */
-export function sparkLine(points: readonly Point[]): Html {
-  const known = points.flatMap(({ grade, passed }) => (grade === null ? [] : [{ grade, passed }]))
-  const last = known.at(-1)
-  if (last === undefined || known.length < 2) return nothing
-  const step = (WIDTH - 2 * EDGE) / (known.length - 1)
-  const grades = known.map(({ grade }) => grade)
-  const [lowest, highest] = [Math.min(...grades), Math.max(...grades)]
-  // There is no axis, so the scale starts near the lowest grade. Grades may be below 0 or above 100.
-  const low = Math.max(Math.min(0, lowest), lowest - 10)
-  const high = Math.max(100, highest)
-  const positioned = known.map(({ grade, passed }, index) => ({
-    x: EDGE + index * step,
-    y: EDGE + ((high - grade) / Math.max(1, high - low)) * (HEIGHT - 2 * EDGE),
-    passed,
-  }))
-  const text = `The last ${known.length} grades: ${grades.join(', ')}`
-  return html`
-    <svg class="spark" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${text}">
-      <polyline points="${positioned.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`).join(' ')}"/>
-      ${positioned.map(
-        ({ x, y, passed }) =>
-          html`<circle class="${passed ? 'filled' : 'hollow'}" cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3"/>`,
-      )}
-    </svg>
-  `
+/** A bar for each value, the newest at the right; none for null. */
+export function sparkBars(values: readonly (number | null)[], options: SparkOptions): Html {
+  const { text, highest = Math.max(...values.map(value => value ?? 0)), lowest = 0, isRunning = false } = options
+  const heightOf = (value: number) =>
+    highest <= lowest ? 0 : ((value - lowest) / (highest - lowest)) * (HEIGHT - MARK)
+  const bars = values.map((value, index) => {
+    if (value === null || (value === 0 && lowest === 0)) return nothing
+    const top = heightOf(value)
+    const [y, height] = lowest === 0 ? [HEIGHT - MARK - top, top + MARK] : [HEIGHT - MARK - top, MARK]
+    const look = isRunning && index === values.length - 1 ? html` class="so-far"` : nothing
+    return html`<rect${look} x="${index * STEP}" y="${y.toFixed(1)}" width="${STEP - GAP}" height="${height.toFixed(1)}"/>`
+  })
+  return html`<svg class="spark" viewBox="0 0 ${values.length * STEP - GAP} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${text}">${bars}</svg>`
 }
 
-const WIDTH = 240
-const HEIGHT = 56
-const EDGE = 5
+const HEIGHT = 40
+const STEP = 10
+const GAP = 2
+/** How high a mark is, and the least height of a bar. */
+const MARK = 3
+
+/** A bar out of the whole. */
+export function shareBar(part: number, name: string): Html {
+  return html`<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${name}"><rect class="whole" width="100" height="8"/><rect class="part" width="${(part * 100).toFixed(1)}" height="8"/></svg>`
+}

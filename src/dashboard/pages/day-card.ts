@@ -18,7 +18,7 @@ interface Time {
   readonly end: number
 }
 
-export function isUnderLock({ intervals }: LockStats, { start, end }: Time): boolean {
+function isUnderLock({ intervals }: LockStats, { start, end }: Time): boolean {
   return intervals.some(one => one.locked && one.start < end && one.end > start)
 }
 
@@ -53,7 +53,7 @@ export function dayCard(visit: Visit, { sessions, locks, from, until }: Known, p
   )
 }
 
-export interface Event {
+interface Event {
   readonly at: number
   readonly to: string
   readonly name: string
@@ -62,7 +62,7 @@ export interface Event {
   readonly details?: string
 }
 
-export function eventTable(visit: Visit, name: string, events: readonly Event[]): Html {
+function eventTable(visit: Visit, name: string, events: readonly Event[]): Html {
   return table(
     name,
     [
@@ -76,7 +76,7 @@ export function eventTable(visit: Visit, name: string, events: readonly Event[])
   )
 }
 
-export function trainingEvent(viewer: Viewer, session: SessionStats, programs: Programs): Event {
+function trainingEvent(viewer: Viewer, session: SessionStats, programs: Programs): Event {
   const { id, at, passed, program, grade, reps } = session
   return {
     at,

@@ -49,7 +49,7 @@ export function breakRules({ breakRegularity, breakMaximum }: LockTemplate): str
 }
 
 /** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
-export function tickingTime(start: number, { until, now }: Clock): Part {
+function tickingTime(start: number, { until, now }: Clock): Part {
   if (start > until) return NONE
   return until === now
     ? html`<span data-since="${start}" data-now="${now}">${clockText(now - start)}</span>`

@@ -1,122 +1,174 @@
+import { bucketStart, formatDate } from '../../contract/calendar.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
+import { bucketsOf } from '../../stats/buckets.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
-import { countedUntil } from '../../stats/status.ts'
-import { compareWeeks, passRate, sessionsBetween, type SessionStats, type Totals } from '../../stats/training.ts'
+import { lockedShares } from '../../stats/lock-statistics.ts'
+import { compareWeeks, type SessionStats, type Totals } from '../../stats/training.ts'
+import { usualGrade } from '../../stats/usual.ts'
+import { zoneClock } from '../../stats/zone-clock.ts'
+import { shareBar, sparkBars } from '../charts/spark.ts'
 import { resultMark } from '../layout/components.ts'
-import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
+import { isTimeHidden } from '../text/hidden-time.ts'
 import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
-import { lastDays, presets, timeOfDays } from '../text/period.ts'
 import { programLink, type Programs } from '../text/program-names.ts'
-import { sparkLine } from '../charts/spark.ts'
-import { ageText, countText, dateTime, distanceText, durationText, NONE, numberText, timeAgo } from '../text/text.ts'
+import { ageText, countText, distanceText, durationText, monthText, NONE, numberText, timeAgo } from '../text/text.ts'
 import { NOT_SHARED } from '../layout/subject-notes.ts'
-import { plannedEndText, tickingTime, timeBar } from './lock-time.ts'
-import { knownEnd, practiceMark, stateName } from './lock-states.ts'
+import { knownEnd, lockText, practiceMark, stateMark } from './lock-states.ts'
+import { lockNow, missingEnd, plannedEndDistance, timeBar } from './lock-time.ts'
+import type { KnownLocks, OverviewDay } from './overview-days.ts'
+import { usualText } from './training-session.ts'
 import { percentText } from './training-summaries.ts'
-
-export function lastSession({ viewer, now }: Visit, newest: readonly SessionStats[], programs: Programs): Html {
-  const [last] = newest
-  if (last === undefined) {
-    return tile('Last session', html`<p class="muted">No training session yet. The newest one will be shown here.</p>`)
-  }
-  const grades = newest.toReversed()
-  return tile(
-    'Last session',
-    html`
-      <p class="big">${last.grade === null ? NONE : html`${last.grade}<small>\u00a0%</small>`}</p>
-      <p>${resultMark(last.passed)}</p>
-      <p class="muted">${programLink(programs, last.program)}, ${timeAgo(viewer, last.at, now)}</p>
-      ${sparkLine(grades)}
-      <p class="small"><a href="/training/${last.id}">Open session</a></p>
-    `,
-  )
-}
-
-export function thisWeek(viewer: Viewer, sessions: readonly SessionStats[], now: number): Html {
-  const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
-  const distance = ({ distance }: Totals) => (distance === null ? NONE : distanceText(viewer, distance))
-  const rows: readonly (readonly [string, (totals: Totals) => Part])[] = [
-    ['Sessions', ({ sessions }) => numberText(sessions)],
-    ['Repetitions', ({ reps }) => numberText(Math.round(reps))],
-    ['Distance', distance],
-    ['Grade', ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`)],
-  ]
-  return tile(
-    'This week so far',
-    html`
-      <table class="compact comparison">
-        <thead><tr><th scope="col"><span class="hidden">Figure</span></th><th scope="col" class="number">So far</th><th scope="col" class="number">Usual</th></tr></thead>
-        <tbody>${rows.map(
-          ([name, value]) =>
-            html`<tr><th scope="row">${name}</th><td class="number strong">${value(current)}</td><td class="number muted">${before === null ? NONE : value(before)}</td></tr>`,
-        )}</tbody>
-      </table>
-      <p class="muted small">${before === null ? 'No session in the four weeks before.' : 'Usual: the weekly average of the four weeks before.'}</p>
-    `,
-  )
-}
-
-export function fourWeeks({ timeZone }: Viewer, sessions: readonly SessionStats[], now: number): Html {
-  const { from, to } = timeOfDays(lastDays(presets['4w'], now, timeZone), timeZone)
-  const { passed, total } = passRate(sessionsBetween(sessions, from, to))
-  return tile(
-    'Pass rate, 28 days',
-    total === 0
-      ? html`<p class="muted">No session in the last 28 days, so there is no rate.</p>`
-      : html`
-          <p class="big">${passed}<small> / ${total}</small></p>
-          <p class="muted">${countText(total, 'session')}, ${percentText(passed, total)} passed</p>
-          ${share(passed / total, `${percentText(passed, total)} passed`)}
-          <p class="small"><a href="/training?range=4w">Training, 28 days</a></p>
-        `,
-  )
-}
-
-/** A bar out of the whole. */
-function share(part: number, name: string): Html {
-  return html`<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${name}"><rect class="whole" width="100" height="8"/><rect class="part" width="${(part * 100).toFixed(1)}" height="8"/></svg>`
-}
 
 type Active = LockStats & { readonly document: string }
 
-export function lockCard({ viewer, now }: Visit, current: Active | undefined, newest: readonly LockStats[]): Html {
-  const [last] = newest
-  if (current !== undefined) {
-    // The archive wrote it in the form of the contract.
-    const { id, name } = JSON.parse(current.document) as LockSession
-    const changed = current.intervals.at(-1)?.start
-    const until = countedUntil(viewer.asOf, now)
-    const isHidden = isTimeHidden(viewer, viewer.subject.id, current)
-    return tile(
-      'Lock',
-      html`
-        <p class="big word">${stateName(current.state, viewer)}<small>${changed === undefined ? nothing : html` for ${tickingTime(changed, { until, now })}`}${ageText(viewer, now)}</small></p>
-        <p class="muted"><a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}</p>
-        <dl class="lines">
-          <div><dt>Since</dt><dd>${changed === undefined ? NONE : dateTime(viewer, changed)}</dd></div>
-          <div><dt>Running for</dt><dd>${tickingTime(current.at, { until, now })}</dd></div>
-          <div><dt>Planned end</dt><dd>${isHidden ? HIDDEN : plannedEndText(viewer, current, until)}</dd></div>
-        </dl>
-        ${isHidden ? nothing : timeBar(current, { until, now })}
-      `,
-    )
-  }
-  if (last === undefined) {
-    return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`)
-  }
-  const endAt = knownEnd(last)
+/** The running lock in one line, and how much of each of the last days was locked. */
+export function lockCard(
+  visit: Visit,
+  current: Active | undefined,
+  last: LockStats | undefined,
+  known: KnownLocks & { readonly days: readonly OverviewDay[] },
+): Html {
+  const { viewer, now } = visit
+  const clock = { until: known.until, now }
+  if (current === undefined && last === undefined)
+    return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
+  const notes = current === undefined ? endOf(visit, last) : notesOf(viewer, current, known.until)
   return tile(
-    'Lock',
+    html`${current === undefined ? 'Open' : lockNow(viewer, current, clock)}${ageText(viewer, now)}`,
     html`
-      <p class="big word">Open</p>
-      <p class="muted">No lock session is running${ageText(viewer, now)}.</p>
-      <dl class="lines">
-        <div><dt>Last ended</dt><dd>${endAt === null ? NONE : timeAgo(viewer, endAt, now)}</dd></div>
-        <div><dt>It lasted</dt><dd>${endAt === null ? NONE : durationText((endAt - last.at) / 1000)}</dd></div>
-      </dl>
-      <p class="small"><a href="/locks/${last.id}">Last lock session</a></p>
+      <p>${[...notes, ...monthShare(viewer, known, now)].map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
+      ${dayStrip(viewer, known)}
+      ${current === undefined || isTimeHidden(viewer, viewer.subject.id, current) ? nothing : timeBar(current, clock)}
+    `,
+    'wide now',
+  )
+}
+
+function notesOf(viewer: Viewer, current: Active, until: number): Part[] {
+  // The archive wrote it in the form of the contract.
+  const { id, name } = JSON.parse(current.document) as LockSession
+  // The heading says these.
+  const isUsual = ['locked', 'break'].includes(current.state)
+  const missing = missingEnd(viewer, current, viewer.subject.id)
+  const distance = plannedEndDistance(current, until)
+  const known = distance.startsWith('countdown') ? distance : `planned end ${distance}`
+  const end = missing === NONE ? 'no planned end' : (missing?.toLowerCase() ?? known)
+  return [
+    html`<a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${isUsual ? nothing : html` ${stateMark(viewer, current.state, true)}`}${practiceMark(current.rules)}`,
+    end,
+  ]
+}
+
+function endOf({ viewer, now }: Visit, last: LockStats | undefined): Part[] {
+  if (last === undefined) return []
+  const end = knownEnd(last)
+  const link = html`<a href="/locks/${last.id}">Last lock session</a>`
+  return end === null
+    ? [link]
+    : [html`${link} ended ${timeAgo(viewer, end, now)}, after ${durationText((end - last.at) / 1000)}`]
+}
+
+/** `43 % of November`, of the time that is known. */
+function monthShare(viewer: Viewer, { locks, since, until }: KnownLocks, now: number): string[] {
+  const clock = zoneClock(viewer.timeZone)
+  const today = clock.dayOf(now)
+  const from = bucketStart('month', 'monday', today)
+  const month = bucketsOf({ unit: 'month', weekStart: 'monday', from, to: today }, clock, now)
+  const { percent } = lockedShares(locks, month, { since, until }).total
+  const [name = ''] = monthText(viewer, now).split(' ')
+  return percent === null ? [] : [lockText(`${numberText(Math.round(percent))}\u00a0% of ${name} locked`, viewer)]
+}
+
+const STRIP_DAYS = 28
+
+function dayStrip(
+  viewer: Viewer,
+  { days, until }: { readonly days: readonly OverviewDay[]; readonly until: number },
+): Html {
+  const shown = days.slice(-STRIP_DAYS)
+  const values = shown.map(({ start, end, lockedSeconds }) => {
+    const elapsed = Math.min(end, until) - start
+    return elapsed <= 0 ? null : (lockedSeconds * 1000) / elapsed
+  })
+  const locked = shown.filter(({ lockedSeconds }) => lockedSeconds > 0).length
+  const text = lockText(`Locked on ${locked} of the last ${countText(shown.length, 'day')}`, viewer)
+  return html`<div class="days-strip">${sparkBars(values, { text, highest: 1 })}<p class="small muted"><span>${text}</span><span>now</span></p></div>`
+}
+
+/** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */
+export function thisWeek(
+  { viewer, now }: Visit,
+  sessions: readonly SessionStats[],
+  days: readonly OverviewDay[],
+): Html {
+  const clock = zoneClock(viewer.timeZone)
+  const monday = bucketStart('week', 'monday', clock.dayOf(now))
+  const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
+  const usual = (text: (totals: Totals) => string) => (before === null ? '' : `, usually ${text(before)}`)
+  const distance = ({ distance }: Totals) => (distance === null ? NONE : distanceText(viewer, distance))
+  const week = WEEKDAYS.map((_, index) => days.find(({ day }) => day === monday + index))
+  const line = (name: string, text: (totals: Totals) => string) =>
+    html`<div><dt>${name}</dt><dd>${text(current)}<small class="muted">${usual(text)}</small></dd></div>`
+  const address = `/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}`
+  return tile(
+    html`<a href="${address}">This week</a>`,
+    html`
+      <table class="week">
+        <thead><tr>${WEEKDAYS.map(name => html`<th scope="col">${name.slice(0, 1)}<span class="hidden">${name.slice(1)}</span></th>`)}</tr></thead>
+        <tbody><tr>${week.map(day => html`<td><span class="day ${day === undefined ? 'to-come' : day.shade}"><span class="hidden">${dayText(day)}</span></span></td>`)}</tr></tbody>
+      </table>
+      ${
+        current.sessions === 0
+          ? html`<p>No session yet this week${usual(totals => countText(Math.round(totals.sessions * 10) / 10, 'session'))}.</p>`
+          : html`<dl class="lines">
+              ${line('Sessions', ({ sessions }) => numberText(sessions))}
+              ${line('Repetitions', ({ reps }) => numberText(Math.round(reps)))}
+              ${line('Distance', distance)}
+            </dl>`
+      }
+      ${goalBar(viewer, current.reps)}
+    `,
+  )
+}
+
+const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+
+function dayText(day: OverviewDay | undefined): string {
+  if (day === undefined) return 'to come'
+  return day.sessions === 0 ? 'no session' : countText(day.sessions, 'session')
+}
+
+function goalBar(viewer: Viewer, reps: number): Html {
+  const goal = viewer.subject.id === viewer.session.accountId ? viewer.session.weeklyGoal : null
+  if (goal === null) return nothing
+  if (reps === 0) return html`<p class="small muted">Weekly goal: ${countText(goal, 'repetition')}</p>`
+  const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${percentText(reps, goal)})`
+  return html`<p class="small muted">${text}</p>${shareBar(Math.min(1, reps / goal), text)}`
+}
+
+/** The last session that has begun, beside what is usual with its program. */
+export function lastSession({ viewer, now }: Visit, sessions: readonly SessionStats[], programs: Programs): Html {
+  const index = sessions.findLastIndex(({ at }) => at <= now)
+  const last = sessions[index]
+  if (last === undefined) {
+    const text =
+      sessions.length === 0
+        ? 'No training session yet. The newest one will be shown here.'
+        : 'All sessions start in the future.'
+    return tile('Last session', html`<p class="muted">${text}</p>`)
+  }
+  const { id, at, grade, passed, program, reps } = last
+  const usual = grade === null ? undefined : usualGrade(sessions, index)
+  const isOwn = viewer.subject.id === viewer.session.accountId
+  return tile(
+    'Last session',
+    html`
+      <p class="big">${grade === null ? NONE : html`${grade}<small>\u00a0%</small>`}</p>
+      <p>${resultMark(passed)}${grade === null || usual === undefined ? nothing : `, ${usualText(grade, usual, isOwn)}`}</p>
+      <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
+      <p class="small"><a href="/training/${id}">Open session</a></p>
     `,
   )
 }
@@ -126,6 +178,6 @@ export function tileNotShared(title: string): Html {
   return tile(title, html`<p class="muted">${NOT_SHARED}.</p>`)
 }
 
-function tile(title: string, body: Html): Html {
-  return html`<section class="card tile"><h2>${title}</h2>${body}</section>`
+function tile(title: Part, body: Html, look = ''): Html {
+  return html`<section class="card tile ${look}"><h2>${title}</h2>${body}</section>`
 }

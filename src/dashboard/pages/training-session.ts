@@ -81,7 +81,7 @@ async function showSession(visit: Visit) {
 }
 
 /** `2 over your usual`, `3 under your usual`, `as usual`. */
-function usualText(grade: number, usual: Usual, isOwn: boolean): string {
+export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
   const beyond = beyondUsual(grade, usual)
   if (beyond === 0) return 'as usual'
   return `${Math.abs(beyond)} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`

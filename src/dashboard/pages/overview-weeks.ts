@@ -1,0 +1,81 @@
+import { boundariesOf, bucketsOf } from '../../stats/buckets.ts'
+import { lockedShares } from '../../stats/lock-statistics.ts'
+import type { TrainingHistory } from '../../stats/training-history.ts'
+import { zoneClock } from '../../stats/zone-clock.ts'
+import { sparkBars } from '../charts/spark.ts'
+import { card } from '../layout/components.ts'
+import { sharedAreas } from '../layout/subject-notes.ts'
+import { html, type Html, nothing } from '../html.ts'
+import type { Visit } from '../page.ts'
+import { lastDays, presets, timeOfDays } from '../text/period.ts'
+import { countText, numberText } from '../text/text.ts'
+import { lockText } from './lock-states.ts'
+import type { KnownLocks } from './overview-days.ts'
+
+/** The last twelve weeks as the pages of training and locks show them, which are linked: repetitions, grade and time under lock. */
+export async function weeksCard(
+  { viewer, now }: Visit,
+  history: TrainingHistory,
+  { locks, since, until }: KnownLocks,
+): Promise<Html> {
+  const clock = zoneClock(viewer.timeZone)
+  const { first, last } = lastDays(presets['12w'], now, viewer.timeZone)
+  const { from, to } = timeOfDays({ first, last }, viewer.timeZone)
+  const weeks = bucketsOf({ unit: 'week', weekStart: 'monday', from: first, to: last }, clock, now)
+  const summary = await history.summary(await history.select({}, from, to), boundariesOf(weeks))
+  const { totals } = summary
+  const shares = lockedShares(locks, weeks, { since, until })
+  const grades = summary.periods.map(({ grade }) => grade)
+  const known = grades.filter(grade => grade !== null)
+  const [low, high] = [Math.min(...known), Math.max(...known)]
+  const areas = sharedAreas(viewer)
+  const multiples = [
+    ...(areas.includes('dtt') && totals.sessions > 0
+      ? [
+          multiple(
+            '/training',
+            'Repetitions',
+            countText(totals.reps, 'repetition'),
+            summary.periods.map(({ reps }) => reps),
+          ),
+          ...(totals.grade === null
+            ? []
+            : [
+                multiple(
+                  '/training',
+                  'Grade',
+                  `${totals.grade}\u00a0% on average${low === high ? '' : `, weeks from ${low} to ${high}\u00a0%`}`,
+                  grades,
+                  {
+                    lowest: Math.floor(low / 10) * 10 - 10,
+                    highest: Math.max(high, Math.ceil(high / 10) * 10),
+                  },
+                ),
+              ]),
+        ]
+      : []),
+    ...(areas.includes('lkbx') && shares.total.percent !== null
+      ? [
+          multiple(
+            '/locks?range=12w',
+            lockText('Locked', viewer),
+            `${numberText(Math.round(shares.total.percent))}\u00a0% of the time`,
+            shares.buckets.map(({ percent }) => percent),
+            { highest: 100 },
+          ),
+        ]
+      : []),
+  ]
+  if (multiples.length === 0) return nothing
+  return card('Last 12 weeks', html`<div class="multiples">${multiples}</div>`)
+}
+
+function multiple(
+  to: string,
+  title: string,
+  text: string,
+  values: readonly (number | null)[],
+  range: { readonly lowest?: number; readonly highest?: number } = {},
+): Html {
+  return html`<figure><figcaption><a href="${to}">${title}</a><span>${text}</span></figcaption>${sparkBars(values, { ...range, text: `${title} by week`, isRunning: true })}</figure>`
+}
