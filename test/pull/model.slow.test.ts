@@ -8,7 +8,7 @@ import { SOURCE_TOKEN, startSource } from '../support/sources/source-server.ts'
 import { sweep } from '../support/sweeps.ts'
 
 test('after many schedules of changes, failures and stops, the store equals the source', () =>
-  checkSchedules(postgresUrl === undefined ? sweep(60, 10_000) : sweep(10, 300)))
+  checkSchedules(postgresUrl === undefined ? sweep(40, 10_000) : sweep(10, 300)))
 
 test('a pull that is killed at random points ends with the same store as one that is not', async () => {
   const model = new ModelSource(120)
