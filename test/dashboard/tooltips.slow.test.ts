@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needsChromium } from '../support/chromium.ts'
-import { sampleService } from '../support/dashboard.ts'
+import { drawnValues, sampleService } from '../support/dashboard.ts'
 import { drawCharts, openSession } from '../support/pages.ts'
 
 describe('tooltips of charts', needsChromium, () => {
@@ -50,6 +50,50 @@ describe('tooltips of charts', needsChromium, () => {
         texts.push(left)
       }
       assert.equal(new Set(texts).size, 2, path)
+    }
+  })
+
+  test('the tooltip of a week names its days, its sum, and how far that is from the average', async () => {
+    await using service = await sampleService()
+    await using browser = await openSession(service, { viewport: { width: 1280, height: 3000 } })
+    const { page } = browser
+    await page.goto(`${service.url}/training?range=12w`)
+    await drawCharts(page)
+    const average = Number(await page.locator('#repetitions').getAttribute('data-average'))
+    const sums = drawnValues(await page.content(), 'repetitions', 'reps')
+    const bars = page.locator('#repetitions g[data-mark=rect] rect')
+    for (const index of [3, 4, 5]) {
+      const box = await bars.nth(index).boundingBox()
+      assert.ok(box !== null)
+      const text = await tipAt(page, '#repetitions', box, 0.5)
+      assert.match(text, /^\W?\d+(?:–| [A-Z][a-z]+\s–\s)\d+ [A-Z][a-z]+ · /)
+      const [, sum = 0, difference = 0] = (
+        / · ([\d,]+) ([\d,]+) (?:under|over) average Open week/.exec(text.replaceAll('\u200b', ' ')) ?? []
+      ).map(part => Number(part.replaceAll(',', '')))
+      assert.ok(sums.includes(sum), text)
+      assert.equal(difference, Math.abs(sum - average), text)
+      assert.ok(text.includes(sum < average ? 'under' : 'over'), text)
+    }
+  })
+
+  test('letters of charts are as large as those of the page, and stay inside', async () => {
+    await using service = await sampleService()
+    await using browser = await openSession(service, { viewport: { width: 768, height: 3000 } })
+    const { page } = browser
+    await page.addInitScript(() =>
+      addEventListener('DOMContentLoaded', () => document.documentElement.style.setProperty('font-size', '200%')),
+    )
+    for (const path of ['/training?range=12w', '/locks', '/locks/37']) {
+      await page.goto(service.url + path)
+      await drawCharts(page)
+      const found = await page.locator('.plot svg text').evaluateAll(texts =>
+        texts.map(text => {
+          const [own, card] = [text, text.closest('.card')].map(element => element?.getBoundingClientRect())
+          const isInside = own !== undefined && card !== undefined && own.left >= card.left && own.right <= card.right
+          return `${getComputedStyle(text).fontSize}${isInside ? '' : `, outside: ${text.textContent}`}`
+        }),
+      )
+      assert.deepEqual([...new Set(found)], ['24px'], path)
     }
   })
 })

@@ -125,7 +125,6 @@ describe('pages say no more than is known', () => {
     assert.match(text, /<p class="lead">4 sessions since [^<]*, 75\s% passed, mean grade 45\s%\.<\/p>/)
     const sum = drawnValues(text, 'repetitions', 'reps').reduce((total, value) => total + value, 0)
     assert.equal(sum, 4 * 11)
-    assert.match(text, /id="rates"[^]*?<td class="number second-line" data-unit="[^"]+">8<\/td>/)
     // The grade, the segments, the repetitions and the distance of each session.
     assert.deepEqual(
       tableRows(text, 'session-table')?.map(row => cellTexts(row).slice(3)),

@@ -127,6 +127,7 @@ export function testPaper(paths: readonly string[]) {
           .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`),
       )
       assert.deepEqual(cut, [], path)
+      assert.equal(await page.locator('.bottom:visible').count(), 0, `${path} has a bar on paper`)
       await page.emulateMedia({ media: 'screen' })
     }
   })

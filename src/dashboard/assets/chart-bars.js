@@ -3,6 +3,7 @@ import {
   BEFORE_LINE,
   CARD,
   INK,
+  letterScale,
   APPROXIMATE_PATTERN,
   draw,
   emptyNote,
@@ -12,9 +13,10 @@ import {
   SO_FAR_PATTERN,
   svgElement,
   TIP,
+  widthForLetters,
 } from './chart-draw.js'
 import { parseInstant } from './chart-data.js'
-import { amountText, dayMonthText, periodWords, shortMonthText } from './chart-format.js'
+import { amountText, dayMonthText, periodName, shortMonthText } from './chart-format.js'
 
 /**
  * @import { RenderFunction } from '@observablehq/plot'
@@ -55,14 +57,9 @@ export const bars = {
   draw(plot, host, { columns, rows, title, data, empty }) {
     const periods = rows.map(row => ({ row, start: row.instant('start'), end: row.instant('end') }))
     const isWeekly = data.period === undefined
-    const { blocks, tops } = stack(periods, columns, {
-      unit: data.unit ?? '',
-      nameOf: periodWords(data.period).nameOf,
-      href: data.href,
-      open: `Open ${data.period ?? 'week'}`,
-    })
     const { first, last } = domainOf(periods)
     const levels = levelsOf(data, { first, last })
+    const { blocks, tops } = stack(periods, columns, data)
     const before = periods.flatMap(({ row, start, end }) =>
       row.number('before') === null ? [] : [{ middle: middleOf(start, end), before: row.number('before') ?? 0 }],
     )
@@ -76,7 +73,7 @@ export const bars = {
       title,
       height: HEIGHT,
       marginLeft: Math.max(44, 14 + widthOf(highest * 1.2)),
-      marginRight: levels.length > 0 ? Math.max(56, 10 + widthOf(Math.max(...levels.map(({ level }) => level)))) : 12,
+      marginRight: levels.length > 0 ? 56 : 12,
       x: {
         type: 'utc',
         domain: [first, last],
@@ -92,7 +89,7 @@ export const bars = {
         label: null,
       },
       marks: [
-        isWeekly ? weekNames(plot, periods, host.clientWidth) : monthNames(plot, periods, host.clientWidth),
+        isWeekly ? weekNames(plot, periods, widthForLetters(host)) : monthNames(plot, periods, widthForLetters(host)),
         highest === 0 ? emptyNote(plot, empty) : null,
         ...levels.map(line => plot.ruleY([line], { y: 'level', x1: 'from', x2: 'to', ...line.look })),
         before.length > 1 ? plot.lineY(before, { x: 'middle', y: 'before', curve: 'step', ...BEFORE_LINE }) : null,
@@ -122,18 +119,25 @@ function widthOf(value) {
  *
  * @param {readonly Period[]} periods
  * @param {readonly Column[]} columns
- * @param {{ unit: string; nameOf: (start: Date) => string; href: string | undefined; open: string }} words
+ * @param {DOMStringMap} data
  */
-function stack(periods, columns, { unit, nameOf, href, open }) {
+function stack(periods, columns, data) {
+  const { unit, period, href } = data
+  const amount = (/** @type {number} */ value) => amountIn(unit, value)
   const series = columns.filter(column => column.series !== undefined)
   const blocks = []
   const tops = []
   for (const { row, start, end } of periods) {
     let top = 0
-    const lines = [`${nameOf(start)}${row.flag('current') ? ' (so far)' : ''}`]
+    const counted = series.filter(({ series }) => series !== 'open').map(({ key }) => row.number(key) ?? 0)
+    const sum = counted.reduce((all, value) => all + value, 0)
+    const name = periodName(period, start, end)
+    const lines = row.flag('current')
+      ? [`${name}, so far · ${amount(sum)}`]
+      : [`${name} · ${amount(sum)}`, ...besideAverage(data, start, sum)]
     for (const { key, title, series: look = '' } of series) {
       const value = row.number(key) ?? 0
-      lines.push(`${title}: ${amountText(value)}${unit && ` ${unit}`}`)
+      if (series.length > 1) lines.push(`${title}: ${amount(value)}`)
       const bottom = top
       top += value
       if (value <= 0) continue
@@ -149,11 +153,33 @@ function stack(periods, columns, { unit, nameOf, href, open }) {
       })
     }
     const before = row.number('before')
-    if (before !== null) lines.push(`Compared: ${amountText(before)}${unit && ` ${unit}`}`)
-    if (href !== undefined) lines.push(open)
+    if (before !== null) lines.push(`Compared: ${amount(before)}`)
+    if (href !== undefined) lines.push(`Open ${period ?? 'week'}`)
     tops.push({ middle: middleOf(start, end), top, href: addressOf(href, start, end), tip: lines.join('\n') })
   }
   return { blocks, tops }
+}
+
+/**
+ * `36 under average`; nothing where the average does not hold.
+ *
+ * @param {DOMStringMap} data
+ * @param {Date} start
+ * @param {number} sum
+ */
+function besideAverage({ average, averageFrom, unit }, start, sum) {
+  const from = parseInstant(averageFrom)
+  if (average === undefined || (from !== undefined && start < from)) return []
+  const difference = sum - Number(average)
+  return [`${amountIn(unit, Math.abs(difference))} ${difference < 0 ? 'under' : 'over'} average`]
+}
+
+/**
+ * @param {string | undefined} unit
+ * @param {number} value
+ */
+function amountIn(unit, value) {
+  return `${amountText(value)}${unit === undefined ? '' : ` ${unit}`}`
 }
 
 /**
@@ -237,24 +263,22 @@ function endLabels(levels) {
   return (_index, { y }, _values, { width, height, marginRight, marginBottom }) => {
     const group = svgElement('g', { fill: INK, 'text-anchor': 'start' })
     const highest = levels.toSorted((a, b) => b.level - a.level)
+    const labelHeight = LABEL_HEIGHT * letterScale()
     let above = 0
     for (const [index, { level, name }] of highest.entries()) {
-      const lowest = height - marginBottom - (highest.length - 1 - index) * LABEL_HEIGHT
+      const lowest = height - marginBottom - (highest.length - 1 - index) * labelHeight
       const middle = Math.min(lowest, Math.max(above, Number(y?.(level))))
-      above = middle + LABEL_HEIGHT
-      const x = width - marginRight + 5
-      for (const [line, text] of [name, amountText(level)].entries()) {
-        const label = svgElement('text', { x, y: middle - 1 + line * 12 })
-        label.textContent = text
-        group.append(label)
-      }
+      above = middle + labelHeight
+      const label = svgElement('text', { x: width - marginRight + 5, y: middle, dy: '0.32em' })
+      label.textContent = name
+      group.append(label)
     }
     return group
   }
 }
 
-/** Of two lines, and the space below them. */
-const LABEL_HEIGHT = 28
+/** With the space below it. */
+const LABEL_HEIGHT = 15
 
 /**
  * Weeks are named by their first day.

@@ -52,22 +52,38 @@ export const TIP = { fill: CARD, lineHeight: 1.4, textPadding: 10, stroke: 'var(
 /** The line of the compared period. */
 export const BEFORE_LINE = { stroke: WARN, strokeWidth: 1.75, strokeDasharray: '6 4' }
 
+/** How much larger than usual the letters of this browser are; charts have as large ones. */
+export function letterScale() {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
+}
+
+/** @param {HTMLElement} host */
+export function widthForLetters(host) {
+  return host.clientWidth / letterScale()
+}
+
 /**
- * Draws one SVG. A click on a mark opens the link of its row.
+ * Draws one SVG; its height and margins are for letters of the usual size. A click on a mark opens the link of its row.
  *
  * @param {Plot} plot
  * @param {HTMLElement} host
- * @param {Omit<PlotOptions, 'title'> & { title: string }} options
+ * @param {Omit<PlotOptions, 'title' | 'height'> & { title: string; height: number }} options
  */
-export function draw(plot, host, { title, ...options }) {
+export function draw(
+  plot,
+  host,
+  { title, height, marginTop = 12, marginRight = 12, marginBottom = 28, marginLeft = 36, ...more },
+) {
+  const scale = letterScale()
   const drawing = plot.plot({
     width: Math.max(200, Math.floor(host.clientWidth)),
-    marginTop: 12,
-    marginRight: 12,
-    marginBottom: 28,
-    marginLeft: 36,
-    style: { background: 'none', color: MUTED, fontFamily: 'inherit', fontSize: '12px', overflow: 'visible' },
-    ...options,
+    height: height * scale,
+    marginTop: marginTop * scale,
+    marginRight: marginRight * scale,
+    marginBottom: marginBottom * scale,
+    marginLeft: marginLeft * scale,
+    style: { background: 'none', color: MUTED, fontFamily: 'inherit', fontSize: '0.75rem', overflow: 'visible' },
+    ...more,
   })
   drawing.setAttribute('role', 'img')
   drawing.setAttribute('aria-label', title)
@@ -91,7 +107,7 @@ const DAY_MS = 86_400_000
  *
  * @param {Date} start
  * @param {Date} end
- * @param {number} width in pixels
+ * @param {number} width in pixels, for letters of the usual size
  */
 export function timeTicks(start, end, width) {
   const days = (end.getTime() - start.getTime()) / DAY_MS
@@ -155,7 +171,7 @@ export function pointsAlong(blocks, ends, step) {
  * @param {string} text
  */
 export function emptyNote(plot, text) {
-  return plot.text([text], { frameAnchor: 'middle', fill: MUTED, fontSize: 13 })
+  return plot.text([text], { frameAnchor: 'middle', fill: MUTED })
 }
 
 /**
@@ -172,7 +188,7 @@ export function addPanels(host, heights) {
     heading.textContent = title
     const space = document.createElement('div')
     space.className = 'space'
-    space.style.height = `${height}px`
+    space.style.height = `${height / 16}rem`
     panel.append(heading, space)
     host.append(panel)
     return panel

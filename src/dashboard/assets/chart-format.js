@@ -1,5 +1,6 @@
 /** Times, lengths and numbers as text. Instants are drawn as if in UTC; see parseInstant in chart-data.js. */
 
+const DAY_MS = 86_400_000
 const dateTimes = formatOf({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
 const dates = formatOf({ day: 'numeric', month: 'short', year: 'numeric' })
 const months = formatOf({ month: 'long', year: 'numeric' })
@@ -49,9 +50,32 @@ export function amountText(value) {
 
 /** @type {Readonly<Record<string, PeriodWords>> & { readonly week: PeriodWords }} */
 const periods = {
-  week: { days: 7, nameOf: start => `Week of ${dates.format(start)}` },
+  week: { days: 7, nameOf: start => weekText(start, new Date(start.getTime() + 7 * DAY_MS)) },
   month: { days: 30, nameOf: start => months.format(start) },
   quarter: { days: 91, nameOf: start => `Q${Math.ceil((start.getUTCMonth() + 1) / 3)} ${start.getUTCFullYear()}` },
+}
+
+/**
+ * `14–20 Sept`, `28 Sept – 4 Oct`, with the year where that is not clear.
+ *
+ * @param {Date} start
+ * @param {Date} end the day after the last one
+ */
+function weekText(start, end) {
+  const last = new Date(end.getTime() - 1)
+  const format = Date.now() - start.getTime() < 300 * DAY_MS ? dayMonths : dates
+  return format.formatRange(start, last).replace(/^(\d+)\s–\s/, '$1–')
+}
+
+/**
+ * The name of a week, which may be cut at its ends, of a month or of a quarter.
+ *
+ * @param {string | undefined} period a week if not given
+ * @param {Date} start
+ * @param {Date} end
+ */
+export function periodName(period, start, end) {
+  return period === undefined ? weekText(start, end) : periodWords(period).nameOf(start)
 }
 
 /**

@@ -1,5 +1,17 @@
 import { breakMark, broken } from './chart-breaks.js'
-import { ACCENT, BEFORE_LINE, CARD, draw, emptyNote, timeTicks, INK, LINE, svgElement, TIP } from './chart-draw.js'
+import {
+  ACCENT,
+  BEFORE_LINE,
+  CARD,
+  draw,
+  emptyNote,
+  timeTicks,
+  INK,
+  LINE,
+  svgElement,
+  TIP,
+  widthForLetters,
+} from './chart-draw.js'
 import { dateTimeText, periodWords } from './chart-format.js'
 
 /**
@@ -86,10 +98,11 @@ function point(row, grade, average, passed) {
  * @param {Chart} chart
  * @param {{ title: string; height: number; points: readonly Point[]; overlay?: Chart['overlay'] }} panel
  */
-function drawGrades(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
+function drawGrades(plot, host, { rows, data, empty }, { title, height, points, overlay = [] }) {
   const { low, scale, marginTop } = gradeScale(data, height)
   const [start, end] = domainOf(data)
-  const r = radiusFor(points.length / host.clientWidth)
+  // Of all rows, so that panels beside each other have dots of one size.
+  const r = radiusFor(rows.length / host.clientWidth)
   draw(plot, host, {
     title,
     height,
@@ -97,7 +110,7 @@ function drawGrades(plot, host, { data, empty }, { title, height, points, overla
       type: 'utc',
       domain: [start, end],
       label: null,
-      ...timeTicks(start, end, host.clientWidth),
+      ...timeTicks(start, end, widthForLetters(host)),
     },
     marginTop,
     y: scale,

@@ -1,4 +1,4 @@
-import { ACCENT, APPROXIMATE_PATTERN, CARD, draw, emptyNote, INK, pointsAlong, TIP } from './chart-draw.js'
+import { ACCENT, APPROXIMATE_PATTERN, CARD, draw, emptyNote, INK, letterScale, pointsAlong, TIP } from './chart-draw.js'
 
 /**
  * @import { ChartType } from './chart-draw.js'
@@ -43,7 +43,7 @@ export const segments = {
           rx: 3,
         }),
         plot.text(
-          blocks.filter(({ start, end, label }) => (end - start) * scale > label.length * 7 + 8),
+          blocks.filter(({ start, end, label }) => (end - start) * scale > (label.length * 7 + 8) * letterScale()),
           { x: 'middle', text: 'label', fill: 'ink', stroke: 'halo', strokeWidth: 10 },
         ),
         plot.tip(

@@ -1,5 +1,5 @@
 import { breakMark, broken } from './chart-breaks.js'
-import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP } from './chart-draw.js'
+import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP, widthForLetters } from './chart-draw.js'
 import { daysOf, domainOf, gradeScale, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
 import { periodWords } from './chart-format.js'
 
@@ -77,7 +77,7 @@ function drawSpread(plot, host, { data, empty }, { title, height, points, overla
   draw(plot, host, {
     title,
     height,
-    x: { type: 'utc', domain: [start, end], label: null, ...timeTicks(start, end, host.clientWidth) },
+    x: { type: 'utc', domain: [start, end], label: null, ...timeTicks(start, end, widthForLetters(host)) },
     marginTop,
     y: scale,
     marks: [

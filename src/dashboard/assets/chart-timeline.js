@@ -1,4 +1,16 @@
-import { ACCENT, CARD, draw, emptyNote, pointsAlong, INK, LINE, OPEN_PATTERN, TIP, WARN } from './chart-draw.js'
+import {
+  ACCENT,
+  CARD,
+  draw,
+  emptyNote,
+  pointsAlong,
+  INK,
+  LINE,
+  OPEN_PATTERN,
+  TIP,
+  WARN,
+  widthForLetters,
+} from './chart-draw.js'
 import { clockText, dateText, dateTimeText, dayText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
@@ -46,7 +58,7 @@ export const timeline = {
       marginTop: 4,
       marginLeft: wraps ? (lineDays === 1 ? 84 : 92) : 12,
       marginRight: 24,
-      x: xAxis(layout, host.clientWidth),
+      x: xAxis(layout, widthForLetters(host)),
       y: {
         type: 'band',
         domain: lines,

@@ -79,7 +79,7 @@ function mount(section) {
 function reserveSpace({ chartType, host, data }) {
   const height = chartType.height(data)
   if (typeof height === 'number') {
-    host.style.minHeight = `${height}px`
+    host.style.minHeight = `${height / 16}rem`
     return
   }
   addPanels(host, height)

@@ -1,21 +1,11 @@
 import { wallClock } from '../../stats/periods.ts'
-import { gradeOfKind, type KindTotals, movingAverage, type SessionStats } from '../../stats/training.ts'
+import { gradeOfKind, movingAverage, type SessionStats } from '../../stats/training.ts'
 import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
-import { html, type Html, nothing, type Part } from '../html.ts'
-import { card, table, type TableColumn } from '../layout/components.ts'
+import { html, nothing, type Part } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
-import { dateTimeText, NONE, numberText, round1 } from '../text/text.ts'
-import {
-  constantGrades,
-  constantText,
-  FEW,
-  gradeSummary,
-  kindSummary,
-  NO_GRADES,
-  percentText,
-  rateSummary,
-} from './training-summaries.ts'
+import { dateTimeText, NONE, round1 } from '../text/text.ts'
+import { constantGrades, constantText, gradeSummary, kindSummary, NO_GRADES } from './training-summaries.ts'
 import {
   axes,
   breakLegend,
@@ -28,7 +18,7 @@ import {
   weeklyGrades,
 } from './grade-weeks.ts'
 
-/** Charts of grades and pass rates. */
+/** Charts of grades. */
 
 /**
  * Grades over time, and those of each kind: of each session, or of each week where there are too many sessions. Of one kind that
@@ -127,61 +117,20 @@ function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly stri
     empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, grades),
-    legend: breakLegend(
-      kinds.map(kind => shown.sessions.flatMap(one => (gradeOfKind(one, kind) === null ? [] : one.at))),
-    ),
+    legend:
+      grades.length === 0
+        ? []
+        : [
+            ['filled', 'All segments of the kind passed'],
+            ['hollow', 'Not all of them'],
+            ...breakLegend(
+              kinds.map(kind => shown.sessions.flatMap(one => (gradeOfKind(one, kind) === null ? [] : one.at))),
+            ),
+          ],
     source: 'grades',
     columns: [],
     rows: [],
   })
-}
-
-/** How many segments of each kind were passed. Rates of few are muted. */
-export function rateCard(viewer: Viewer, kinds: readonly KindTotals[]): Html {
-  return card(
-    'Pass rate by kind',
-    html`
-      <p class="summary">${rateSummary(viewer, kinds)}</p>
-      ${kinds.length === 0 ? nothing : table('Pass rate by kind', rateColumns(viewer), kinds)}
-    `,
-    { id: 'rates' },
-  )
-}
-
-function rateColumns(viewer: Viewer): TableColumn<KindTotals>[] {
-  return [
-    { title: 'Kind', line: 'first', cell: ({ kind }) => kindName(viewer, kind) },
-    {
-      title: 'Passed',
-      numeric: true,
-      line: 'second',
-      unit: '\u00a0passed',
-      cell: ({ passed }) => numberText(passed),
-    },
-    {
-      title: 'Segments',
-      numeric: true,
-      line: 'second',
-      unit: ({ total }) => (total === 1 ? '\u00a0segment' : '\u00a0segments'),
-      cell: ({ total }) => numberText(total),
-    },
-    {
-      title: 'Pass rate',
-      numeric: true,
-      line: 'first',
-      cell({ passed, total }) {
-        const rate = percentText(passed, total)
-        return total < FEW ? html`<span class="muted">${rate}</span>` : rate
-      },
-    },
-    {
-      title: 'Mean grade',
-      numeric: true,
-      line: 'second',
-      unit: '\u00a0grade',
-      cell: ({ grade }) => grade ?? NONE,
-    },
-  ]
 }
 
 interface IndexedSession {

@@ -11,9 +11,6 @@ export const NO_GRADES = 'No grades in this period'
 
 const LIST = new Intl.ListFormat('en')
 
-/** Rates of fewer segments than this say little. */
-export const FEW = 5
-
 /** `75 %`; a dash if the whole is 0. */
 export function percentText(part: number, whole: number): string {
   return whole === 0 ? NONE : `${mean(part * 100, whole) ?? 0}\u00a0%`
@@ -68,21 +65,6 @@ export function constantText(viewer: Viewer, constant: ReadonlyMap<string, numbe
   if (constant.size === 0) return ''
   const kinds = [...constant.keys()].map(kind => unbroken(kindName(viewer, kind)))
   return ` Always the same, so not drawn: ${kinds.join(', ')}.`
-}
-
-export function rateSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly KindTotals[]): string {
-  const enough = kinds.filter(({ total }) => total >= FEW).toSorted((a, b) => a.passed / a.total - b.passed / b.total)
-  const [least] = enough
-  if (kinds.length === 0) return 'No segments in this period.'
-  if (least === undefined) return `Fewer than ${FEW} segments of each kind: too few to compare.`
-  if (least.passed === least.total) return `All segments of every kind with ${FEW} or more of them were passed.`
-  const rate = `${numberText(least.passed)} of ${countText(least.total, 'segment')} (${percentText(least.passed, least.total)})`
-  const name = kindName(viewer, least.kind)
-  if (enough.length === 1) return `${name} was passed in ${rate}.`
-  const same = enough.filter(({ passed, total }) => passed / total === least.passed / least.total)
-  if (same.length === 1) return `${name} was passed least often: ${rate}.`
-  const names = LIST.format(same.map(({ kind }) => kindName(viewer, kind)))
-  return `${names} were passed least often: ${percentText(least.passed, least.total)} each.`
 }
 
 function capital(text: string): string {

@@ -2,7 +2,7 @@ import { sum } from '../../contract/numbers.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
 import type { Totals } from '../../stats/training.ts'
-import { chart, type ChartColumn } from '../charts/charts.ts'
+import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, distanceIn, distanceText, numberText } from '../text/text.ts'
 import { chartUnit, type ChartUnit, unitColumns } from './chart-unit.ts'
@@ -72,7 +72,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
       period: periodOf(unit),
     },
     legend: [
-      ...weekLegend(weeks, average === null ? null : numberText(Math.round(average))),
+      ...weekLegend(weeks),
       ...(weeklyGoal === undefined ? [] : ([['goal', `Weekly goal: ${numberText(weeklyGoal)}`]] as const)),
       ...comparedLegend(compared, weeks),
     ],
@@ -115,7 +115,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
       period: periodOf(unit),
     },
     legend: [
-      ...weekLegend(weeks, average === null || !isKnown ? null : textOf(average)),
+      ...weekLegend(weeks),
       ...(isApproximate ? ([['approximate', 'Approximate']] as const) : []),
       ...comparedLegend(compared, weeks),
     ],
@@ -168,13 +168,11 @@ function comparedColumn(
   return [{ key: 'before', title: compared.title, value }]
 }
 
-function weekLegend(weeks: readonly Week[], average: string | null) {
-  return [
-    ...(weeks.some(({ isCurrent, sessions }) => isCurrent && sessions > 0)
-      ? ([['so-far', `This ${unitOf(weeks)} so far`]] as const)
-      : []),
-    ...(average === null ? [] : ([['average', `Average of whole ${unitOf(weeks)}s: ${average}`]] as const)),
-  ] as const
+/** The average has its name at the end of its line, and its number in the sentence. */
+function weekLegend(weeks: readonly Week[]): LegendItem[] {
+  return weeks.some(({ isCurrent, sessions }) => isCurrent && sessions > 0)
+    ? [['so-far', `This ${unitOf(weeks)} so far`]]
+    : []
 }
 
 /** What the drawing needs to know: it draws weeks by default. */

@@ -32,7 +32,7 @@ import {
 import { changeText, type Compared, totalTiles } from './training-comparison.ts'
 import { timeOf } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
-import { gradeCharts, rateCard } from './training-charts.ts'
+import { gradeCharts } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
 import { distanceChart, repetitionsChart, weeksOf } from './training-weeks.ts'
 
@@ -84,7 +84,7 @@ async function showTraining(visit: Visit) {
       ${problem === undefined || sessions.length === 0 ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
       ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
       ${totalTiles(viewer, filters, summary.totals, shown.compared)}
-      ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>${rateCard(viewer, summary.kinds)}`}
+      ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>`}
       ${sessions.length === 0 ? noSession(filters, problem ?? change) : await sessionsTable(visit, filters, sessions, programs)}
     `,
   })
