@@ -90,7 +90,6 @@ export type LegendItem = readonly [
     | 'outline'
     | 'line'
     | 'band'
-    | 'average'
     | 'before'
     | 'break'
     | 'goal'

@@ -132,7 +132,6 @@ export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
         : []),
       ...(buckets.some(({ breakSeconds }) => breakSeconds > 0) ? ([['open', 'Breaks']] as const) : []),
       ...(current !== undefined && current.lockedSeconds > 0 ? ([['so-far', `This ${unit} so far`]] as const) : []),
-      ...(average === null ? [] : ([['average', `Average of whole ${unit}s`]] as const)),
       ...(compared === undefined ? [] : ([['before', title]] as const)),
     ],
     columns: [

@@ -3,7 +3,7 @@ import type { KindTotals, SessionStats } from '../../stats/training.ts'
 import { kindName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
 import type { ChartUnit } from './chart-unit.ts'
-import { countText, NONE, numberText, unbroken } from '../text/text.ts'
+import { NONE, unbroken } from '../text/text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
