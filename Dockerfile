@@ -3,11 +3,13 @@ FROM node:26-trixie-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts
+COPY scripts/release-files.ts scripts/trim.ts ./scripts/
+RUN node scripts/trim.ts .
 
 FROM debian:trixie-slim
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends libatomic1 libstdc++6 \
-  && rm -rf /var/lib/apt/lists/* \
+  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
   && mkdir --mode=700 /data /backups \
   && chown 10001:10001 /data /backups
 WORKDIR /app

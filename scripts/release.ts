@@ -11,19 +11,21 @@ import {
   readFileSync,
   rmSync,
   statSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
-import { isShipped, PLATFORMS, type Platform, SOURCES } from './release-files.ts'
+import { PLATFORMS, type Platform, SOURCES } from './release-files.ts'
+import { buildImage } from './release-image.ts'
+import { trim } from './trim.ts'
 
 /**
  * Makes what is handed out, in dist/: for each platform a tarball and a Debian package, a list of the parts, and the hashes.
- * The same commit gives the same bytes on every machine that has the same tar, gzip and dpkg-deb.
+ * The same commit gives the same bytes on every machine that has the same tar, gzip and dpkg-deb. With the root file system of a Debian
+ * (`mmdebstrap --variant=minbase --include=libatomic1 trixie debian.tar`) it also makes the image of this platform, as an archive.
  *
- *     npm run release [-- --platform x64] [-- --to dist] [-- --commit HEAD]
+ *     npm run release [-- --platform x64] [-- --to dist] [-- --commit HEAD] [-- --base debian.tar]
  */
 
 const root = join(import.meta.dirname, '..')
@@ -37,6 +39,7 @@ const stamp = new Date(seconds * 1000).toISOString().replaceAll(/\D/g, '').slice
 const debianVersion = `${packageJson.version}+${stamp}.${commit.slice(0, 8)}`
 const to = resolve(option('to', join(root, 'dist')))
 const only = option('platform', '')
+const base = option('base', '')
 const SORTED = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu', `--mtime=@${seconds}`]
 
 mkdirSync(to, { recursive: true })
@@ -52,6 +55,10 @@ for (const platform of PLATFORMS.filter(({ cpu }) => only === '' || cpu === only
     rmSync(work, { recursive: true })
   }
 }
+if (base !== '')
+  made.push(
+    buildImage({ commit, base: resolve(base), seconds, to: join(to, `lockstep-${packageJson.version}-amd64.oci.tar`) }),
+  )
 const sums = made.map(
   file => `${createHash('sha256').update(readFileSync(file)).digest('hex')}  ${relative(to, file)}\n`,
 )
@@ -59,7 +66,7 @@ writeFileSync(join(to, 'SHA256SUMS'), sums.toSorted().join(''))
 for (const file of made) console.log(`${relative(process.cwd(), file)}: ${(statSync(file).size / 1e6).toFixed(1)} MB`)
 
 /** Puts the program and its packages into a folder: what is committed, and what the lock file names. */
-function stage(program: string, { cpu, node }: Platform) {
+function stage(program: string, { cpu }: Platform) {
   mkdirSync(program)
   const archive = execFileSync(
     'git',
@@ -73,12 +80,7 @@ function stage(program: string, { cpu, node }: Platform) {
     cwd: program,
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  for (const file of filesIn(program)) {
-    if (!isShipped(relative(program, file))) rmSync(file, { force: true })
-  }
-  rmSync(join(program, 'node_modules/.bin'), { recursive: true, force: true })
-  mkdirSync(join(program, 'node_modules/.bin'))
-  symlinkSync(`../${node}/bin/node`, join(program, 'node_modules/.bin/node'))
+  trim(program)
   const {
     devDependencies: _d,
     scripts: _s,
@@ -112,6 +114,7 @@ function packDebian(folder: string, program: string, { debian }: Platform): stri
     'usr/lib/systemd/system',
     'usr/lib/sysusers.d',
     'usr/share/doc/lockstep',
+    'usr/share/lintian/overrides',
     'etc/lockstep',
   ])
     mkdirSync(at(path), { recursive: true })
@@ -125,6 +128,11 @@ function packDebian(folder: string, program: string, { debian }: Platform): stri
   adapt('debian/sysusers.conf', 'usr/lib/sysusers.d/lockstep.conf')
   adapt('debian/lockstep.env', 'etc/lockstep/lockstep.env')
   adapt('debian/README.Debian', 'usr/share/doc/lockstep/README.Debian')
+  adapt('debian/lintian-overrides', 'usr/share/lintian/overrides/lockstep')
+  const changes = readFileSync(join(samples, 'debian/changelog'), 'utf8')
+    .replace('@VERSION@', debianVersion)
+    .replace('@DATE@', new Date(seconds * 1000).toUTCString().replace('GMT', '+0000'))
+  writeFileSync(at('usr/share/doc/lockstep/changelog.gz'), execFileSync('gzip', ['-9n'], { input: changes }))
   cpSync(join(installed, 'LICENSE'), at('usr/share/doc/lockstep/copyright'))
   for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(
@@ -145,7 +153,7 @@ function packDebian(folder: string, program: string, { debian }: Platform): stri
   chmodSync(at('etc/lockstep/lockstep.env'), 0o640)
   for (const script of ['preinst', 'postinst', 'prerm', 'postrm']) chmodSync(at(`DEBIAN/${script}`), 0o755)
   const file = join(to, `lockstep_${debianVersion}_${debian}.deb`)
-  execFileSync('dpkg-deb', ['--root-owner-group', '-Zzstd', '-z9', '--build', folder, file], {
+  execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '-z9', '--build', folder, file], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, SOURCE_DATE_EPOCH: String(seconds) },
   })
@@ -169,9 +177,16 @@ function listParts(program: string): string {
   }).toString()
   const { serialNumber: _, ...parts } = JSON.parse(text)
   parts.metadata.timestamp = new Date(seconds * 1000).toISOString()
+  if (base !== '') parts.components.push(baseOfImage())
   const file = join(to, `lockstep-${packageJson.version}.cdx.json`)
   writeFileSync(file, `${JSON.stringify(parts, null, 2)}\n`)
   return file
+}
+
+/** The image depends on these bytes, which no lock file names. */
+function baseOfImage() {
+  const content = createHash('sha256').update(readFileSync(base)).digest('hex')
+  return { type: 'operating-system', name: 'debian', version: 'trixie', hashes: [{ alg: 'SHA-256', content }] }
 }
 
 /** Files have the time of the commit, and the modes that they need: nothing depends on who builds. */
