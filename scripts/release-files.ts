@@ -20,8 +20,8 @@ export const SOURCES: readonly string[] = ['LICENSE', 'README.md', 'examples', '
 export function isShipped(path: string): boolean {
   if (!path.startsWith('node_modules/')) return !/\.d\.ts$|^\.npmrc$/.test(path)
   const node = /^node_modules\/node-linux-[^/]+\/(.*)$/.exec(path)?.[1]
-  // Commands of packages and settings of their tools.
-  if (/\/bin\/|\/\./.test(path) && node === undefined) return false
+  // Commands of packages, their tests, and settings of their tools.
+  if (/\/(bin|test)\/|\/bin\.js$|\/\./.test(path) && node === undefined) return false
   if (node !== undefined) return /^(bin\/node|LICENSE|package\.json)$/.test(node)
   return /(^|\/)(licen[cs]e|copying|notice)[^/]*$/i.test(path) || RUNS.test(path)
 }

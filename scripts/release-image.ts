@@ -62,7 +62,7 @@ export function buildImage({ commit, base, seconds, to }: ImageOrder): string {
 }
 
 /** Runs buildah with images of its own, and returns what it prints. */
-function inStore(folder: string) {
+export function inStore(folder: string) {
   const own = ['--root', join(folder, 'images'), '--runroot', join(folder, 'run'), '--storage-driver', 'vfs']
   return (command: string, ...args: readonly string[]) =>
     execFileSync('buildah', [...own, command, ...args], {
