@@ -1,4 +1,5 @@
 import { roundedRatio, sum } from '../contract/numbers.ts'
+import { turnOf } from '../turns.ts'
 import { boundariesOf, type Bucket } from './buckets.ts'
 import type { LockInterval, LockRules } from './intervals.ts'
 import { type Periods, periodOf } from './periods.ts'
@@ -47,15 +48,44 @@ interface StateInterval {
   readonly end: number
 }
 
+interface LockSums {
+  readonly total: LockStatistics
+  readonly buckets: readonly LockStatistics[]
+}
+
 /** The statistics of lock sessions by bucket, and in total. */
-export function lockStatistics(
+export function lockStatistics(sessions: readonly LockTimes[], buckets: readonly Bucket[], now: number): LockSums {
+  const states = stateIntervals(sessions, now)
+  const boundaries = boundariesOf(buckets)
+  return lockSums(sessions, buckets, now, timesByPeriod(states, boundaries), timesByPeriod(states, wholeOf(boundaries)))
+}
+
+/** The same, while others have their turns. */
+export async function lockStatisticsInTurns(
+  account: number,
   sessions: readonly LockTimes[],
   buckets: readonly Bucket[],
   now: number,
-): { readonly total: LockStatistics; readonly buckets: readonly LockStatistics[] } {
+): Promise<LockSums> {
   const boundaries = boundariesOf(buckets)
-  const states = stateIntervals(sessions, now)
-  const times = timesByPeriod(states, boundaries)
+  const times: StateTimes[] = []
+  const whole: StateTimes[] = []
+  for (const states of statesInParts(sessions, now)) {
+    addTimes(times, timesByPeriod(states, boundaries))
+    addTimes(whole, timesByPeriod(states, wholeOf(boundaries)))
+    await turnOf('computation', account)
+  }
+  return lockSums(sessions, buckets, now, times, whole)
+}
+
+function lockSums(
+  sessions: readonly LockTimes[],
+  buckets: readonly Bucket[],
+  now: number,
+  times: readonly StateTimes[],
+  [time = NO_TIME]: readonly StateTimes[],
+): LockSums {
+  const boundaries = boundariesOf(buckets)
   const started = countByPeriod(
     sessions.map(({ at }) => at).filter(at => at <= now),
     boundaries,
@@ -67,9 +97,12 @@ export function lockStatistics(
   const parts = buckets.map((bucket, index) =>
     statisticsOf(times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
   )
-  const whole = { start: boundaries[0] ?? 0, end: boundaries.at(-1) ?? 0 }
-  const [time = NO_TIME] = timesByPeriod(states, [whole.start, whole.end])
-  return { total: statisticsOf(time, sum(started), sum(ended), whole, now), buckets: parts }
+  const [start = 0, end = 0] = wholeOf(boundaries)
+  return { total: statisticsOf(time, sum(started), sum(ended), { start, end }, now), buckets: parts }
+}
+
+function wholeOf(boundaries: Periods): Periods {
+  return [boundaries[0] ?? 0, boundaries.at(-1) ?? 0]
 }
 
 /**
@@ -152,6 +185,49 @@ function stateIntervals(
     } else intervals.push({ state: current, start: at, end })
   }
   return intervals
+}
+
+/** `stateIntervals` of few sessions at a time, without cutting an interval: what touches the end of a part comes with the next one. */
+function* statesInParts(sessions: readonly LockTimes[], now: number): Generator<readonly StateInterval[]> {
+  const startOf = ({ at, intervals }: LockTimes) => seconds(Math.min(at, intervals[0]?.start ?? at))
+  const endOf = ({ endAt, intervals }: LockTimes) => seconds(Math.max(endAt ?? now, intervals.at(-1)?.end ?? 0))
+  const ordered = sessions.toSorted((a, b) => startOf(a) - startOf(b))
+  let open: readonly LockTimes[] = []
+  let last: StateInterval | undefined
+  for (let index = 0; index < ordered.length; index += SESSIONS_IN_PART) {
+    const some = ordered.slice(index, index + SESSIONS_IN_PART)
+    const [first, next] = [ordered[index], ordered[index + SESSIONS_IN_PART]]
+    const from = first === undefined ? 0 : startOf(first)
+    const to = next === undefined ? Infinity : startOf(next)
+    open = [...open.filter(session => endOf(session) > from), ...some]
+    const states: StateInterval[] = last === undefined ? [] : [last]
+    for (const { state, start, end } of stateIntervals(open, now)) {
+      const cut = { state, start: Math.max(start, from), end: Math.min(end, to) }
+      if (cut.start >= cut.end) continue
+      const before = states.at(-1)
+      if (before?.state === state && before.end === cut.start) states[states.length - 1] = { ...before, end: cut.end }
+      else states.push(cut)
+    }
+    last = next === undefined ? undefined : states.pop()
+    yield states
+  }
+}
+
+/** So few that they take about a millisecond. */
+const SESSIONS_IN_PART = 100
+
+function addTimes(sums: StateTimes[], times: readonly StateTimes[]) {
+  for (const [index, time] of times.entries()) {
+    const before = sums[index] ?? NO_TIME
+    if (time.locked + time.break + time.open + time.unknown === 0 && sums[index] !== undefined) continue
+    sums[index] = {
+      locked: before.locked + time.locked,
+      break: before.break + time.break,
+      open: before.open + time.open,
+      unknown: before.unknown + time.unknown,
+      longest: Math.max(before.longest, time.longest),
+    }
+  }
 }
 
 /** The states of one session, as indexes of STATES. Before its first event it is open; without events, nothing is known. */

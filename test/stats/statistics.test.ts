@@ -5,7 +5,7 @@ import { isTimeZone } from '../../src/contract/time-zones.ts'
 import { countBuckets, formatDate, parseDate, rangeBetween } from '../../src/contract/calendar.ts'
 import { bucketsOf } from '../../src/stats/buckets.ts'
 import { GradeCounts } from '../../src/stats/grades.ts'
-import { lockStatistics } from '../../src/stats/lock-statistics.ts'
+import { lockStatistics, lockStatisticsInTurns } from '../../src/stats/lock-statistics.ts'
 import { streaksOf } from '../../src/stats/streaks.ts'
 import { matching } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
@@ -284,6 +284,40 @@ test('overlapping times under lock count once: locked before break, break before
     longestLockedSeconds: 3 * 3600,
     lockedPercent: 30,
   })
+})
+
+test('statistics of many locks that overlap are the same whether others have their turns meanwhile or not, and they have', async () => {
+  const random = seeded(3)
+  const [from, to] = [at('2024-01-01T00:00:00Z'), at('2026-01-01T00:00:00Z')]
+  const sessions = Array.from({ length: 2000 }, (_, index) => {
+    const start = from + index * 7 * HOUR + Math.floor(random() * 5 * HOUR)
+    const hours = index % 400 === 0 ? 2000 * random() : 30 * random()
+    const end = start + Math.floor(hours * HOUR)
+    const cuts = [0, 1, 2, 3].map(() => start + Math.floor(random() * (end - start))).toSorted((a, b) => a - b)
+    const edges = [start - Math.floor(random() * HOUR), ...cuts, end]
+    return {
+      at: start,
+      endAt: index % 97 === 0 ? null : end,
+      intervals: edges.slice(1).map((edge, part) => {
+        const kind = part % 2 === 0 ? 'locked' : 'break'
+        return { start: edges[part] ?? edge, end: edge, locked: kind === 'locked', kind }
+      }),
+    }
+  })
+  for (const unit of ['day', 'week'] as const) {
+    const range = { ...days('2024-02-01', unit === 'day' ? '2024-12-31' : '2025-12-31'), unit }
+    const buckets = bucketsOf(range, zoneClock('Europe/Berlin'), to)
+    let turns = 0
+    const count = () => {
+      turns += 1
+      next = setImmediate(count)
+    }
+    let next = setImmediate(count)
+    const sums = await lockStatisticsInTurns(1, sessions, buckets, to)
+    clearImmediate(next)
+    assert.deepEqual(sums, lockStatistics(sessions, buckets, to))
+    assert.ok(turns >= 2, `${turns} turns`)
+  }
 })
 
 test('the longest interval is cut to its bucket, and the longest of all buckets is not a sum', () => {
