@@ -38,8 +38,8 @@ const recordPages: Readonly<Record<string, Kind>> = {
   '/locks/:id': 'lock-session',
   '/lock-templates/:id': 'lock-template',
 }
-/** The files that have all rows of a kind; undefined for all of the account. */
-const files: Readonly<Record<string, Kind | undefined>> = {
+/** The files that have all rows of a kind: undefined for all of the account, null for figures alone. */
+const files: Readonly<Record<string, Kind | undefined | null>> = {
   '/training.csv': 'training-session',
   '/training.ndjson': 'training-session',
   '/locks.csv': 'lock-session',
@@ -47,9 +47,10 @@ const files: Readonly<Record<string, Kind | undefined>> = {
   '/lock-templates.csv': 'lock-template',
   '/lock-templates.ndjson': 'lock-template',
   '/settings/export': undefined,
+  '/year.svg': null,
 }
-/** Parts of paths of pages, other than the number of a record. */
-const parameters: Readonly<Record<string, string>> = { year: '2026' }
+/** Pages whose number is not that of a record. */
+const numbers: Readonly<Record<string, number>> = { '/year/:id': 2026 }
 /** What changes with each read, or shows who read. */
 const unsteady = ['/me', '/me/reads', '/me/access']
 
@@ -488,8 +489,8 @@ class Oracle {
         assert.equal(status, isThere ? 200 : 404, JSON.stringify(row))
         if (isThere) assert.ok(text.includes(markerOf(row)), 'the record is not on its page')
       }
-      if (path in files) {
-        const of = files[path]
+      const of = files[path]
+      if (path in files && of !== null) {
         const shown = of === undefined ? this.#ownRows(account) : listed(situation, reader, of, entry.subject)
         const found = (path.endsWith('.csv') ? numbersIn(text) : markersIn(text).map(([id]) => id))
           .map(id => this.#rows.get(id))
@@ -591,7 +592,7 @@ function numbersIn(csv: string): number[] {
 }
 
 function addressOf(path: string, id: number): string {
-  return path.replace(/:(\w+)/, (_, name: string) => (name === 'id' ? String(id) : (parameters[name] ?? 'unknown')))
+  return path.replace(':id', String(numbers[path] ?? id))
 }
 
 function assertExpected(body: { readonly code?: string; readonly data?: any }, expected: Expected) {
