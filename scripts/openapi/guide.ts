@@ -13,8 +13,12 @@ curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
 ## Authentication
 
 Send \`Authorization: Bearer <API key>\` with every request, and never put the key into the URL. An API key belongs to one account and reads what
-that account can read. Its scopes are chosen when it is created: \`lkbx:read\` for lock data, \`dtt:read\` for training data, \`status:read\` for
-the status, the statistics and \`/me\` alone, \`shared:access\` for the records of others. The account needs a subscription tier.
+that account can read. The account needs a subscription tier. A key has the scopes that were chosen when it was created:
+
+- \`lkbx:read\`: locks, their templates, devices and statistics.
+- \`dtt:read\`: training, its programs, devices and statistics.
+- \`status:read\`: the status and all statistics. The two above together include it.
+- \`shared:access\`: in those areas also the records of others, if they gave the account access.
 
 ## Whose records
 

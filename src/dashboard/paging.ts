@@ -63,7 +63,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
-      ${pages < 2 ? nothing : pager(path, query, paged, words)}
+      ${pages < 2 ? nothing : html`<p class="on-paper">To get all rows, print each of the ${pages} pages.</p>${pager(path, query, paged, words)}`}
     </div>
   `
 }

@@ -104,6 +104,19 @@ test('a forgotten password is replaced, and everybody who was signed in with it 
   assert.equal((await visitor(service.url).signIn('ann')).status, 403)
 })
 
+test('an invitation offers a passkey first, and speaks of other browsers only if somebody could be signed in', async () => {
+  await using service = await startService(world)
+  const pageOf = async () => {
+    const { text } = await visitor(service.url.replace('127.0.0.1', 'localhost')).get(await invite(service))
+    assert.ok(text.indexOf('Add passkey and sign in') < text.indexOf('Set password and sign in'))
+    assert.ok(text.includes('Add passkey and sign in'))
+    return text
+  }
+  assert.doesNotMatch(await pageOf(), /signed out|it is kept;/)
+  await setPassword(service.store, 1, PASSWORD)
+  assert.match(await pageOf(), /All browsers that are signed in to it will be signed out\. API keys are not changed\./)
+})
+
 test('an invitation that is accepted ends the session that somebody else had in the same browser', async () => {
   await using service = await startService(world)
   const browser = await signInAs(service, 'cas')

@@ -14,7 +14,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'CONTRIBUTING.md': 11_600,
   'SECURITY.md': 2200,
   'bench/README.md': 14_000,
-  'docs/api.md': 9500,
+  'docs/api.md': 9700,
   'docs/architecture.md': 13_000,
   'docs/archive.md': 11_000,
   'docs/asvs.md': 40_000,

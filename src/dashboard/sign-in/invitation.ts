@@ -5,6 +5,8 @@ import { acceptInvitation, type ChosenWay, findInvitation, INVITATION_PATH } fro
 import type { Oidc } from '../../accounts/oidc.ts'
 import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
+import { readSignInMethods, type SignInAddress } from '../../accounts/sign-in-methods.ts'
+import type { Store } from '../../store/index.ts'
 import { parseCookies } from '../cookies.ts'
 import { formFields } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -29,13 +31,22 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     const invitation = await findInvitation(store, secret, request.context.now)
     if (invitation === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
     const { id, username } = invitation
-    const keepsPasskeys = (await listPasskeys(store, id)).length > 0
     const site = siteOriginOf(request.context, config)
+    const present = await presentMethods(store, id, { rpId: site.rpId, issuer: oidc?.issuer })
     const browser = browserName(request.headers['user-agent'] ?? '')
     const start =
       oidc === undefined ? undefined : await invitationMark(store, { secret, site, now: request.context.now })
     if (start !== undefined) reply.header('Set-Cookie', start.setCookie)
-    const forms = waysToChoose({ secret, username, keepsPasskeys, problem, site, browser, oidc, mark: start?.mark })
+    const forms = waysToChoose({
+      secret,
+      username,
+      ...present,
+      problem,
+      site,
+      browser,
+      oidc,
+      mark: start?.mark,
+    })
     return sendSignedOutPage(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
 
@@ -73,6 +84,19 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
 
 const TITLE = 'Choose a sign-in method'
 
+async function presentMethods(
+  store: Store,
+  account: number,
+  address: SignInAddress,
+): Promise<Pick<Choice, 'keepsPasskeys' | 'isFirst'>> {
+  const [passkeys, { hasPassword, isLinked }] = await Promise.all([
+    listPasskeys(store, account),
+    readSignInMethods(store, account, address),
+  ])
+  const keepsPasskeys = passkeys.length > 0
+  return { keepsPasskeys, isFirst: !keepsPasskeys && !hasPassword && !isLinked }
+}
+
 async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenWay | string> {
   const password = readNewPassword(form)
   return password === undefined ? PASSWORDS_DIFFER : { way: 'password', password }
@@ -104,6 +128,8 @@ interface Choice {
   readonly username: string
   /** Whether the account has passkeys, which stay. */
   readonly keepsPasskeys: boolean
+  /** Whether the account has no sign-in method yet, so nobody is signed in. */
+  readonly isFirst: boolean
   readonly problem: string | undefined
   readonly site: SiteOrigin
   readonly browser: string
@@ -112,50 +138,47 @@ interface Choice {
   readonly mark: string | undefined
 }
 
+/** A passkey first, where it works: nobody can guess or read it. */
 function waysToChoose(choice: Choice): Html {
-  const { username, keepsPasskeys, problem, oidc, secret, mark } = choice
+  const { username, keepsPasskeys, isFirst, problem, oidc, secret, mark, site } = choice
+  const whyNot = whyNoPasskeys(site, `${INVITATION_PATH}${secret}`)
+  const hasPasskeys = whyNot === undefined
   return html`
     <div class="card stack">
       <h1>${TITLE}</h1>
-      <p>For the account <strong>${username}</strong>. All browsers that are signed in to it will be signed out; API keys are not changed.</p>
+      <p>For the account <strong>${username}</strong>.${isFirst ? nothing : ' All browsers that are signed in to it will be signed out. API keys are not changed.'}</p>
       ${keepsPasskeys ? html`<p>Its passkeys are kept as well. If you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-      ${passwordForm(choice)}
+      ${hasPasskeys ? passkeyForm(choice) : passwordForm(choice, true)}
     </div>
-    ${passkeyForm(choice)}
+    ${
+      hasPasskeys
+        ? html`<div class="card stack"><h2>Or a password</h2>${passwordForm(choice, problem !== undefined)}</div>`
+        : html`<div class="card stack"><h2>Or a passkey</h2><p class="muted">${whyNot}</p></div>`
+    }
     ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><a class="button" href="${INVITATION_PATH}${secret}/oidc?mark=${mark}">Continue with ${oidc.name}</a></div>`}
   `
 }
 
-function passwordForm({ secret, username, problem }: Choice): Html {
+function passwordForm({ secret, username, problem }: Choice, focuses: boolean): Html {
   return html`
     <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
       <input type="hidden" name="username" autocomplete="username" value="${username}">
-      ${newPasswordFields('Password', { problem, focuses: true })}
+      ${newPasswordFields('Password', { problem, focuses })}
       <button class="primary">Set password and sign in</button>
     </form>
   `
 }
 
-function passkeyForm({ secret, site, browser }: Choice): Html {
-  const why = whyNoPasskeys(site, `${INVITATION_PATH}${secret}`)
+function passkeyForm({ secret, browser, isFirst }: Choice): Html {
   return html`
-    <div class="card stack">
-      <h2>Or a passkey</h2>
-      ${
-        why === undefined
-          ? html`
-              <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
-              <form class="stack needs-script" method="post" action="${INVITATION_PATH}${secret}/passkey" data-invitation="${secret}">
-                <p>It signs you in with the screen lock of your device: a fingerprint, a face or a PIN. If the account has a password, it is kept; you can remove it in Settings.</p>
-                ${passkeyName(browser)}
-                ${passkeyField('invitation')}
-                <button>Add passkey and sign in</button>
-              </form>
-            `
-          : html`<p class="muted">${why}</p>`
-      }
-    </div>
+    <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
+    <form class="stack needs-script" method="post" action="${INVITATION_PATH}${secret}/passkey" data-invitation="${secret}">
+      <p>A passkey signs you in with the screen lock of your device: a fingerprint, a face or a PIN.${isFirst ? nothing : ' If the account has a password, it is kept; you can remove it in Settings.'}</p>
+      ${passkeyName(browser)}
+      ${passkeyField('invitation')}
+      <button class="primary">Add passkey and sign in</button>
+    </form>
   `
 }
 
