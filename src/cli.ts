@@ -11,6 +11,7 @@ import { addHelpCommand } from './cli/help.ts'
 import { addAccessCommands } from './cli/access.ts'
 import { addHomeAssistantCommands } from './cli/homeassistant.ts'
 import { addMcpCommand } from './cli/mcp.ts'
+import { addPageCommand } from './cli/page.ts'
 import { addMoveCommand } from './cli/move.ts'
 import { addPullCommands } from './cli/pull.ts'
 import { addRejectedCommands } from './cli/rejected.ts'
@@ -56,6 +57,7 @@ addDemoCommand(program)
 addDoctorCommand(program)
 addPullCommands(program)
 addArchiveCommands(program)
+addPageCommand(program)
 addRejectedCommands(program)
 addBackupCommands(program)
 addRestoreCommand(program)

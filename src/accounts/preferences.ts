@@ -13,6 +13,16 @@ export interface Preferences {
   readonly weeklyGoal: number | null
 }
 
+/** Those of an account; empty ones if it has none. */
+export async function readPreferences(store: Store, accountId: number): Promise<Omit<Preferences, 'weeklyGoal'>> {
+  const row = await store.reads
+    .selectFrom('preference')
+    .select(['display_name', 'time_zone', 'units'])
+    .where('account_id', '=', accountId)
+    .executeTakeFirst()
+  return { displayName: row?.display_name ?? '', timeZone: row?.time_zone ?? '', units: row?.units ?? '' }
+}
+
 export async function setPreferences(store: Store, accountId: number, preferences: Preferences): Promise<void> {
   const { displayName: display_name, timeZone: time_zone, units, weeklyGoal: weekly_goal } = preferences
   await store.db

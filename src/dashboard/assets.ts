@@ -13,6 +13,7 @@ const files = {
   'dashboard.js': () => script('dashboard.js'),
   'signin.js': () => script('signin.js'),
   'console.js': () => script('console.js'),
+  'kept.js': () => script('kept.js'),
   'webauthn-get.js': () => read('webauthn-get.js'),
   'webauthn-create.js': () => read('webauthn-create.js'),
   'plot.js': () => read('plot.js'),

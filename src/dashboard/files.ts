@@ -27,6 +27,11 @@ export function ndjsonFile(visit: Visit, name: string, body: Download['body']): 
   return download({ file: datedFile(name, visit, 'ndjson'), type: 'application/x-ndjson', body })
 }
 
+/** A page that is kept as a file. */
+export function htmlFile(visit: Visit, name: string, body: Download['body']): Download {
+  return download({ file: datedFile(name, visit, 'html'), type: 'text/html; charset=utf-8', body })
+}
+
 /** `locks-2026-02-16.csv` */
 function datedFile(name: string, { now }: Visit, extension: string): string {
   return `${name}-${new Date(now).toISOString().slice(0, 10)}.${extension}`

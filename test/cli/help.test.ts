@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   'rejected show': ['id', '--database', '--json'],
   'rejected retry': ['--database', '--json'],
   export: ['--account', '--recipient', '--database'],
+  page: ['--account', '--database'],
   'backup check': ['file', '--identity', '--full', '--database'],
   restore: ['file', '--identity', '--force', '--revoke-keys', '--database'],
   move: ['--to', '--database'],

@@ -57,7 +57,7 @@ export async function lockTable(visit: Visit, entries: readonly LockEntry[], sho
       ${
         rows.length === 0
           ? html`<p class="muted">No session matches. <a href="${lockAddress(query, { state: '' })}#sessions">Clear filters</a></p>`
-          : html`${table('Sessions', columns(visit), rows, { id: 'session-table' })}${tableFoot('/locks', visit.query, paged)}`
+          : html`${table('Sessions', lockColumns(visit), rows, { id: 'session-table' })}${tableFoot('/locks', visit.query, paged)}`
       }
     </section>
   `
@@ -96,7 +96,7 @@ interface LockRow extends LockStats {
   readonly record: LockSession | undefined
 }
 
-function columns(visit: Visit): TableColumn<LockRow>[] {
+export function lockColumns(visit: Pick<Visit, 'viewer' | 'now'>): TableColumn<LockRow>[] {
   const { viewer } = visit
   return [
     {

@@ -1,8 +1,8 @@
 import type { TrainingTemplate } from '../../contract/training-templates.ts'
 import { type ListedProgram, programCounts, programPage } from '../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../stats/training-history.ts'
-import { noRecords, table } from '../layout/components.ts'
-import { html, type Html, nothing, type Part } from '../html.ts'
+import { noRecords, table, type TableColumn } from '../layout/components.ts'
+import { html, nothing, type Part } from '../html.ts'
 import { label } from '../text/labels.ts'
 import { freeText, recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
@@ -41,52 +41,47 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${programTable(viewer, shown.rows, await history.programUses(), now)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, await history.programUses(), now), shown.rows)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })
 }
 
-function programTable(
+export function programColumns(
   viewer: Viewer,
-  programs: readonly TrainingTemplate[],
   useOf: ReadonlyMap<number, ProgramUse>,
   now: number,
-): Html {
-  return table<TrainingTemplate>(
-    'Programs',
-    [
-      {
-        title: 'Program',
-        line: 'first',
-        cell: program =>
-          html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>${oneLine(viewer, program)}`,
+): TableColumn<TrainingTemplate>[] {
+  return [
+    {
+      title: 'Program',
+      line: 'first',
+      cell: program =>
+        html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>${oneLine(viewer, program)}`,
+    },
+    { title: 'Segments', cell: ({ Segment }) => programStrip(viewer, Segment) },
+    { title: 'State', cell: stateMarks },
+    { title: label('createdDate'), cell: ({ createdDate }) => dateText(viewer, Date.parse(createdDate)) },
+    {
+      title: 'Sessions',
+      numeric: true,
+      line: 'second',
+      unit: ({ id }) => (useOf.get(id)?.sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
+      cell: ({ id }) => numberText(useOf.get(id)?.sessions ?? 0),
+    },
+    {
+      title: 'Pass rate',
+      numeric: true,
+      line: 'second',
+      unit: ' passed',
+      cell: ({ id }) => percentText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
+    },
+    {
+      title: 'Last session',
+      cell: ({ id }) => {
+        const use = useOf.get(id)
+        return use === undefined ? html`<span class="muted">None yet</span>` : timeAgo(viewer, use.last, now)
       },
-      { title: 'Segments', cell: ({ Segment }) => programStrip(viewer, Segment) },
-      { title: 'State', cell: stateMarks },
-      { title: label('createdDate'), cell: ({ createdDate }) => dateText(viewer, Date.parse(createdDate)) },
-      {
-        title: 'Sessions',
-        numeric: true,
-        line: 'second',
-        unit: ({ id }) => (useOf.get(id)?.sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
-        cell: ({ id }) => numberText(useOf.get(id)?.sessions ?? 0),
-      },
-      {
-        title: 'Pass rate',
-        numeric: true,
-        line: 'second',
-        unit: ' passed',
-        cell: ({ id }) => percentText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
-      },
-      {
-        title: 'Last session',
-        cell: ({ id }) => {
-          const use = useOf.get(id)
-          return use === undefined ? html`<span class="muted">None yet</span>` : timeAgo(viewer, use.last, now)
-        },
-      },
-    ],
-    programs,
-  )
+    },
+  ]
 }
 
 function oneLine(viewer: Viewer, { tagline }: ListedProgram): Part {

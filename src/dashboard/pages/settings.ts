@@ -4,7 +4,8 @@ import { setPreferences } from '../../accounts/preferences.ts'
 import { archiveParts } from '../../archive/export.ts'
 import { isName, MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { AS_STORED, card } from '../layout/components.ts'
-import { ndjsonFile } from '../files.ts'
+import { htmlFile, ndjsonFile } from '../files.ts'
+import { keptPage } from '../keep/kept-page.ts'
 import { submit } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { PASSWORDS_DIFFER, readNewPassword } from '../sign-in/new-password.ts'
@@ -95,6 +96,14 @@ export const settingsPages: readonly DashboardPage[] = [
     isExport: true,
     handler: visit => ndjsonFile(visit, 'lockstep', archiveParts(visit.store, visit.viewer.session.accountId)),
   },
+  {
+    ...OF_SETTINGS,
+    path: '/settings/page',
+    confirms: 'Export everything',
+    isDownload: true,
+    isExport: true,
+    handler: visit => htmlFile(visit, 'lockstep', keptPage(visit.store, visit.viewer, visit.now)),
+  },
   ...eventPages,
 ]
 
@@ -144,6 +153,8 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
               ${query.has('confirmed') ? CONFIRMED : nothing}
               <p>All records of this account as NDJSON, one on each line, in the format that <code>./lockstep import</code> reads. Passwords and API keys are not included.${viewer.discreet ? html` ${AS_STORED}` : nothing}</p>
               <p><a class="button" href="/settings/export">Download</a></p>
+              <p>Or all of it as one page to keep: every year, and all tables, which it searches and sorts. It needs no network, and is not for <code>import</code>.</p>
+              <p><a class="button" href="/settings/page">Download the page</a></p>
             `,
           )}
         </div>

@@ -36,15 +36,15 @@ function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
 }
 
 /** The headings sort the table. */
-function sessionColumns(
+export function sessionColumns(
   visit: Pick<Visit, 'viewer' | 'now'>,
   programs: Programs,
-  filters: TrainingQuery,
+  filters?: TrainingQuery,
 ): TableColumn<SessionStats>[] {
-  const head = (sort: Sort, text: string) => ({
-    title: sortLink(filters, sort, text),
-    sorted: directionOf(filters, sort),
-  })
+  const head = (sort: Sort, text: string) =>
+    filters === undefined
+      ? { title: text }
+      : { title: sortLink(filters, sort, text), sorted: directionOf(filters, sort) }
   return [
     {
       ...head('at', 'When'),

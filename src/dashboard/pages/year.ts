@@ -64,11 +64,11 @@ async function showYear(visit: Visit) {
 }
 
 /** The years that have a page, the oldest first. */
-function yearsOf(reader: Reader): Promise<number[]> {
+export function yearsOf(reader: Reader): Promise<number[]> {
   return knownYears(reader.store, accessOf(reader), clockOf(reader))
 }
 
-function readYear(reader: Reader, year: number): Promise<YearStatistics> {
+export function readYear(reader: Reader, year: number): Promise<YearStatistics> {
   return yearStatistics(reader.store, accessOf(reader), { year, ...clockOf(reader) })
 }
 
@@ -81,7 +81,7 @@ function clockOf({ viewer, now }: Reader) {
 }
 
 /** Everything that is known of a year. */
-function yearCards(reader: Reader, year: YearStatistics, programs: Programs): Html {
+export function yearCards(reader: Reader, year: YearStatistics, programs: Programs): Html {
   const areas = sharedAreas(reader.viewer)
   return html`
     ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
@@ -117,41 +117,46 @@ interface Row {
 
 /** The totals beside those of the year before. */
 function totalsTable({ viewer }: Reader, statistics: YearStatistics): Html {
-  const { year, isRunning, total, before, wholeBefore, firstTraining, firstLock } = statistics
-  const clock = zoneClock(viewer.timeZone)
+  const { year, isRunning, total, before, wholeBefore } = statistics
   const columns = [
     { title: isRunning ? `${year} so far` : String(year), totals: total },
     ...(isRunning ? [{ title: `${year - 1} to ${shortDay(before.to)}`, totals: before }] : []),
     { title: String(year - 1), totals: wholeBefore },
-  ].filter(({ totals }) => [firstTraining, firstLock].some(first => first !== undefined && isKnown(totals, first.at)))
-  const areas = sharedAreas(viewer)
-  /** Of days before the first record, nothing is known. */
-  function isKnown({ to }: Totals, first: number | undefined) {
-    return first !== undefined && first < clock.startOf(to + 1)
-  }
-  const rows: readonly Row[] = [
-    ...(areas.includes('dtt')
-      ? trainingRows(viewer).map(row => ({
-          ...row,
-          of: (totals: Totals) => (isKnown(totals, firstTraining?.at) ? row.of(totals) : NONE),
-        }))
-      : []),
-    ...(areas.includes('lkbx')
-      ? lockRows.map(row => ({
-          name: lockText(row.name, viewer),
-          of: (totals: Totals) => (isKnown(totals, firstLock?.at) ? row.of(totals) : NONE),
-        }))
-      : []),
   ]
+  const rows = rowsOf(viewer, statistics)
   return table(
     `Totals of ${year}`,
     [
       { title: html`<span class="hidden">Figure</span>`, cell: ({ name }: Row) => name },
-      ...columns.map(({ title, totals }) => ({ title, numeric: true, cell: (row: Row) => row.of(totals) })),
+      ...columns
+        .filter(({ totals }) => rows.some(row => row.of(totals) !== NONE))
+        .map(({ title, totals }) => ({ title, numeric: true, cell: (row: Row) => row.of(totals) })),
     ],
     rows,
     { look: 'compact' },
   )
+}
+
+/** The totals of a year as texts, by name. */
+export function yearFigures(
+  { viewer }: Reader,
+  year: YearStatistics,
+): { readonly name: string; readonly value: Part }[] {
+  return rowsOf(viewer, year).map(({ name, of }) => ({ name, value: of(year.total) }))
+}
+
+/** The rows of areas that may be read. Of days before the first record, nothing is known. */
+function rowsOf(viewer: Visit['viewer'], { firstTraining, firstLock }: YearStatistics): readonly Row[] {
+  const areas = sharedAreas(viewer)
+  const clock = zoneClock(viewer.timeZone)
+  const since = (first: { readonly at: number } | undefined, { name, of }: Row): Row => ({
+    name: lockText(name, viewer),
+    of: totals => (first !== undefined && first.at < clock.startOf(totals.to + 1) ? of(totals) : NONE),
+  })
+  return [
+    ...(areas.includes('dtt') ? trainingRows(viewer).map(row => since(firstTraining, row)) : []),
+    ...(areas.includes('lkbx') ? lockRows.map(row => since(firstLock, row)) : []),
+  ]
 }
 
 function trainingRows(viewer: Visit['viewer']): readonly Row[] {

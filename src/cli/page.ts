@@ -1,0 +1,46 @@
+import { type Command, Option } from 'commander'
+import { findAccount } from '../accounts/accounts.ts'
+import { OPERATOR, recordEvent } from '../accounts/events.ts'
+import { readPreferences } from '../accounts/preferences.ts'
+import { writeOperatorExport } from '../accounts/read-log.ts'
+import { workFoldersOf } from '../backup/files.ts'
+import { knownTimeZone } from '../contract/time-zones.ts'
+import { STDOUT, writeArchive } from './archive-file.ts'
+import { databaseOption, databaseUrlOf, type StoreOptions, withOptions, withStore } from './terminal.ts'
+
+export function addPageCommand(program: Command) {
+  withOptions(
+    program.command('page'),
+    new Option('--account <id|username>', 'whose records').makeOptionMandatory(),
+    new Option('--out <file>', 'the file to write; - is stdout').default(STDOUT),
+    databaseOption(),
+  )
+    .summary('write the history of an account as one HTML file')
+    .description('Writes all years and tables of an account as one HTML file, which needs no network.')
+    .action(writePage)
+}
+
+/** The operator is not signed in. */
+const NO_SESSION = { id: 0, confirmedAt: 0, tier: null, tierEndsAt: null, timeZone: '', units: '', weeklyGoal: null }
+
+async function writePage(flags: StoreOptions & { readonly account: string; readonly out: string }) {
+  // Other commands start without the code of pages.
+  const { keptPage } = await import('../dashboard/keep/kept-page.ts')
+  const { isUnits } = await import('../dashboard/viewer.ts')
+  await withStore(flags, async store => {
+    const { id, username } = await findAccount(store, flags.account)
+    const { displayName, timeZone, units } = await readPreferences(store, id)
+    const now = Date.now()
+    await writeOperatorExport(store, id, now)
+    await recordEvent(store.db, { accountId: id, kind: 'exported', now, actor: OPERATOR })
+    const keeper = {
+      session: { ...NO_SESSION, accountId: id, username, displayName },
+      discreet: false,
+      timeZone: knownTimeZone(timeZone) ?? 'UTC',
+      units: isUnits(units) ? units : ('metric' as const),
+    }
+    await writeArchive(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
+      for await (const part of keptPage(store, keeper, now)) await write(part)
+    })
+  })
+}

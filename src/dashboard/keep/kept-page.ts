@@ -1,0 +1,142 @@
+import { hash } from 'node:crypto'
+import { raw } from 'hono/html'
+import { readKnownTime } from '../../stats/known-time.ts'
+import { trainingHistory } from '../../stats/training-history.ts'
+import type { YearStatistics } from '../../stats/year.ts'
+import type { Store } from '../../store/index.ts'
+import { turnOf } from '../../turns.ts'
+import { asset } from '../assets.ts'
+import { htmlDocument } from '../layout/document.ts'
+import { card, table } from '../layout/components.ts'
+import { html, type Html, jsonData, nothing } from '../html.ts'
+import { PageAccess } from '../page-access.ts'
+import type { Reader, Viewer } from '../page.ts'
+import { readYear, yearCards, yearFigures, yearsOf } from '../pages/year.ts'
+import { type Programs, readPrograms } from '../text/program-names.ts'
+import { ownName } from '../text/names.ts'
+import { dateTimeText, numberText } from '../text/text.ts'
+import { type KeptTable, keptTables } from './kept-tables.ts'
+
+/** Who keeps their records, and how they are shown: names may be hidden. */
+export type Keeper = Pick<Viewer, 'session' | 'discreet' | 'timeZone' | 'units'>
+
+/**
+ * The whole history of an account as one HTML file, which needs no network: its policy allows its own style and script alone. Records of
+ * others are not in it. Others have their turns while it is written.
+ */
+export async function* keptPage(store: Store, keeper: Keeper, now: number): AsyncGenerator<string> {
+  const reader = await readerOf(store, keeper, now)
+  const { viewer } = reader
+  const programs = await readPrograms(reader)
+  const years = (await yearsOf(reader)).toReversed()
+  const MARK = '\u0000'
+  const [head = '', foot = ''] = documentOf(reader, html`${headOf(reader, years)}${raw(MARK)}`).split(MARK)
+  yield head
+  const { sessions } = await trainingHistory(store, reader.pageAccess.sessions('dtt'))
+  const all: YearStatistics[] = []
+  const sections: string[] = []
+  for (const year of years) {
+    await turnOf('computation', viewer.session.accountId)
+    const statistics = await readYear(reader, year)
+    all.push(statistics)
+    sections.push(withoutLinks(yearSection(reader, statistics, programs)))
+  }
+  yield withoutLinks(card('All years', allYears(reader, all), { id: 'overview' }))
+  yield* sections
+  for await (const part of keptTables(reader, programs, sessions)) yield tableOf(part).toString()
+  yield foot
+}
+
+/** The owner of the records, who sees nobody else's. */
+async function readerOf(store: Store, { session, discreet, timeZone, units }: Keeper, now: number): Promise<Reader> {
+  const own = { id: session.accountId, username: session.username }
+  const { asOf } = await readKnownTime(store, own.id, own.id, now)
+  return {
+    store,
+    now,
+    viewer: {
+      theme: 'auto',
+      discreet,
+      hasShortcut: false,
+      session,
+      subject: own,
+      accessEnded: false,
+      shared: [],
+      readable: [own],
+      timeZone,
+      units,
+      asOf,
+      brokenRule: undefined,
+      replicaAsOf: undefined,
+    },
+    pageAccess: new PageAccess({ grant: { accountId: own.id, shared: [] }, now }, own.id),
+  }
+}
+
+function documentOf({ viewer }: Reader, body: Html): string {
+  const [style, script] = [contentOf('dashboard.css'), contentOf('kept.js')]
+  const policy = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'`
+  const head = html`<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="referrer" content="no-referrer">
+<style>${raw(style)}</style>`
+  return htmlDocument(
+    viewer,
+    ownName(viewer),
+    head,
+    html`<main id="main" class="kept">${body}</main><script>${raw(script)}</script>`,
+  ).toString()
+}
+
+function contentOf(name: 'dashboard.css' | 'kept.js'): string {
+  return Buffer.from(asset(name).body).toString()
+}
+
+function hashOf(text: string): string {
+  return `sha256-${hash('sha256', text, 'base64')}`
+}
+
+function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
+  const asOf = viewer.asOf === null ? nothing : html`, as of ${dateTimeText(viewer, viewer.asOf)}`
+  return html`
+    <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${dateTimeText(viewer, now)}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.</p></div></div>
+    <nav class="kept-contents" aria-label="Contents"><a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)} <a href="#tables">Tables</a></nav>
+    <noscript><p class="note">The tables at the end need scripts. All else is here without.</p></noscript>
+  `
+}
+
+/** One row for each year, with the figures of its totals. */
+function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
+  const figures = years.map(year => ({ year: year.year, figures: yearFigures(reader, year) }))
+  const names = figures[0]?.figures.map(({ name }) => name) ?? []
+  return table(
+    'All years',
+    [
+      { title: 'Year', cell: ({ year }) => html`<strong>${year}</strong>` },
+      ...names.map((name, index) => ({
+        title: name,
+        numeric: true,
+        cell: (row: (typeof figures)[number]) => row.figures[index]?.value,
+      })),
+    ],
+    figures,
+    { look: 'compact' },
+  )
+}
+
+function yearSection(reader: Reader, year: YearStatistics, programs: Programs): Html {
+  return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="year">${yearCards(reader, year, programs)}</div></section>`
+}
+
+/** Records have no page in the file. */
+function withoutLinks(markup: Html): string {
+  return markup.toString().replaceAll(/ href="(?!#)[^"]*"/g, '')
+}
+
+function tableOf({ name, columns, rows }: KeptTable): Html {
+  return html`
+    <section class="card kept-table"${name === 'Training sessions' ? html` id="tables"` : nothing}>
+      <div class="card-head"><h2>${name}</h2><span class="muted">${numberText(rows.length)} rows</span></div>
+      <script type="application/json">${jsonData({ name, columns, rows })}</script>
+    </section>
+  `
+}
