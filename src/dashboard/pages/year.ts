@@ -206,5 +206,5 @@ async function downloadPicture(visit: Visit) {
   const asked = Number(visit.query.get('year') ?? years.at(-1))
   if (!years.includes(asked)) throw notFound('Year')
   const picture = yearPicture(visit.viewer, await readYear(visit, asked))
-  return download({ file: `year-${asked}.svg`, type: 'image/svg+xml', body: picture.toString() })
+  return download({ file: `year-${asked}.svg`, type: 'image/svg+xml; charset=utf-8', body: picture.toString() })
 }
