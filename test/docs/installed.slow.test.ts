@@ -53,7 +53,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
       const run = image.as(uid)
       const { service, url } = await started(run())
       assert.equal((await fetch(`${url}/readyz`)).status, 200)
-      for (const path of ['/signin', '/docs', '/docs/console', '/assets/base.css', '/openapi.json', '/client.js'])
+      for (const path of ['/signin', '/docs', '/docs/console', '/assets/dashboard.css', '/openapi.json', '/client.js'])
         assert.equal((await fetch(url + path)).status, 200, path)
       const env = { LOCKSTEP_PORT: new URL(url).port }
       assert.equal((await ended(run({ command: healthCheck(), env }))).code, 0)
