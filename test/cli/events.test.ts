@@ -74,6 +74,7 @@ const leaving: readonly Leaving[] = [
     about: 'Script',
   },
   { command: 'export', args: ['--account', 'ann'], leaves: 'exported' },
+  { command: 'page', args: ['--account', 'ann'], leaves: 'exported' },
 ]
 
 /** Commands that leave nothing, and why. */
