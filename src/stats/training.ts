@@ -1,4 +1,5 @@
-import { mean } from '../contract/numbers.ts'
+import { mean, sum } from '../contract/numbers.ts'
+import { DAY_MS } from '../contract/time.ts'
 import { forEachInTurns } from '../turns.ts'
 import { GradeCounts } from './grades.ts'
 import { groupByPeriod, lastPeriods, periodNear, type Periods } from './periods.ts'
@@ -56,18 +57,28 @@ function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>)
   return mean(gradeSum, graded)
 }
 
-/** For each value, the mean of it and the values before it, `width` together; null before there are as many. Nulls are skipped. */
-export function movingAverage(values: readonly (number | null)[], width = 7): (number | null)[] {
-  const window: number[] = []
-  let sum = 0
-  return values.map(value => {
-    if (value === null) return null
-    window.push(value)
-    sum += value
-    if (window.length > width) sum -= window.shift() ?? 0
-    return window.length < width ? null : sum / width
+/** Where nothing was recorded for as long, an average starts again and a line is broken. `chart-breaks.js` has the same. */
+export const BREAK_DAYS = 14
+
+interface Graded {
+  readonly at: number
+  readonly grade: number | null
+}
+
+/** For each grade, the mean of it and the six before it since the last break; null before there are as many. Nulls are skipped. */
+export function movingAverage(grades: readonly Graded[]): (number | null)[] {
+  let window: number[] = []
+  let last = -Infinity
+  return grades.map(({ at, grade }) => {
+    if (grade === null) return null
+    if (at - last >= BREAK_DAYS * DAY_MS) window = []
+    last = at
+    window = [...window, grade].slice(-AVERAGED)
+    return window.length < AVERAGED ? null : sum(window) / AVERAGED
   })
 }
+
+const AVERAGED = 7
 
 export function passRate(sessions: readonly Pick<SessionStats, 'passed'>[]): Rate {
   return { passed: sessions.filter(({ passed }) => passed).length, total: sessions.length }

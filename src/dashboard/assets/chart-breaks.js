@@ -5,7 +5,7 @@ import { BREAK_PATTERN } from './chart-draw.js'
 /** @import { Plot } from './chart-draw.js' */
 
 const DAY_MS = 86_400_000
-/** `grade-weeks.ts` has the same, for the legend. */
+/** `stats/training.ts` has the same, for averages and legends. */
 const BREAK_DAYS = 14
 
 /**

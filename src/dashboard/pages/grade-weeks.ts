@@ -1,6 +1,12 @@
 import { DAY_MS } from '../../contract/time.ts'
 import { type Periods, wallClock } from '../../stats/periods.ts'
-import { type GradeSpread, movingAverage, type SessionStats, type TrainingSummary } from '../../stats/training.ts'
+import {
+  BREAK_DAYS,
+  type GradeSpread,
+  movingAverage,
+  type SessionStats,
+  type TrainingSummary,
+} from '../../stats/training.ts'
 import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { kindName } from '../text/names.ts'
@@ -81,7 +87,7 @@ export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readon
     legend: [
       ...legendOf(shown),
       ...breakLegend([weeks.flatMap(({ start, all }) => (all === null ? [] : start))], UNIT_DAYS[unit]),
-      ...comparedLegend(shown),
+      ...comparedLegend(shown, overlay),
     ],
     columns: [
       {
@@ -150,7 +156,7 @@ export function comparedGrades(viewer: Viewer, shown: ShownSessions) {
     )
   }
   const graded = sessions.flatMap(({ at, grade }) => (grade === null ? [] : [{ at: at + offset, grade }]))
-  const averages = movingAverage(graded.map(({ grade }) => grade))
+  const averages = movingAverage(graded)
   return line(
     graded.flatMap(({ at }, index) => {
       const value = averages[index] ?? null
@@ -159,16 +165,13 @@ export function comparedGrades(viewer: Viewer, shown: ShownSessions) {
   )
 }
 
-export function comparedLegend(shown: ShownSessions): LegendItem[] {
-  const { compared } = shown
-  if (compared === undefined) return []
-  // One point is no line, and an average is of seven sessions.
-  const enough = isComparedByUnit(shown) ? 2 : 8
-  if (compared.sessions.filter(({ grade }) => grade !== null).length < enough) return []
+export function comparedLegend(shown: ShownSessions, overlay: ReturnType<typeof comparedGrades>): LegendItem[] {
+  // One point is no line.
+  if (overlay === undefined || overlay.values.length < 2) return []
   return [
     [
       'before',
-      `${compared.title}, ${isComparedByUnit(shown) ? `median of a ${chartUnit(shown)}` : 'average over seven sessions'}`,
+      `${overlay.title}, ${isComparedByUnit(shown) ? `median of a ${chartUnit(shown)}` : 'average over seven sessions'}`,
     ],
   ]
 }
@@ -180,8 +183,7 @@ export function breakLegend(lines: readonly (readonly number[])[], days = 0): Le
   return hasBreak ? [['break', 'Nothing recorded for two weeks or more']] : []
 }
 
-/** Both as in `chart-breaks.js` and `chart-format.js`, which draw it. */
-const BREAK_DAYS = 14
+/** As in `chart-format.js`, which draws it. */
 const UNIT_DAYS = { week: 7, month: 30, quarter: 91 } as const
 
 function isComparedByUnit({ sessions, compared }: ShownSessions): boolean {

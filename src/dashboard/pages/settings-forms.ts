@@ -11,7 +11,7 @@ export function accountForm({ viewer }: Visit): Html {
     <form class="stack" method="post" action="/settings">
       ${
         discreet
-          ? html`<p class="muted">Signed in as ${ownName(viewer)}. The name can be changed when discreet mode is off.</p>`
+          ? html`<p class="muted">Signed in as ${ownName(viewer)}. The name can be changed when names are shown.</p>`
           : html`<label>Name <span class="muted">shown instead of ${session.username}</span>
               <input name="displayName" maxlength="${MAX_NAME_LENGTH}" autocomplete="nickname" value="${fieldText(session.displayName)}" placeholder="${session.username}">
             </label>`

@@ -42,7 +42,7 @@ function isDense({ sessions }: ShownSessions): boolean {
 
 /** The grade of each session with the moving average; its table also has the grades of some kinds. */
 function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
-  const averages = movingAverage(shown.sessions.map(({ grade }) => grade))
+  const averages = movingAverage(shown.sessions)
   const rows = shown.sessions.map((session, index) => {
     const { id, at, passed, grade } = session
     return { session, index, id, at, passed, grade, average: averages[index] ?? null }
@@ -61,7 +61,7 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
     actions: scaleSwitch(shown),
     overlay,
     link: { path: '/training/', id: ({ id }) => id },
-    legend: [...sessionLegend(shown.sessions, averages), ...comparedLegend(shown)],
+    legend: [...sessionLegend(shown.sessions, averages), ...comparedLegend(shown, overlay)],
     columns: [
       {
         key: 'at',
@@ -145,7 +145,7 @@ function kindColumn(
   kindIndex: number,
 ): ChartColumn<IndexedSession> {
   const grades = sessions.map(session => gradeOfKind(session, kind))
-  const averages = movingAverage(grades)
+  const averages = movingAverage(sessions.map(({ at }, index) => ({ at, grade: grades[index] ?? null })))
   return {
     // Grades that are all the same are not drawn; a sentence says it.
     ...(constantGrades(summary.kinds).has(kind) ? {} : { key: `kind-${kindIndex}` }),

@@ -50,7 +50,7 @@ export function lockedMonths(viewer: Viewer, year: YearStatistics): Html {
     html`
       <p class="summary">${lockText(`${percentText(percent)} of the time was locked.`, viewer)} ${trendText(months)}</p>
       ${monthBars(months, lockText('Percent of time locked', viewer))}
-      ${hasTrend ? html`<ul class="legend"><li><i class="mark average"></i>Three months together</li></ul>` : nothing}
+      ${hasTrend ? html`<ul class="legend"><li><i class="mark trend"></i>Three months together</li></ul>` : nothing}
     `,
   )
 }

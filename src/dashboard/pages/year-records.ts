@@ -161,8 +161,10 @@ function unknownOf(viewer: Viewer, year: YearStatistics): string[] {
       ? [`Of ${countText(locksWithoutEvents, 'lock session')} no event is known, so no time is counted.`]
       : []),
     ...(unknownTemplates > 0
-      ? [`The template of ${countText(unknownTemplates, 'lock session')} is not known: it may have been practice.`]
+      ? [`${countText(unknownTemplates, 'lock session')} whose template is not known: counted.`]
       : []),
-    ...(practiceLocks > 0 ? [`${countText(practiceLocks, 'lock session')} for practice: not counted.`] : []),
+    ...(practiceLocks > 0
+      ? [`${countText(practiceLocks, 'lock session')} with a template whose sessions are not counted.`]
+      : []),
   ]
 }
