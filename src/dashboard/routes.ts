@@ -16,6 +16,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { recordEvent } from '../accounts/events.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
+import type { Log } from '../http/log.ts'
 import { ApiError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { readForm } from '../http/body.ts'
@@ -186,7 +187,7 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
       if (result.kind === 'download') checkDownloadOrigin(request.raw)
       if (result.kind === 'download' && isExport) await beginExport(exports, visit, reply)
       recordReads(reads, visit, page, result)
-      return send(reply, visit, page, result)
+      return send(reply, visit, page, result, options.log)
     },
   })
 }
@@ -308,7 +309,7 @@ function recordReads(reads: ReadLog, visit: Visit, page: DashboardPage, { kind }
   }
 }
 
-function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, result: PageResult) {
+function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, result: PageResult, log: Log) {
   switch (result.kind) {
     case 'view': {
       const { viewer, path, query } = visit
@@ -332,10 +333,14 @@ function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, res
     }
     case 'download': {
       const { file, type, body } = result
-      return reply
+      reply
         .type(type)
         .header('Content-Disposition', `attachment; filename="${file.replaceAll(/[^A-Za-z0-9._-]/g, '-')}"`)
-        .send(typeof body === 'string' ? body : Readable.from(body, { highWaterMark: 1 }))
+      if (typeof body === 'string') return reply.send(body)
+      const parts = Readable.from(body, { highWaterMark: 1 })
+      // Too late for an error page: the file ends early.
+      parts.once('error', error => log.failure(error, reply.request.context.requestId))
+      return reply.send(parts)
     }
     default:
       return result satisfies never

@@ -115,6 +115,7 @@ const actions: readonly Action[] = [
     about: () => source.url,
   },
   { route: 'GET /settings/export', act: ({ ann }) => ann.get('/settings/export'), leaves: 'exported' },
+  { route: 'GET /settings/page', act: ({ ann }) => ann.get('/settings/page'), leaves: 'exported' },
   {
     route: 'POST /keys',
     act: ({ ann }) => ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' }),

@@ -139,7 +139,7 @@ describe('a year of the sample', () => {
 
   test('the picture has the figures of the page, and no name', async () => {
     const { text, headers } = await alex.get(`/year.svg?year=${year}`)
-    assert.equal(headers.get('Content-Type'), 'image/svg+xml')
+    assert.equal(headers.get('Content-Type'), 'image/svg+xml; charset=utf-8')
     assert.match(headers.get('Content-Disposition') ?? '', new RegExp(`year-${year}\\.svg`))
     const shown = totalsOf(page).get(`${year} so far`) ?? totalsOf(page).get(String(year))
     const words = text.replaceAll('\u00a0', ' ')
