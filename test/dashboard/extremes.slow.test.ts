@@ -8,7 +8,13 @@ import { pageAddresses } from '../support/page-addresses.ts'
 import { assertAccessible, drawCharts, openSession } from '../support/pages.ts'
 import { startService, type TestService } from '../support/service.ts'
 
-const examples = { '/training/:id': 1, '/programs/:id': 1, '/locks/:id': 51, '/lock-templates/:id': 41 }
+const examples = {
+  '/year/:id': new Date().getUTCFullYear(),
+  '/training/:id': 1,
+  '/programs/:id': 1,
+  '/locks/:id': 51,
+  '/lock-templates/:id': 41,
+}
 const paths = [...pageAddresses(examples), '/training?range=all']
 
 describe('records that are seldom seen, in a browser', needsChromium, () => {
@@ -55,7 +61,7 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
   test('on a wide screen a name of one long word hides no column', async () => {
     await using browser = await openSession(service, { username: 'ann', viewport: { width: 1440, height: 900 } })
     const { page } = browser
-    for (const path of ['/', '/training', '/programs', '/locks', '/lock-templates']) {
+    for (const path of ['/training', '/programs', '/locks', '/lock-templates']) {
       await page.goto(service.url + path)
       const hidden = await page
         .locator('.scroll:has(> .records)')

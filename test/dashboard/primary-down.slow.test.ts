@@ -222,6 +222,7 @@ testOnPostgres('while the primary does not respond, pages come from a replica wi
 
 const PAGES = [
   ...pageAddresses({
+    '/year/:id': new Date().getUTCFullYear(),
     '/training/:id': 1,
     '/programs/:id': 'has none',
     '/locks/:id': 1,
