@@ -23,7 +23,7 @@ describe('where links lead, and what they keep', needsChromium, () => {
     const name = await tile.locator('a[href^="/programs/"]').innerText()
     await tile.getByRole('link', { name: 'Open session' }).click()
     await page.waitForURL(/\/training\/\d+$/)
-    assert.ok((await page.locator('.lead').innerText()).includes(name))
+    assert.ok((await page.locator('main').innerText()).includes(name))
   })
 
   test('a bar of a month under lock opens the sessions of that month', async () => {
