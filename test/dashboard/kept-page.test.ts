@@ -13,18 +13,18 @@ import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
 interface Table {
-  readonly name: string
   readonly columns: readonly { readonly title: string }[]
   readonly rows: readonly (readonly string[])[]
 }
 
 /** The tables of the file, by name. */
 function tablesOf(page: string): Map<string, Table> {
-  const all = [...page.matchAll(/<script type="application\/json">(.*?)<\/script>/g)]
+  const all = page.matchAll(/kept-table".*?<h2>(.*?)<\/h2>.*?<noscript>(.*?)<\/noscript>/gs)
   return new Map(
-    all.map(([, json = '']) => {
-      const table = JSON.parse(json) as Table
-      return [table.name, table]
+    [...all].map(([, name = '', markup = '']) => {
+      const [head = '', ...lines] = markup.replace(/<\/table>.*/s, '').split('<tr><td>')
+      const columns = [...head.matchAll(/<th(?: [^>]*)?>([^<]*)/g)].map(([, title = '']) => ({ title: title.trim() }))
+      return [name, { columns, rows: lines.map(line => line.split('<td>')) }]
     }),
   )
 }
@@ -84,6 +84,12 @@ describe('the page to keep', () => {
     let locked = 0
     for await (const _ of client.all('/api/v1/lkbx/sessions', { ownerId: 'me' })) locked += 1
     assert.equal(tables.get('Lock sessions')?.rows.length, locked)
+    const { body: own } = await service.fetch('/api/v1/lkbx/templates?ownerId=me', 'alex')
+    const lengths = column('Lock templates', 'Rules').map(rules =>
+      /^(?:Length|Random length, from) [^;]+;/.test(rules ?? ''),
+    )
+    assert.deepEqual(lengths, Array(own.data.data.length).fill(true))
+    assert.ok(lengths.length > 0)
   })
 
   test('has no record of anybody else, also where they are shared', () => {

@@ -41,6 +41,23 @@ describe('narrow screens and paper', needsChromium, () => {
     })
   }
 
+  test('on a phone the parts of a record are apart', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    for (const [path, line] of [
+      ['/training', 'first'],
+      ['/training', 'second'],
+      ['/locks/43', 'first'],
+    ]) {
+      await page.goto(service.url + path)
+      const before = await page
+        .locator(`.records tbody tr:first-child td.${line}-line`)
+        .last()
+        .evaluate(cell => getComputedStyle(cell, '::before').content)
+      assert.match(before, /·/, `${path}: ${line} line`)
+    }
+  })
+
   test('the menu of a phone has no marks beside its entries', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser

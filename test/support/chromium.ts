@@ -52,7 +52,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
   context.on('console', message => {
     if (message.type() === 'error') problems.push(`console: ${message.text()}`)
   })
-  context.on('weberror', ({ error }) => void problems.push(`uncaught: ${String(error())}`))
+  context.on('weberror', thrown => void problems.push(`uncaught: ${String(thrown.error())}`))
   await context.exposeFunction('reportViolation', (text: string) => problems.push(`policy: ${text}`))
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {

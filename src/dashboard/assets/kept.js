@@ -1,6 +1,7 @@
 /** The tables of a file to keep: searched, sorted and shown in parts. It asks for nothing from a network. */
 
 const ROWS_SHOWN = 50
+const decoder = document.createElement('textarea')
 
 for (const section of document.querySelectorAll('.kept-table')) showTable(section)
 
@@ -11,16 +12,12 @@ document.addEventListener('pointerover', event => {
 
 /** @param {Element} section */
 function showTable(section) {
-  const data = section.querySelector('script')
-  const { name, columns, rows } =
-    /** @type {{ name: string, columns: { title: string, numeric: boolean }[], rows: string[][] }} */ (
-      JSON.parse(data?.textContent ?? '{}')
-    )
+  const { name, columns, rows } = readTable(section)
   const state = { column: 0, descending: true, words: '', shown: ROWS_SHOWN }
   const search = make('input', { type: 'search', placeholder: 'Search', ariaLabel: `Search in ${name}` })
   const more = make('button', { type: 'button', textContent: 'Show all rows' })
   const count = make('p', { className: 'muted' })
-  const head = make('tr')
+  const titles = make('tr')
   const body = make('tbody')
   const buttons = columns.map(({ title, numeric }, column) => {
     const button = make('button', { type: 'button', className: 'link', textContent: title })
@@ -31,7 +28,7 @@ function showTable(section) {
     })
     const cell = make('th', { scope: 'col', className: numeric ? 'number' : '' })
     cell.append(button)
-    head.append(cell)
+    titles.append(cell)
     return cell
   })
   search.addEventListener('input', () => {
@@ -45,13 +42,14 @@ function showTable(section) {
   })
   const table = make('table', { className: 'compact' })
   const header = make('thead')
-  header.append(head)
+  header.append(titles)
   table.append(header, body)
   const scroll = make('div', { className: 'scroll', tabIndex: 0, ariaLabel: name })
   scroll.setAttribute('role', 'region')
   scroll.append(table)
   section.append(search, scroll, count, more)
   draw()
+  printAll(state, draw)
 
   function draw() {
     const found = rows.filter(row => state.words === '' || row.join(' ').toLowerCase().includes(state.words))
@@ -64,6 +62,42 @@ function showTable(section) {
     count.textContent = `${shown.length} of ${found.length} rows`
     more.hidden = shown.length === found.length
   }
+}
+
+/** @param {Element} section */
+function readTable(section) {
+  const name = section.querySelector('h2')?.textContent ?? ''
+  const [head = '', ...lines] = (section.querySelector('noscript')?.textContent ?? '').split('<tr><td>')
+  const columns = [...head.matchAll(/<th( class="number")?>([^<]*)/g)].map(([, numeric, title = '']) => ({
+    title: textOf(title.trim()),
+    numeric: numeric !== undefined,
+  }))
+  const rows = lines.map(line =>
+    line
+      .replace(/<\/table>[^]*/, '')
+      .split('<td>')
+      .map(textOf),
+  )
+  return { name, columns, rows }
+}
+
+/**
+ * All rows are printed.
+ *
+ * @param {{ shown: number }} state
+ * @param {() => void} draw
+ */
+function printAll(state, draw) {
+  let { shown } = state
+  addEventListener('beforeprint', () => {
+    shown = state.shown
+    state.shown = Infinity
+    draw()
+  })
+  addEventListener('afterprint', () => {
+    state.shown = shown
+    draw()
+  })
 }
 
 /**
@@ -99,6 +133,17 @@ function sortRows(rows, column, numeric, descending) {
 function numberOf(text) {
   const number = Number.parseFloat(text.replaceAll(/[^\d.−-]/g, '').replace('−', '-'))
   return Number.isNaN(number) ? -Infinity : number
+}
+
+/**
+ * Within `noscript` characters are still escaped.
+ *
+ * @param {string} markup
+ */
+function textOf(markup) {
+  if (!markup.includes('&')) return markup
+  decoder.innerHTML = markup
+  return decoder.value
 }
 
 /**

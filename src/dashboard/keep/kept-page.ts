@@ -8,14 +8,14 @@ import { turnOf } from '../../turns.ts'
 import { asset } from '../assets.ts'
 import { htmlDocument } from '../layout/document.ts'
 import { card, table } from '../layout/components.ts'
-import { html, type Html, jsonData, nothing } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
 import { PageAccess } from '../page-access.ts'
 import type { Reader, Viewer } from '../page.ts'
 import { readYear, yearCards, yearFigures, yearsOf } from '../pages/year.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
 import { ownName } from '../text/names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
-import { type KeptTable, keptTables } from './kept-tables.ts'
+import { type KeptTable, keptTables, ROWS_AT_ONCE } from './kept-tables.ts'
 
 /** Who keeps their records, and how they are shown: names may be hidden. */
 export type Keeper = Pick<Viewer, 'session' | 'discreet' | 'timeZone' | 'units'>
@@ -43,7 +43,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   }
   yield withoutLinks(card('All years', allYears(reader, all), { id: 'overview' }))
   yield* sections
-  for await (const part of keptTables(reader, programs, sessions)) yield tableOf(part).toString()
+  for await (const kept of keptTables(reader, programs, sessions)) yield* tableOf(reader, kept)
   yield foot
 }
 
@@ -100,7 +100,6 @@ function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
   return html`
     <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${dateTimeText(viewer, now)}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.</p></div></div>
     <nav class="kept-contents" aria-label="Contents"><a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)} <a href="#tables">Tables</a></nav>
-    <noscript><p class="note">The tables at the end need scripts. All else is here without.</p></noscript>
   `
 }
 
@@ -132,11 +131,23 @@ function withoutLinks(markup: Html): string {
   return markup.toString().replaceAll(/ href="(?!#)[^"]*"/g, '')
 }
 
-function tableOf({ name, columns, rows }: KeptTable): Html {
-  return html`
+/**
+ * Scripts read the rows from the text of `noscript`, and show some at a time: where they run, it makes no elements. Without scripts, and
+ * in viewers that run none, it is the table. End tags that HTML does not need are left out, because rows are most of the file.
+ */
+async function* tableOf({ viewer }: Reader, { name, columns, rows }: KeptTable): AsyncGenerator<string> {
+  const heads = columns.map(({ title, numeric }) => html`<th${numeric ? html` class="number"` : nothing}>${title}`)
+  yield html`
     <section class="card kept-table"${name === 'Training sessions' ? html` id="tables"` : nothing}>
       <div class="card-head"><h2>${name}</h2><span class="muted">${numberText(rows.length)} rows</span></div>
-      <script type="application/json">${jsonData({ name, columns, rows })}</script>
-    </section>
+      <noscript><div class="scroll"><table class="compact"><thead><tr>${heads}<tbody>
   `
+    .toString()
+    .trimEnd()
+  for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+    await turnOf('computation', viewer.session.accountId)
+    const some = rows.slice(start, start + ROWS_AT_ONCE)
+    yield html`${some.map(row => html`<tr>${row.map(text => html`<td>${text}`)}`)}`.toString()
+  }
+  yield '</table></div></noscript></section>\n'
 }

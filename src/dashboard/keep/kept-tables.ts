@@ -2,6 +2,7 @@ import type { LockSession } from '../../contract/lock-sessions.ts'
 import type { TrainingSession } from '../../contract/training-sessions.ts'
 import { totalsOf } from '../../stats/intervals.ts'
 import { lockRecords, locksSince } from '../../stats/lock-queries.ts'
+import { lockTemplates, type TemplateUse } from '../../stats/lock-template-queries.ts'
 import { programPage } from '../../stats/program-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
@@ -12,6 +13,7 @@ import { html, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Reader } from '../page.ts'
 import { lockColumns } from '../pages/lock-table.ts'
+import { lockTemplateColumns, shownRules } from '../pages/lock-templates.ts'
 import { programColumns } from '../pages/programs.ts'
 import { sessionColumns } from '../pages/training-table.ts'
 import { eventLabels, label } from '../text/labels.ts'
@@ -56,6 +58,9 @@ export async function* keptTables(
     return { ...lock, ...totalsOf(lock.intervals), record }
   })
   yield await tableOf(reader, 'Lock sessions', lockColumns(reader), rows)
+  const templates = await lockTemplates(store, pageAccess.templates('lock_template'), pageAccess.ofAll('lock_session'))
+  const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
+  yield await tableOf(reader, 'Lock templates', [...lockTemplateColumns(viewer), rules], templates)
   yield {
     name: 'Lock events',
     columns: [
@@ -134,7 +139,8 @@ async function segmentTable(
   }
 }
 
-const ROWS_AT_ONCE = 100
+/** Others have their turns after as many rows. */
+export const ROWS_AT_ONCE = 100
 
 function known(value: number | null | undefined): string {
   return value == null ? '–' : numberText(value)

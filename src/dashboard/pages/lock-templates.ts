@@ -12,7 +12,16 @@ import { HIDDEN } from '../text/hidden-time.ts'
 import { label } from '../text/labels.ts'
 import { personName, personOf, recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
-import { card, jsonFile, recordLink, downloadLinks, noRecords, recordTabs, table } from '../layout/components.ts'
+import {
+  card,
+  jsonFile,
+  recordLink,
+  downloadLinks,
+  noRecords,
+  recordTabs,
+  table,
+  type TableColumn,
+} from '../layout/components.ts'
 import { paged, paginate, pageNumber, rowsOfPage, tableFoot } from '../paging.ts'
 import { countText, dateText, dateTimeText, durationText, numberText } from '../text/text.ts'
 import { stateMark, stateName } from './lock-states.ts'
@@ -49,46 +58,42 @@ async function showTemplates(visit: Visit) {
                 <h2>${countText(total, 'template')}</h2>
                 ${downloadLinks(viewer, '/lock-templates.csv', '/lock-templates.ndjson')}
               </div>
-              ${templateTable(viewer, templates)}
+              ${table('Lock templates', lockTemplateColumns(viewer), templates)}
               ${templates.length === total ? nothing : tableFoot(path, query, paged(templates, total, rows))}
             </section>
           `,
   })
 }
 
-function templateTable(viewer: Viewer, templates: readonly TemplateUse[]): Html {
-  return table(
-    'Lock templates',
-    [
-      {
-        title: label('name'),
-        line: 'first',
-        cell: ({ record }) =>
-          html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
-      },
-      { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
-      { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
-      {
-        title: 'Sessions',
-        numeric: true,
-        line: 'second',
-        unit: ({ sessions }) => (sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
-        cell: ({ sessions }) => numberText(sessions),
-      },
-      {
-        title: 'Last used',
-        cell: ({ last }) =>
-          last === null
-            ? html`<span class="muted">Never</span>`
-            : html`<span class="nowrap">${dateText(viewer, last)}</span>`,
-      },
-      {
-        title: label('createdAt'),
-        cell: ({ record }) => html`<span class="nowrap">${dateText(viewer, Date.parse(record.createdAt))}</span>`,
-      },
-    ],
-    templates,
-  )
+export function lockTemplateColumns(viewer: Viewer): TableColumn<TemplateUse>[] {
+  return [
+    {
+      title: label('name'),
+      line: 'first',
+      cell: ({ record }) =>
+        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
+    },
+    { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
+    { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
+    {
+      title: 'Sessions',
+      numeric: true,
+      line: 'second',
+      unit: ({ sessions }) => (sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
+      cell: ({ sessions }) => numberText(sessions),
+    },
+    {
+      title: 'Last used',
+      cell: ({ last }) =>
+        last === null
+          ? html`<span class="muted">Never</span>`
+          : html`<span class="nowrap">${dateText(viewer, last)}</span>`,
+    },
+    {
+      title: label('createdAt'),
+      cell: ({ record }) => html`<span class="nowrap">${dateText(viewer, Date.parse(record.createdAt))}</span>`,
+    },
+  ]
 }
 
 function templatesOfSubject({ store, pageAccess }: Visit, rows?: { readonly limit: number; readonly offset: number }) {
@@ -138,11 +143,14 @@ async function showTemplate(visit: Visit) {
 }
 
 /** In discreet mode only the length: the other rules contain words that discreet mode hides. */
-function ruleList({ discreet }: Viewer, record: LockTemplate): Html {
-  const rules = rulesOf(record)
+export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockTemplate): string[] {
+  return rulesOf(record).slice(0, discreet ? 1 : undefined)
+}
+
+function ruleList(viewer: Viewer, record: LockTemplate): Html {
   return html`
-    <ul class="rules">${(discreet ? rules.slice(0, 1) : rules).map(rule => html`<li>${rule}</li>`)}</ul>
-    ${discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}
+    <ul class="rules">${shownRules(viewer, record).map(rule => html`<li>${rule}</li>`)}</ul>
+    ${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}
   `
 }
 

@@ -41,7 +41,7 @@ export async function showProgram(visit: Visit) {
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
     back: visit.home,
-    lead: html`${stateMarks(program)} ${tagline}`,
+    lead: html`${program.isActive || program.isPublic ? stateMarks(program) : nothing} ${tagline}`,
     charts,
     body: recordTabs(visit, {
       apiPath: `/api/v1/dtt/templates/${program.id}`,
