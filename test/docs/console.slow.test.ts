@@ -21,7 +21,8 @@ test(
 
     await page.goto(`${service.url}/docs/training-sessions`)
     await page.getByRole('link', { name: 'Try it in the console: Get one training session' }).click()
-    assert.equal(await page.getByLabel('Operation').inputValue(), 'getTrainingSession')
+    // The script of the console reads the address.
+    await page.locator('option[value=getTrainingSession]:checked').waitFor({ state: 'attached' })
     await page.getByRole('textbox', { name: 'API key' }).fill(token)
     await page.getByRole('button', { name: 'Send' }).click()
     assert.equal(await status.isVisible(), false, 'the id is required')
