@@ -7,7 +7,7 @@ import { formatTimestamp } from '../contract/time.ts'
 import { type Bucket, bucketsOf } from '../stats/buckets.ts'
 import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
 import { countedUntil } from '../stats/status.ts'
-import { lockStatisticsInTurns } from '../stats/lock-statistics.ts'
+import { addLocks, LockFigures } from '../stats/lock-statistics.ts'
 import { locksSince, locksWithin } from '../stats/lock-queries.ts'
 import { trainingHistory } from '../stats/training-history.ts'
 import type { TrainingStatistics } from '../stats/training-statistics.ts'
@@ -47,7 +47,9 @@ export const handlers: Handlers<typeof statistics> = {
       { start, end },
       until,
     )
-    const sums = await lockStatisticsInTurns(access.owner, sessions, buckets, until)
+    const figures = new LockFigures(buckets)
+    await addLocks(access.owner, sessions, { since: -Infinity, until }, [figures])
+    const sums = figures.statistics(sessions, until)
     const data = {
       ...commonFieldsOf(range, known),
       sources: sourcesOf({ sessions: sessions.length, ...sources }),

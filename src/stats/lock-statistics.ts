@@ -37,8 +37,8 @@ export interface LockedShare extends Pick<Bucket, 'start' | 'end' | 'partial'> {
   readonly percent: number | null
 }
 
-/** The states of a lock. If sessions overlap, the first of these counts. */
-const STATES = ['locked', 'break', 'open', 'unknown'] as const
+/** The states of a lock. If sessions overlap, the first of these counts. `before` is the time before all of them. */
+const STATES = ['locked', 'break', 'open', 'unknown', 'before'] as const
 type State = (typeof STATES)[number]
 
 /** A time, in whole seconds since 1970, during which the state does not change. */
@@ -53,89 +53,92 @@ interface LockSums {
   readonly buckets: readonly LockStatistics[]
 }
 
+interface LockedShares {
+  readonly total: LockedShare
+  readonly buckets: readonly LockedShare[]
+}
+
+/** Of which time sessions are known: from the start of the first one on, up to an instant. */
+interface KnownTime {
+  readonly since: number
+  readonly until: number
+}
+
 /** The statistics of lock sessions by bucket, and in total. */
 export function lockStatistics(sessions: readonly LockTimes[], buckets: readonly Bucket[], now: number): LockSums {
-  const states = stateIntervals(sessions, now)
-  const boundaries = boundariesOf(buckets)
-  return lockSums(sessions, buckets, now, timesByPeriod(states, boundaries), timesByPeriod(states, wholeOf(boundaries)))
-}
-
-/** The same, while others have their turns. */
-export async function lockStatisticsInTurns(
-  account: number,
-  sessions: readonly LockTimes[],
-  buckets: readonly Bucket[],
-  now: number,
-): Promise<LockSums> {
-  const boundaries = boundariesOf(buckets)
-  const times: StateTimes[] = []
-  const whole: StateTimes[] = []
-  for (const states of statesInParts(sessions, now)) {
-    addTimes(times, timesByPeriod(states, boundaries))
-    addTimes(whole, timesByPeriod(states, wholeOf(boundaries)))
-    await turnOf('computation', account)
-  }
-  return lockSums(sessions, buckets, now, times, whole)
-}
-
-function lockSums(
-  sessions: readonly LockTimes[],
-  buckets: readonly Bucket[],
-  now: number,
-  times: readonly StateTimes[],
-  [time = NO_TIME]: readonly StateTimes[],
-): LockSums {
-  const boundaries = boundariesOf(buckets)
-  const started = countByPeriod(
-    sessions.map(({ at }) => at).filter(at => at <= now),
-    boundaries,
-  )
-  const ended = countByPeriod(
-    sessions.map(({ endAt }) => endAt ?? Infinity).filter(at => at <= now),
-    boundaries,
-  )
-  const parts = buckets.map((bucket, index) =>
-    statisticsOf(times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
-  )
-  const [start = 0, end = 0] = wholeOf(boundaries)
-  return { total: statisticsOf(time, sum(started), sum(ended), { start, end }, now), buckets: parts }
-}
-
-function wholeOf(boundaries: Periods): Periods {
-  return [boundaries[0] ?? 0, boundaries.at(-1) ?? 0]
+  const figures = new LockFigures(buckets)
+  figures.add(stateIntervals(sessions, now))
+  return figures.statistics(sessions, now)
 }
 
 /**
- * How much of each bucket was locked, and of all of them. Not known is the time before `since` (the start of the first session), that after
- * `until`, and that of sessions without events. Where all is known, the figures are those of `lockStatistics`.
+ * How much of each bucket was locked, and of all of them. Not known is the time before `since`, that after `until`, and that of sessions
+ * without events. Where all is known, the figures are those of `lockStatistics`.
  */
 export function lockedShares(
   sessions: readonly LockTimes[],
   buckets: readonly Bucket[],
-  { since, until }: { readonly since: number; readonly until: number },
-): { readonly total: LockedShare; readonly buckets: readonly LockedShare[] } {
-  const boundaries = boundariesOf(buckets)
-  const [start = 0, end = 0] = [boundaries[0], boundaries.at(-1)]
-  const states = stateIntervals(sessions, until, { start, end: Math.min(since, until) })
-  const shareOf = (bucket: Pick<Bucket, 'start' | 'end' | 'partial'>, times: StateTimes): LockedShare => {
-    const { start, end, partial } = bucket
-    const knownSeconds = elapsedSeconds(bucket, until) - times.unknown
+  { since, until }: KnownTime,
+): LockedShares {
+  const figures = new LockFigures(buckets)
+  figures.add(stateIntervals(sessions, until, since))
+  return figures.shares(until)
+}
+
+/** Fills the figures of several lists of buckets from the same states. Others have their turns meanwhile. */
+export async function addLocks(
+  account: number,
+  sessions: readonly LockTimes[],
+  { since, until }: KnownTime,
+  all: readonly LockFigures[],
+) {
+  for (const states of statesInParts(sessions, until, since)) {
+    for (const figures of all) figures.add(states)
+    await turnOf('computation', account)
+  }
+}
+
+/** The seconds in each state, by bucket and in total. */
+export class LockFigures {
+  readonly #buckets: readonly Bucket[]
+  readonly #periods: Periods
+  readonly #times: StateTimes[]
+  readonly #whole: Pick<Bucket, 'start' | 'end' | 'partial'>
+  readonly #total = { ...NO_TIME }
+
+  constructor(buckets: readonly Bucket[]) {
+    this.#buckets = buckets
+    this.#periods = boundariesOf(buckets)
+    this.#times = buckets.map(() => ({ ...NO_TIME }))
+    const [start = 0, end = 0] = [this.#periods[0], this.#periods.at(-1)]
+    this.#whole = { start, end, partial: buckets.some(({ partial }) => partial) }
+  }
+
+  add(states: readonly StateInterval[]) {
+    addTimes(this.#times, states, this.#periods)
+    addTimes([this.#total], states, [this.#whole.start, this.#whole.end])
+  }
+
+  statistics(sessions: readonly LockTimes[], now: number): LockSums {
+    const count = (instants: readonly number[]) => {
+      const past = instants.filter(at => at <= now)
+      return countByPeriod(past, this.#periods)
+    }
+    const started = count(sessions.map(({ at }) => at))
+    const ended = count(sessions.map(({ endAt }) => endAt ?? Infinity))
     return {
-      start,
-      end,
-      partial,
-      lockedSeconds: times.locked,
-      breakSeconds: times.break,
-      longestLockedSeconds: times.longest,
-      knownSeconds,
-      percent: percentOf(times.locked, knownSeconds),
+      total: statisticsOf(this.#total, sum(started), sum(ended), this.#whole, now),
+      buckets: this.#buckets.map((bucket, index) =>
+        statisticsOf(this.#times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
+      ),
     }
   }
-  const times = timesByPeriod(states, boundaries)
-  const [whole = NO_TIME] = timesByPeriod(states, [start, end])
-  return {
-    total: shareOf({ start, end, partial: buckets.some(({ partial }) => partial) }, whole),
-    buckets: buckets.map((bucket, index) => shareOf(bucket, times[index] ?? NO_TIME)),
+
+  shares(until: number): LockedShares {
+    return {
+      total: shareOf(this.#total, this.#whole, until),
+      buckets: this.#buckets.map((bucket, index) => shareOf(this.#times[index] ?? NO_TIME, bucket, until)),
+    }
   }
 }
 
@@ -154,25 +157,20 @@ export function withoutPractice<Session extends { readonly rules: LockRules | un
 }
 
 /**
- * The states of all sessions together, in order. Each second counts once: as locked, else as a break, else as open. It is unknown in
- * `unknown`, and where there are only sessions without events.
+ * The states of all sessions together, in order. Each second counts once: as locked, else as a break, else as open. It is unknown where
+ * there are only sessions without events, and `before` until `since` where there are none.
  */
-function stateIntervals(
-  sessions: readonly LockTimes[],
-  now: number,
-  unknown?: { readonly start: number; readonly end: number },
-): StateInterval[] {
+function stateIntervals(sessions: readonly LockTimes[], now: number, since = -Infinity): StateInterval[] {
   const edges: { readonly at: number; readonly state: number; readonly change: 1 | -1 }[] = []
   const add = ({ start, end, state }: { readonly start: number; readonly end: number; readonly state: number }) =>
     edges.push({ at: start, state, change: 1 }, { at: end, state, change: -1 })
-  if (unknown !== undefined && unknown.start < unknown.end) {
-    add({ start: seconds(unknown.start), end: seconds(unknown.end), state: 3 })
-  }
+  const known = seconds(Math.min(since, now))
+  if (known > -Infinity) add({ start: -Infinity, end: known, state: 4 })
   for (const session of sessions) {
     for (const state of statesOf(session, now)) add(state)
   }
   edges.sort((a, b) => a.at - b.at)
-  const running = [0, 0, 0]
+  const running = STATES.map(() => 0)
   const intervals: StateInterval[] = []
   for (const [index, { at, state, change }] of edges.entries()) {
     running[state] = (running[state] ?? 0) + change
@@ -188,20 +186,25 @@ function stateIntervals(
 }
 
 /** `stateIntervals` of few sessions at a time, without cutting an interval: what touches the end of a part comes with the next one. */
-function* statesInParts(sessions: readonly LockTimes[], now: number): Generator<readonly StateInterval[]> {
+function* statesInParts(
+  sessions: readonly LockTimes[],
+  now: number,
+  since: number,
+): Generator<readonly StateInterval[]> {
   const startOf = ({ at, intervals }: LockTimes) => seconds(Math.min(at, intervals[0]?.start ?? at))
   const endOf = ({ endAt, intervals }: LockTimes) => seconds(Math.max(endAt ?? now, intervals.at(-1)?.end ?? 0))
   const ordered = sessions.toSorted((a, b) => startOf(a) - startOf(b))
   let open: readonly LockTimes[] = []
   let last: StateInterval | undefined
-  for (let index = 0; index < ordered.length; index += SESSIONS_IN_PART) {
+  // Without sessions there is one part: the time before them.
+  for (let index = 0; index === 0 || index < ordered.length; index += SESSIONS_IN_PART) {
     const some = ordered.slice(index, index + SESSIONS_IN_PART)
     const [first, next] = [ordered[index], ordered[index + SESSIONS_IN_PART]]
-    const from = first === undefined ? 0 : startOf(first)
+    const from = first === undefined || index === 0 ? -Infinity : startOf(first)
     const to = next === undefined ? Infinity : startOf(next)
     open = [...open.filter(session => endOf(session) > from), ...some]
     const states: StateInterval[] = last === undefined ? [] : [last]
-    for (const { state, start, end } of stateIntervals(open, now)) {
+    for (const { state, start, end } of stateIntervals(open, now, since)) {
       const cut = { state, start: Math.max(start, from), end: Math.min(end, to) }
       if (cut.start >= cut.end) continue
       const before = states.at(-1)
@@ -216,20 +219,6 @@ function* statesInParts(sessions: readonly LockTimes[], now: number): Generator<
 /** So few that they take about a millisecond. */
 const SESSIONS_IN_PART = 100
 
-function addTimes(sums: StateTimes[], times: readonly StateTimes[]) {
-  for (const [index, time] of times.entries()) {
-    const before = sums[index] ?? NO_TIME
-    if (time.locked + time.break + time.open + time.unknown === 0 && sums[index] !== undefined) continue
-    sums[index] = {
-      locked: before.locked + time.locked,
-      break: before.break + time.break,
-      open: before.open + time.open,
-      unknown: before.unknown + time.unknown,
-      longest: Math.max(before.longest, time.longest),
-    }
-  }
-}
-
 /** The states of one session, as indexes of STATES. Before its first event it is open; without events, nothing is known. */
 function* statesOf({ at, endAt, intervals }: LockTimes, now: number) {
   const end = seconds(Math.min(endAt ?? now, now))
@@ -242,19 +231,12 @@ function* statesOf({ at, endAt, intervals }: LockTimes, now: number) {
   }
 }
 
-interface StateTimes {
-  readonly locked: number
-  readonly break: number
-  readonly open: number
-  readonly unknown: number
-  readonly longest: number
-}
+type StateTimes = Record<State | 'longest', number>
 
-const NO_TIME: StateTimes = { locked: 0, break: 0, open: 0, unknown: 0, longest: 0 }
+const NO_TIME: Readonly<StateTimes> = { locked: 0, break: 0, open: 0, unknown: 0, before: 0, longest: 0 }
 
-/** Seconds in each state by period. The boundaries of periods are whole seconds. */
-function timesByPeriod(intervals: readonly StateInterval[], periods: Periods): StateTimes[] {
-  const times = Array.from({ length: Math.max(0, periods.length - 1) }, () => ({ ...NO_TIME }))
+/** Adds seconds in each state by period. The boundaries of periods are whole seconds. */
+function addTimes(times: readonly StateTimes[], intervals: readonly StateInterval[], periods: Periods) {
   const [first = Infinity, last = -Infinity] = [periods[0], periods.at(-1)]
   for (const { state, start, end } of intervals) {
     if (end * 1000 <= first || start * 1000 >= last) continue
@@ -267,11 +249,10 @@ function timesByPeriod(intervals: readonly StateInterval[], periods: Periods): S
       if (state === 'locked') period.longest = Math.max(period.longest, to - from)
     }
   }
-  return times
 }
 
 function statisticsOf(
-  times: StateTimes,
+  times: Readonly<StateTimes>,
   started: number,
   ended: number,
   bucket: Pick<Bucket, 'start' | 'end'>,
@@ -285,6 +266,24 @@ function statisticsOf(
     openSeconds: times.open + times.unknown,
     longestLockedSeconds: times.longest,
     lockedPercent: percentOf(times.locked, elapsedSeconds(bucket, now)),
+  }
+}
+
+function shareOf(
+  times: Readonly<StateTimes>,
+  { start, end, partial }: Pick<Bucket, 'start' | 'end' | 'partial'>,
+  until: number,
+): LockedShare {
+  const knownSeconds = elapsedSeconds({ start, end }, until) - times.unknown - times.before
+  return {
+    start,
+    end,
+    partial,
+    lockedSeconds: times.locked,
+    breakSeconds: times.break,
+    longestLockedSeconds: times.longest,
+    knownSeconds,
+    percent: percentOf(times.locked, knownSeconds),
   }
 }
 

@@ -5,7 +5,7 @@ import { type Best, highest, type LockedStretch, type TrainingBests } from './be
 import { bucketsOf } from './buckets.ts'
 import { lockHistory } from './lock-history.ts'
 import { locksSince, type LockStats, locksWithin } from './lock-queries.ts'
-import { type LockedShare, lockedShares, type LockStatistics, lockStatistics } from './lock-statistics.ts'
+import { addLocks, type LockedShare, LockFigures, type LockStatistics } from './lock-statistics.ts'
 import type { TrainingDays } from './training-days.ts'
 import { trainingHistory } from './training-history.ts'
 import type { TrainingStatistics } from './training-statistics.ts'
@@ -23,8 +23,8 @@ export interface YearStatistics {
   readonly wholeBefore: Totals
   readonly days: TrainingDays
   readonly lockedDays: readonly LockStatistics[]
-  /** From January on, those that have begun. */
-  readonly months: readonly MonthOfYear[]
+  /** How much was locked of each month that has begun, from January on. */
+  readonly months: readonly LockedShare[]
   readonly bests: TrainingBests
   readonly stretch: Best<LockedStretch<Pick<LockStats, 'id' | 'at'>>> | undefined
   /** The first of all sessions that may be read. */
@@ -42,14 +42,6 @@ export interface Totals {
   readonly to: number
   readonly training: TrainingStatistics
   readonly locks: LockStatistics
-  readonly share: LockedShare
-}
-
-interface MonthOfYear {
-  /** Its first day. */
-  readonly day: number
-  readonly training: TrainingStatistics
-  /** How much of the time was locked of which that is known. */
   readonly share: LockedShare
 }
 
@@ -90,42 +82,37 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     lockHistory(store, access.locks),
     locksSince(store, access.locks, until, clock.startOf(firstBefore)),
   ])
-  const locksOf = (range: BucketRange) => {
-    const buckets = bucketsOf(range, clock, now)
-    const { counted, ...sources } = locksWithin(sessions, timeOf(clock, range), until)
-    const sums = lockStatistics(counted, buckets, until)
-    return { buckets, counted, ...sources, sums, shares: lockedShares(counted, buckets, { since: locks.since, until }) }
-  }
-  const totalsOf = async (first: number, last: number): Promise<Totals> => {
-    const range = monthsBetween(first, last)
+  const figuresOf = (range: BucketRange) => ({ range, figures: new LockFigures(bucketsOf(range, clock, now)) })
+  const ofYear = figuresOf(monthsBetween(from, to))
+  const ofDays = figuresOf({ ...ofYear.range, unit: 'day' })
+  const toSameDay = figuresOf(monthsBetween(firstBefore, to < end ? sameDayBefore(to) : lastBefore))
+  const yearBefore = figuresOf(monthsBetween(firstBefore, lastBefore))
+  const { counted } = locksWithin(sessions, timeOf(clock, { from: firstBefore, to }), until)
+  const all = [ofYear, ofDays, toSameDay, yearBefore].map(({ figures }) => figures)
+  await addLocks(access.locks.owner, counted, { since: locks.since, until }, all)
+  const totalsOf = async ({ range, figures }: typeof ofYear): Promise<Totals> => {
     const { total: training } = await history.statistics({}, range, timeZone, now)
-    const { sums, shares } = locksOf(range)
-    return { from: first, to: last, training, locks: sums.total, share: shares.total }
+    const { total } = figures.statistics(counted, until)
+    return { from: range.from, to: range.to, training, locks: total, share: figures.shares(until).total }
   }
-  const ofYear = locksOf(monthsBetween(from, to))
-  const trainings = await history.statistics({}, monthsBetween(from, to), timeZone, now)
-  const days = bucketsOf({ ...monthsBetween(from, to), unit: 'day' }, clock, now)
-  const wholeBefore = await totalsOf(firstBefore, lastBefore)
+  const within = locksWithin(sessions, timeOf(clock, { from, to }), until)
   const stretches = (await locks.longest(until)).filter(stretch => stretch.end <= clock.startOf(end + 1))
   return {
     year,
     isRunning: to < end,
-    total: { from, to, training: trainings.total, locks: ofYear.sums.total, share: ofYear.shares.total },
-    before: to < end ? await totalsOf(firstBefore, sameDayBefore(to)) : wholeBefore,
-    wholeBefore,
+    total: await totalsOf(ofYear),
+    before: await totalsOf(toSameDay),
+    wholeBefore: await totalsOf(yearBefore),
     days: await history.days(timeZone, from, to),
-    lockedDays: lockStatistics(ofYear.counted, days, until).buckets,
-    months: ofYear.buckets.flatMap(({ day }, index) => {
-      const [training, share] = [trainings.buckets[index], ofYear.shares.buckets[index]]
-      return training === undefined || share === undefined ? [] : [{ day, training, share }]
-    }),
+    lockedDays: ofDays.figures.statistics(counted, until).buckets,
+    months: ofYear.figures.shares(until).buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),
     firstTraining: history.sessions[0],
     firstLock: locks.entries.at(-1),
-    practiceLocks: ofYear.practiceSessions,
-    unknownTemplates: ofYear.unknownTemplate,
-    locksWithoutEvents: ofYear.counted.filter(({ intervals }) => intervals.length === 0).length,
+    practiceLocks: within.practiceSessions,
+    unknownTemplates: within.unknownTemplate,
+    locksWithoutEvents: within.counted.filter(({ intervals }) => intervals.length === 0).length,
   }
 }
 
@@ -150,6 +137,6 @@ function monthsBetween(from: number, to: number): BucketRange {
   return { unit: 'month', weekStart: 'monday', from, to }
 }
 
-function timeOf(clock: ZoneClock, { from, to }: BucketRange) {
+function timeOf(clock: ZoneClock, { from, to }: Pick<BucketRange, 'from' | 'to'>) {
   return { start: clock.startOf(from), end: clock.startOf(to + 1) }
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
-import { dateText, durationText } from '../../src/dashboard/text/text.ts'
+import { dateText, durationText, partText } from '../../src/dashboard/text/text.ts'
 import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
 import { drawnValues, shownText, type Visitor, signInAs, tableRows } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
@@ -454,6 +454,21 @@ const ofHalfAYear = [
   daysLocked(64, 33, 10),
 ]
 
+test('a percent of time locked is rounded once: 47.46 is 47, though with a decimal it is 47.5', async () => {
+  const from = Date.parse('2024-01-01T00:00:00Z')
+  const endDate = new Date(from + 0.4746 * 25 * DAY_MS).toISOString()
+  const startDate = new Date(from).toISOString()
+  const events = [lockSegment(1, 'start', startDate, true), lockSegment(2, 'unlocked', endDate, false)]
+  const locked = lockSession(61, 1, { lockState: 'completed', startDate, endDate, LockSegment: events })
+  await using it = await signedIn('ann', [...world, locked])
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  const period = 'from=2024-01-01&to=2024-01-25'
+  const { data } = (await it.service.fetch(`/api/v1/lkbx/stats?${period}`, 'ann')).body
+  assert.equal(data.total.lockedPercent, 47.5)
+  const page = await it.viewer.get(`/locks?${period}`)
+  assert.match(shownText(page), /47\s% of the time under lock .* Locked 47\s%/)
+})
+
 test('percentages and sums of locks are those of the endpoint, for weeks and for months', async () => {
   await using it = await signedIn('ann', ofHalfAYear)
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
@@ -463,7 +478,7 @@ test('percentages and sums of locks are those of the endpoint, for weeks and for
   const percents = (all: readonly { readonly lockedPercent: number }[]) => all.map(({ lockedPercent }) => lockedPercent)
   assert.deepEqual(drawnValues(text, 'shares', 'locked'), percents(buckets))
   assert.ok(new Set(percents(buckets)).size > 3)
-  assert.match(text, new RegExp(`Locked</dt><dd>${Math.round(total.lockedPercent)}\\s%`))
+  assert.ok(text.includes(`Locked</dt><dd>${partText(total.lockedSeconds, 70 * 86_400)}<`))
   assert.match(text, new RegExp(`Longest locked stretch</dt><dd>${durationText(total.longestLockedSeconds)}`))
   assert.match(shownText({ text }), /Breaks 2 12\sh, longest 6\sh Sessions 3 2 completed, 1 ended early/)
   // Of months, the first began before anything was known.

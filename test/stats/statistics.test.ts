@@ -5,7 +5,7 @@ import { isTimeZone } from '../../src/contract/time-zones.ts'
 import { countBuckets, formatDate, parseDate, rangeBetween } from '../../src/contract/calendar.ts'
 import { bucketsOf } from '../../src/stats/buckets.ts'
 import { GradeCounts } from '../../src/stats/grades.ts'
-import { lockStatistics, lockStatisticsInTurns } from '../../src/stats/lock-statistics.ts'
+import { addLocks, lockedShares, LockFigures, lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { streaksOf } from '../../src/stats/streaks.ts'
 import { matching } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
@@ -313,9 +313,12 @@ test('statistics of many locks that overlap are the same whether others have the
       next = setImmediate(count)
     }
     let next = setImmediate(count)
-    const sums = await lockStatisticsInTurns(1, sessions, buckets, to)
+    const figures = new LockFigures(buckets)
+    const known = { since: at('2024-05-06T07:00:00Z'), until: to }
+    await addLocks(1, sessions, known, [figures])
     clearImmediate(next)
-    assert.deepEqual(sums, lockStatistics(sessions, buckets, to))
+    assert.deepEqual(figures.statistics(sessions, to), lockStatistics(sessions, buckets, to))
+    assert.deepEqual(figures.shares(to), lockedShares(sessions, buckets, known))
     assert.ok(turns >= 2, `${turns} turns`)
   }
 })

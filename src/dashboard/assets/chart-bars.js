@@ -16,7 +16,7 @@ import {
   widthForLetters,
 } from './chart-draw.js'
 import { parseInstant } from './chart-data.js'
-import { amountText, dayMonthText, periodName, shortMonthText } from './chart-format.js'
+import { amountText, dayMonthText, percentText, periodName, shortMonthText } from './chart-format.js'
 
 /**
  * @import { RenderFunction } from '@observablehq/plot'
@@ -179,6 +179,7 @@ function besideAverage({ average, averageFrom, unit }, start, sum) {
  * @param {number} value
  */
 function amountIn(unit, value) {
+  if (unit === '%') return percentText(value)
   return `${amountText(value)}${unit === undefined ? '' : ` ${unit}`}`
 }
 

@@ -46,6 +46,15 @@ export function amountText(value) {
   return (value < 10 ? smallAmounts : amounts).format(value)
 }
 
+/**
+ * With a decimal, as values in percent are rounded to it.
+ *
+ * @param {number} value
+ */
+export function percentText(value) {
+  return `${smallAmounts.format(value)} %`
+}
+
 /** @typedef {{ readonly days: number; readonly nameOf: (start: Date) => string }} PeriodWords */
 
 /** @type {Readonly<Record<string, PeriodWords>> & { readonly week: PeriodWords }} */

@@ -1,4 +1,4 @@
-import { roundedRatio, sum } from '../../contract/numbers.ts'
+import { mean, roundedRatio, sum } from '../../contract/numbers.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { breaksOf } from '../../stats/intervals.ts'
 import { calendarWeeks } from '../../stats/calendar.ts'
@@ -11,7 +11,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { stat, stats } from '../layout/components.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { comparedText, comparisons, periodText } from '../text/period.ts'
-import { countText, dateText, durationText, NONE, numberText } from '../text/text.ts'
+import { countText, dateText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
 import { unitColumns } from './chart-unit.ts'
 import { lockAddress, type LockTime, type ShownLocks } from './lock-filters.ts'
 import { lockText, stateName } from './lock-states.ts'
@@ -23,16 +23,15 @@ import { weekSummary } from './training-summaries.ts'
 /** `43 % of the time under lock in the last 12 weeks, 13 d 6 h a month; 51 % in the 12 weeks before.` */
 export function shareText(viewer: Viewer, { query, period, total, before, first, last }: ShownLocks): Html {
   const when = period === undefined ? `since ${dateText({ timeZone: 'UTC' }, first * DAY_MS)}` : periodText(period)
-  if (total.percent === null) return html`${lockText(`No time under lock is known ${when}.`, viewer)}`
+  if (total.knownSeconds === 0) return html`${lockText(`No time under lock is known ${when}.`, viewer)}`
   const isLong = last - first >= MIN_DAYS_FOR_MONTHS
   const amount = isLong
     ? `${durationText((total.lockedSeconds / total.knownSeconds) * MONTH_SECONDS)} a month`
     : durationText(total.lockedSeconds)
-  const text = lockText(`${percentText(total.percent)} of the time under lock ${when}, ${amount}`, viewer)
-  const percent = before?.total.percent ?? null
-  if (period === undefined || before === undefined || percent === null) return html`${text}.`
+  const text = lockText(`${lockedText(total)} of the time under lock ${when}, ${amount}`, viewer)
+  if (period === undefined || before === undefined || before.total.knownSeconds === 0) return html`${text}.`
   const address = lockAddress(query, { days: [before.first, before.last], compare: undefined })
-  return html`${text}; <a href="${address}">${percentText(percent)} ${comparedText(period, query.compare)}</a>.`
+  return html`${text}; <a href="${address}">${lockedText(before.total)} ${comparedText(period, query.compare)}</a>.`
 }
 
 const MIN_DAYS_FOR_MONTHS = 56
@@ -52,11 +51,11 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
     ...states.map(([name, { length: count }]) => `${numberText(count)} ${name}`),
     ...(practice === 0 ? [] : [`${numberText(practice)} not counted`]),
   ]
-  const isKnown = total.percent !== null
+  const isKnown = total.knownSeconds > 0
   return stats(
     stat(
       stateName('locked', viewer),
-      isKnown ? percentText(total.percent) : NONE,
+      lockedText(total),
       noteOf('percent', percentText, isKnown ? `${length(total.lockedSeconds)}${knownText(shown)}` : undefined),
     ),
     stat(
@@ -80,7 +79,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
 function figuresOf({ counted, from, to, total }: LockTime) {
   const breaks = breaksOf(counted.flatMap(({ intervals }) => intervals.filter(one => one.start < to && one.end > from)))
   return {
-    percent: total.percent === null ? null : Math.round(total.percent),
+    percent: lockedPercent(total),
     breaks: breaks.count,
     longestBreak: breaks.longest / 1000,
     sessions: counted.length,
@@ -116,7 +115,7 @@ export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
     id: 'shares',
     chartType: 'bars',
     title: lockText(`Percent of time locked by ${unit}`, viewer),
-    summary: weekSummary(unit, { average, current: current?.percent ?? undefined }, percentText),
+    summary: weekSummary(unit, { average, current: current && (lockedPercent(current) ?? undefined) }, percentText),
     empty: lockText('No locked time in this period', viewer),
     wide: true,
     data: {
@@ -189,6 +188,11 @@ export function lockCalendar(viewer: Viewer, { counted, first, last, from, to, n
   `
 }
 
-function percentText(percent: number): string {
-  return `${numberText(Math.round(percent))}\u00a0%`
+/** Rounded once: the percent of a share has a decimal. */
+function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | null {
+  return mean(lockedSeconds * 100, knownSeconds)
+}
+
+function lockedText({ lockedSeconds, knownSeconds }: LockedShare): string {
+  return partText(lockedSeconds, knownSeconds)
 }

@@ -13,13 +13,22 @@ import { isTimeHidden } from '../text/hidden-time.ts'
 import { recordName } from '../text/names.ts'
 import type { Viewer, Visit } from '../page.ts'
 import { programLink, type Programs } from '../text/program-names.ts'
-import { ageText, countText, distanceText, durationText, monthText, NONE, numberText, timeAgo } from '../text/text.ts'
+import {
+  ageText,
+  countText,
+  distanceText,
+  durationText,
+  monthText,
+  NONE,
+  numberText,
+  partText,
+  timeAgo,
+} from '../text/text.ts'
 import { NOT_SHARED } from '../layout/subject-notes.ts'
 import { knownEnd, lockText, practiceMark, stateMark } from './lock-states.ts'
 import { lockNow, missingEnd, plannedEndDistance, timeBar } from './lock-time.ts'
 import type { KnownLocks, OverviewDay } from './overview-days.ts'
 import { usualText } from './training-session.ts'
-import { percentText } from './training-summaries.ts'
 
 type Active = LockStats & { readonly document: string }
 
@@ -76,9 +85,9 @@ function monthShare(viewer: Viewer, { locks, since, until }: KnownLocks, now: nu
   const today = clock.dayOf(now)
   const from = bucketStart('month', 'monday', today)
   const month = bucketsOf({ unit: 'month', weekStart: 'monday', from, to: today }, clock, now)
-  const { percent } = lockedShares(locks, month, { since, until }).total
+  const { lockedSeconds, knownSeconds } = lockedShares(locks, month, { since, until }).total
   const [name = ''] = monthText(viewer, now).split(' ')
-  return percent === null ? [] : [lockText(`${numberText(Math.round(percent))}\u00a0% of ${name} locked`, viewer)]
+  return knownSeconds === 0 ? [] : [lockText(`${partText(lockedSeconds, knownSeconds)} of ${name} locked`, viewer)]
 }
 
 const STRIP_DAYS = 28
@@ -144,7 +153,7 @@ function goalBar(viewer: Viewer, reps: number): Html {
   const goal = viewer.subject.id === viewer.session.accountId ? viewer.session.weeklyGoal : null
   if (goal === null) return nothing
   if (reps === 0) return html`<p class="small muted">Weekly goal: ${countText(goal, 'repetition')}</p>`
-  const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${percentText(reps, goal)})`
+  const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
   return html`<p class="small muted">${text}</p>${shareBar(Math.min(1, reps / goal), text)}`
 }
 

@@ -8,7 +8,7 @@ import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { lastDays, presets, timeOfDays } from '../text/period.ts'
-import { countText, numberText } from '../text/text.ts'
+import { countText, partText } from '../text/text.ts'
 import { lockText } from './lock-states.ts'
 import type { KnownLocks } from './overview-days.ts'
 
@@ -54,12 +54,12 @@ export async function weeksCard(
               ]),
         ]
       : []),
-    ...(areas.includes('lkbx') && shares.total.percent !== null
+    ...(areas.includes('lkbx') && shares.total.knownSeconds > 0
       ? [
           multiple(
             '/locks?range=12w',
             lockText('Locked', viewer),
-            `${numberText(Math.round(shares.total.percent))}\u00a0% of the time`,
+            `${partText(shares.total.lockedSeconds, shares.total.knownSeconds)} of the time`,
             shares.buckets.map(({ percent }) => percent),
             { highest: 100 },
           ),

@@ -7,8 +7,7 @@ import { card, emptyState, type TableColumn, table } from '../layout/components.
 import type { Viewer, Visit } from '../page.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import { kindName } from '../text/names.ts'
-import { clockText, countText, dateText, NONE, numberText } from '../text/text.ts'
-import { percentText } from './training-summaries.ts'
+import { clockText, countText, dateText, NONE, numberText, partText } from '../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
 
@@ -41,7 +40,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   return card(
     'Sessions with this program',
     html`
-      <p class="summary">${passed} of ${countText(total, 'session')} passed (${percentText(passed, total)}). ${changesText(viewer, runs)}</p>
+      <p class="summary">${passed} of ${countText(total, 'session')} passed (${partText(passed, total)}). ${changesText(viewer, runs)}</p>
       ${table('Segments in the last sessions, the newest first', runColumns(visit, runs), paged.rows, { look: 'runs' })}
       <ul class="legend"><li>Repetitions, and the time below</li><li><i class="mark hollow"></i>Not passed</li></ul>
       ${recordTableFoot(path, query, paged, 'runs')}

@@ -8,9 +8,8 @@ import { freeText, recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import { paged, pageNumber, rowsOfPage, tableFoot } from '../paging.ts'
 import { programStrip } from '../charts/program-strip.ts'
-import { countText, dateText, numberText, timeAgo } from '../text/text.ts'
+import { countText, dateText, numberText, partText, timeAgo } from '../text/text.ts'
 import { showProgram, stateMarks } from './program.ts'
-import { percentText } from './training-summaries.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
 
@@ -72,7 +71,7 @@ export function programColumns(
       numeric: true,
       line: 'second',
       unit: ' passed',
-      cell: ({ id }) => percentText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
+      cell: ({ id }) => partText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
     },
     {
       title: 'Last session',

@@ -4,9 +4,8 @@ import { stat, stats } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
 import { comparedText, type Days, type Period, periodText } from '../text/period.ts'
-import { countText, dateText, distanceText, NONE, numberText, unbroken } from '../text/text.ts'
+import { countText, dateText, distanceText, NONE, numberText, partText, percentText, unbroken } from '../text/text.ts'
 import { addressOf, isFiltered, type TrainingQuery } from './training-filters.ts'
-import { percentText } from './training-summaries.ts'
 
 /** The totals of a period, and how they differ from those of another one. */
 
@@ -55,7 +54,7 @@ function noSessions({ query, period }: Shown): string {
 /** The figures of sessions alone, and how they differ from those before. Of sessions chosen by their result, the rate says nothing. */
 function figuresText({ passed, compare }: TrainingQuery, now: Totals, then: Totals | undefined) {
   const rated = passed === undefined
-  const rate = `${percentText(now.passed, now.sessions)} passed`
+  const rate = `${partText(now.passed, now.sessions)} passed`
   const grade = now.grade === null ? [] : [`mean grade ${now.grade}\u00a0%`]
   const figures = [...(rated ? [rate] : []), ...grade].map(text => `, ${text}`).join('')
   if (then === undefined) return { figures, changes: '' }
@@ -66,7 +65,7 @@ function figuresText({ passed, compare }: TrainingQuery, now: Totals, then: Tota
       : now.grade === then.grade
         ? [`the mean grade stayed at ${now.grade}\u00a0%`]
         : [`the mean grade went from ${then.grade} to ${now.grade}\u00a0%`]
-  const rates = rated ? [`${rate} (${percentText(then.passed, then.sessions)} ${before})`] : []
+  const rates = rated ? [`${rate} (${partText(then.passed, then.sessions)} ${before})`] : []
   const text = [...rates, ...change].join(', and ')
   return { figures, changes: text === '' ? '' : `. ${text.slice(0, 1).toUpperCase()}${text.slice(1)}` }
 }
@@ -88,12 +87,11 @@ export function totalTiles(viewer: Viewer, { passed }: Filters, now: Totals, com
   const isKnown = now.distance !== null
   const distance = ({ measured, approximate }: Totals) => (isKnown ? measured + approximate : null)
   const rate = ({ passed, sessions }: Totals) => mean(passed * 100, sessions)
-  const percent = (value: number) => `${numberText(value)}\u00a0%`
   const points = (value: number) => unbroken(countText(value, 'point'))
   return stats(
     tile('Sessions', numberText(now.sessions), ({ sessions }) => sessions, numberText),
-    passed !== undefined ? nothing : tile('Passed', percentText(now.passed, now.sessions), rate, percent, points),
-    tile('Mean grade', now.grade === null ? NONE : percent(now.grade), ({ grade }) => grade, percent, points),
+    passed !== undefined ? nothing : tile('Passed', partText(now.passed, now.sessions), rate, percentText, points),
+    tile('Mean grade', now.grade === null ? NONE : percentText(now.grade), ({ grade }) => grade, percentText, points),
     tile('Repetitions', numberText(now.reps), ({ reps }) => reps, numberText),
     tile('Distance', isKnown ? distanceText(viewer, distance(now) ?? 0) : NONE, distance, value =>
       distanceText(viewer, value),

@@ -3,18 +3,13 @@ import type { KindTotals, SessionStats } from '../../stats/training.ts'
 import { kindName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
 import type { ChartUnit } from './chart-unit.ts'
-import { NONE, unbroken } from '../text/text.ts'
+import { unbroken } from '../text/text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
 export const NO_GRADES = 'No grades in this period'
 
 const LIST = new Intl.ListFormat('en')
-
-/** `75 %`; a dash if the whole is 0. */
-export function percentText(part: number, whole: number): string {
-  return whole === 0 ? NONE : `${mean(part * 100, whole) ?? 0}\u00a0%`
-}
 
 export function weekSummary(
   unit: ChartUnit,

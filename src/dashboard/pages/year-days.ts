@@ -51,7 +51,7 @@ export function daysCard({ viewer }: Reader, year: YearStatistics): Html {
       <p class="summary">${counts.join(', ')}.</p>
       <table class="calendar months">
         <thead><tr><th scope="col"><span class="hidden">Month</span></th>${days.map(day => html`<th scope="col">${day}</th>`)}</tr></thead>
-        <tbody>${months.map(month => html`<tr><th scope="row">${monthName(month[0]?.date ?? '')}</th>${month.map(day => dayCell(viewer, day))}</tr>`)}</tbody>
+        <tbody>${months.map((month, index) => html`<tr><th scope="row">${monthName(index)}</th>${month.map(day => dayCell(viewer, day))}</tr>`)}</tbody>
       </table>
       <ul class="legend">
         ${areas.includes('dtt') ? html`<li>Repetitions: fewest ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li>` : nothing}
@@ -70,9 +70,9 @@ function dayCell(viewer: Viewer, { date, sessions, reps, lockedSeconds, shade }:
   return html`<td><a class="day ${shade}${lockedSeconds > 0 ? ' under' : ''}" href="?day=${date}#day">${text}</a></td>`
 }
 
-/** `Jan` of a date as `YYYY-MM-DD`. */
-export function monthName(date: string): string {
-  return MONTH.format(Date.parse(date))
+/** `Jan` of 0. */
+export function monthName(index: number): string {
+  return MONTH.format(Date.UTC(2000, index))
 }
 
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })

@@ -1,5 +1,5 @@
-import { roundedRatio, sum } from '../../contract/numbers.ts'
-import { formatDate } from '../../contract/calendar.ts'
+import { mean, roundedRatio, sum } from '../../contract/numbers.ts'
+import type { LockedShare } from '../../stats/lock-statistics.ts'
 import type { YearStatistics } from '../../stats/year.ts'
 import { card } from '../layout/components.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -10,32 +10,23 @@ import { monthName } from './year-days.ts'
 
 /** The percent of time locked by month, and its trend. It needs no script. */
 
-/** A month, its percent with that of the three months up to it together; null where nothing is known. */
-interface LockedMonth {
+/** A month, with the percent of the three months up to it together; null where nothing is known. */
+interface LockedMonth extends LockedShare {
   readonly name: string
-  readonly percent: number | null
   readonly trend: number | null
-  readonly isRunning: boolean
 }
 
 function lockedByMonth({ months }: YearStatistics): LockedMonth[] {
-  return months.map(({ day, share }, index) => {
-    const three = months.slice(index - TREND_MONTHS + 1, index + 1).map(month => month.share)
+  return months.map((share, index) => {
+    const three = months.slice(index - TREND_MONTHS + 1, index + 1)
     const isKnown = index >= TREND_MONTHS - 1 && three.every(({ percent }) => percent !== null)
-    return {
-      name: monthName(formatDate(day)),
-      percent: share.percent,
-      trend: isKnown ? percentOfAll(three) : null,
-      isRunning: share.partial,
-    }
+    return { ...share, name: monthName(index), trend: isKnown ? percentOfAll(three) : null }
   })
 }
 
 const TREND_MONTHS = 3
 
-type Share = YearStatistics['months'][number]['share']
-
-function percentOfAll(shares: readonly Share[]): number | null {
+function percentOfAll(shares: readonly LockedShare[]): number | null {
   const locked = sum(shares.map(({ lockedSeconds }) => lockedSeconds))
   return roundedRatio(locked * 1000, sum(shares.map(({ knownSeconds }) => knownSeconds)), 10)
 }
@@ -57,7 +48,7 @@ export function lockedMonths(viewer: Viewer, year: YearStatistics): Html {
 
 /** How the last three months compare with the three before them. */
 function trendText(months: readonly LockedMonth[]): string {
-  const whole = months.filter(({ isRunning }) => !isRunning)
+  const whole = months.filter(({ partial }) => !partial)
   const [last, before] = [whole.at(-1)?.trend ?? null, whole.at(-1 - TREND_MONTHS)?.trend ?? null]
   if (last === null || before === null) return ''
   const name = (index: number) => whole.at(index)?.name ?? ''
@@ -72,9 +63,9 @@ function monthBars(months: readonly LockedMonth[], title: string): Html {
     .join(' ')
   return html`
     <svg class="month-bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 36}" role="img" aria-label="${title}: ${text.join(', ')}">
-      ${months.map(({ name, percent, isRunning }, index) => {
+      ${months.map(({ name, percent, partial, lockedSeconds, knownSeconds }, index) => {
         const [x, y] = [centreOf(index), heightOf(percent ?? 0)]
-        return html`${percent === null ? nothing : html`<rect${isRunning ? html` class="so-far"` : nothing} x="${x - BAR / 2}" y="${y}" width="${BAR}" height="${(HEIGHT - Number(y)).toFixed(1)}"/>`}<text class="name" x="${x}" y="${HEIGHT + 14}">${name}</text><text x="${x}" y="${HEIGHT + 29}">${percent === null ? NONE : Math.round(percent)}</text>`
+        return html`${percent === null ? nothing : html`<rect${partial ? html` class="so-far"` : nothing} x="${x - BAR / 2}" y="${y}" width="${BAR}" height="${(HEIGHT - Number(y)).toFixed(1)}"/>`}<text class="name" x="${x}" y="${HEIGHT + 14}">${name}</text><text x="${x}" y="${HEIGHT + 29}">${mean(lockedSeconds * 100, knownSeconds) ?? NONE}</text>`
       })}
       <path d="M0 ${HEIGHT}H${WIDTH}"/>
       ${line.includes(' ') ? html`<polyline points="${line}"/>` : nothing}

@@ -32,7 +32,7 @@ ${months.map(
   (
     days,
     row,
-  ) => html`<text x="${EDGE}" y="${TOP + row * STEP + 20}" font-size="16" fill="#5b6468">${monthName(days[0]?.date ?? '')}</text>
+  ) => html`<text x="${EDGE}" y="${TOP + row * STEP + 20}" font-size="16" fill="#5b6468">${monthName(row)}</text>
 ${days.map(({ date, shade, lockedSeconds }) => {
   const x = LEFT + (Number(date.slice(8)) - 1) * STEP
   const y = TOP + row * STEP

@@ -11,7 +11,7 @@ import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { type DashboardPage, download, type Reader, redirect, view, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
-import { dateText, distanceText, durationText, NONE, numberText, percentText } from '../text/text.ts'
+import { dateText, distanceText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
 import { dayCard } from './day-card.ts'
 import { lockText } from './lock-states.ts'
 import { daysCard, hoursCard } from './year-days.ts'
@@ -186,7 +186,7 @@ function lengthOf({ percent }: Totals['share'], seconds: number): string {
 
 /** `150 (70 %)`: how many of all, and their part in percent. */
 function ratio(count: number, all: number): string {
-  return all === 0 ? NONE : `${numberText(count)} (${percentText(Math.round((count * 100) / all))})`
+  return all === 0 ? NONE : `${numberText(count)} (${partText(count, all)})`
 }
 
 /** A distance, marked if some of it may be an estimate. */

@@ -1,3 +1,4 @@
+import { mean } from '../../contract/numbers.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { html, type Html } from '../html.ts'
 import type { Units, Viewer } from '../page.ts'
@@ -128,6 +129,12 @@ export function numberText(value: number): string {
 /** `43 %`, `43.5 %` */
 export function percentText(percent: number): string {
   return `${NUMBER.format(percent)}\u00a0%`
+}
+
+/** `75 %`, rounded once: the figures of the API have a decimal. A dash if the whole is 0. */
+export function partText(part: number, whole: number): string {
+  const percent = mean(part * 100, whole)
+  return percent === null ? NONE : percentText(percent)
 }
 
 /** `1 session`, `3 sessions`. */
