@@ -144,11 +144,13 @@ function jobsOf(engine: Engine): Job[] {
   const files = filesOf[engine]
   const first = FIRST.map(names => files.filter(file => names.includes(file)))
   const others = files.filter(file => !FIRST.flat().includes(file))
-  const length = isSlow ? 1 : FILES_PER_PROCESS
-  const batches = Array.from({ length: Math.ceil(others.length / length) }, (_, index) =>
-    others.slice(index * length, (index + 1) * length),
+  const isOfSlow = (file: string) => file.endsWith('.slow.test.ts')
+  const alone = others.filter(isOfSlow).map(file => [file])
+  const short = others.filter(file => !isOfSlow(file))
+  const batches = Array.from({ length: Math.ceil(short.length / FILES_PER_PROCESS) }, (_, index) =>
+    short.slice(index * FILES_PER_PROCESS, (index + 1) * FILES_PER_PROCESS),
   )
-  return [...first, ...batches].filter(({ length }) => length > 0).map(files => ({ engine, files }))
+  return [...first, ...alone, ...batches].filter(({ length }) => length > 0).map(files => ({ engine, files }))
 }
 
 function rankOf({ files: [first = ''] }: Job): number {

@@ -115,7 +115,9 @@ async function inFlight(store: Store, address: string, token: string, service: S
     await sql`lock table training_session in access exclusive mode`.execute(db)
     const answer = ask(address, token)
     await until(async () => {
-      const { rows } = await sql`select 1 from pg_locks where not granted`.execute(store.db)
+      // Of this database only: other tests share the server.
+      const { rows } = await sql`select 1 from pg_locks where not granted and relation = 'training_session'::regclass
+        and database = (select oid from pg_database where datname = current_database())`.execute(store.db)
       return rows.length > 0
     })
     service.process.kill('SIGTERM')
