@@ -33,9 +33,12 @@ interface Result extends TestResult {
 
 /** Files that take long or measure time, in a process of their own or with others that share a browser: the longest first. */
 const FIRST: readonly (readonly string[])[] = [
+  ['docs/installed.slow'],
+  ['docs/release.slow'],
+  ['dashboard/pages.slow'],
+  ['pull/connection-kill.slow'],
   ['pull/model.slow'],
   ['dashboard/charts.slow'],
-  ['dashboard/pages.slow'],
   ['api/status.slow'],
   ['api/large-pages.slow'],
   ['store/postgres-plans'],
@@ -56,7 +59,7 @@ const FIRST: readonly (readonly string[])[] = [
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
 /** Longer than any test takes on a slow machine. A process that reports no test for longer left something open, and is ended. */
-const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 60 : 10
+const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : 8
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
 const FILES_PER_PROCESS = 8
@@ -77,8 +80,13 @@ const temporary = makeTemporary()
 process.env['TMPDIR'] = temporary
 // Detached, so that Ctrl-C in a terminal does not end it, too.
 const cleanup = fork(join(import.meta.dirname, 'run-cleanup.ts'), [temporary], { detached: true })
+/** What runs now: the title of the last test that ended, and when. */
+const running = new Map<Job, { title: string; at: number }>()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.once(signal, () => void cleanUp().then(() => process.exit(1)))
+  process.once(signal, () => {
+    process.stdout.write(describeRunning())
+    void cleanUp().then(() => process.exit(1))
+  })
 }
 
 if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUICK })
@@ -162,7 +170,9 @@ async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
   for (const job of queue) {
     if (!cleanup.connected) return
     const began = performance.now()
+    running.set(job, { title: 'its start', at: began })
     const found = await runJob(job)
+    running.delete(job)
     results.push(...found)
     const failures = found.filter(({ outcome }) => outcome === 'failed')
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
@@ -170,15 +180,18 @@ async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
     // What passed is no news there, and what keeps the output of a run may keep a part of it only.
     if (isCi && failures.length === 0) continue
     const verdict = failures.length === 0 ? 'ok    ' : 'FAILED'
-    const names = job.files.map(file => file.replace('.test.ts', '')).join(' ')
-    process.stdout.write(`${verdict} ${job.engine.padEnd(10)} ${names} (${tests}, ${seconds} s)\n`)
+    process.stdout.write(`${verdict} ${namesOf(job)} (${tests}, ${seconds} s)\n`)
     for (const failure of failures) process.stdout.write(describeFailure(failure))
   }
 }
 
-async function runJob({ engine, files }: Job): Promise<Result[]> {
+async function runJob(job: Job): Promise<Result[]> {
+  const { engine, files } = job
   const found: Result[] = []
-  const add = (result: TestResult) => found.push({ ...result, engine })
+  const add = (result: TestResult) => {
+    running.set(job, { title: result.title, at: performance.now() })
+    found.push({ ...result, engine })
+  }
   const child = fork(join(import.meta.dirname, 'run-files.ts'), files, {
     // It leads a group of its own, so that what it started ends with it.
     detached: true,
@@ -251,6 +264,19 @@ function summarize(): boolean {
   lines.push(`${passed} passed, ${failed.length} failed, ${skips} skipped`)
   process.stdout.write(`\n${lines.join('\n')}\n`)
   return failed.length === 0 && !(isCi && skips > 0)
+}
+
+function namesOf({ engine, files }: Job): string {
+  return `${engine.padEnd(10)} ${files.map(file => file.replace('.test.ts', '')).join(' ')}`
+}
+
+/** For a run that is ended from outside: what it still waited for. */
+function describeRunning(): string {
+  const lines = [...running].map(
+    ([job, { title, at }]) =>
+      `ended   ${namesOf(job)}, ${Math.round((performance.now() - at) / 1000)} s after ${title}\n`,
+  )
+  return lines.join('')
 }
 
 function describeFailure({ file, title, reason }: Result): string {

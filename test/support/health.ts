@@ -17,7 +17,11 @@ export interface HealthCheck {
 
 /** Asks on new connections, without a break, until it is stopped. */
 export function watchHealth(url: string, pid: number | undefined) {
-  const child = fork(fileURLToPath(import.meta.url), [url, String(pid)], { execArgv: [] })
+  const child = fork(fileURLToPath(import.meta.url), [url, String(pid)], {
+    execArgv: [],
+    // As in memory-worker.ts.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
   const checks: HealthCheck[] = []
   // It sends nothing else.
   child.on('message', check => checks.push(check as HealthCheck))

@@ -43,7 +43,11 @@ export interface Worker extends AsyncDisposable {
 export function startWorker(job: Job): Worker {
   // A small heap shows what accumulates, because garbage collection cannot be delayed.
   const execArgv = job.work === 'serve' ? heapOptions() : ['--max-semi-space-size=4', '--max-old-space-size=48']
-  const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(job)], { execArgv })
+  const child: ChildProcess = fork(import.meta.filename, [JSON.stringify(job)], {
+    execArgv,
+    // It loads the test runner with other modules, which prints that there were no tests.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
   const ended = once(child, 'exit')
   const reports: Report[] = []
   const listeners = new Set<() => void>()
