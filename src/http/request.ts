@@ -216,8 +216,9 @@ function wantsKeepAlive({ httpVersion }: IncomingMessage, { connection, expect }
 }
 
 /**
- * Reads a request target in origin or absolute form. A proxy in front of a service below `prefix` may have removed that, or not. Throws malformed_url for bytes that a target cannot have and for
- * percent-encoding that is cut, not UTF-8 or NUL; host_invalid for an absolute form at odds with the Host header.
+ * Reads a request target in origin or absolute form. A proxy may or may not have removed the `prefix` below which the service is
+ * served. Throws malformed_url for bytes that a target cannot have, and for invalid percent-encoding; host_invalid for an absolute form
+ * that names another host than the Host header.
  */
 export function parseTarget(target: string, sentHost: Host | undefined, prefix = ''): Target {
   if (INVALID_BYTES.test(target)) throw new ApiError('malformed_url')

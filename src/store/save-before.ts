@@ -8,20 +8,26 @@ import { sql } from '../vendor/kysely.js'
 
 /**
  * Copies an SQLite database next to it if bringing its schema up to date rewrites records, and returns the path of the copy. Throws
- * StoreError if the disk has no room for it.
+ * StoreError if the disk has no room for it, or another process copies the database for longer than `maxWaitMs`.
  */
-export async function saveBeforeRewrite(url: string): Promise<string | undefined> {
+export async function saveBeforeRewrite(url: string, maxWaitMs = MAX_WAIT_MS): Promise<string | undefined> {
   const path = url.replace(/^sqlite:/, '')
   if (path === url || !existsSync(path)) return undefined
   if (!(await inspected(url, async store => isRewritten(await schemaVersion(store))))) return undefined
-  return whileLocked(`${path}.schema.lock`, () =>
-    inspected(url, async store => {
+  const release = await lock(path, maxWaitMs)
+  try {
+    return await inspected(url, async store => {
       // Another process may have brought it up to date meanwhile.
       const version = await schemaVersion(store)
       return isRewritten(version) ? copyOf(store, path, version) : undefined
-    }),
-  )
+    })
+  } finally {
+    await release()
+  }
 }
+
+/** Copying takes this long only for hundreds of gigabytes. The lock of a process that was killed ends with it. */
+const MAX_WAIT_MS = 600_000
 
 function isRewritten(version: number): boolean {
   return version > 0 && rewritesAfter(version)
@@ -60,16 +66,13 @@ async function copyOf(store: Store, path: string, version: number): Promise<stri
   return copy
 }
 
-async function whileLocked<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
-  for (;;) {
-    const release = lockFile(path)
-    if (release === undefined) await sleep(50)
-    else {
-      try {
-        return await work()
-      } finally {
-        await release()
-      }
-    }
+async function lock(path: string, maxWaitMs: number): Promise<() => Promise<void>> {
+  for (let waited = 0; waited <= maxWaitMs; waited += 50) {
+    const release = lockFile(`${path}.schema.lock`)
+    if (release !== undefined) return release
+    await sleep(50)
   }
+  throw new StoreError(
+    `another process has been copying ${path} for ${maxWaitMs / 1000} seconds: try again when it has ended`,
+  )
 }

@@ -5,7 +5,8 @@ import { type Kysely, sql } from '../../src/vendor/kysely.js'
 import { openMigrated } from '../../src/archive/migrate.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
-import { open, type OpenOptions, type Store } from '../../src/store/index.ts'
+import { lockFile, open, type OpenOptions, type Store } from '../../src/store/index.ts'
+import { saveBeforeRewrite } from '../../src/store/save-before.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { currentVersion, SchemaError, schemaVersion } from '../../src/store/migrations.ts'
 import { acceptInvitation, createInvitation } from '../../src/accounts/invitations.ts'
@@ -241,6 +242,17 @@ test('before records of SQLite are rewritten, the database is copied next to it,
     // Once is enough.
     assert.doesNotMatch((await folder.run(['migrate', '--database', url])).stderr, /rewritten/)
   }
+})
+
+test('an upgrade that waits too long for another process to copy the database says so', async () => {
+  await using folder = await makeFolder()
+  const url = `sqlite:${folder.file('old.db')}`
+  await (await opened(url)).close()
+  await toFifthVersion(url)
+  const release = lockFile(`${folder.file('old.db')}.schema.lock`)
+  await assert.rejects(saveBeforeRewrite(url, 100), /another process has been copying .*: try again when it has ended/)
+  await release?.()
+  assert.equal(await saveBeforeRewrite(url, 100), `${folder.file('old.db')}.schema-5`)
 })
 
 testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', async ({ url }) => {
