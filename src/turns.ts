@@ -65,7 +65,7 @@ export async function forEachInTurns<Item>(account: number, items: readonly Item
 /** So few that they take less than a millisecond. */
 const ITEMS_IN_PART = 200
 
-/** How long work goes on in a turn. A computation ends sooner, so that others wait for less of it. */
+/** How long work goes on in a turn. A computation pauses sooner, so that others wait less. */
 const TURN_MS = 5
 const COMPUTATION_MS = 2
 
@@ -110,9 +110,9 @@ export interface Overload {
 }
 
 /**
- * Notices when the event loop falls behind, by a timer that is due every `TICK_MS`. A request is refused if the timer is
- * more than `limitMs` late when the request is handled, or the request has waited for its turn that long. If the timer was late twice in a row, all requests are refused
- * until it is in time. 0 never refuses.
+ * Notices when the event loop falls behind, by a timer that is due every `TICK_MS`. A request is refused if the timer is more than
+ * `limitMs` late when the request is handled, or the request has waited for its turn that long. If the timer was late twice in a row,
+ * all requests are refused until it is in time. 0 never refuses.
  */
 export function watchLoop(limitMs: number): Overload {
   if (limitMs === 0) return { isOverloaded: () => false, close: () => {} }

@@ -41,7 +41,7 @@ export interface SessionStart {
 
 /**
  * Begins a session for somebody who proved who they are. Returns its secret, of which only the hash is stored; undefined if
- * the way to sign in was changed or removed since it was checked.
+ * the sign-in method was changed or removed since it was checked.
  */
 export function beginSession(
   store: Store,
@@ -98,7 +98,7 @@ export function confirmedAt(proof: Pick<Proof, 'way'> & { readonly authenticated
 
 /**
  * Records that the person of a session proved again who they are. Returns its new secret, because somebody else may have the old
- * one; undefined if the session or the way to sign in is gone.
+ * one; undefined if the session or the sign-in method is gone.
  */
 export function confirmSession(
   store: Store,

@@ -60,7 +60,7 @@ export async function addFirstAccount(
   if (!(await isFirstAccountLink(store, secret, start.now))) return undefined
   const passwordHash = await hashNewPassword(password, username)
   return store.db.transaction().execute(async db => {
-    // Whoever deletes it has the link: others wait here, and then find none.
+    // Deleting the note uses the link up. Concurrent requests wait here, and then find no note.
     if ((await db.deleteFrom('note').where('name', '=', LINK).returning('name').executeTakeFirst()) === undefined)
       return
     if (await hasAccounts({ reads: db })) return undefined

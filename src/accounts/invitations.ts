@@ -10,7 +10,7 @@ import { addPasskey, type NewPasskey } from './passkeys.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
 import { hashSecret, makeSecret, SECRET_FORM } from './secrets.ts'
 
-/** Links with which an account chooses its first way to sign in, or a new one if it has lost the last. */
+/** Links with which an account chooses its first sign-in method, or another one if it has lost its last. */
 
 /** The path of a link before its secret. */
 export const INVITATION_PATH = '/invitation/'

@@ -6,7 +6,7 @@ import { sealingKey } from './sealed.ts'
 
 /**
  * Browsers in which somebody has signed in to an account before. Attempts to sign in elsewhere do not count against theirs. A
- * browser keeps a mark, whose signature depends on a number that is another one after all browsers were signed out.
+ * browser keeps a signed mark. Signing out all browsers changes a number in the signature, so that no earlier mark is valid.
  */
 
 export interface KnownBrowser {

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { ProofWay, Tables } from '../store/tables.ts'
 
-/** How somebody proved that an account is theirs: a password by the hash that it was compared with, other ways by their row. */
+/** How somebody proved that an account is theirs: a password by the hash that it was compared with, other methods by their row. */
 export type Proof = PasswordProof | PasskeyProof | OidcProof
 
 export interface PasswordProof {
@@ -44,7 +44,7 @@ export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>
   }
 }
 
-/** Locks the ways to sign in to an account until the transaction ends. */
+/** Locks the sign-in methods of an account until the transaction ends. */
 export async function lockAccount(
   db: Kysely<Tables>,
   store: Pick<Store, 'engine'>,

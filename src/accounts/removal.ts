@@ -68,8 +68,8 @@ export async function eraseDeleted(store: Store): Promise<void> {
 export const ERASURE_NOTE = 'deleted rows to be erased'
 
 /**
- * Deletes what would go with the account, a few rows at a time: statements of SQLite block the process, and others are
- * answered in between.
+ * Deletes the rows that refer to the account, a few at a time: statements of SQLite block the process, and others are answered in
+ * between.
  */
 async function deleteInParts(db: Kysely<Tables>, id: number) {
   const owned = kinds.filter(({ isOwned }) => isOwned).map(({ table }) => [table, sql`owner_id = ${id}`] as const)

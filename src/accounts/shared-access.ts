@@ -177,7 +177,7 @@ export function checkTerms(
   if (ownerId === partnerId) throw new RefusedError('an account needs no access to itself')
   if (areas.length === 0) throw new RefusedError('access needs at least one area')
   if (recordsFrom !== null && recordsFrom % DAY_MS !== 0)
-    throw new RefusedError('records are shown from a whole day on')
+    throw new RefusedError('the first day of access must be the start of a UTC day')
   if (until === null) return
   if (until <= now) throw new RefusedError('the end of access must lie in the future')
   if (until > LATEST) throw new RefusedError(`the end of access must not lie beyond ${formatTimestamp(LATEST)}`)

@@ -46,7 +46,7 @@ export interface IncomingRecord {
   readonly kind: string
   /** The record as the source sent it, without the fields of the envelope. */
   readonly data: unknown
-  /** The fields that an archive has beside `data`. Fields that are missing keep their stored values. */
+  /** The fields that an archive has next to `data`. Fields that are missing keep their stored values. */
   readonly envelope?: Readonly<Record<string, unknown>>
   /** If present, the record is rejected with this reason. */
   readonly fault?: string

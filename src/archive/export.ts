@@ -122,8 +122,8 @@ async function readIds(db: Kysely<Tables>, { table }: Kind, accountId: number): 
 const IDS_AT_ONCE = 5000
 
 /**
- * Of records the database writes the lines: of objects for rows, those that are alive while young garbage is collected would grow old
- * and live until a full collection.
+ * Reads rows as lines. The lines of records are made by the database. An object for each row would be slower: the ones in use while
+ * young garbage is collected would live until a full collection.
  */
 async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Part> {
   const { lineSql, table } = kind

@@ -9,7 +9,7 @@ export type Row = Readonly<Record<string, Cell>>
 export interface Kind {
   readonly name: string
   readonly table: string
-  /** Keys allowed in a line beside `kind`, `data` and `extra`. */
+  /** Keys allowed in a line in addition to `kind`, `data` and `extra`. */
   readonly envelopeKeys: readonly string[]
   /** The columns that `read` fills, in the order they are stored. */
   readonly columns: readonly string[]
@@ -67,7 +67,7 @@ export class UnfinishedError extends Error {
 /** What a kind of records has of its own. */
 interface Own
   extends Pick<Kind, 'read'>, Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'staged' | 'identity' | 'merge'>> {
-  /** The keys that are written in a line beside `data` and `extra`, and the columns that hold their JSON, or null. */
+  /** The keys that are written in a line in addition to `data` and `extra`, and the columns that hold their JSON, or null. */
   readonly written?: Readonly<Record<string, string>>
 }
 

@@ -195,7 +195,7 @@ export async function withUnfinished<Result>(
 ): Promise<Result> {
   const unfinished = `${path}${UNFINISHED}`
   return withWorkFolder(parent, async folder => {
-    // A link fits where the disk is full.
+    // A symbolic link holds the path, because a full disk may still have room for one.
     symlinkSync(resolve(path), join(folder, FILE_NOTE))
     return withFileLock(path, async () => {
       removeDatabase(unfinished)

@@ -86,7 +86,7 @@ function momentOf(name: string): number | undefined {
 
 const NAME = /^lockstep-(\d{8})T(\d{6})Z(?:-\d+)?\.db(?:\.age)?$/
 
-/** Whether this program wrote the file: a digest is beside it, and its first bytes fit its name. */
+/** Whether this program wrote the file: a digest is next to it, and its first bytes fit its name. */
 function isBackup(path: string): boolean {
   if (!existsSync(digestFile(path))) return false
   return path.endsWith('.age') ? isEncryptedFile(path) : startOf(path, 15) === 'SQLite format 3'

@@ -217,7 +217,7 @@ async function check(file: string, flags: CheckFlags) {
   const { signal } = stopSignals('interrupted')
   if (isEncryptedFile(file) && flags.identity === undefined && flags.full !== true) {
     if (!(await checkDigest(file, signal))) {
-      throw new MissingIdentityError(`${file} is encrypted and no digest is beside it: name a file with --identity`)
+      throw new MissingIdentityError(`${file} is encrypted and has no digest next to it: name a file with --identity`)
     }
     print(`${file} matches its digest. It is encrypted, so nothing more was checked: name a file with --identity.`)
     return

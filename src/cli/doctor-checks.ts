@@ -29,7 +29,7 @@ export interface Patient {
   readonly machine: Machine
 }
 
-/** What is checked. The table in docs/operating.md is made from these. */
+/** What is checked: a row of the table in docs/troubleshooting.md. */
 export interface Check {
   readonly name: string
   /** What is true if nothing is wrong. */
@@ -46,7 +46,7 @@ const MAX_LOG_MB = 256
 const MIN_OPEN_FILES = 1024
 const MIN_MEMORY_MB = 256
 
-/** Everything that `doctor` checks, in this order. `npm run docs` writes the table of docs/operating.md from it. */
+/** Everything that `doctor` checks, in this order. `npm run docs` writes the table of docs/troubleshooting.md from it. */
 export const checks: readonly Check[] = [
   {
     name: 'settings',

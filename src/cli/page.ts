@@ -20,7 +20,7 @@ export function addPageCommand(program: Command) {
     .action(writePage)
 }
 
-/** The operator is not signed in. */
+/** What a page needs of a session, for the operator, who is not signed in. */
 const NO_SESSION = { id: 0, confirmedAt: 0, tier: null, tierEndsAt: null, timeZone: '', units: '', weeklyGoal: null }
 
 async function writePage(flags: StoreOptions & { readonly account: string; readonly out: string }) {

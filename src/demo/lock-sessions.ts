@@ -38,7 +38,7 @@ export function sampleLockSessions(today: number, midnight: number): SampleLockS
             isLocked: type === 'start' || type === 'locked',
           }
         }),
-        // The oldest records have neither.
+        // Records of the oldest format have neither an end nor a time of creation.
         ...(ago > 270
           ? {}
           : {

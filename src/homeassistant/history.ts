@@ -186,7 +186,7 @@ class History {
     let end = Math.max(since, 0)
     while (end < now) {
       const start = end
-      // The first part has all before the history too, where there should be nothing.
+      // The first part also has the time before the history, where no rows are expected.
       end = Math.max(start, first) + YEAR_MS
       const result = await connection.call('recorder/statistics_during_period', {
         start_time: new Date(start).toISOString(),

@@ -138,7 +138,10 @@ function readKey(authorization: readonly string[], target: Target, query: Query)
   return value
 }
 
-/** What the API key grants now, by at most one read of the store, and none for a text without a valid checksum. Throws invalid_token, token_revoked, token_expired. */
+/**
+ * What the API key grants now. Reads the store at most once, and not at all for text without a valid checksum. Throws invalid_token,
+ * token_revoked, token_expired.
+ */
 async function authenticate(grants: GrantCache, key: string, now: number): Promise<Grant> {
   const grant = await grants.find(key)
   if (grant === undefined) throw new ApiError('invalid_token')

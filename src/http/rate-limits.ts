@@ -51,7 +51,7 @@ export function makeRateLimits({
     admit({ keyId, accountId, createdAt }, { startedAt, now }) {
       const windows = { key: keys.get(keyId, startedAt), account: accounts.get(accountId, startedAt) }
       const { key, account } = windows
-      // A key that was created in this window of its account is no way around the limit.
+      // A new key does not escape the limit: it begins with what the account has used in this window.
       if (key.used === 0 && Math.abs(now - createdAt) < startedAt - account.endsAt + WINDOW_MS) {
         key.used = Math.min(account.used, rateLimit)
         key.endsAt = account.endsAt

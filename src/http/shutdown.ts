@@ -48,7 +48,7 @@ const LAST_READ_MS = 20
 const FIRST_REQUEST_MS = 1000
 const MAX_CLOSE_MS = 8000
 
-/** Accepts the connections that wait for that: they would be reset. Others may come without end, so it takes a bounded time. */
+/** Accepts the connections that wait for it, which would be reset otherwise. New ones may come without end, so its time is bounded. */
 async function acceptWaiting(connections: Connections) {
   const deadline = performance.now() + MAX_ACCEPT_MS
   let accepted = -1

@@ -141,7 +141,9 @@ async function countCheck({ store: { db }, now }: CheckOptions, accountId: numbe
     .executeTakeFirstOrThrow()
   if (count <= MAX_CHECKS_PER_HOUR) return
   await mine.where('at', '=', at).execute()
-  throw new TooManyChecksError(`an account can be checked ${MAX_CHECKS_PER_HOUR} times an hour: try again later`)
+  throw new TooManyChecksError(
+    `an account may have a source checked ${MAX_CHECKS_PER_HOUR} times an hour: try again later`,
+  )
 }
 
 /** Returns whether the account had no check at that instant yet. */

@@ -165,7 +165,7 @@ class ConnectedPull {
       // While the database is away nothing is stored, and each transaction checks the lease itself.
       const held = await renewLease(this.#options.store, this.#lease, changed).catch(() => true)
       misses = held ? 0 : misses + 1
-      // Once may be because the account is getting another id.
+      // One miss is no loss: the account may just be getting another id.
       if (misses > 1) this.#lost.abort()
     }
   }

@@ -16,7 +16,7 @@ interface Person {
   readonly etag: string
 }
 
-/** Who asks for people, and when: access that has ended do not count. */
+/** Who asks for people, and when: access that has ended by then does not count. */
 interface Asker {
   /** The caller. */
   readonly owner: number

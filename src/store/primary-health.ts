@@ -31,7 +31,9 @@ export function watchPrimary(
     isDown = !(await responds(pool)) && !(await responds(pool))
     if (isDown) {
       report(
-        new StoreError('the primary database does not respond: what replicas have can be read, and nothing changed'),
+        new StoreError(
+          'the primary database does not respond: replicas are read meanwhile, and nothing can be changed',
+        ),
       )
       waiting = waitUntilUp()
     }

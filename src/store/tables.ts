@@ -48,11 +48,11 @@ interface AccountTable extends Revisions {
   extra: Generated<string | null>
   /** The time up to which its records are known; null if unknown. */
   as_of: Generated<number | null>
-  /** Another number, of 53 random bits, whenever all its browsers, or all but one, are signed out; 0 before that. */
+  /** 53 random bits, drawn again whenever all its browsers, or all but one, are signed out; 0 before that. */
   sign_outs: Generated<number>
 }
 
-/** For each kind of records, a number that is another one whenever records of the account are written; 0 before that. */
+/** For each kind of records, a number that is drawn again whenever records of the account are written; 0 before that. */
 type Revisions = { [Table in RecordName as `${Table}_revision`]: Generated<number> }
 
 /** `owner_id` lets `partner_id` read, or did so until `ended_at`. */
@@ -166,14 +166,14 @@ interface BrowserSessionTable {
   confirmed_at: Generated<number | null>
 }
 
-/** A link with which an account chooses a way to sign in, once. */
+/** A link with which an account chooses a sign-in method, once. */
 interface InvitationTable {
   account_id: number
   hash: string
   created_at: number
 }
 
-/** The ways in which people prove who they are. */
+/** The sign-in methods with which people prove who they are. */
 export type ProofWay = 'password' | 'passkey' | 'oidc'
 
 /** What happened to an account that concerns its safety. */

@@ -50,7 +50,7 @@ export async function runUploadOrder(store: Store, order: UploadOrder): Promise<
     const report: UploadReport = { problem: files.named(problem), needsSecret: files.needsSecret, ...kindOf(kind) }
     const asked = askedFor(error)
     if (order.work === 'store' && asked !== undefined) {
-      // What was shown can still be stored, with another secret.
+      // The sender can store what was shown after answering with another secret.
       await setState(store.db, order, 'storing', { state: 'ready', failure: asked })
       return
     }

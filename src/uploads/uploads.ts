@@ -343,7 +343,7 @@ async function afterFailure(db: Kysely<Tables>, id: string, failure: string) {
   await setState(db, { id }, 'storing', { state: 'ready', failure })
 }
 
-/** The end of a name that is too long would be its ending. */
+/** A name that is too long, without its middle: its ending says what the file is. */
 function shortName(name: string): string {
   const characters = [...name]
   return characters.length <= MAX_NAME

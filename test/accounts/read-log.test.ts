@@ -140,7 +140,7 @@ test('reads are kept for the configured days, and those of a removed reader stay
   )
 })
 
-test('reads that cannot be written are kept until they can', async () => {
+test('reads that cannot be written are kept until the database can be written', async () => {
   await using service = await startService(world)
   const { store } = service
   const failed = Promise.withResolvers<unknown>()

@@ -73,14 +73,14 @@ void suite('what a token grants follows the store', together, () => {
     })
   }
 
-  test('a token works until the moment it expires', async () => {
+  test('an API key works until the moment it expires', async () => {
     await using service = await start()
     // On a slow machine a token may have expired before it is first used.
     let uses = 0
     for (let lifeMs = 2000; uses === 0; lifeMs *= 2) uses = await useUntilExpired(service, lifeMs)
   })
 
-  test('removing a link hides the records and owner from lists, and adding it shows them again', async () => {
+  test('ending access hides the records and owner from lists, and giving it again shows them', async () => {
     await using one = await start()
     await using other = await startService([], unlimited, one)
     const token = await one.token('ben')
@@ -98,7 +98,7 @@ void suite('what a token grants follows the store', together, () => {
     assert.deepEqual(await seen(), [[1], [1, 2], 200])
   })
 
-  test('a token works again when the tier does', async () => {
+  test('an API key works again when the account has a tier again', async () => {
     await using service = await start()
     const token = await service.token('ann')
     await setTier(service.store, 1, null, null)

@@ -15,7 +15,7 @@ const session = '/api/v1/dtt/sessions/1'
 
 const start = (lines: readonly object[] = [...world, trainingSession(1, 1)]) => startService(lines, unlimited)
 
-test('an account has five active tokens at most; revoked and expired ones do not count', async () => {
+test('an account has five active API keys at most; revoked and expired ones do not count', async () => {
   await using service = await start()
   for (let count = 0; count < 5; count += 1) await service.token('ann')
   await assert.rejects(service.token('ann'), RefusedError)
@@ -32,7 +32,7 @@ test('an account has five active tokens at most; revoked and expired ones do not
   await service.token('ann')
 })
 
-test('an account has five active tokens at most, also over several connections', async () => {
+test('an account has five active API keys at most, also over several connections', async () => {
   await using one = await start()
   await using other = await startService([], unlimited, one)
   const results = await Promise.allSettled(
@@ -46,7 +46,7 @@ test('an account has five active tokens at most, also over several connections',
 /** Two seconds, also where a machine stops a process for some. Otherwise it would take a minute. */
 const SOON_MS = 20_000
 
-test('the first use of a token is recorded within two seconds, later ones once a minute', async () => {
+test('the first use of an API key is recorded within two seconds, later ones once a minute', async () => {
   await using one = await start()
   await using other = await startService([], unlimited, one)
   const token = await one.token('ann')
@@ -75,7 +75,7 @@ test('the first use of a token is recorded within two seconds, later ones once a
   }
 })
 
-test('the last use of each token is recorded, however many are used at once', async () => {
+test('the last use of each API key is recorded, however many are used at once', async () => {
   await using service = await start()
   const { store } = service
   const common = { account_id: 1, name: 'many', last4: '0000', scopes: 'dtt:read', created_at: 0, expires_at: null }
@@ -98,7 +98,7 @@ test('the last use of each token is recorded, however many are used at once', as
   )
 })
 
-test('the use of a valid token is recorded whatever the response, that of a refused one is not', async () => {
+test('the use of a valid API key is recorded whatever the response, that of a refused one is not', async () => {
   await using service = await start()
   const ann = await service.token('ann')
   const lkbx = await service.token('cas', { scopes: ['lkbx:read'] })
@@ -112,7 +112,7 @@ test('the use of a valid token is recorded whatever the response, that of a refu
   assert.deepEqual(await used(), [true, true, false])
 })
 
-test('while a token cannot be looked up the response is a 503, also for a token in use', async () => {
+test('while an API key cannot be looked up the response is a 503, also for an API key in use', async () => {
   await using service = await start()
   const token = await service.token('ann')
   let busy = false

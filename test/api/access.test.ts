@@ -67,7 +67,7 @@ test('the API has the endpoints of the contract, and Ann gets an answer from eac
 
 // Credentials
 
-test('no endpoint answers without a token that works', async () => {
+test('no endpoint answers without an API key that works', async () => {
   for (const { path } of requests) {
     assertRefused(await service.fetch(path), 401, 'missing_token')
     assertRefused(await service.fetch(path, mintKey()), 401, 'invalid_token')
@@ -111,7 +111,7 @@ for (const { title, tier, until, entitled } of tiers) {
   })
 }
 
-test('only the account of the token needs a tier, not the account whose records are read', async () => {
+test('only the account of the API key needs a tier, not the account whose records are read', async () => {
   await using own = await start()
   const ann = await own.token('ann')
   await setTier(own.store, 1, null, null)
@@ -121,7 +121,7 @@ test('only the account of the token needs a tier, not the account whose records 
 })
 
 for (const scope of ['lkbx:read', 'dtt:read']) {
-  test(`a token with ${scope} alone reads what needs that scope or none`, async () => {
+  test(`an API key with ${scope} alone reads what needs that scope or none`, async () => {
     const token = await service.token('ann', { scopes: [scope] })
     for (const { path } of requests) {
       const answer = await service.fetch(path, token)
@@ -138,7 +138,7 @@ for (const scope of ['lkbx:read', 'dtt:read']) {
   })
 }
 
-test('a token with status:read alone reads the status, statistics, itself and its account, and nothing else', async () => {
+test('an API key with status:read alone reads the status, statistics, itself and its account, and nothing else', async () => {
   const token = await service.token('ann', { scopes: ['status:read'] })
   const figures = ['/api/v1/status', '/api/v1/dtt/stats', '/api/v1/lkbx/stats', '/api/v1/me', '/api/v1/users/me']
   for (const { path } of requests) {

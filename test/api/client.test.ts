@@ -166,7 +166,7 @@ test('a stored response is not sent again while it is current', async () => {
   assert.deepEqual([changed.status, changed.data?.name], [200, 'Renamed'])
 })
 
-test('redirects are not followed, so the token is sent to no other server', async () => {
+test('redirects are not followed, so the API key is sent to no other server', async () => {
   const seen: (string | undefined)[] = []
   await using other = await startHttpServer((request, response) => {
     seen.push(request.headers.authorization)
@@ -225,7 +225,7 @@ test('an account is named by its identifier or as me, and added fields are typed
   await assert.rejects(client.get('/api/v1/lkbx/sessions/latest', { ownerId: 'ann' }), { code: 'invalid_parameter' })
 })
 
-test('requests send the token in the header, and parameters unchanged', async () => {
+test('requests send the API key in the header, and parameters unchanged', async () => {
   const seen: (string | undefined)[] = []
   await using server = await startHttpServer((request, response) => {
     seen.push(request.method, request.url, request.headers.authorization, request.headers.accept)

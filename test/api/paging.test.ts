@@ -255,7 +255,7 @@ const wrongFilters: readonly (readonly [query: string, fields: readonly string[]
   ['ownerId=1&limit=0', ['limit']],
 ]
 
-test('a cursor works with any limit, inclusion, token and process', async () => {
+test('a cursor works with any limit, inclusion, API key and process', async () => {
   await using service = await startService([...world, ...sessions(6)])
   await using other = await startService([], {}, service)
   const [token, second] = [await service.token('ben'), await service.token('ben')]

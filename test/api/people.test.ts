@@ -83,7 +83,7 @@ test('an account type grants nothing', async () => {
   assertRefused(await service.fetch('/api/v1/lkbx/templates?ownerId=1', 'root'), 403, 'owner_not_accessible')
 })
 
-test('people other than the caller are shown only to a token with shared:access, whatever its area', async () => {
+test('people other than the caller are shown only to an API key with shared:access, whatever its area', async () => {
   await using service = await startService(world)
   for (const scope of ['lkbx:read', 'dtt:read']) {
     const token = await service.token('ann', { scopes: [scope, 'shared:access'] })
@@ -95,7 +95,7 @@ test('people other than the caller are shown only to a token with shared:access,
   }
 })
 
-test('/me returns the account and the token in use, with their fields in order', async () => {
+test('/me returns the account and the API key in use, with their fields in order', async () => {
   await using service = await startService([everything])
   const expiresAt = Date.now() + 86_400_000
   const token = await service.token('ann', { name: 'Heizung “α”', expiresAt })
@@ -118,7 +118,7 @@ test('/me returns the account and the token in use, with their fields in order',
   assert.equal(Date.parse(createdAt), stored?.created_at)
 })
 
-test('/me describes the token of the request, not another one of the account', async () => {
+test('/me describes the API key of the request, not another one of the account', async () => {
   await using service = await startService(world)
   const tokens = [
     await service.token('ann', { name: 'one', scopes: ['dtt:read'] }),
@@ -146,7 +146,7 @@ test('/me responds without a subscription, and says when it ended', async () => 
   assert.deepEqual([ended.subscriptionTier, ended.subscriptionEndsAt], ['ultra', '2026-01-01T00:00:00Z'])
 })
 
-test('no response contains the token or its hash', async () => {
+test('no response contains the API key or its hash', async () => {
   await using service = await startService(world)
   const token = await service.token('ann')
   const [stored] = await service.store.db.selectFrom('token').select('hash').execute()

@@ -66,7 +66,7 @@ test('null has a validator, different from that of any record', async () => {
   }
 })
 
-test('a validator is the same for every token of an account, except for /me, which shows the token', async () => {
+test('a validator is the same for every API key of an account, except for /me, which shows the API key', async () => {
   await using service = await start()
   const [one, two] = [await service.token('ann'), await service.token('ann', { name: 'two' })]
   for (const path of paths) {

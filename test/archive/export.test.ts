@@ -142,7 +142,7 @@ test('the archive of one account has that account and its own records, and can b
   assert.equal(await store.export(4711), end(0))
 })
 
-test('tokens, passwords and sign-ins are never in an archive', async () => {
+test('API keys, passwords and sign-ins are never in an archive', async () => {
   await using service = await startService([...people, ...records(1)])
   const token = await service.token('ann', { name: 'telltale-name' })
   await setPassword(service.store, 1, 'telltale password')

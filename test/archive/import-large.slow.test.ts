@@ -39,7 +39,7 @@ test('a store of any size is exported in the same memory', async t => {
   assert.ok(many - few < 40)
 })
 
-test('tokens can be revoked while a large archive is checked, and it takes at most 2.5 times its size on the disk', async t => {
+test('API keys can be revoked while a large archive is checked, and it takes at most 2.5 times its size on the disk', async t => {
   const database = newSqlite()
   const path = database.url.slice('sqlite:'.length)
   const store = await open(database.url, { busyTimeoutMs: 60_000 })

@@ -632,7 +632,7 @@ test('derived columns are replaced together with their record', async () => {
   }
 })
 
-test('a password and tokens stay when an account is replaced', async () => {
+test('a password and API keys stay when an account is replaced', async () => {
   await using service = await startService([account(1, 'ann')])
   const token = await service.token('ann')
   await service.store.db.updateTable('account').set({ password_hash: 'hash' }).execute()

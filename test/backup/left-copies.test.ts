@@ -77,7 +77,7 @@ test('a copy that a process works with stays, also after that process has looked
   assert.deepEqual(readdirSync(parent), [])
 })
 
-test('a lock is one file, so that a process that is killed while it releases the lock leaves nothing beside it', async () => {
+test('a lock is one file, so that a process that is killed while it releases the lock leaves no other file', async () => {
   await using folder = await makeFolder()
   const release = lockFile(folder.file('copy.lock'))
   assert.deepEqual(readdirSync(folder.path), ['copy.lock'])

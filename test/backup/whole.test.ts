@@ -119,7 +119,7 @@ test('moving a database brings everything to another one, sign-ins too, and chan
   await other?.remove()
 })
 
-test('restored tokens are counted and can be revoked', async () => {
+test('restored API keys are counted and can be revoked', async () => {
   await using folder = await makeFolder()
   const file = await backUp(folder)
   const store = await folder.store()

@@ -56,7 +56,7 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
   { what: 'access that is not there', args: words('access remove --owner ben --partner ann'), says: /no such access/ },
 ]
 
-test('a refused account or link command ends with code 1 and the reason on stderr', async t => {
+test('a refused account or access command ends with code 1 and the reason on stderr', async t => {
   await using folder = await makeWorld()
   const before = await folder.run(['export'])
   for (const { what, args, says } of refused) {
@@ -213,7 +213,7 @@ test('an account is removed with its records, API keys, access and rejected rows
   )
 })
 
-test('links are added, listed and removed by username or id; adding one twice changes nothing', async () => {
+test('access is added, listed and ended by username or id; adding it twice changes nothing', async () => {
   await using folder = await makeWorld()
   const list = async () => {
     const links = JSON.parse((await folder.run(words('access list --json'))).stdout) as { since: string | null }[]
@@ -240,7 +240,7 @@ test('links are added, listed and removed by username or id; adding one twice ch
   assert.ok(ended !== undefined && 'endedAt' in ended && typeof ended.endedAt === 'string')
 })
 
-test('a link can be narrowed, is left alone once it has ended, and is given again only with --again', async () => {
+test('access can be narrowed, is left alone once it has ended, and is given again only with --again', async () => {
   await using folder = await makeWorld()
   const add = (more: string) => folder.run(words(`access add --owner cas --partner ben ${more}`))
   const narrow = '--area dtt --records-from 2026-02-01 --until 2099-01-01'

@@ -103,11 +103,15 @@ const files: Readonly<Record<string, readonly [content: () => string | Buffer, s
   ],
 }
 
-test('a file of one record is what others are compared with', isLinux, async () => {
-  const { peak } = await sent(JSON.stringify(lockTemplate(1, 2)))
-  usual = peak
-  assert.ok(usual > 0)
-})
+test(
+  'a file of one record says how much memory a check takes, with which the others are compared',
+  isLinux,
+  async () => {
+    const { peak } = await sent(JSON.stringify(lockTemplate(1, 2)))
+    usual = peak
+    assert.ok(usual > 0)
+  },
+)
 
 for (const [name, [content, says]] of Object.entries(files)) {
   test(`${name}: ends in a sentence, in little memory, and leaves nothing`, isLinux, async t => {

@@ -12,7 +12,7 @@ import { archiveOf } from '../support/service.ts'
 
 const DAY = 86_400_000
 
-test('a token is printed alone on stdout, works at once, and is nowhere in the database', async () => {
+test('an API key is printed alone on stdout, works at once, and is nowhere in the database', async () => {
   await using folder = await makeWorld()
   const { code, stdout, stderr } = await folder.launch(create('ann', 'First script'))
   assert.equal(code, 0)
@@ -43,7 +43,7 @@ const expiries: readonly {
   { args: ['--expires', '9999-12-31T23:59:59.999Z'], ends: Date.parse('9999-12-31T23:59:59.999Z') },
 ]
 
-test('a token expires after a year, after a span, at an instant, at the end of a day, or never', async t => {
+test('an API key expires after a year, after a span, at an instant, at the end of a day, or never', async t => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   for (const [index, { args, ends }] of expiries.entries()) {
@@ -58,7 +58,7 @@ test('a token expires after a year, after a span, at an instant, at the end of a
 
 const endless = ['8000y', '10000y', '280000y', '999999999y', '9999-12-31T23:59:59-00:01']
 
-test('an expiry beyond the last instant that can be written is refused, and no token is created', async t => {
+test('an expiry beyond the last instant that can be written is refused, and no API key is created', async t => {
   await using folder = await makeWorld()
   for (const expires of endless) {
     await t.test(expires, async () => {
@@ -71,7 +71,7 @@ test('an expiry beyond the last instant that can be written is refused, and no t
   assert.deepEqual(await listKeys(store), [])
 })
 
-test('with every accepted expiry, tokens are listed, /me responds, and an export can be imported', async () => {
+test('with every accepted expiry, API keys are listed, /me responds, and an export can be imported', async () => {
   await using folder = await makeWorld()
   const last = '9999-12-31T23:59:59.999Z'
   const tokens: string[] = []
@@ -105,7 +105,7 @@ test('with every accepted expiry, tokens are listed, /me responds, and an export
   assert.equal((await folder.run(['export', ...copy])).stdout, archive)
 })
 
-test('a token has the requested scopes, in the order of the contract, or all', async () => {
+test('an API key has the requested scopes, in the order of the contract, or all', async () => {
   await using folder = await makeWorld()
   const { stderr } = await folder.run([...create('ann', 'one'), '--scope', 'dtt:read'])
   assert.match(stderr, /this account's own records only, because --scope leaves out shared:access/)
@@ -136,7 +136,7 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
   { what: 'listing for nobody', args: ['key', 'list', '--account', '99'], says: /no account with this id/ },
 ]
 
-test('a refused token command ends with code 1 and the reason on stderr', async t => {
+test('a refused API key command ends with code 1 and the reason on stderr', async t => {
   await using folder = await makeWorld()
   for (const { what, args, says } of refused) {
     await t.test(what, async () => {
@@ -196,7 +196,7 @@ test('the length of a name is counted in characters, not in bytes or UTF-16 unit
   )
 })
 
-test('of many concurrent commands, five create a token and the others are refused', async () => {
+test('of many concurrent commands, five create an API key and the others are refused', async () => {
   await using folder = await makeWorld()
   const ended = await Promise.all(
     Array.from({ length: 7 }, (_, index) => folder.run(create('ann', `at once ${index}`))),
@@ -229,7 +229,7 @@ test('all keys of an account are revoked at once, and those of others are not', 
   )
 })
 
-test('tokens are listed with the fields of the contract, revoked ones included, all or of one account', async () => {
+test('API keys are listed with the fields of the contract, revoked ones included, all or of one account', async () => {
   await using folder = await makeWorld()
   await using store = await folder.store()
   const now = Date.parse('2026-02-16T18:00:00Z')

@@ -407,7 +407,7 @@ test('a form that is too large or of another type is refused with a message that
   assert.equal(await post('username=ann', 'text/plain'), '415 unsupported_media_type')
 })
 
-test('tokens do not work for the dashboard, nor cookies for the API', async () => {
+test('API keys do not work for the dashboard, nor cookies for the API', async () => {
   await using service = await withAnn()
   const token = await service.token('ann')
   const withToken = await visitor(service.url).get('/settings', { Authorization: `Bearer ${token}` })

@@ -128,7 +128,7 @@ test('error responses look like their examples', async () => {
   await check('malformed_url', `${path}?limit=%`, token)
 })
 
-test('the documented pattern for secret scanners is the form of a token', () => {
+test('the documented pattern for secret scanners is the form of an API key', () => {
   const pattern = new RegExp(document.components.securitySchemes.token['x-token-pattern'])
   const token = mintKey()
   assert.equal(pattern.exec(`token: "${token}"`)?.[0], token)

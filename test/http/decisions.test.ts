@@ -163,7 +163,7 @@ test('of any number of mistakes, the one that is checked first decides the respo
   await fc.assert(fc.asyncProperty(wrong, assertFirst), { numRuns: 300 })
 })
 
-test('the store is not read before the checksum of the token is right, and then once', async () => {
+test('the store is not read before the checksum of the API key is right, and then once', async () => {
   const asked: string[] = []
   const counted: Store = {
     ...service.store,

@@ -49,7 +49,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   rate: [HERE, 'requests beyond a rate are counted by the limit of the key, the address or the account'],
   concurrency: [
     'http/limits',
-    'requests of a token beyond its concurrency limit are refused at once, until another one is answered',
+    'requests of an API key beyond its concurrency limit are refused at once, until another one is answered',
   ],
   failures: [HERE, 'requests beyond a rate are counted by the limit of the key, the address or the account'],
   sessionPages: [
@@ -77,7 +77,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   accountRecords: ['pull/quota', 'what a page pulls ends at the records that an account may have'],
   accountBytes: ['pull/quota', 'what a page pulls ends at the bytes that an account may have'],
   freeBytes: ['pull/quota', 'nothing is pulled by a page into SQLite while the disk is nearly full'],
-  windows: ['http/limits', 'the memory of the windows is bounded, however many tokens and networks there are'],
+  windows: ['http/limits', 'the memory of the windows is bounded, however many API keys and networks there are'],
 }
 
 test('every limit is reached in a test', () => {

@@ -54,7 +54,7 @@ const key = (id: number) => ({ keyId: id, accountId: id, createdAt: 0 })
 /** A moment by both clocks. */
 const at = (startedAt: number) => ({ startedAt, now: Date.UTC(2026, 1, 3) + startedAt })
 
-test('a token gets its number of requests per window, sees what is left in every response, and then gets 429', async () => {
+test('an API key gets its number of requests per window, sees what is left in every response, and then gets 429', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '7' })
   const asked: readonly (readonly [path: string, status: number])[] = [
     ['/api/v1/me', 200],
@@ -157,7 +157,7 @@ async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
   return { again, gate }
 }
 
-test('requests of a token beyond its concurrency limit are refused at once, until another one is answered', async () => {
+test('requests of an API key beyond its concurrency limit are refused at once, until another one is answered', async () => {
   const { again, gate } = await serveGated({ LOCKSTEP_CONCURRENCY_LIMIT: '3' })
   await using _ = again
   const first = [1, 2, 3].map(() => get(again.port, ONE, bearer(ann)))
@@ -219,7 +219,7 @@ test('active requests still count when a new window begins', () => {
   assert.throws(() => limits.admit(key(1), at(61_000)), RateLimitedError)
 })
 
-test('too many failures block an address, but not a valid token from it', async () => {
+test('too many failures block an address, but not a valid API key from it', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_FAILURE_LIMIT: '3' })
   const fail = () => get(again.port, ONE, bearer(mintKey()))
   for (const attempt of [fail(), get(again.port, ONE, bearer('x')), fail()]) assert.equal((await attempt).status, 401)
@@ -326,7 +326,7 @@ test('0 switches a limit off', async () => {
   }
 })
 
-test('the memory of the windows is bounded, however many tokens and networks there are', () => {
+test('the memory of the windows is bounded, however many API keys and networks there are', () => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const heap = () => {

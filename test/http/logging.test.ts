@@ -293,7 +293,7 @@ test('no line of the log is cut or lost while its reader is slow', async () => {
   assert.equal(said.length, 2000)
 })
 
-test('of the log of a reader that is far too slow, whole lines are left out, and counted', async () => {
+test('if the reader of the log is far too slow, whole lines are left out and counted', async () => {
   const { lines: said, leftOut } = await logOfSlowReader(6000)
   assert.ok(leftOut > 0)
   assert.equal(said.length + leftOut, 6000)

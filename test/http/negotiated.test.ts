@@ -291,7 +291,7 @@ test('HEAD and GET can be mixed on one connection', async () => {
   )
 })
 
-test('OPTIONS lists the methods of every path and of the service, without a token', async () => {
+test('OPTIONS lists the methods of every path and of the service, without an API key', async () => {
   for (const target of [...PATHS, ...OUTSIDE_API, '*', `http://a${ONE}`]) {
     const text = lines(`OPTIONS ${target} HTTP/1.1`, 'Host: a', 'Accept: text/html', 'Origin: http://elsewhere')
     const answer = await exchange(service.service.port, text)
@@ -316,7 +316,7 @@ test('every response of the API has the documented headers, and none that names 
   }
 })
 
-test('the request id of a client is logged only in plain form, and never if it looks like a token', async () => {
+test('the request id of a client is logged only in plain form, and never if it looks like an API key', async () => {
   const names: Readonly<Record<string, boolean>> = {
     'abc-1.2_3': true,
     ['a'.repeat(64)]: true,

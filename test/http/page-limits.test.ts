@@ -76,7 +76,7 @@ test('three pages of a session are made at once, some wait, and more are refused
   assert.equal(statuses.filter(status => status === 429).length, 2)
 })
 
-test('whatever cookies a browser sends beside its session, pages count for that session alone', async () => {
+test('whatever other cookies a browser sends, pages count for its session alone', async () => {
   await using service = await withAnn()
   const metrics = makeMetrics()
   const settings = { LOCKSTEP_PAGE_LIMIT: '3' }

@@ -162,7 +162,7 @@ test('a range of days includes its first and last day; instants are exact bounds
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const minted = fc.constant(null).map(mintKey)
 
-test('a new token has the documented form and checksum', () => {
+test('a new API key has the documented form and checksum', () => {
   assert.equal(crc32('123456789'), 0xcb_f4_39_26n, 'the check value of the algorithm')
   const seen = new Set<string>()
   for (let count = 0; count < 300; count += 1) {
@@ -176,7 +176,7 @@ test('a new token has the documented form and checksum', () => {
   assert.equal(new Set(Array.from(seen, token => token.slice(4, 34)).join('')).size, 62, 'all characters are used')
 })
 
-test('a token with one character changed, added or missing is invalid', () => {
+test('an API key with one character changed, added or missing is invalid', () => {
   fc.assert(
     fc.property(minted, fc.nat({ max: 39 }), fc.constantFrom(...BASE62, '_', '-', ' ', 'é'), (token, place, other) => {
       const [before, after] = [token.slice(0, place), token.slice(place + 1)]

@@ -40,7 +40,7 @@ test('a source that claims the id and the name of an account here replaces its r
   assert.equal(await here.export(), pulled)
 })
 
-test('of a long name of a source, messages have the beginning', async () => {
+test('messages show the beginning of a long name that a source sent', async () => {
   const world = new SourceWorld().add(account(1, 'x'.repeat(100_000)))
   await using source = await startSource({ world, identity: '/users/me' })
   await using here = await openStore([account(1, 'ann')])

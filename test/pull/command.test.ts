@@ -40,7 +40,7 @@ function checkNoToken(folder: Folder, ...ended: readonly Ended[]) {
   }
 }
 
-test('a pull fills an empty folder, says what it did, and leaves the token nowhere', async () => {
+test('a pull fills an empty folder, says what it did, and stores the API key nowhere', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
   const first = await folder.launch(['pull'], { env: env(source.url) })
@@ -113,7 +113,7 @@ test('what a pull says tells what to do next, what failed on the way, and what b
   assert.doesNotMatch(second.stderr, /Next,|trying/)
 })
 
-test('with --every a round that changed something is one line, and another is none', async () => {
+test('with --every a round that changed something prints one line, and other rounds print none', async () => {
   const world = makeWorld()
   await using source = await startSource(usual(world))
   await using folder = await makeFolder()
@@ -186,7 +186,7 @@ test('a usage error exits with 2 and says what to do', async () => {
   }
 })
 
-test('a token file that only its owner can read is used', async () => {
+test('a key file that only its owner can read is used', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
   writeFileSync(folder.file('token'), `${SOURCE_TOKEN}\n`, { mode: 0o600 })

@@ -34,16 +34,19 @@ test(
   },
 )
 
-testOnPostgres('the same on PostgreSQL, whose server is killed too', async context => {
-  if (SKIP !== false) return context.skip(SKIP)
-  using server = await startPostgres({ settings: { fsync: 'off' } })
-  const { url } = await newPostgres(server.url)
-  const crash = async () => {
-    await server.stop('immediate')
-    await server.start()
-  }
-  await surviveKills(context, url, ['service', 'child', 'source', 'database'], crash)
-})
+testOnPostgres(
+  'a pull on PostgreSQL that is killed at random points, and whose server is too, ends with the same store',
+  async context => {
+    if (SKIP !== false) return context.skip(SKIP)
+    using server = await startPostgres({ settings: { fsync: 'off' } })
+    const { url } = await newPostgres(server.url)
+    const crash = async () => {
+      await server.stop('immediate')
+      await server.start()
+    }
+    await surviveKills(context, url, ['service', 'child', 'source', 'database'], crash)
+  },
+)
 
 type Victim = 'service' | 'child' | 'source' | 'database'
 

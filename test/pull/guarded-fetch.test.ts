@@ -109,7 +109,7 @@ const literals = `
   .trim()
   .split(/\s+/)
 
-test('an address that is not public gets nothing, however it is written', async () => {
+test('an address that is not public gets no request, however it is written', async () => {
   await using everywhere = await silent('::')
   const connections = await countConnections(async () => {
     for (const host of literals) {
@@ -120,7 +120,7 @@ test('an address that is not public gets nothing, however it is written', async 
   assert.deepEqual(everywhere.received, [])
 })
 
-test('an address of this machine gets nothing, also if it is public', async t => {
+test('an address of this machine gets no request, even if it is public', async t => {
   await using everywhere = await silent('::')
   const known = networkInterfaces()
   const [own] = Object.values(known).flatMap(addresses => addresses ?? [])
@@ -165,7 +165,7 @@ const answers: Readonly<Record<string, readonly string[]>> = {
   'nobody.test': [],
 }
 
-test('a name gets nothing if one of its addresses is not public', async () => {
+test('a name gets no request if one of its addresses is not public', async () => {
   await using names = await startNameServer((name, version) =>
     (answers[name] ?? []).filter(address => address.includes(':') === (version === 6)),
   )
@@ -205,7 +205,7 @@ test('a request goes to the address that was checked, whatever the name server s
   assert.deepEqual(hidden.received, [])
 })
 
-test('a URL with another scheme, a username or a port of another protocol gets nothing', async () => {
+test('a URL with another scheme, a username or a port of another protocol gets no request', async () => {
   const urls: Readonly<Record<string, RegExp>> = {
     'http://93.184.215.14': /is not an https address$/,
     'http://127.0.0.1': /is not an https address$/,
@@ -309,7 +309,7 @@ test('no proxy of the environment is used', async t => {
   assert.equal(targets.length, 1)
 })
 
-test('it says the same and takes as long whether a port is closed, filtered or of another protocol', async () => {
+test('the message and the time are the same whether a port is closed, filtered or of another protocol', async () => {
   await using filtered = await silent('127.0.0.1')
   await using plain = await responding((_request, response) => void response.end())
   const ports = [await freePort(), filtered.port, plain.port]

@@ -58,7 +58,7 @@ test('prune says how many records are gone, and removes none without a yes', asy
   assert.deepEqual([again.code, again.stderr], [0, 'nothing is gone at its source\n'])
 })
 
-test('more than a tenth of a kind is removed only with --many, which is no yes', async () => {
+test('more than a tenth of a kind is removed only with --many, and still asks first', async () => {
   await using folder = await makeFolder()
   await pulledInto(folder, 4)
   const refused = await folder.run(['pull', 'prune', '--yes'])

@@ -158,7 +158,7 @@ test('a row that is gone is kept until it is pruned, and one that comes back is 
   assert.deepEqual(await findGone(here.store), [])
 })
 
-test('if the source does not say whose token it is, nothing can be pruned', async () => {
+test('if the source does not say whose API key it is, nothing can be pruned', async () => {
   const world = history(3)
   await using source = await startSource({ world })
   await using here = await openStore()

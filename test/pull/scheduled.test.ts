@@ -381,7 +381,7 @@ test('a person removes what is gone at their own source, and nothing of others',
   assert.equal((await findGone(store)).length, 2)
 })
 
-test('what is gone is not marked any more by a pull that was stopped meanwhile', async () => {
+test('a pull that was stopped meanwhile marks no more records as gone', async () => {
   const world = makeWorld()
   await using here = await setUp({ world })
   const { store } = here.service

@@ -263,7 +263,7 @@ test('an address is https, or on this machine, and may end in /api/v1', () => {
   for (const text of bad) assert.throws(() => parseAddress(text), /must/, text)
 })
 
-test('a token is one line, without the newline at its end', () => {
+test('an API key is one line, without the newline at its end', () => {
   assert.equal(parseKey('lks_abc\n'), 'lks_abc')
   for (const text of ['', ' ', 'a b', 'a\nb', 'ü']) {
     assert.throws(

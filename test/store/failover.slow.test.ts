@@ -94,7 +94,7 @@ testOnPostgres('a service goes on with the server that was promoted, and never w
   }
 })
 
-testOnPostgres('connections to a primary are closed when another server was promoted beside it', async () => {
+testOnPostgres('connections to a primary are closed when another server was promoted as well', async () => {
   const one = await startPostgres()
   const two = await startPostgres({ follows: one })
   try {

@@ -120,7 +120,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
   }
 })
 
-testOnPostgres('a read of records takes one round trip with a cached token, and two without', async () => {
+testOnPostgres('a read of records takes one round trip with a cached API key, and two without', async () => {
   const { store, proxy, ask, newToken } = await everything()
   // The reads of one account, with something to answer each.
   for (const { path } of Object.values<Endpoint>(api)) {
@@ -144,7 +144,7 @@ testOnPostgres('a read of records takes one round trip with a cached token, and 
   }
 })
 
-testOnPostgres('a refused token takes one round trip, and a malformed one none', async () => {
+testOnPostgres('a refused API key takes one round trip, and a malformed one none', async () => {
   const { proxy, ask, newToken } = await everything()
   const token = await newToken(1)
   const unknown = token.slice(0, -1) + (token.endsWith('0') ? '1' : '0')

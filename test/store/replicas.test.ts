@@ -36,7 +36,7 @@ let started: ReturnType<typeof startAll> | undefined
 const everything = () => (started ??= startAll())
 after(async () => (await started)?.end())
 
-testOnPostgres('records are read from the replica, and tokens from the primary', async () => {
+testOnPostgres('records are read from the replica, and API keys from the primary', async () => {
   const { url, token, replica } = await everything()
   await readFromReplica()
   const before = replica.proxy.roundTrips

@@ -170,7 +170,7 @@ function completed(breaks: readonly (Partial<Break> | undefined)[]): Break[] {
   return breaks
     .filter(one => one !== undefined)
     .map(({ from, to }) => {
-      if (from === undefined || to === undefined) throw new InvalidError('must have a begin and an end', 'breaks')
+      if (from === undefined || to === undefined) throw new InvalidError('must have a start and an end', 'breaks')
       return { from, to }
     })
 }

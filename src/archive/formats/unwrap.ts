@@ -53,7 +53,7 @@ function openerOf(start: Buffer, decrypt: Decrypt): Decrypt | undefined {
   if (!header.startsWith(AGE_START)) return undefined
   const [, workFactor = '0'] = /^-> scrypt \S+ (\d+)$/m.exec(header) ?? []
   if (Number(workFactor) > MAX_WORK_FACTOR) {
-    throw new FormatError('to open the encrypted file takes too much memory: encrypt it again with a lower work factor')
+    throw new FormatError('the encrypted file takes too much memory to open: encrypt it again with a lower work factor')
   }
   return decrypt
 }

@@ -179,7 +179,7 @@ test('a row that cannot be read says why by its line and column, and other table
   }
   const locks: readonly [cells: readonly string[], reason: string][] = [
     [['', '2026-02-16 18:00', '2026-02-16 17:00'], 'Ended must not be before Started'],
-    [['', '2026-02-16 18:00', '2026-02-16 19:00', '2026-02-16 18:30'], 'breaks must have a begin and an end'],
+    [['', '2026-02-16 18:00', '2026-02-16 19:00', '2026-02-16 18:30'], 'breaks must have a start and an end'],
     [
       ['', '2026-02-16 18:00', '2026-02-16 19:00', '2026-02-16 18:30', '2026-02-16 19:30'],
       'breaks must be in order, and within the session',
