@@ -100,14 +100,14 @@ export async function addLocks(
 
 /** The seconds in each state, by bucket and in total. */
 export class LockFigures {
-  readonly #buckets: readonly Bucket[]
+  readonly buckets: readonly Bucket[]
   readonly #periods: Periods
   readonly #times: StateTimes[]
   readonly #whole: Pick<Bucket, 'start' | 'end' | 'partial'>
   readonly #total = { ...NO_TIME }
 
   constructor(buckets: readonly Bucket[]) {
-    this.#buckets = buckets
+    this.buckets = buckets
     this.#periods = boundariesOf(buckets)
     this.#times = buckets.map(() => ({ ...NO_TIME }))
     const [start = 0, end = 0] = [this.#periods[0], this.#periods.at(-1)]
@@ -128,7 +128,7 @@ export class LockFigures {
     const ended = count(sessions.map(({ endAt }) => endAt ?? Infinity))
     return {
       total: statisticsOf(this.#total, sum(started), sum(ended), this.#whole, now),
-      buckets: this.#buckets.map((bucket, index) =>
+      buckets: this.buckets.map((bucket, index) =>
         statisticsOf(this.#times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
       ),
     }
@@ -137,7 +137,7 @@ export class LockFigures {
   shares(until: number): LockedShares {
     return {
       total: shareOf(this.#total, this.#whole, until),
-      buckets: this.#buckets.map((bucket, index) => shareOf(this.#times[index] ?? NO_TIME, bucket, until)),
+      buckets: this.buckets.map((bucket, index) => shareOf(this.#times[index] ?? NO_TIME, bucket, until)),
     }
   }
 }

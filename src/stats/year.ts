@@ -6,7 +6,7 @@ import { bucketsOf } from './buckets.ts'
 import { lockHistory } from './lock-history.ts'
 import { locksSince, type LockStats, locksWithin } from './lock-queries.ts'
 import { addLocks, type LockedShare, LockFigures, type LockStatistics } from './lock-statistics.ts'
-import type { TrainingDays } from './training-days.ts'
+import { type KnownDay, knownDays, type TrainingDays } from './training-days.ts'
 import { trainingHistory } from './training-history.ts'
 import type { TrainingStatistics } from './training-statistics.ts'
 import type { SessionStats } from './training.ts'
@@ -21,8 +21,8 @@ export interface YearStatistics {
   /** The year before: up to the same day while the year is running, and whole. */
   readonly before: Totals
   readonly wholeBefore: Totals
-  readonly days: TrainingDays
-  readonly lockedDays: readonly LockStatistics[]
+  readonly days: readonly KnownDay[]
+  readonly hours: TrainingDays['hours']
   /** How much was locked of each month that has begun, from January on. */
   readonly months: readonly LockedShare[]
   readonly bests: TrainingBests
@@ -84,17 +84,18 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   ])
   const figuresOf = (range: BucketRange) => ({ range, figures: new LockFigures(bucketsOf(range, clock, now)) })
   const ofYear = figuresOf(monthsBetween(from, to))
-  const ofDays = figuresOf({ ...ofYear.range, unit: 'day' })
+  const { figures: ofDays } = figuresOf({ ...ofYear.range, unit: 'day' })
   const toSameDay = figuresOf(monthsBetween(firstBefore, to < end ? sameDayBefore(to) : lastBefore))
   const yearBefore = figuresOf(monthsBetween(firstBefore, lastBefore))
   const { counted } = locksWithin(sessions, timeOf(clock, { from: firstBefore, to }), until)
-  const all = [ofYear, ofDays, toSameDay, yearBefore].map(({ figures }) => figures)
+  const all = [ofDays, ...[ofYear, toSameDay, yearBefore].map(({ figures }) => figures)]
   await addLocks(access.locks.owner, counted, { since: locks.since, until }, all)
   const totalsOf = async ({ range, figures }: typeof ofYear): Promise<Totals> => {
     const { total: training } = await history.statistics({}, range, timeZone, now)
     const { total } = figures.statistics(counted, until)
     return { from: range.from, to: range.to, training, locks: total, share: figures.shares(until).total }
   }
+  const training = await history.days(timeZone, from, to)
   const within = locksWithin(sessions, timeOf(clock, { from, to }), until)
   const stretches = (await locks.longest(until)).filter(stretch => stretch.end <= clock.startOf(end + 1))
   return {
@@ -103,8 +104,8 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     total: await totalsOf(ofYear),
     before: await totalsOf(toSameDay),
     wholeBefore: await totalsOf(yearBefore),
-    days: await history.days(timeZone, from, to),
-    lockedDays: ofDays.figures.statistics(counted, until).buckets,
+    days: knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets),
+    hours: training.hours,
     months: ofYear.figures.shares(until).buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),

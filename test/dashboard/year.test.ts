@@ -61,12 +61,12 @@ describe('a year of the sample', () => {
       const { lockedSeconds } = locks.buckets[index]
       const text = days.get(date) ?? ''
       assert.equal(
-        /^(\d+) sessions?, ([\d,]+) reps?/.exec(text)?.slice(1).join(' '),
+        /: (\d+) sessions?, ([\d,]+) reps?/.exec(text)?.slice(1).join(' '),
         count === 0 ? undefined : `${count} ${numberText(repsMeasured)}`,
         date,
       )
       assert.equal(
-        /([^,]*) locked/.exec(text)?.[1]?.trim(),
+        /([^,:]*) locked/.exec(text)?.[1]?.trim(),
         lockedSeconds === 0 ? undefined : durationText(lockedSeconds),
         date,
       )
@@ -88,7 +88,7 @@ describe('a year of the sample', () => {
       const key = `${at.dayOfWeek} ${at.hour}`
       counts.set(key, (counts.get(key) ?? 0) + 1)
     }
-    const [, table = ''] = /<table class="calendar hours">[^]*?<tbody>([^]*?)<\/tbody>/.exec(page) ?? []
+    const [, table = ''] = /<h2>Hours of the week<\/h2>[^]*?<tbody>([^]*?)<\/tbody>/.exec(page) ?? []
     const shown = [...table.matchAll(/<tr>([^]*?)<\/tr>/g)].flatMap(([, row = ''], weekday) =>
       cellTexts(row).flatMap((text, hour) => (text === '0' ? [] : [[`${weekday + 1} ${hour}`, Number(text)] as const])),
     )
@@ -131,7 +131,7 @@ describe('a year of the sample', () => {
   })
 
   test('a day that is opened shows its sessions', async () => {
-    const [, day = '', count = ''] = /href="\?day=([\d-]+)#day">(\d+) session/.exec(page) ?? []
+    const [, day = '', count = ''] = /href="\?day=([\d-]+)#day">[^<]*: (\d+) session/.exec(page) ?? []
     const { text } = await alex.get(`/year/${year}?day=${day}`)
     const [, card = ''] = /<section class="card" id="day">([^]*?)<\/section>/.exec(text) ?? []
     assert.equal([...card.matchAll(/href="\/training\/\d+"/g)].length, Number(count))

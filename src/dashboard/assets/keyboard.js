@@ -29,11 +29,7 @@ function enableCalendar(calendar) {
   const days = [...calendar.querySelectorAll('a.day')].filter(day => day instanceof HTMLAnchorElement)
   for (const day of days) day.tabIndex = -1
   const last = days.at(-1)
-  if (last !== undefined) {
-    last.tabIndex = 0
-    // The table scrolls with its days, so it is no stop of its own.
-    calendar.closest('.scroll')?.removeAttribute('tabindex')
-  }
+  if (last !== undefined) last.tabIndex = 0
   calendar.addEventListener('pointerover', event => {
     const day = elementAt(event)?.closest('.day')
     if (day instanceof HTMLElement) day.title = day.textContent
@@ -61,7 +57,7 @@ function nextDay(calendar, from, [down, right]) {
   const rows = [...(calendar.tBodies[0]?.rows ?? [])]
   let row = rows.findIndex(one => one.contains(from))
   let column = from.cellIndex
-  const width = rows[0]?.cells.length ?? 0
+  const width = calendar.tHead?.rows[0]?.cells.length ?? 0
   for (let steps = 0; steps < rows.length * width; steps += 1) {
     row += down
     column += right

@@ -1,14 +1,16 @@
 import { mean, roundedRatio, sum } from '../../contract/numbers.ts'
+import { formatDate } from '../../contract/calendar.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { breaksOf } from '../../stats/intervals.ts'
-import { calendarWeeks } from '../../stats/calendar.ts'
-import { type LockedShare, lockedTimes } from '../../stats/lock-statistics.ts'
+import { bucketsOf } from '../../stats/buckets.ts'
+import { type LockedShare, lockStatistics } from '../../stats/lock-statistics.ts'
 import { wallClock } from '../../stats/periods.ts'
-import { calendarTable, longDay } from '../charts/calendar.ts'
+import { zoneClock } from '../../stats/zone-clock.ts'
+import { type DayLook, daysTable, longDay } from '../charts/days.ts'
 import { chart } from '../charts/charts.ts'
 import { SHADES, shadesOf } from '../charts/shades.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { stat, stats } from '../layout/components.ts'
+import { card, stat, stats } from '../layout/components.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { comparedText, comparisons, periodText } from '../text/period.ts'
 import { countText, dateText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
@@ -150,42 +152,44 @@ function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | nul
   return roundedRatio(breakSeconds * 1000, knownSeconds, 10)
 }
 
-/** More weeks are too many cells for a page. */
-const MAX_WEEKS = 53
+/** More days are too many cells for a page. */
+const MAX_DAYS = 371
 
-export function lockCalendar(viewer: Viewer, { counted, first, last, from, to, now, until }: ShownLocks): Html {
-  const locked = lockedTimes(counted, until)
-  const count = Math.min(MAX_WEEKS, Math.ceil((last - first) / 7) + 1)
-  const weeks = calendarWeeks({ items: [], locked }, Math.min(now, to - 1), viewer.timeZone, count)
-  // The first week may begin before the period.
-  const days = weeks.flat().filter(({ start }) => start >= from)
-  const partOf = ({ start, end, locked }: (typeof days)[number]) => locked / (Math.min(end, until) - start)
+export function lockCalendar(viewer: Viewer, { counted, first, last, now, until }: ShownLocks): Html {
+  const range = { unit: 'day', weekStart: 'monday', from: Math.max(first, last - MAX_DAYS), to: last } as const
+  const buckets = bucketsOf(range, zoneClock(viewer.timeZone), now)
+  const locks = lockStatistics(counted, buckets, until).buckets
+  const days = buckets.map((bucket, index) => ({ ...bucket, locked: locks[index]?.lockedSeconds ?? 0 }))
+  const partOf = ({ start, end, locked }: (typeof days)[number]) => (locked * 1000) / (Math.min(end, until) - start)
   const parts = days.filter(({ locked }) => locked > 0).map(partOf)
   const shadeOf = shadesOf(parts)
   const [least = 0, most = 0] = [Math.min(...parts), Math.max(...parts)].map(part => Math.round(part * 100))
-  return html`
-    <section class="card">
-      <div class="card-head"><h2>Days</h2></div>
+  const looks = days.map((day): DayLook => {
+    const { start, end, locked } = day
+    const date = formatDate(day.day)
+    if (locked === 0) return { date, look: 'none', text: '' }
+    const session = counted.findLast(({ intervals }) =>
+      intervals.some(one => one.locked && one.start < end && one.end > start),
+    )
+    return {
+      date,
+      look: shadeOf(partOf(day)),
+      text: `${longDay(date)}: ${lockText(`${durationText(locked)} under lock`, viewer)}`,
+      to: session && `/locks/${session.id}`,
+    }
+  })
+  return card(
+    'Days',
+    html`
       <p class="summary">${lockText(`${countText(parts.length, 'day')} of ${numberText(days.length)} with time under lock.`, viewer)}</p>
-      ${calendarTable(lockText('Days under lock', viewer), weeks, day => {
-        const { date, start, end, locked } = day
-        const session = counted.findLast(({ intervals }) =>
-          intervals.some(one => one.locked && one.start < end && one.end > start),
-        )
-        const isShown = start >= from && locked > 0
-        return {
-          look: isShown ? shadeOf(partOf(day)) : 'none',
-          text: `${longDay(date)}: ${lockText(locked === 0 ? 'not locked' : `${durationText(locked / 1000)} under lock`, viewer)}`,
-          to: session === undefined ? undefined : `/locks/${session.id}`,
-        }
-      })}
+      ${daysTable(looks)}
       ${
         parts.length === 0
           ? nothing
           : html`<ul class="legend"><li>${percentText(least)} of the day ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} ${percentText(most)}</li></ul>`
       }
-    </section>
-  `
+    `,
+  )
 }
 
 /** Rounded once: the percent of a share has a decimal. */

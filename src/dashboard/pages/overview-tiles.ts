@@ -1,8 +1,7 @@
 import { bucketStart, formatDate } from '../../contract/calendar.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
-import { bucketsOf } from '../../stats/buckets.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
-import { lockedShares } from '../../stats/lock-statistics.ts'
+import type { LockedShare } from '../../stats/lock-statistics.ts'
 import { compareWeeks, type SessionStats, type Totals } from '../../stats/training.ts'
 import { usualGrade } from '../../stats/usual.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
@@ -27,8 +26,15 @@ import {
 import { NOT_SHARED } from '../layout/subject-notes.ts'
 import { knownEnd, lockText, practiceMark, stateMark } from './lock-states.ts'
 import { lockNow, missingEnd, plannedEndDistance, timeBar } from './lock-time.ts'
-import type { KnownLocks, OverviewDay } from './overview-days.ts'
+import type { DrawnDay } from './year-days.ts'
 import { usualText } from './training-session.ts'
+
+/** What is known of the locks of the shown days and of this month, up to an instant. */
+interface KnownLocks {
+  readonly days: readonly DrawnDay[]
+  readonly month: LockedShare
+  readonly until: number
+}
 
 type Active = LockStats & { readonly document: string }
 
@@ -37,18 +43,18 @@ export function lockCard(
   visit: Visit,
   current: Active | undefined,
   last: LockStats | undefined,
-  known: KnownLocks & { readonly days: readonly OverviewDay[] },
+  { days, month, until }: KnownLocks,
 ): Html {
   const { viewer, now } = visit
-  const clock = { until: known.until, now }
+  const clock = { until, now }
   if (current === undefined && last === undefined)
     return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
-  const notes = current === undefined ? endOf(visit, last) : notesOf(viewer, current, known.until)
+  const notes = current === undefined ? endOf(visit, last) : notesOf(viewer, current, until)
   return tile(
     html`${current === undefined ? 'Open' : lockNow(viewer, current, clock)}${ageText(viewer, now)}`,
     html`
-      <p>${[...notes, ...monthShare(viewer, known, now)].map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
-      ${dayStrip(viewer, known)}
+      <p>${[...notes, ...monthShare(viewer, month, now)].map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
+      ${dayStrip(viewer, days, until)}
       ${current === undefined || isTimeHidden(viewer, viewer.subject.id, current) ? nothing : timeBar(current, clock)}
     `,
     'wide now',
@@ -80,22 +86,14 @@ function endOf({ viewer, now }: Visit, last: LockStats | undefined): Part[] {
 }
 
 /** `43 % of November`, of the time that is known. */
-function monthShare(viewer: Viewer, { locks, since, until }: KnownLocks, now: number): string[] {
-  const clock = zoneClock(viewer.timeZone)
-  const today = clock.dayOf(now)
-  const from = bucketStart('month', 'monday', today)
-  const month = bucketsOf({ unit: 'month', weekStart: 'monday', from, to: today }, clock, now)
-  const { lockedSeconds, knownSeconds } = lockedShares(locks, month, { since, until }).total
+function monthShare(viewer: Viewer, { lockedSeconds, knownSeconds }: LockedShare, now: number): string[] {
   const [name = ''] = monthText(viewer, now).split(' ')
   return knownSeconds === 0 ? [] : [lockText(`${partText(lockedSeconds, knownSeconds)} of ${name} locked`, viewer)]
 }
 
 const STRIP_DAYS = 28
 
-function dayStrip(
-  viewer: Viewer,
-  { days, until }: { readonly days: readonly OverviewDay[]; readonly until: number },
-): Html {
+function dayStrip(viewer: Viewer, days: readonly DrawnDay[], until: number): Html {
   const shown = days.slice(-STRIP_DAYS)
   const values = shown.map(({ start, end, lockedSeconds }) => {
     const elapsed = Math.min(end, until) - start
@@ -107,11 +105,7 @@ function dayStrip(
 }
 
 /** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */
-export function thisWeek(
-  { viewer, now }: Visit,
-  sessions: readonly SessionStats[],
-  days: readonly OverviewDay[],
-): Html {
+export function thisWeek({ viewer, now }: Visit, sessions: readonly SessionStats[], days: readonly DrawnDay[]): Html {
   const clock = zoneClock(viewer.timeZone)
   const monday = bucketStart('week', 'monday', clock.dayOf(now))
   const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
@@ -144,7 +138,7 @@ export function thisWeek(
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 
-function dayText(day: OverviewDay | undefined): string {
+function dayText(day: DrawnDay | undefined): string {
   if (day === undefined) return 'to come'
   return day.sessions === 0 ? 'no session' : countText(day.sessions, 'session')
 }

@@ -1,30 +1,24 @@
-import { boundariesOf, bucketsOf } from '../../stats/buckets.ts'
-import { lockedShares } from '../../stats/lock-statistics.ts'
+import { type Bucket, boundariesOf } from '../../stats/buckets.ts'
+import type { LockedShare } from '../../stats/lock-statistics.ts'
 import type { TrainingHistory } from '../../stats/training-history.ts'
-import { zoneClock } from '../../stats/zone-clock.ts'
 import { sparkBars } from '../charts/spark.ts'
 import { card } from '../layout/components.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Visit } from '../page.ts'
-import { lastDays, presets, timeOfDays } from '../text/period.ts'
 import { countText, partText } from '../text/text.ts'
 import { lockText } from './lock-states.ts'
-import type { KnownLocks } from './overview-days.ts'
 
 /** The last twelve weeks as the pages of training and locks show them, which are linked: repetitions, grade and time under lock. */
 export async function weeksCard(
-  { viewer, now }: Visit,
+  { viewer }: Visit,
   history: TrainingHistory,
-  { locks, since, until }: KnownLocks,
+  weeks: readonly Bucket[],
+  shares: { readonly total: LockedShare; readonly buckets: readonly LockedShare[] },
 ): Promise<Html> {
-  const clock = zoneClock(viewer.timeZone)
-  const { first, last } = lastDays(presets['12w'], now, viewer.timeZone)
-  const { from, to } = timeOfDays({ first, last }, viewer.timeZone)
-  const weeks = bucketsOf({ unit: 'week', weekStart: 'monday', from: first, to: last }, clock, now)
-  const summary = await history.summary(await history.select({}, from, to), boundariesOf(weeks))
+  const periods = boundariesOf(weeks)
+  const summary = await history.summary(await history.select({}, periods[0], periods.at(-1)), periods)
   const { totals } = summary
-  const shares = lockedShares(locks, weeks, { since, until })
   const grades = summary.periods.map(({ grade }) => grade)
   const known = grades.filter(grade => grade !== null)
   const [low, high] = [Math.min(...known), Math.max(...known)]

@@ -1,9 +1,10 @@
-import { addBuckets, bucketStart } from '../../contract/calendar.ts'
+import { addBuckets, bucketStart, type Unit } from '../../contract/calendar.ts'
 import { bucketsOf } from '../../stats/buckets.ts'
 import { lockHistory } from '../../stats/lock-history.ts'
 import { activeLock, locksSince, newestLocks } from '../../stats/lock-queries.ts'
-import { withoutPractice } from '../../stats/lock-statistics.ts'
+import { addLocks, LockFigures, withoutPractice } from '../../stats/lock-statistics.ts'
 import { countedUntil } from '../../stats/status.ts'
+import { knownDays } from '../../stats/training-days.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import { sessionsBetween } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
@@ -11,12 +12,14 @@ import { emptyState, noRecords } from '../layout/components.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html } from '../html.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { lastDays, presets } from '../text/period.ts'
+import { dateText } from '../text/text.ts'
 import { readPrograms } from '../text/program-names.ts'
 import { dayCard } from './day-card.ts'
-import { daysOf, yearCard } from './overview-days.ts'
 import { lastSession, lockCard, thisWeek, tileNotShared } from './overview-tiles.ts'
 import { weeksCard } from './overview-weeks.ts'
 import { sourceNotice } from './source-states.ts'
+import { daysCard, drawnDays } from './year-days.ts'
 
 export const overviewPages: readonly DashboardPage[] = [
   { section: 'overview', reads: 'statistics', area: 'both', path: '/', handler: showOverview },
@@ -31,7 +34,7 @@ async function showOverview(visit: Visit) {
   const today = clock.dayOf(now)
   const first = addBuckets('month', bucketStart('month', 'monday', today), 1 - MONTHS)
   const from = clock.startOf(first)
-  const [history, locks, { entries }, [newestLock], current, programs, notice] = await Promise.all([
+  const [history, locks, { since }, [newestLock], current, programs, notice] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
     locksSince(store, lockSessions, until, from),
     lockHistory(store, lockSessions),
@@ -46,23 +49,29 @@ async function showOverview(visit: Visit) {
   // Days to come are shown as such.
   const sessions = sessionsBetween(history.sessions, from, clock.startOf(today + 1))
   const counted = withoutPractice(locks)
-  const buckets = bucketsOf({ unit: 'day', weekStart: 'monday', from: first, to: today }, clock, now)
-  const days = daysOf(buckets, sessions, counted, until)
-  const shares = { locks: counted, since: entries.at(-1)?.at ?? until, until }
+  const figuresOf = (unit: Unit, from: number) =>
+    new LockFigures(bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now))
+  const ofDays = figuresOf('day', first)
+  const ofMonth = figuresOf('month', bucketStart('month', 'monday', today))
+  const ofWeeks = figuresOf('week', lastDays(presets['12w'], now, viewer.timeZone).first)
+  await addLocks(lockSessions.owner, counted, { since, until }, [ofDays, ofMonth, ofWeeks])
+  const training = await history.days(viewer.timeZone, first, today)
+  const days = drawnDays(knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets))
+  const month = ofMonth.shares(until).total
   return view({
     title: 'Overview',
     body: html`
       ${notice}
       <div class="tiles" data-live="tiles">
-        ${readable.includes('lkbx') ? lockCard(visit, current, newestLock, { ...shares, days }) : tileNotShared('Lock')}
+        ${readable.includes('lkbx') ? lockCard(visit, current, newestLock, { days, month, until }) : tileNotShared('Lock')}
         ${
           readable.includes('dtt')
             ? html`${thisWeek(visit, sessions, days)}${lastSession(visit, history.sessions, programs)}`
             : tileNotShared('Training')
         }
       </div>
-      ${await weeksCard(visit, history, shares)}
-      ${yearCard(viewer, days)}
+      ${await weeksCard(visit, history, ofWeeks.buckets, ofWeeks.shares(until))}
+      ${daysCard(viewer, 'Year', days, ` since ${dateText(viewer, from)}`)}
       ${dayCard(visit, { sessions, locks: counted, from, until }, programs)}
     `,
   })

@@ -1,12 +1,12 @@
 import { mean, roundedRatio, sum } from '../../contract/numbers.ts'
 import type { LockedShare } from '../../stats/lock-statistics.ts'
 import type { YearStatistics } from '../../stats/year.ts'
+import { monthName } from '../charts/days.ts'
 import { card } from '../layout/components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Viewer } from '../page.ts'
 import { NONE, percentText } from '../text/text.ts'
 import { lockText } from './lock-states.ts'
-import { monthName } from './year-days.ts'
 
 /** The percent of time locked by month, and its trend. It needs no script. */
 
@@ -20,7 +20,7 @@ function lockedByMonth({ months }: YearStatistics): LockedMonth[] {
   return months.map((share, index) => {
     const three = months.slice(index - TREND_MONTHS + 1, index + 1)
     const isKnown = index >= TREND_MONTHS - 1 && three.every(({ percent }) => percent !== null)
-    return { ...share, name: monthName(index), trend: isKnown ? percentOfAll(three) : null }
+    return { ...share, name: monthName(Date.UTC(2000, index)), trend: isKnown ? percentOfAll(three) : null }
   })
 }
 

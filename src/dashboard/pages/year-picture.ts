@@ -1,11 +1,12 @@
 import type { YearStatistics } from '../../stats/year.ts'
+import { monthName } from '../charts/days.ts'
 import { SHADES } from '../charts/shades.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Viewer } from '../page.ts'
 import { countText, percentText } from '../text/text.ts'
 import { lockText } from './lock-states.ts'
-import { daysByMonth, monthName } from './year-days.ts'
+import { drawnDays } from './year-days.ts'
 
 /** The days of a year as a picture to keep: a file of its own, without names. */
 export function yearPicture(viewer: Viewer, year: YearStatistics): Html {
@@ -23,16 +24,16 @@ export function yearPicture(viewer: Viewer, year: YearStatistics): Html {
       ? [lockText(`${percentText(share.percent)} of the time locked`, viewer)]
       : []),
   ]
-  const months = daysByMonth(year)
+  const months = [...Map.groupBy(drawnDays(year.days), ({ date }) => date.slice(0, 7))]
   return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="system-ui, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" fill="#1f2426">
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>
 <text x="${EDGE}" y="72" font-size="44" font-weight="600">${year.year}</text>
 <text x="${EDGE}" y="108" font-size="20" fill="#5b6468">${figures.join(' · ')}</text>
 ${months.map(
   (
-    days,
+    [month, days],
     row,
-  ) => html`<text x="${EDGE}" y="${TOP + row * STEP + 20}" font-size="16" fill="#5b6468">${monthName(row)}</text>
+  ) => html`<text x="${EDGE}" y="${TOP + row * STEP + 20}" font-size="16" fill="#5b6468">${monthName(Date.parse(month))}</text>
 ${days.map(({ date, shade, lockedSeconds }) => {
   const x = LEFT + (Number(date.slice(8)) - 1) * STEP
   const y = TOP + row * STEP

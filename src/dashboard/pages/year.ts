@@ -14,7 +14,7 @@ import { type Programs, readPrograms } from '../text/program-names.ts'
 import { dateText, distanceText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
 import { dayCard } from './day-card.ts'
 import { lockText } from './lock-states.ts'
-import { daysCard, hoursCard } from './year-days.ts'
+import { daysCard, drawnDays, hoursCard } from './year-days.ts'
 import { lockedMonths } from './year-months.ts'
 import { yearPicture } from './year-picture.ts'
 import { recordCards } from './year-records.ts'
@@ -86,7 +86,7 @@ export function yearCards(reader: Reader, year: YearStatistics, programs: Progra
   return html`
     ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
     ${areas.includes('lkbx') ? lockedMonths(reader.viewer, year) : nothing}
-    ${daysCard(reader, year)}
+    ${daysCard(reader.viewer, 'Days', drawnDays(year.days))}
     ${areas.includes('dtt') ? hoursCard(year) : nothing}
     ${recordCards(reader, year, programs)}
   `
