@@ -179,8 +179,12 @@ export async function withWorkFolder<Result>(
     return await work(folder)
   } finally {
     process.off('exit', remove)
-    remove()
-    await release()
+    try {
+      remove()
+    } finally {
+      // While this process goes on, others remove what it could not.
+      await release()
+    }
   }
 }
 

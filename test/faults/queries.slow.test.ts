@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs'
 import { after } from 'node:test'
 import { makeScene, postgresCommands, type Scene, titleOf } from '../support/faulted-commands.ts'
 import { sharedServer, testOnPostgres } from '../support/postgres.ts'
-import { cuts, type QueryCuts, startQueryCuts } from '../support/query-cuts.ts'
-import { eachPoint } from '../support/sweeps.ts'
+import { type Cut, cuts, type QueryCuts, startQueryCuts } from '../support/query-cuts.ts'
+import { eachPoint, type Point } from '../support/sweeps.ts'
 
 // engine: any
 
@@ -35,7 +35,7 @@ for (const [shift, command] of postgresCommands.entries()) {
       proxy.arm(0, 'before')
       const expected = await scene.undisturbed(command, env)
       const total = Math.ceil(proxy.queries / 2)
-      const failed = await eachPoint({ total, ways: cuts, sample: 2, shift }, async ({ how, number }) => {
+      const attempt = async ({ how, number }: Point<Cut>) => {
         await scene.reset(command)
         proxy.arm(number, how)
         const ended = await scene.attempt(command, env)
@@ -49,7 +49,8 @@ for (const [shift, command] of postgresCommands.entries()) {
           throw new Error(`${failed}: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
         }
         return true
-      })
+      }
+      const failed = await eachPoint({ total, ways: cuts, sample: 2, shift }, attempt)
       t.diagnostic(`${total} queries, ${failed} failures`)
     },
   )

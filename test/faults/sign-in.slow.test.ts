@@ -26,7 +26,7 @@ test('whichever call on a file fails in a sign-in, a session that was given is s
   const signIn = signInOn(scene, url, failing.env, counted)
   await signIn(0, 'once')
   const total = calls
-  const failed = await eachPoint({ total, ways: failures, sample: 3 }, async ({ how, number }) => {
+  const failed = await eachPoint({ total, ways: failures, sample: 2 }, async ({ how, number }) => {
     await signIn(number, how)
     return calls >= number
   })
@@ -48,7 +48,7 @@ testOnPostgres(
     const signIn = signInOn(scene, scene.databaseUrl, through, counted)
     await signIn(0, 'before')
     const total = queries
-    const failed = await eachPoint({ total, ways: cuts, sample: 3 }, async ({ how, number }) => {
+    const failed = await eachPoint({ total, ways: cuts, sample: 2 }, async ({ how, number }) => {
       await signIn(number, how)
       return queries >= number
     })

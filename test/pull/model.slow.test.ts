@@ -1,14 +1,14 @@
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeFolder } from '../support/command.ts'
-import { postgresUrl } from '../support/databases.ts'
 import { type Change, checkStore, ModelSource, OTHER } from '../support/sources/model.ts'
 import { checkSchedules } from '../support/sources/model-runs.ts'
 import { SOURCE_TOKEN, startSource } from '../support/sources/source-server.ts'
 import { sweep } from '../support/sweeps.ts'
 
 test('after many schedules of changes, failures and stops, the store equals the source', () =>
-  checkSchedules(postgresUrl === undefined ? sweep(40, 10_000) : sweep(10, 300)))
+  checkSchedules(sweep(12, 10_000)))
 
 test('a pull that is killed at random points ends with the same store as one that is not', async () => {
   const model = new ModelSource(120)
@@ -37,7 +37,7 @@ test('a pull that is killed at random points ends with the same store as one tha
   await checkStore(stdout, model)
 })
 
-const KILLS = sweep(20, 50)
+const KILLS = sweep(6, 50)
 
 function changesOf(round: number): Change[] {
   const kinds = ['lock-template', 'training-template', 'lock-session', 'training-session'] as const

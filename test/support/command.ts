@@ -41,28 +41,40 @@ export interface Running extends AsyncDisposable {
  * time. What a test promises about the process itself, it shows with `launch`.
  */
 export async function run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
-  const { cwd = process.cwd(), env = {}, input = '' } = options
+  const { env = {} } = options
   const isSetting = (name: string) => name.startsWith('LOCKSTEP_')
   // These stay, and Node reads its own settings at the start.
   if (['serve', 'demo', 'mcp'].includes(args[0] ?? '') || !Object.keys(env).every(isSetting))
     return launch(args, options)
-  const worker = idle.pop() ?? startWorker()
-  const ended = await order(worker, { args, cwd, env: environment(env), input })
-  idle.push(worker)
+  return runShared(args, options)
+}
+
+/** The same in a process that was started with these variables, as the C library reads some at the start. */
+export async function runShared(
+  args: readonly string[],
+  { cwd = process.cwd(), env = {}, input = '' }: RunOptions = {},
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const key = JSON.stringify(variables)
+  const waiting = idle.get(key) ?? []
+  idle.set(key, waiting)
+  const worker = waiting.pop() ?? startWorker(variables)
+  const ended = await order(worker, { args, cwd, env: environment({ ...variables, ...env }), input })
+  waiting.push(worker)
   return ended
 }
 
-/** The idle ones. */
-const idle: ChildProcess[] = []
+/** The idle ones, by the variables that they were started with. */
+const idle = new Map<string, ChildProcess[]>()
 after(async () => {
-  for (const worker of idle) {
+  for (const worker of [...idle.values()].flat()) {
     worker.disconnect()
     await once(worker, 'exit')
   }
 })
 
-function startWorker(): ChildProcess {
-  return fork(join(import.meta.dirname, 'command-worker.ts'), { execArgv: [], env: environment({}) })
+function startWorker(variables: Readonly<Record<string, string>>): ChildProcess {
+  return fork(join(import.meta.dirname, 'command-worker.ts'), { execArgv: [], env: environment(variables) })
 }
 
 async function order(worker: ChildProcess, order: Order): Promise<Ended> {

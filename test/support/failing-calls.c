@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,13 +12,15 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /*
  * Preloaded into a process: counts the calls that open, write, sync, cut, name or remove files below $FAILING_ROOT, and lets one
- * of them fail. The file $FAILING_CONTROL has the count, the number of the call that fails, and how.
+ * of them fail. The file $FAILING_CONTROL has the count, the number of the call that fails, and how. Instead of the process being
+ * killed, the folder as it is then can be copied to $FAILING_COPY, and the process goes on.
  */
-enum how { ONCE = 1, KILLED = 2, FULL = 3, FROM_THEN_ON = 4 };
+enum how { ONCE = 1, KILLED = 2, FULL = 3, FROM_THEN_ON = 4, COPIED = 5 };
 
 struct control {
   long long calls, at, how;
@@ -53,6 +56,13 @@ static void path_of(int file, char *path, size_t size) {
   path[length < 0 ? 0 : length] = '\0';
 }
 
+/* The programs that copy count no calls. */
+static void copy_root(void) {
+  char *arguments[] = {"cp", "-a", (char *)root, getenv("FAILING_COPY"), NULL}, *environment[] = {NULL};
+  pid_t child;
+  if (posix_spawn(&child, "/bin/cp", NULL, NULL, arguments, environment) == 0) waitpid(child, NULL, 0);
+}
+
 /* Whether this call fails. `takes_room` says whether it fails on a full disk. Ends the process where that is asked for. */
 static int fails_at(const char *call, const char *path, int takes_room, void (*before_end)(void *), void *given) {
   if (!is_below_root(path)) return 0;
@@ -67,6 +77,12 @@ static int fails_at(const char *call, const char *path, int takes_room, void (*b
     if (before_end != NULL) before_end(given);
     kill(getpid(), SIGKILL);
     pause();
+    return 0;
+  case COPIED:
+    if (number > at) return 0;
+    if (before_end != NULL) before_end(given);
+    copy_root();
+    errno = previous;
     return 0;
   case ONCE:
     errno = EIO;
@@ -104,8 +120,11 @@ struct half {
 static void write_half(void *given) {
   struct half *half = given;
   if (half->bytes == NULL) return;
-  if (half->at < 0) syscall(SYS_write, half->file, half->bytes, half->count / 2);
-  else syscall(SYS_pwrite64, half->file, half->bytes, half->count / 2, half->at);
+  if (half->at < 0) {
+    ssize_t written = syscall(SYS_write, half->file, half->bytes, half->count / 2);
+    // A process that goes on writes all of it.
+    if (written > 0) lseek(half->file, -written, SEEK_CUR);
+  } else syscall(SYS_pwrite64, half->file, half->bytes, half->count / 2, half->at);
 }
 
 static int fails_on_file(const char *call, struct half half, int takes_room) {

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { open } from '../../src/store/index.ts'
 import { folderOf } from './base-and-more.ts'
-import { type Ended, type Folder, makeFolder } from './command.ts'
+import { type Ended, type Folder, makeFolder, runShared } from './command.ts'
 import { PASSWORD } from './dashboard.ts'
 import { everything } from './every-table.ts'
 import { type PostgresServer, runSql } from './postgres.ts'
@@ -80,8 +80,8 @@ export interface Scene extends AsyncDisposable {
   readonly folder: Folder
   readonly databaseUrl: string
   reset(command: Command): Promise<void>
-  /** Runs the command in a process of its own. */
-  attempt(command: Command, env: Readonly<Record<string, string>>): Promise<Ended>
+  /** Runs the command in a process of its own, or in one that has run others, which is faster. */
+  attempt(command: Command, env: Readonly<Record<string, string>>, isShared?: boolean): Promise<Ended>
   /** What undisturbed runs do. */
   undisturbed(command: Command, env?: Readonly<Record<string, string>>): Promise<Expected>
   /** Throws unless everything is as promised after an attempt. Returns whether the change is there. */
@@ -128,8 +128,12 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
       cpSync(kept.path, folder.path, { recursive: true })
       before?.(folder)
     },
-    attempt: ({ args, input = '' }, env) =>
-      folder.launch(args, { input, env: { ...settings, LOCKSTEP_DATABASE_URL: through(own), ...env } }),
+    attempt({ args, input = '' }, variables, isShared = true) {
+      const env = { ...settings, LOCKSTEP_DATABASE_URL: through(own) }
+      return isShared
+        ? runShared(args, { input, env, cwd: folder.path }, variables)
+        : folder.launch(args, { input, env: { ...env, ...variables } })
+    },
     async undisturbed(command, env = {}) {
       const states: State[] = []
       const files = new Set<string>()

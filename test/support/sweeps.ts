@@ -3,7 +3,8 @@ export function sweep(sample: number, all: number): number {
   return isWhole ? all : sample
 }
 
-const isWhole = process.env['TEST_EXHAUSTIVE'] === 'on'
+/** Whether this run goes through all cases. */
+export const isWhole = process.env['TEST_EXHAUSTIVE'] === 'on'
 
 /** The only case to run, as a failure named it. */
 const only = process.env['TEST_CASE']

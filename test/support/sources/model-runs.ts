@@ -96,7 +96,8 @@ export async function runSchedule({ rate = 0, ...habit }: Habit, rows: number, s
   const clock = makeClock(model.now)
   const network = makeNetwork({ ...habit, world: model.world, others: [OTHER] }, clock)
   await using here = await openStore()
-  const world: World = { model, clock, network, here, rate }
+  await using own = makeOwn(here)
+  const world: World = { model, clock, network, here, own, rate }
   for (const step of steps) {
     await runStep(world, step)
     await checkGone(here.store, model)
@@ -119,12 +120,19 @@ interface World {
   readonly clock: TestClock
   readonly network: Network
   readonly here: TestStore
+  readonly own: Own
   readonly rate: number
+}
+
+/** The database as one process opens it. Being killed ends what the process had begun, and the next one opens it again. */
+interface Own extends AsyncDisposable {
+  open(): Promise<Store>
+  kill(): Promise<void>
 }
 
 const ADDRESS = 'https://source.example'
 
-async function runStep({ model, clock, network, here, rate }: World, step: Step) {
+async function runStep({ model, clock, network, here, own, rate }: World, step: Step) {
   const { waitHours, before, full, during, ends, faults, delays = [], killedAt } = step
   clock.time += waitHours * 3_600_000
   model.now = clock.time
@@ -146,31 +154,35 @@ async function runStep({ model, clock, network, here, rate }: World, step: Step)
     return faults.find(({ request: when }) => when === index - first)?.fault
   }
   network.delay = index => delays.find(({ request: when }) => when === index - first)?.delay
-  await using store = await openOwn(here)
+  const store = await own.open()
   try {
     await pull(process.storeOf(store), ADDRESS, { clock, full, rate, send: network.send, stop: stop.signal })
   } catch (error) {
     if (!process.isKilled && !(error instanceof SourceError || error instanceof StoppedError)) throw error
     return
+  } finally {
+    if (process.isKilled) await own.kill()
   }
   const isUndisturbed = model.world.version === version && delays.every(({ delay }) => delay !== 'repeated')
   if (full && isUndisturbed && !process.isKilled)
-    await checkStore(await here.export(), model, await rejectedRows(store))
+    await checkStore(await here.export(), model, await rejectedRows(here.store))
 }
 
 /** A full round that nothing disturbs. */
-async function quietly({ clock, network, here, rate }: World) {
+async function quietly({ clock, network, own, rate }: World) {
   network.before = undefined
   network.fault = undefined
   network.delay = undefined
-  await using store = await openOwn(here)
-  await pull(store, ADDRESS, { clock, rate, send: network.send, full: true })
+  await pull(await own.open(), ADDRESS, { clock, rate, send: network.send, full: true })
 }
 
-/** The database as a process opens it; closing it ends what the process had begun. */
-async function openOwn({ url }: TestStore): Promise<Store & AsyncDisposable> {
-  const store = await open(url, { busyTimeoutMs: 5000 })
-  return { ...store, [Symbol.asyncDispose]: () => store.close() }
+function makeOwn({ url }: TestStore): Own {
+  let store: Store | undefined
+  const kill = async () => {
+    await store?.close()
+    store = undefined
+  }
+  return { open: async () => (store ??= await open(url, { busyTimeoutMs: 5000 })), kill, [Symbol.asyncDispose]: kill }
 }
 
 /** A process that does nothing more after so many steps: requests and statements to the database. */
