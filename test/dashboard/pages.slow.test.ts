@@ -11,7 +11,7 @@ import {
   testLargeText,
   testLongNames,
   testPaper,
-  testWidth,
+  testWidths,
   openSession,
 } from '../support/pages.ts'
 
@@ -21,10 +21,10 @@ const paths = [...samplePages, '/training?range=1y', '/training/100?view=data', 
 describe('every page in a browser', needsChromium, () => {
   testAccessible('light', '0', paths)
   testAccessible('dark', '1', paths)
-  for (const width of [320, 768, 1440]) testWidth(width, paths)
+  testWidths([1440, 768, 320], paths)
   testPaper(paths)
-  for (const width of [320, 1440]) testLongNames(width, paths)
-  for (const width of [768, 1440]) testLargeText(width, paths)
+  testLongNames([1440, 320], paths)
+  testLargeText([1440, 768], paths)
 
   test('every page is there without scripts', async () => {
     await using service = await sampleService()
