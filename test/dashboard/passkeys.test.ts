@@ -69,6 +69,24 @@ test('somebody adds a passkey in Settings and signs in with it, without a userna
   }
 })
 
+test('the sign-in page offers the way first that was used last in this browser', async () => {
+  await using service = await passkeyService()
+  const device = await register(await service.signedIn('ann'), service)
+  const { person } = await signInWith(device, service)
+  const waysOf = async () => {
+    await person.post('/signout', {})
+    const { text } = await person.get('/signin')
+    return [...text.matchAll(/<button( class="primary")?[^>]*>(Sign in|Use a passkey)</g)].map(([, first, name]) =>
+      first === undefined ? name : `first: ${name}`,
+    )
+  }
+  assert.deepEqual(await waysOf(), ['first: Use a passkey', 'Sign in'])
+  const wrong = await person.post('/signin', { username: 'ann', password: 'something else' })
+  assert.match(wrong.text, /name="password"[^]*Use a passkey/)
+  await person.signIn('ann')
+  assert.deepEqual(await waysOf(), ['first: Sign in', 'Use a passkey'])
+})
+
 test('the options ask for a discoverable passkey, verify the user, and want no attestation', async () => {
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')

@@ -5,6 +5,7 @@ import { type Actor, browserName } from '../../accounts/events.ts'
 import type { Config } from '../../config.ts'
 import { clientAddress, networkPart } from '../../http/addresses.ts'
 import type { Store } from '../../store/index.ts'
+import type { ProofWay } from '../../store/tables.ts'
 import { cookie, cookieValue, parseCookies } from '../cookies.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../origin.ts'
@@ -34,13 +35,15 @@ export async function sessionStart(
 export async function sendSignedIn(
   reply: FastifyReply,
   { store, site }: { readonly store: Store; readonly site: SiteOrigin },
-  session: { readonly secret: string; readonly accountId: number },
+  { secret, accountId, way }: { readonly secret: string; readonly accountId: number; readonly way?: ProofWay },
   next: string,
 ) {
-  return reply
-    .header('Set-Cookie', sessionCookie(site, session.secret))
-    .header('Set-Cookie', await knownBrowserCookie(store, site, session.accountId))
-    .redirect(next, 303)
+  reply
+    .header('Set-Cookie', sessionCookie(site, secret))
+    .header('Set-Cookie', await knownBrowserCookie(store, site, accountId))
+  // The sign-in page offers it first the next time.
+  if (way !== undefined) reply.header('Set-Cookie', cookie(WAY, way, { maxAge: WAY_SECONDS, secure: site.secure }))
+  return reply.redirect(next, 303)
 }
 
 /** The cookie that holds the secret of a browser session. */
@@ -65,7 +68,14 @@ export async function sessionOf(
   return session
 }
 
+/** How somebody signed in last in this browser, if it says so. */
+export function lastWay({ headers }: FastifyRequest, site: SiteOrigin): string | undefined {
+  return cookieValue(parseCookies(headers.cookie), WAY, site)
+}
+
 const SESSION = 'session'
+const WAY = 'way'
+const WAY_SECONDS = 365 * 86_400
 
 /** What a request says its session is, before that is checked; undefined if it names none that can exist. */
 export function claimedSession(cookieHeader: string | undefined, site: Pick<SiteOrigin, 'secure'>): string | undefined {

@@ -12,7 +12,7 @@ import { type SiteOrigin, siteOriginOf, safePath } from '../origin.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
 import { passwordNoticeCookie } from './password-notice.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
-import { actorOf, sendSignedIn, sessionStart } from './session-cookie.ts'
+import { actorOf, lastWay, sendSignedIn, sessionStart } from './session-cookie.ts'
 import { makeSignInLimits } from './sign-in-limits.ts'
 
 /** The steps that all ways to sign in have in common: check the limits, start the session, show the page that says what was wrong. */
@@ -49,11 +49,15 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
   const isEmpty = makeEmptyCheck(store)
 
   /** Sends the page with all ways to sign in. */
-  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<SignInState, 'site' | 'oidc'>, status = 200) =>
+  const show = async (
+    { request, reply, site }: SignInVisit,
+    shown: Omit<SignInState, 'site' | 'oidc' | 'last'>,
+    status = 200,
+  ) =>
     sendSignedOutPage(
       request,
       reply.code(status),
-      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc }, sample),
+      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc, last: lastWay(request, site) }, sample),
     )
 
   /** Signs somebody in if `check` returns a proof of who they are. It is called only if there were not too many attempts. */
@@ -96,7 +100,7 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
     if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
     const notice = username && passwordNoticeCookie(site, form.get('password') ?? '', username)
     if (notice) reply.header('Set-Cookie', notice)
-    return sendSignedIn(reply, { store, site }, { secret, accountId: proof.accountId }, shown.next)
+    return sendSignedIn(reply, { store, site }, { ...proof, secret }, shown.next)
   }
 
   return { show, attempt }
