@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, sql } from '../vendor/kysely.js'
 import type pg from 'pg'
 import { allowDistributedPlans, detectDistribution, requireOneServer } from './distributed.ts'
 import { checkVersion } from './migrations.ts'
-import { isCancelled } from './postgres-errors.ts'
+import { isCancelled, translate } from './postgres-errors.ts'
 import { APPLICATION_NAME, connect, guarded, lend, makePool, type PoolOptions } from './postgres-pool.ts'
 import { keepConnected } from './postgres-presence.ts'
 import { parseAddress } from './postgres-address.ts'
@@ -173,7 +173,7 @@ function readFrom(replicas: Replicas, readPrimary: Reader): Reader {
 
 /** The lock belongs to a transaction that stays open on a connection of its own. */
 async function holdLock(pool: pg.Pool, name: string): Promise<(() => Promise<void>) | undefined> {
-  const client = await pool.connect()
+  const client = await connect(pool)
   try {
     // A lock of the session would stay behind where a pooler gives its connection to others.
     await client.query('begin')
@@ -185,7 +185,7 @@ async function holdLock(pool: pg.Pool, name: string): Promise<(() => Promise<voi
     if (rows[0]?.held === true) return () => endTransaction(client)
   } catch (error) {
     client.release(true)
-    throw error
+    throw translate(error)
   }
   await endTransaction(client)
   return undefined

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { after } from 'node:test'
 import { makeScene, postgresCommands, type Scene, titleOf } from '../support/faulted-commands.ts'
+import { open, StoreUnavailableError } from '../../src/store/index.ts'
 import { sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { type Cut, cuts, type QueryCuts, startQueryCuts } from '../support/query-cuts.ts'
 import { eachPoint, type Point } from '../support/sweeps.ts'
@@ -55,3 +56,24 @@ for (const [shift, command] of postgresCommands.entries()) {
     },
   )
 }
+
+testOnPostgres('a lock whose connection is lost says that the database is unavailable', async () => {
+  made ??= makeShared()
+  const { scene, proxy } = await made
+  await scene.reset({ args: [] })
+  let failed = 0
+  for (let number = 1; number - failed < 3; number += 1) {
+    const store = await open(proxy.urlOf(scene.databaseUrl), { busyTimeoutMs: 5000 })
+    proxy.arm(number, 'before')
+    try {
+      const release = await store.tryLock('one')
+      await release?.()
+    } catch (error) {
+      failed += 1
+      assert.ok(error instanceof StoreUnavailableError, String(error))
+    }
+    proxy.arm(0, 'before')
+    await store.close()
+  }
+  assert.ok(failed > 0)
+})

@@ -150,7 +150,7 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
       return { before, after, random: differingColumns(after, again), files }
     },
     async check(command, { code, stderr }, expected) {
-      assert.doesNotMatch(stderr, /\n {4}at /, 'an error that nobody expected')
+      assert.doesNotMatch(stderr, /\n {4}at /, `an error that nobody expected: ${stderr}`)
       for (const url of new Set([own, urlOf(command)])) {
         const next = await folder.run(['account', 'list', '--database', url], { env: { LOCKSTEP_DATABASE_URL: own } })
         if (next.code === 0) continue
