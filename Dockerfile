@@ -1,21 +1,30 @@
+# What the image adds to Debian. This stage runs on the machine that builds, so an image for another processor needs no emulation.
+FROM --platform=$BUILDPLATFORM node:26-trixie-slim AS parts
+ARG TARGETARCH
+WORKDIR /parts
+# A library that Node.js needs. On PostgreSQL, files that people upload are in the default data folder: the file system of the program is
+# read-only.
+RUN dpkg --add-architecture "$TARGETARCH" \
+  && apt-get -o Acquire::Languages=none update \
+  && apt-get download "libatomic1:$TARGETARCH" \
+  && dpkg-deb --extract libatomic1_*.deb system \
+  && mkdir -p system/var/lib/dpkg/status.d system/app \
+  && dpkg-deb --field libatomic1_*.deb >system/var/lib/dpkg/status.d/libatomic1 \
+  && ln -s /data system/app/data \
+  && mkdir -p --mode=700 volumes/data volumes/backups
 # The packages include the Node.js of the lock file, which runs the program without a build.
-FROM node:26-trixie-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --ignore-scripts
+RUN npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$(echo "$TARGETARCH" | sed s/amd64/x64/)"
 COPY scripts/release-files.ts scripts/trim.ts ./scripts/
 RUN node scripts/trim.ts .
 
-FROM debian:trixie-slim
-RUN apt-get update \
-  && apt-get install --yes --no-install-recommends libatomic1 libstdc++6 \
-  && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
-  && mkdir --mode=700 /data /backups \
-  && chown 10001:10001 /data /backups
+# The platform is named because buildah 1.28 takes that of the stage before.
+FROM --platform=$TARGETPLATFORM debian:trixie-slim
+COPY --from=parts /parts/system /
+COPY --from=parts --chown=10001:10001 /parts/volumes /
 WORKDIR /app
-# On PostgreSQL, files that people upload are in the default data folder: the file system of the program is read-only.
-RUN ln -s /data data
-COPY --from=packages /app/node_modules ./node_modules
+COPY --from=parts /app/node_modules ./node_modules
 COPY package.json lockstep LICENSE ./
 COPY src ./src
 COPY examples ./examples

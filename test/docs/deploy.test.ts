@@ -28,11 +28,13 @@ const dockerfile = read('Dockerfile')
   .map(line => /^([A-Z]+) +(.*)$/.exec(line) ?? assert.fail(line))
   .map(([, instruction = '', rest = '']) => ({ instruction, rest }))
 const image = dockerfile.slice(dockerfile.findLastIndex(({ instruction }) => instruction === 'FROM'))
+const UNITS = readdirSync(join(root, 'deploy')).filter(name => /\.(service|timer)$/.test(name))
 const only = (name: string) => image.findLast(({ instruction }) => instruction === name)?.rest ?? assert.fail(name)
 
 test('the image runs as an unprivileged user, with known settings, and can write its data', () => {
   const instructions = [
     'FROM',
+    'ARG',
     'WORKDIR',
     'COPY',
     'RUN',
@@ -88,8 +90,9 @@ test('the image copies files that exist, are not ignored, and are all that the p
 })
 
 test('the image installs only the packages that the program needs, by the lock file, without scripts', () => {
-  const [install] = dockerfile.filter(({ instruction }) => instruction === 'RUN')
-  assert.equal(install?.rest, 'npm ci --omit=dev --ignore-scripts')
+  const installs = dockerfile.filter(({ rest }) => rest.includes('npm '))
+  assert.equal(installs.length, 1)
+  assert.match(installs[0]?.rest ?? '', /^npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu=\S/)
   const { dependencies } = JSON.parse(read('package.json'))
   const imported = new Set<string>()
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -121,6 +124,42 @@ interface LockedPackage {
   readonly resolved?: string
   readonly hasInstallScript?: boolean
 }
+
+test('units and containers have the limits of the table, and the containers check the health of the service alike', () => {
+  const [, section = ''] = /^## Memory and limits\n([^]*?)^## /m.exec(read('docs/operating.md')) ?? []
+  const rows = [...section.matchAll(/^\| (.*?) \|.*\| (\w+), (\w+) \| (\d+) \| (\d+) \|$/gm)]
+  const limitsOf = (what: string) => rows.find(([, name]) => name?.includes(what))?.slice(2) ?? assert.fail(what)
+  const [service, alone] = [limitsOf('the unit'), limitsOf('next to the service')]
+  assert.equal(rows.length, 4)
+  for (const name of UNITS.filter(name => name.endsWith('.service'))) {
+    const unit = read(`deploy/${name}`)
+    const found = ['MemoryHigh', 'MemoryMax', 'TasksMax', 'LimitNOFILE'].map(
+      key => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1],
+    )
+    assert.deepEqual(found, name === 'lockstep.service' ? service : alone, name)
+  }
+  const check = /^(.*?) +CMD (.*)$/.exec(only('HEALTHCHECK')) ?? assert.fail()
+  for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
+    const { services } = parse(read(file), { merge: true, strict: true }) as Compose
+    for (const [name, container] of Object.entries(services)) {
+      if (container.image !== 'lockstep') continue
+      const [, memory, tasks, files] = name === 'lockstep' || name === 'migrate' ? service : alone
+      const { mem_limit = '', pids_limit, ulimits, healthcheck } = container
+      assert.deepEqual(
+        [mem_limit.toUpperCase(), String(pids_limit), String(ulimits?.nofile)],
+        [memory, tasks, files],
+        `${file}: ${name}`,
+      )
+      if (healthcheck?.test === undefined) continue
+      const { test: words, interval, timeout, start_period } = healthcheck
+      assert.equal(check[1], `--interval=${interval} --timeout=${timeout} --start-period=${start_period}`)
+      assert.deepEqual(
+        words.map(word => word.replaceAll('$$', '$')),
+        ['CMD', ...(JSON.parse(check[2] ?? '') as string[])],
+      )
+    }
+  }
+})
 
 test('the service goes on when memory runs out in the process that pulls', () => {
   assert.match(read('deploy/lockstep.service'), /^OOMPolicy=continue$/m)
@@ -166,6 +205,15 @@ interface ComposeService {
   readonly environment?: Readonly<Record<string, string>>
   readonly volumes?: readonly string[]
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly mem_limit?: string
+  readonly pids_limit?: number
+  readonly ulimits?: { readonly nofile: number }
+  readonly healthcheck?: {
+    readonly test?: readonly string[]
+    readonly interval: string
+    readonly timeout: string
+    readonly start_period: string
+  }
 }
 
 for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
@@ -228,7 +276,6 @@ test('a command leaves compiled code in the folder that is named, and needs none
   }
 })
 
-const UNITS = readdirSync(join(root, 'deploy')).filter(name => /\.(service|timer)$/.test(name))
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
 for (const name of UNITS) {

@@ -1,17 +1,21 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { buildImage, inStore } from '../../scripts/release-image.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
+import { readHelps } from '../support/helps.ts'
 import { sweep } from '../support/sweeps.ts'
 
 /** What `npm run release` makes, on a Debian that has nothing else: the image, the package and the tarball. */
 
+const execute = promisify(execFile)
 const repository = join(import.meta.dirname, '../..')
 const programs = ['mmdebstrap', 'buildah', 'lintian', 'unshare', 'dpkg-deb']
 const missing = programs.filter(name => spawnSync('which', [name]).status !== 0)
@@ -20,23 +24,21 @@ const skip = isUsable || process.env['CI'] === 'true' ? false : `needs root, a h
 
 const MAX_IMAGE_BYTES = 240e6
 const MAX_IMAGE_ARCHIVE_BYTES = 90e6
+const MAX_TARBALL_BYTES = 60e6
+const MAX_PROGRAM_BYTES = 215e6
 const ARCHIVE = [...sampleArchive(Date.now())].map(line => `${line}\n`).join('')
 
 describe('on a Debian that has nothing else', { skip }, () => {
   let folder: Folder
   before(async () => {
     folder = await makeFolder()
-    mkdirSync(folder.file('tmp'))
-    const slim = ['man', 'locale', 'info'].map(name => `--dpkgopt=path-exclude=/usr/share/${name}/*`)
-    // Waiting for the disk after each file takes most of the time of dpkg.
-    const options = [...slim, '--dpkgopt=force-unsafe-io']
-    const base = ['--variant=minbase', '--include=libatomic1', ...options, 'trixie', folder.file('base.tar')]
-    // What it mounts ends with it.
-    execFileSync('unshare', ['-m', 'mmdebstrap', ...base], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env: { ...process.env, TMPDIR: folder.file('tmp') },
-    })
-    release(folder, 'new', { base: folder.file('base.tar') })
+    const oldest = git('log', '--reverse', '--format=%H', '--', 'deploy/debian/lintian-overrides').split('\n')[0] ?? ''
+    // One waits for the network while another computes.
+    await Promise.all([
+      release('new', { args: ['--base', folder.file('bases')] }),
+      release('again', { args: ['--platform', 'x64'], mask: '077' }),
+      release('old', { args: ['--platform', 'x64', '--only', 'package', '--commit', oldest] }),
+    ])
   })
   after(async () => {
     // Those that a test which failed has left.
@@ -44,19 +46,105 @@ describe('on a Debian that has nothing else', { skip }, () => {
     await folder[Symbol.asyncDispose]()
   })
 
+  test('a release has the same hashes wherever and whenever it is built', async () => {
+    const sums = (name: string) =>
+      readFileSync(folder.file(`${name}/SHA256SUMS`), 'utf8')
+        .trim()
+        .split('\n')
+    const again = sums('again').filter(line => !line.endsWith('.cdx.json'))
+    assert.equal(again.length, 2)
+    for (const line of again) assert.ok(sums('new').includes(line), line)
+    assert.equal(sums('new').length, 6)
+    await execute('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder.file('new') })
+    const [parts, partsAgain] = ['new', 'again'].map(name => partsOf(made(folder, name, '.cdx.json')))
+    const isBase = ({ type }: Part) => type === 'operating-system'
+    assert.deepEqual(
+      parts?.filter(part => !isBase(part)),
+      partsAgain,
+    )
+    // What the image is made from, which no lock file names.
+    const bases = ['amd64', 'arm64'].map(name => sha256(readFileSync(folder.file(`bases/${name}.tar`))))
+    assert.deepEqual(
+      parts?.filter(isBase).map(({ hashes }) => hashes?.[0]?.content),
+      bases,
+    )
+  })
+
+  test('the program of the tarball has its size, and runs every command and page alone', async () => {
+    const tarball = made(folder, 'new', 'linux-x64.tar.gz')
+    assert.ok(statSync(tarball).size <= MAX_TARBALL_BYTES)
+    const program = folder.file('program')
+    mkdirSync(program)
+    await execute('tar', ['-xzf', tarball, '-C', program, '--strip-components=1'])
+    const files = readdirSync(program, { recursive: true, encoding: 'utf8' })
+    const bytes = files.reduce((sum, file) => sum + lstatSync(join(program, file)).size, 0)
+    assert.ok(bytes <= MAX_PROGRAM_BYTES, `${bytes} bytes`)
+    assert.deepEqual(
+      files.filter(file => /(^|\/)(test|\.git|deploy|bench|scripts)$/.test(file) && !file.startsWith('node_modules/')),
+      [],
+    )
+    // Without the packages of this folder, without npm and any other Node.js.
+    const env = { PATH: '/usr/bin:/bin', HOME: folder.path }
+    const lockstep = join(program, 'lockstep')
+    for (const command of (await readHelps()).keys()) {
+      const { stdout } = await execute(lockstep, [...command.split(' ').filter(word => word !== ''), '--help'], { env })
+      assert.match(stdout, /^Usage: lockstep/)
+    }
+    assert.match((await execute(lockstep, ['--version'], { env })).stdout, /\(commit [0-9a-f]{12}, /)
+    await using demo = folder.spawn('env', ['-i', `PATH=${env.PATH}`, lockstep, 'demo', '--port', '0'])
+    const [, url = ''] = await demo.says(/(http:\/\/127\.0\.0\.1:\d+)/)
+    for (const path of [...PATHS, '/docs/console.js', '/readyz'])
+      assert.equal((await fetch(url + path)).status, 200, path)
+  })
+
+  test('the archive has an image for each processor, both with their health check', () => {
+    const archive = folder.file('archive')
+    mkdirSync(archive)
+    execFileSync('tar', ['-xf', made(folder, 'new', '.oci.tar'), '-C', archive])
+    const read = (descriptor: Descriptor | undefined) => {
+      const { digest = '', size } = descriptor ?? {}
+      const bytes = readFileSync(join(archive, 'blobs', digest.replace(':', '/')))
+      assert.deepEqual([`sha256:${sha256(bytes)}`, bytes.length], [digest, size])
+      return JSON.parse(bytes.toString()) as Blob
+    }
+    const [index] = (JSON.parse(readFileSync(join(archive, 'index.json'), 'utf8')) as Blob).manifests ?? []
+    const manifests = read(index).manifests ?? []
+    assert.deepEqual(
+      manifests.map(({ platform }) => platform?.architecture),
+      ['amd64', 'arm64'],
+    )
+    for (const [at, triplet, machine] of [
+      [0, 'x86_64-linux-gnu', 62],
+      [1, 'aarch64-linux-gnu', 183],
+    ] as const) {
+      const { config, layers = [] } = read(manifests[at])
+      assert.ok(layers.reduce((sum, { size }) => sum + size, 0) <= MAX_IMAGE_ARCHIVE_BYTES)
+      const { architecture, config: settings } = read(config)
+      assert.equal(architecture, manifests[at]?.platform?.architecture)
+      assert.deepEqual(settings?.Healthcheck?.Test, ['CMD', ...healthCheck()])
+      const root = folder.file(`layers-${at}`)
+      mkdirSync(root)
+      for (const { digest } of layers)
+        execFileSync('tar', ['-xzf', join(archive, 'blobs', digest.replace(':', '/')), '-C', root])
+      // The second half-word of an ELF file's types is its processor.
+      for (const file of ['app/node_modules/.bin/node', `usr/lib/${triplet}/libatomic.so.1`, 'usr/bin/dash'])
+        assert.equal(readFileSync(join(root, file)).readUInt16LE(18), machine, file)
+      assert.match(readFileSync(join(root, 'var/lib/dpkg/status.d/libatomic1'), 'utf8'), /^Package: libatomic1$/m)
+    }
+  })
+
   test('the image serves, imports and stops on a read-only file system, as any user, and has its size', async () => {
-    const archive = made(folder, 'new', '.oci.tar')
-    assert.ok(statSync(archive).size <= MAX_IMAGE_ARCHIVE_BYTES, `${statSync(archive).size} bytes`)
-    using image = openImage(folder, 'image', archive)
+    // As programs read it that know only the format of Docker.
+    using image = openImage(folder, 'image', `docker-archive:${made(folder, 'new', '.oci.tar')}`)
     const bytes = Number(execFileSync('du', ['-sb', image.root], { encoding: 'utf8' }).split('\t')[0])
     assert.ok(bytes <= MAX_IMAGE_BYTES, `${bytes} bytes`)
+    assert.deepEqual(image.healthCheck, ['CMD', ...healthCheck()])
 
     for (const uid of [10_001, 4711]) {
       const run = image.as(uid)
       const { service, url } = await started(run())
       assert.equal((await fetch(`${url}/readyz`)).status, 200)
-      for (const path of ['/signin', '/docs', '/docs/console', '/assets/dashboard.css', '/openapi.json', '/client.js'])
-        assert.equal((await fetch(url + path)).status, 200, path)
+      for (const path of [...PATHS, '/assets/dashboard.css']) assert.equal((await fetch(url + path)).status, 200, path)
       const env = { LOCKSTEP_PORT: new URL(url).port }
       assert.equal((await ended(run({ command: healthCheck(), env }))).code, 0)
       assert.equal((await ended(run({ args: ['import', '-'] }), ARCHIVE)).code, 0)
@@ -67,20 +155,20 @@ describe('on a Debian that has nothing else', { skip }, () => {
       assert.equal(list.status, 200)
       service.kill('SIGTERM')
       assert.deepEqual(await once(service, 'exit'), [0, null])
+      assert.equal((await ended(run({ command: healthCheck(), env }))).code, 1)
     }
   })
 
   // Building another image takes minutes.
   if (sweep(0, 1) === 1)
     test('the image upgrades the data of an image of the first version', async () => {
-      const old = buildImage({
-        commit: FIRST,
-        base: folder.file('base.tar'),
-        seconds: 0,
-        to: folder.file('first.oci.tar'),
-      })
-      using first = openImage(folder, 'first', old)
-      using image = openImage(folder, 'upgraded', made(folder, 'new', '.oci.tar'))
+      const source = checkOut(folder, FIRST)
+      // The build takes packages from the cache of npm.
+      await execute('npm', ['ci', '--omit=dev', '--ignore-scripts'], { cwd: source })
+      const bases = { amd64: folder.file('bases/amd64.tar') }
+      const old = buildImage({ commit: FIRST, bases, seconds: 0, to: folder.file('first.oci.tar') })
+      using first = openImage(folder, 'first', `oci-archive:${old}`)
+      using image = openImage(folder, 'upgraded', `oci-archive:${made(folder, 'new', '.oci.tar')}`)
       const uid = 10_001
       assert.equal((await ended(first.as(uid)({ args: ['import', '-'] }), ARCHIVE)).code, 0)
       const run = image.as(uid, first.dataOf(uid))
@@ -95,12 +183,8 @@ describe('on a Debian that has nothing else', { skip }, () => {
     })
 
   test('the package installs, upgrades with data and edited settings, and leaves the data when it is purged', async () => {
-    const oldest = git('log', '--reverse', '--format=%H', '--', 'deploy/debian/control').split('\n')[0] ?? ''
-    git('clone', '--quiet', '--shared', '--no-checkout', repository, folder.file('source'))
-    execFileSync('git', ['-C', folder.file('source'), 'checkout', '--quiet', oldest])
-    release(folder, 'old', { source: folder.file('source') })
     const root = extract(folder, 'package')
-    for (const name of ['old', 'new']) cpSync(made(folder, name, '.deb'), join(root, `tmp/${name}.deb`))
+    for (const name of ['old', 'new']) cpSync(made(folder, name, '_amd64.deb'), join(root, `tmp/${name}.deb`))
     const inside = (script: string) => ended(inRoot(root, ['sh', '-ec', script]))
     const data = async () => (await inside('lockstep account list')).stdout
     const install =
@@ -143,40 +227,52 @@ describe('on a Debian that has nothing else', { skip }, () => {
   })
 
   test('lintian finds no error in the package', async () => {
-    const { code, stdout } = await ended(spawn('lintian', ['--fail-on', 'error', made(folder, 'new', '.deb')]))
+    const { code, stdout } = await ended(spawn('lintian', ['--fail-on', 'error', made(folder, 'new', '_amd64.deb')]))
     assert.equal(code, 0, stdout)
   })
 
-  test('the tarball runs where it is unpacked, and says which library a system lacks', async () => {
+  test('the tarball says which library a system lacks, and runs where it is unpacked when that is there', async () => {
     const root = extract(folder, 'tarball')
-    execFileSync('tar', ['-xzf', made(folder, 'new', '.tar.gz'), '-C', join(root, 'srv'), '--strip-components=1'])
+    const tarball = made(folder, 'new', 'linux-x64.tar.gz')
+    execFileSync('tar', ['-xzf', tarball, '-C', join(root, 'srv'), '--strip-components=1'])
+    const { code, stderr } = await ended(inRoot(root, ['/srv/lockstep', '--version']))
+    assert.equal(code, 3)
+    const [, advice = ''] = /on Debian, run: apt (install .*)/.exec(stderr) ?? assert.fail(stderr)
+    const installed = await ended(inRoot(root, ['sh', '-ec', `apt-get -q update; apt-get -q -y ${advice}`]))
+    assert.equal(installed.code, 0, installed.stderr)
     const { service, url } = await started(inRoot(root, ['sh', '-c', 'cd /srv; exec ./lockstep serve --port 0']))
     assert.equal((await fetch(`${url}/signin`)).status, 200)
     service.kill('SIGTERM')
     assert.deepEqual(await once(service, 'exit'), [0, null])
-    const libraries = join(root, 'usr/lib/x86_64-linux-gnu')
-    for (const name of readdirSync(libraries).filter(name => name.startsWith('libatomic')))
-      renameSync(join(libraries, name), join(root, 'tmp', name))
-    const { code, stderr } = await ended(inRoot(root, ['/srv/lockstep', '--version']))
-    assert.equal(code, 3)
-    assert.match(stderr, /on Debian, run: apt install libatomic1/)
   })
+
+  /** Makes the files of a release in a folder of this name, with a folder of its own for what is built in between. */
+  async function release(
+    name: string,
+    { args, mask = '022' }: { readonly args: readonly string[]; readonly mask?: string },
+  ) {
+    const work = folder.file(`${name}-work`)
+    mkdirSync(work)
+    const build = `umask ${mask}; exec "$0" scripts/release.ts --to "$@"`
+    await execute('sh', ['-c', build, process.execPath, folder.file(name), ...args], {
+      cwd: repository,
+      env: { ...process.env, TMPDIR: work },
+    })
+  }
 })
+
+/** Pages and files that strangers get. */
+const PATHS = ['/signin', '/docs', '/docs/console', '/openapi.json', '/client.js']
 
 /** The commit whose data every later version reads. */
 const FIRST = '016bb79'
 
-/** Makes the files of a release in a folder of this name: of a checkout, with the image if there is a base for it. */
-function release(
-  folder: Folder,
-  name: string,
-  { source = repository, base }: { readonly source?: string; readonly base?: string },
-) {
-  const args = [join(source, 'scripts/release.ts'), '--platform', 'x64', '--to', folder.file(name)]
-  execFileSync(process.execPath, base === undefined ? args : [...args, '--base', base], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: { ...process.env, TMPDIR: folder.file('tmp') },
-  })
+/** The files of a commit. */
+function checkOut(folder: Folder, commit: string): string {
+  const source = folder.file('source')
+  git('clone', '--quiet', '--shared', '--no-checkout', repository, source)
+  execFileSync('git', ['-C', source, 'checkout', '--quiet', commit])
+  return source
 }
 
 function made(folder: Folder, name: string, ending: string): string {
@@ -184,11 +280,11 @@ function made(folder: Folder, name: string, ending: string): string {
   return folder.file(`${name}/${found}`)
 }
 
-/** A root of its own, as `mmdebstrap` made it. */
+/** A root of its own, as `mmdebstrap` made it: it is a base of the image, too. */
 function extract(folder: Folder, name: string): string {
   const root = folder.file(name)
   mkdirSync(root)
-  execFileSync('tar', ['-xf', folder.file('base.tar'), '-C', root])
+  execFileSync('tar', ['-xf', folder.file('bases/amd64.tar'), '-C', root])
   return root
 }
 
@@ -220,13 +316,13 @@ interface Order {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** An image whose file system is mounted; its commands run as its configuration says. */
-function openImage(folder: Folder, name: string, archive: string) {
+/** An image, as a program for containers reads it. Its file system is mounted; its commands run as its configuration says. */
+function openImage(folder: Folder, name: string, source: string) {
   mkdirSync(folder.file(name))
   const buildah = inStore(folder.file(name))
-  const container = buildah('from', `oci-archive:${archive}`)
+  const container = buildah('from', source)
   const root = buildah('mount', container)
-  const { OCIv1: image } = JSON.parse(buildah('inspect', container)) as { OCIv1: { config: ImageConfig } }
+  const { OCIv1: image, Docker } = JSON.parse(buildah('inspect', container)) as Inspected
   const { Env, Entrypoint, Cmd, WorkingDir, User, Volumes } = image.config
   assert.equal(User, '10001:10001')
   const [volume = ''] = Object.keys(Volumes)
@@ -234,6 +330,7 @@ function openImage(folder: Folder, name: string, archive: string) {
   return {
     root,
     dataOf,
+    healthCheck: Docker.config.Healthcheck?.Test,
     as(uid: number, data = dataOf(uid)) {
       mkdirSync(data, { recursive: true, mode: 0o700 })
       chownSync(data, uid, uid)
@@ -248,6 +345,42 @@ function openImage(folder: Folder, name: string, archive: string) {
   }
 }
 
+interface Inspected {
+  readonly OCIv1: { readonly config: ImageConfig }
+  readonly Docker: { readonly config: HealthChecked }
+}
+
+interface HealthChecked {
+  readonly Healthcheck?: { readonly Test: readonly string[] }
+}
+
+interface Descriptor {
+  readonly digest: string
+  readonly size: number
+  readonly platform?: { readonly architecture: string }
+}
+
+/** An index, a manifest, or the configuration of an image. */
+interface Blob {
+  readonly manifests?: readonly Descriptor[]
+  readonly layers?: readonly Descriptor[]
+  readonly architecture?: string
+  readonly config?: Descriptor & HealthChecked
+}
+
+interface Part {
+  readonly type: string
+  readonly hashes?: readonly { readonly content: string }[]
+}
+
+function partsOf(file: string): readonly Part[] {
+  return (JSON.parse(readFileSync(file, 'utf8')) as { components: readonly Part[] }).components
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}
+
 interface ImageConfig {
   readonly Env: readonly string[]
   readonly Entrypoint: readonly string[]
@@ -257,7 +390,7 @@ interface ImageConfig {
   readonly Volumes: Readonly<Record<string, object>>
 }
 
-/** Images of this format have none of their own. */
+/** The health check of the Dockerfile. */
 function healthCheck(): readonly string[] {
   const [, command = '[]'] =
     /^HEALTHCHECK [^]*?CMD (\[.*\])$/m.exec(readFileSync(join(repository, 'Dockerfile'), 'utf8')) ?? []
