@@ -87,9 +87,12 @@ export function passRate(sessions: readonly Pick<SessionStats, 'passed'>[]): Rat
 export interface KindTotals extends Rate {
   readonly kind: string
   readonly grade: number | null
-  /** The mean grade of each of several sessions, if it is the same in all; else null. */
-  readonly constantGrade: number | null
+  /** Whether its mean grades in several sessions hardly differ. */
+  readonly isSteady: boolean
 }
+
+/** A difference that a chart of grades does not show. */
+const STEADY_POINTS = 2
 
 class KindSums {
   #passed = 0
@@ -118,7 +121,7 @@ class KindSums {
       passed: this.#passed,
       total: this.#total,
       grade: mean(this.#grades, this.#graded),
-      constantGrade: this.#sessions > 1 && this.#lowest === this.#highest ? this.#lowest : null,
+      isSteady: this.#sessions > 1 && this.#highest - this.#lowest <= STEADY_POINTS,
     }
   }
 }

@@ -454,10 +454,10 @@ test('the week on the overview is the one of the status and of the statistics', 
 
 test('kinds with the same grade are named together', () => {
   const kinds = [
-    { kind: 'warmup', passed: 10, total: 10, grade: 100, constantGrade: 100 },
-    { kind: 'training', passed: 44, total: 46, grade: 70, constantGrade: null },
-    { kind: 'freeform', passed: 9, total: 9, grade: 100, constantGrade: 100 },
-    { kind: 'endurance', passed: 22, total: 23, grade: 82, constantGrade: null },
+    { kind: 'warmup', passed: 10, total: 10, grade: 100, isSteady: false },
+    { kind: 'training', passed: 44, total: 46, grade: 70, isSteady: false },
+    { kind: 'freeform', passed: 9, total: 9, grade: 100, isSteady: false },
+    { kind: 'endurance', passed: 22, total: 23, grade: 82, isSteady: false },
   ]
   const viewer = { discreet: false }
   const plain = (text: string) => text.replaceAll('\u00a0', ' ').replaceAll('\u2011', '-')

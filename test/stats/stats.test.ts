@@ -316,6 +316,15 @@ test('the moving average starts again where there was no grade for two weeks', (
   assert.equal(movingAverage([...before, ...after(21)]).at(-1), 20)
 })
 
+test('grades of a kind that differ by two points at most are said, not drawn', async () => {
+  const sessions = [98, 100, 99].map((grade, day) => session(day + 1, day, { kinds: [kindOf('warmup', [grade], 1)] }))
+  const steadyOf = async (all: typeof sessions) => (await summarize(1, all)).kinds[0]?.isSteady
+  assert.equal(await steadyOf(sessions), true)
+  assert.equal(await steadyOf(sessions.slice(0, 1)), false)
+  const lower = session(4, 4, { kinds: [kindOf('warmup', [97], 0)] })
+  assert.equal(await steadyOf([...sessions, lower]), false)
+})
+
 test('statistics by kind count segments, and a filter by kind keeps the sessions that have such segments', async () => {
   const first = session(1, 0, {
     kinds: [kindOf('warmup', [100], 1), kindOf('training', [60, 60, 80], 1)],
@@ -326,8 +335,8 @@ test('statistics by kind count segments, and a filter by kind keeps the sessions
     kinds: [kindOf('training', [41], 0)],
   })
   assert.deepEqual((await summarize(1, [first, second])).kinds, [
-    { kind: 'training', passed: 1, total: 4, grade: 60, constantGrade: null },
-    { kind: 'warmup', passed: 1, total: 1, grade: 100, constantGrade: null },
+    { kind: 'training', passed: 1, total: 4, grade: 60, isSteady: false },
+    { kind: 'warmup', passed: 1, total: 1, grade: 100, isSteady: false },
   ])
   const idsOf = (filters: object) => [first, second].flatMap(session => matching(session, filters)?.id ?? [])
   assert.deepEqual(idsOf({ kind: 'warmup' }), [1])

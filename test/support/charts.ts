@@ -63,7 +63,7 @@ export function testMarks({ colorScheme, width }: { colorScheme: 'light' | 'dark
 
     assert.equal(await drawn('Grade by kind', 'svg'), 4, 'each kind has a chart of its own')
     const summary = (await chart('Grade by kind').locator('.summary').textContent()) ?? ''
-    assert.match(summary, /Always the same, so not drawn: [\w\u2011]+, [\w\u2011]+\./)
+    assert.match(summary, /Hardly any difference, so not drawn: [\w\u2011]+, [\w\u2011]+\./)
     assert.equal(await drawn('Repetitions per week', '[data-mark=rect] [fill="url(#hatch-so-far)"]'), 1)
     await drawn('Distance per week (m)', 'svg')
     const estimated = chart('Distance per week (m)').locator('[fill="url(#hatch-approximate)"]')

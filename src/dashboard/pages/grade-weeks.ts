@@ -15,7 +15,7 @@ import { countText, NONE, numberText, round1 } from '../text/text.ts'
 import { chartUnit, unitText, unitTitles } from './chart-unit.ts'
 import type { TrainingQuery } from './training-filters.ts'
 import type { Compared } from './training-comparison.ts'
-import { constantGrades, constantText, kindSummary, NO_GRADES } from './training-summaries.ts'
+import { kindSummary, NO_GRADES, steadyKinds, steadyText } from './training-summaries.ts'
 
 /** Charts of grades by week or month, where there are too many sessions for a mark each. */
 
@@ -40,15 +40,15 @@ export interface ShownSessions {
 /** Grades over time, and those of each kind. */
 export function spreadCharts(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart[] {
   const { summary } = shown
-  const constant = constantGrades(summary.kinds)
-  const grades = kinds.flatMap(kind => (constant.has(kind) ? [] : gradesIn(summary.kindSpreads.get(kind) ?? [])))
+  const steady = steadyKinds(summary.kinds)
+  const grades = kinds.flatMap(kind => (steady.has(kind) ? [] : gradesIn(summary.kindSpreads.get(kind) ?? [])))
   return [
     weeklyGrades(viewer, shown, kinds),
     chart<never>({
       id: 'grades-by-kind',
       chartType: 'spread-by-kind',
       title: 'Grade by kind',
-      summary: html`${kindSummary(viewer, summary.kinds)}${constantText(viewer, constant)} <a href="#grades">Show the figures</a>`,
+      summary: html`${kindSummary(viewer, summary.kinds)}${steadyText(viewer, steady)} <a href="#grades">Show the figures</a>`,
       empty: NO_GRADES,
       wide: true,
       data: axes(viewer, shown, grades),
@@ -71,7 +71,7 @@ interface Week {
 /** The spread of the grades of each week; its table also has those of some kinds. */
 export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const weeks = weeksOf(shown, kinds)
-  const constant = constantGrades(shown.summary.kinds)
+  const steady = steadyKinds(shown.summary.kinds)
   const overlay = comparedGrades(viewer, shown)
   const unit = chartUnit(shown)
   return chart<Week>({
@@ -103,7 +103,7 @@ export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readon
           [`kind-${index}`, `low-${index}`, `high-${index}`],
           kindName(viewer, kind),
           ({ kinds }) => kinds[index] ?? null,
-          !constant.has(kind),
+          !steady.has(kind),
         ),
       ),
     ],

@@ -5,7 +5,7 @@ import { html, nothing, type Part } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { dateTimeText, NONE, round1 } from '../text/text.ts'
-import { constantGrades, constantText, gradeSummary, kindSummary, NO_GRADES } from './training-summaries.ts'
+import { gradeSummary, kindSummary, NO_GRADES, steadyKinds, steadyText } from './training-summaries.ts'
 import {
   axes,
   breakLegend,
@@ -105,14 +105,15 @@ function sessionLegend(sessions: readonly SessionStats[], averages: readonly (nu
 /** The grades of each kind, drawn from the table of the chart above. */
 function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const totals = shown.summary.kinds
-  const constant = constantGrades(totals)
   const grades = shown.sessions.flatMap(session => kinds.flatMap(kind => gradeOfKind(session, kind) ?? []))
   return chart<never>({
     id: 'grades-by-kind',
     chartType: 'grade-by-kind',
     title: 'Grade by kind',
     summary: html`${kindSummary(viewer, totals)}${
-      kinds.length === 0 ? nothing : html`${constantText(viewer, constant)} <a href="#grades">Show the figures</a>`
+      kinds.length === 0
+        ? nothing
+        : html`${steadyText(viewer, steadyKinds(totals))} <a href="#grades">Show the figures</a>`
     }`,
     empty: NO_GRADES,
     wide: true,
@@ -147,8 +148,8 @@ function kindColumn(
   const grades = sessions.map(session => gradeOfKind(session, kind))
   const averages = movingAverage(sessions.map(({ at }, index) => ({ at, grade: grades[index] ?? null })))
   return {
-    // Grades that are all the same are not drawn; a sentence says it.
-    ...(constantGrades(summary.kinds).has(kind) ? {} : { key: `kind-${kindIndex}` }),
+    // Grades that hardly differ are not drawn; a sentence says it.
+    ...(steadyKinds(summary.kinds).has(kind) ? {} : { key: `kind-${kindIndex}` }),
     title: kindName(viewer, kind),
     numeric: true,
     cell: ({ session, index }) => gradeText(grades[index] ?? null, allPassed(session, kind)),

@@ -51,15 +51,15 @@ export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly Ki
   return `Highest on average: ${withGrade(highest)}. Lowest: ${withGrade(lowest)}.`
 }
 
-/** The kinds that had the same grade in all of several sessions, and that grade. A sentence says it; they are not drawn. */
-export function constantGrades(kinds: readonly KindTotals[]): Map<string, number> {
-  return new Map(kinds.flatMap(({ kind, constantGrade }) => (constantGrade === null ? [] : [[kind, constantGrade]])))
+/** The kinds whose grades hardly differ between several sessions. A sentence names them; they are not drawn. */
+export function steadyKinds(kinds: readonly KindTotals[]): Set<string> {
+  return new Set(kinds.flatMap(({ kind, isSteady }) => (isSteady ? [kind] : [])))
 }
 
-export function constantText(viewer: Viewer, constant: ReadonlyMap<string, number>): string {
-  if (constant.size === 0) return ''
-  const kinds = [...constant.keys()].map(kind => unbroken(kindName(viewer, kind)))
-  return ` Always the same, so not drawn: ${kinds.join(', ')}.`
+export function steadyText(viewer: Viewer, kinds: ReadonlySet<string>): string {
+  if (kinds.size === 0) return ''
+  const names = [...kinds].map(kind => unbroken(kindName(viewer, kind)))
+  return ` Hardly any difference, so not drawn: ${names.join(', ')}.`
 }
 
 function capital(text: string): string {
