@@ -20,9 +20,6 @@ export function addPageCommand(program: Command) {
     .action(writePage)
 }
 
-/** What a page needs of a session, for the operator, who is not signed in. */
-const NO_SESSION = { id: 0, confirmedAt: 0, tier: null, tierEndsAt: null, timeZone: '', units: '', weeklyGoal: null }
-
 async function writePage(flags: StoreOptions & { readonly account: string; readonly out: string }) {
   // Other commands start without the code of pages.
   const { keptPage } = await import('../dashboard/keep/kept-page.ts')
@@ -34,7 +31,7 @@ async function writePage(flags: StoreOptions & { readonly account: string; reado
     await writeOperatorExport(store, id, now)
     await recordEvent(store.db, { accountId: id, kind: 'exported', now, actor: OPERATOR })
     const keeper = {
-      session: { ...NO_SESSION, accountId: id, username, displayName },
+      session: { accountId: id, username, displayName },
       discreet: false,
       timeZone: knownTimeZone(timeZone) ?? 'UTC',
       units: isUnits(units) ? units : ('metric' as const),

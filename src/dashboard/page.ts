@@ -41,8 +41,8 @@ export type Units = 'metric' | 'imperial'
 
 /** Who is signed in, whose records they see, and how they see them. */
 export interface Viewer extends Display {
-  /** The account that signed in, and its session in this browser. */
-  readonly session: BrowserSession
+  /** The account that signed in, or that keeps its records as a file. */
+  readonly session: Pick<BrowserSession, 'accountId' | 'username' | 'displayName'>
   /** The account whose records the pages show: the viewer's own, or one that gave access. Checked on every request. */
   readonly subject: Person
   /** Whether this browser last showed the records of an account that the viewer may not read any more. */
@@ -62,10 +62,15 @@ export interface Viewer extends Display {
   readonly replicaAsOf: number | undefined
 }
 
+/** With the session in this browser. */
+export interface SignedInViewer extends Viewer {
+  readonly session: BrowserSession
+}
+
 /** A request for a page by somebody who is signed in. */
 export interface Visit {
   readonly store: Store
-  readonly viewer: Viewer
+  readonly viewer: SignedInViewer
   /** What the viewer may read, which every query of records begins with. */
   readonly pageAccess: PageAccess
   /** The clock of the request, in milliseconds since 1970. */
@@ -102,7 +107,7 @@ export interface Visit {
 }
 
 /** What it takes to read records for a page, or for a file that is like pages. */
-export type Reader = Pick<Visit, 'store' | 'viewer' | 'pageAccess' | 'now'>
+export type Reader = Pick<Visit, 'store' | 'pageAccess' | 'now'> & { readonly viewer: Viewer }
 
 /**
  * One path of the dashboard. Its handler runs only with a session, and for POST only if the form is from this site. What a page must

@@ -4,7 +4,7 @@ import { readKnownTime } from '../stats/known-time.ts'
 import { cookie, type CookieOptions, cookieValue } from './cookies.ts'
 import { readDisplay } from './layout/document.ts'
 import { readPasswordNotice } from './sign-in/password-notice.ts'
-import type { Units, Viewer, Visit } from './page.ts'
+import type { SignedInViewer, Units, Visit } from './page.ts'
 import type { PageSource } from './layout/primary-down.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 
@@ -13,7 +13,7 @@ export async function viewerOf(
   { store, asOf: replicaAsOf }: PageSource,
   session: BrowserSession,
   { cookies, site, now }: Pick<Visit, 'cookies' | 'site' | 'now'>,
-): Promise<Viewer> {
+): Promise<SignedInViewer> {
   const own = { id: session.accountId, username: session.username }
   const received = await listReceivedAccess(store, session.accountId, now)
   const readable = [own, ...received.map(({ accountId: id, username }) => ({ id, username }))]

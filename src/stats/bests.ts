@@ -41,7 +41,7 @@ interface StreakDays {
 interface ProgramBest {
   readonly program: number
   readonly first: SessionStats
-  readonly best: SessionStats | undefined
+  readonly best: Best<SessionStats> | undefined
 }
 
 /**
@@ -69,7 +69,8 @@ export async function bestsOf(
     days.add(day)
     most = higher(most, session, ({ reps }) => reps)
     const { first, best } = programs.get(program) ?? { first: session, best: undefined }
-    programs.set(program, { program, first, best: better(best, session) })
+    const isGraded = session.grade !== null
+    programs.set(program, { program, first, best: isGraded ? higher(best, session, ({ grade }) => grade ?? 0) : best })
   })
   const { current, currentFrom, currentTo } = streaksOf([...days], lastDay, clock)
   const runs = [...daysInRow([...days], lastDay, clock)]
@@ -93,11 +94,6 @@ export async function bestsOf(
 
 function streak(days: number, from: number, to: number): StreakDays {
   return { days, from: formatDate(from), to: formatDate(to) }
-}
-
-function better(best: SessionStats | undefined, session: SessionStats): SessionStats | undefined {
-  if (session.grade === null) return best
-  return session.grade >= (best?.grade ?? -Infinity) ? session : best
 }
 
 /** The highest of items in the order of time; undefined without any. */

@@ -18,7 +18,7 @@ import { isTimeHidden, withoutTime } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { label } from '../text/labels.ts'
 import { recordName } from '../text/names.ts'
-import type { Viewer, Visit } from '../page.ts'
+import type { Reader, Viewer, Visit } from '../page.ts'
 import { paginate, pageNumber, tableFoot } from '../paging.ts'
 import { periodFor, timeOfDays } from '../text/period.ts'
 import { durationText, NONE, numberText } from '../text/text.ts'
@@ -96,7 +96,7 @@ interface LockRow extends LockStats {
   readonly record: LockSession | undefined
 }
 
-export function lockColumns(visit: Pick<Visit, 'viewer' | 'now'>): TableColumn<LockRow>[] {
+export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<LockRow>[] {
   const { viewer } = visit
   return [
     {

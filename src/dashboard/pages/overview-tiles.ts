@@ -143,7 +143,7 @@ function dayText(day: DrawnDay | undefined): string {
   return day.sessions === 0 ? 'no session' : countText(day.sessions, 'session')
 }
 
-function goalBar(viewer: Viewer, reps: number): Html {
+function goalBar(viewer: Visit['viewer'], reps: number): Html {
   const goal = viewer.subject.id === viewer.session.accountId ? viewer.session.weeklyGoal : null
   if (goal === null) return nothing
   if (reps === 0) return html`<p class="small muted">Weekly goal: ${countText(goal, 'repetition')}</p>`

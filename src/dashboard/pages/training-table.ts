@@ -1,7 +1,7 @@
 import type { SessionStats } from '../../stats/training.ts'
 import { forEachInTurns } from '../../turns.ts'
 import { html, type Html } from '../html.ts'
-import type { Visit } from '../page.ts'
+import type { Reader, Viewer, Visit } from '../page.ts'
 import { type TableColumn, recordLink, resultMark, downloadLinks, table } from '../layout/components.ts'
 import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type PagerWords, paginate, tableFoot } from '../paging.ts'
 import type { Programs } from '../text/program-names.ts'
@@ -37,7 +37,7 @@ function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
 
 /** The headings sort the table. */
 export function sessionColumns(
-  visit: Pick<Visit, 'viewer' | 'now'>,
+  visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
   filters?: TrainingQuery,
 ): TableColumn<SessionStats>[] {
@@ -77,7 +77,7 @@ export function sessionColumns(
 }
 
 /** A distance, marked if it may be an estimate. */
-export function distanceOf(viewer: Visit['viewer'], { distance, approximate }: SessionStats): string {
+export function distanceOf(viewer: Viewer, { distance, approximate }: SessionStats): string {
   if (distance === null) return NONE
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
 }

@@ -130,7 +130,7 @@ async function compareWith(
   }
 }
 
-function chartsOf(viewer: Viewer, filters: TrainingQuery, shown: ShownSessions): Chart[] {
+function chartsOf(viewer: Visit['viewer'], filters: TrainingQuery, shown: ShownSessions): Chart[] {
   const { kind } = filters
   const totals = shown.summary.kinds
   const kinds = totals.map(one => one.kind)

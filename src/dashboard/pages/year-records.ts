@@ -97,7 +97,7 @@ function dayText(date: string): string {
 /** Programs with the same best grade are named together. */
 function bestByProgram({ bests }: YearStatistics, programs: Programs): Fact[] {
   const graded = bests.programs.flatMap(({ program, best }) =>
-    best === undefined || best.grade === null ? [] : [{ program, best, grade: best.grade }],
+    best === undefined ? [] : [{ program, best: best.best, grade: best.best.grade ?? 0 }],
   )
   return [...Map.groupBy(graded, ({ grade }) => grade)]
     .toSorted(([a], [b]) => b - a)

@@ -9,7 +9,7 @@ import { zoneClock } from '../../stats/zone-clock.ts'
 import { card, noRecords, table } from '../layout/components.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { type DashboardPage, download, type Reader, redirect, view, type Visit } from '../page.ts'
+import { type DashboardPage, download, type Reader, redirect, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
 import { dateText, distanceText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
 import { dayCard } from './day-card.ts'
@@ -146,7 +146,7 @@ export function yearFigures(
 }
 
 /** The rows of areas that may be read. Of days before the first record, nothing is known. */
-function rowsOf(viewer: Visit['viewer'], { firstTraining, firstLock }: YearStatistics): readonly Row[] {
+function rowsOf(viewer: Viewer, { firstTraining, firstLock }: YearStatistics): readonly Row[] {
   const areas = sharedAreas(viewer)
   const clock = zoneClock(viewer.timeZone)
   const since = (first: { readonly at: number } | undefined, { name, of }: Row): Row => ({
@@ -159,7 +159,7 @@ function rowsOf(viewer: Visit['viewer'], { firstTraining, firstLock }: YearStati
   ]
 }
 
-function trainingRows(viewer: Visit['viewer']): readonly Row[] {
+function trainingRows(viewer: Viewer): readonly Row[] {
   return [
     { name: 'Training sessions', of: ({ training }) => numberText(training.sessions) },
     { name: 'Passed', of: ({ training: { passed, sessions } }) => ratio(passed, sessions) },
@@ -190,7 +190,7 @@ function ratio(count: number, all: number): string {
 }
 
 /** A distance, marked if some of it may be an estimate. */
-function distanceOfYear(viewer: Visit['viewer'], training: Totals['training']): string {
+function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   const { sessions, unknownDistances, distance, approximateDistance } = training
   if (sessions > 0 && unknownDistances === sessions) return NONE
   return `${approximateDistance > 0 ? '≈ ' : ''}${distanceText(viewer, distance + approximateDistance)}`
