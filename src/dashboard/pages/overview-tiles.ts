@@ -5,6 +5,7 @@ import type { LockedShare } from '../../stats/lock-statistics.ts'
 import { compareWeeks, type SessionStats, type Totals } from '../../stats/training.ts'
 import { usualGrade } from '../../stats/usual.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
+import { WEEKDAYS } from '../charts/days.ts'
 import { shareBar, sparkBars } from '../charts/spark.ts'
 import { resultMark } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
@@ -135,8 +136,6 @@ export function thisWeek({ viewer, now }: Visit, sessions: readonly SessionStats
     `,
   )
 }
-
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 
 function dayText(day: DrawnDay | undefined): string {
   if (day === undefined) return 'to come'

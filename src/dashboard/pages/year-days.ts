@@ -1,9 +1,8 @@
 import { formatDate } from '../../contract/calendar.ts'
 import { sum } from '../../contract/numbers.ts'
-import { DAY_MS } from '../../contract/time.ts'
 import type { KnownDay } from '../../stats/training-days.ts'
 import type { YearStatistics } from '../../stats/year.ts'
-import { daysTable } from '../charts/days.ts'
+import { daysTable, shortDay, WEEKDAYS } from '../charts/days.ts'
 import { SHADES, shadesOf } from '../charts/shades.ts'
 import { card } from '../layout/components.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
@@ -58,10 +57,8 @@ function dayLook(viewer: Viewer, { date, sessions, reps, lockedSeconds, shade }:
     ...(lockedSeconds > 0 ? [lockText(`${durationText(lockedSeconds)} locked`, viewer)] : []),
   ]
   const look = `${shade}${lockedSeconds > 0 ? ' under' : ''}`
-  return { date, look, text: `${DAY.format(Date.parse(date))}: ${text.join(', ')}`, to: `?day=${date}#day` }
+  return { date, look, text: `${shortDay(Date.parse(date))}: ${text.join(', ')}`, to: `?day=${date}#day` }
 }
-
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 /** How many sessions there were in each hour of the week. */
 export function hoursCard({ hours }: YearStatistics): Html {
@@ -91,8 +88,3 @@ export function hoursCard({ hours }: YearStatistics): Html {
 function hourText(hour: number): string {
   return `${String(hour).padStart(2, '0')}:00 to ${String((hour + 1) % 24).padStart(2, '0')}:00`
 }
-
-const WEEKDAYS = Array.from({ length: 7 }, (_, index) =>
-  // 1970-01-05 was a Monday.
-  new Intl.DateTimeFormat('en-GB', { weekday: 'long', timeZone: 'UTC' }).format((index + 4) * DAY_MS),
-)

@@ -6,12 +6,13 @@ import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../stats/year.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
+import { shortDay } from '../charts/days.ts'
 import { card, noRecords, table } from '../layout/components.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { type DashboardPage, download, type Reader, redirect, view, type Viewer, type Visit } from '../page.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
-import { dateText, distanceText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
+import { distanceText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
 import { dayCard } from './day-card.ts'
 import { lockText } from './lock-states.ts'
 import { daysCard, drawnDays, hoursCard } from './year-days.ts'
@@ -120,7 +121,7 @@ function totalsTable({ viewer }: Reader, statistics: YearStatistics): Html {
   const { year, isRunning, total, before, wholeBefore } = statistics
   const columns = [
     { title: isRunning ? `${year} so far` : String(year), totals: total },
-    ...(isRunning ? [{ title: `${year - 1} to ${shortDay(before.to)}`, totals: before }] : []),
+    ...(isRunning ? [{ title: `${year - 1} to ${shortDay(before.to * DAY_MS)}`, totals: before }] : []),
     { title: String(year - 1), totals: wholeBefore },
   ]
   const rows = rowsOf(viewer, statistics)
@@ -194,11 +195,6 @@ function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   const { sessions, unknownDistances, distance, approximateDistance } = training
   if (sessions > 0 && unknownDistances === sessions) return NONE
   return `${approximateDistance > 0 ? '≈ ' : ''}${distanceText(viewer, distance + approximateDistance)}`
-}
-
-/** `23 Nov` of a day. */
-function shortDay(day: number): string {
-  return dateText({ timeZone: 'UTC' }, day * DAY_MS).replace(/ \d+$/, '')
 }
 
 async function downloadPicture(visit: Visit) {
