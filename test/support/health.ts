@@ -45,7 +45,7 @@ export function judgeHealth(checks: readonly HealthCheck[], maxMs: number) {
 }
 
 /** How long the processes of a service have waited for a core in all, in milliseconds. 0 where the system does not say. */
-function waitedForCore(pid: string): number {
+export function waitedForCore(pid: string | number | undefined): number {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
     const own = Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
