@@ -103,6 +103,34 @@ function doNext() {
   waiting[kind].doNext()
 }
 
+/** Work of which a key may have so much at the same time; the rest waits, the oldest first. */
+export class Places<Key> {
+  readonly #most: number
+  readonly #keys = new Map<Key, { taken: number; readonly waiting: (() => void)[] }>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  waiting(key: Key): number {
+    return this.#keys.get(key)?.waiting.length ?? 0
+  }
+
+  /** Waits for a place. Call what it returns once, when the work has ended. */
+  async take(key: Key): Promise<() => void> {
+    const places = this.#keys.getOrInsertComputed(key, () => ({ taken: 0, waiting: [] }))
+    if (places.taken < this.#most) places.taken += 1
+    // The one that ends leaves its place.
+    else await new Promise<void>(resolve => places.waiting.push(resolve))
+    return () => {
+      const next = places.waiting.shift()
+      if (next !== undefined) return next()
+      places.taken -= 1
+      if (places.taken === 0) this.#keys.delete(key)
+    }
+  }
+}
+
 export interface Overload {
   /** Whether a request has waited too long already, or the event loop is so far behind that a new one would. */
   isOverloaded(startedAt: number): boolean

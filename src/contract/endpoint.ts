@@ -38,6 +38,8 @@ export interface Endpoint<
   readonly resourceName: string | undefined
   /** The kind of its reads in the log of reads, if it returns records. */
   readonly reads: ReadKind
+  /** Whether it reads a long history, so that an account may ask for few at the same time. */
+  readonly isLong: boolean
   readonly query: Query
   /** The schema of `data` in the envelope. */
   readonly data: Data
@@ -68,6 +70,7 @@ interface Facts {
   readonly entitled?: boolean
   readonly resourceName?: string
   readonly reads?: ReadKind
+  readonly isLong?: boolean
 }
 
 /** An endpoint that returns one value. */
@@ -126,8 +129,11 @@ export function listEndpoint<
   }
 }
 
-function commonFacts<Path extends string>(path: Path, { summary, description, scope, entitled = true }: Facts) {
-  return { path, summary, description, scopes: scope === undefined ? [] : [scope].flat(), entitled }
+function commonFacts<Path extends string>(
+  path: Path,
+  { summary, description, scope, entitled = true, isLong = false }: Facts,
+) {
+  return { path, summary, description, scopes: scope === undefined ? [] : [scope].flat(), entitled, isLong }
 }
 
 export interface ListEndpoint<

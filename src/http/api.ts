@@ -7,13 +7,13 @@ import type { Store } from '../store/index.ts'
 import { readAnywhere } from '../store/fallback.ts'
 import { KEY_FORM } from '../accounts/secrets.ts'
 import { hasEnded } from '../accounts/access.ts'
-import { turnOf } from '../turns.ts'
+import { Places, turnOf } from '../turns.ts'
 import { clientAddress } from './addresses.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import { matchesEtag, READ_METHODS } from '../contract/responses.ts'
 import type { Responder } from './respond.ts'
 import { type Handle, type RequestContext, acceptsJson, type Target } from './request.ts'
-import { LimitError } from './limits.ts'
+import { LimitError, limits as limitTable } from './limits.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { parseQuery, type Query } from './parameters.ts'
 import { makeRouter, routes } from './router.ts'
@@ -33,6 +33,22 @@ interface ApiOptions {
   readonly isOverloaded: (startedAt: number) => boolean
   /** For how long replicas are read in place of a primary that is down. */
   readonly primaryGrace: number
+}
+
+const statistics = new Places<number>(limitTable.statistics.max)
+
+/** Waits for a place of the account. Null if the client has gone meanwhile, or has been told that it took too long. */
+async function runLong<Result>(
+  account: number,
+  { request, response }: RequestContext,
+  work: () => Promise<Result>,
+): Promise<Result | null> {
+  const leave = await statistics.take(account)
+  try {
+    return response.headersSent || request.socket.destroyed ? null : await work()
+  } finally {
+    leave()
+  }
 }
 
 /**
@@ -84,13 +100,15 @@ export function makeApi(options: ApiOptions): Handle {
     context.windows = windows
     context.isActive = true
 
-    if (endpoint.entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
-    if (!hasScope(grant.scopes, endpoint.scopes)) throw new ApiError('insufficient_scope')
+    checkScope(endpoint, grant, now)
 
     const { ifNoneMatch } = headers
-    const result = await readAnywhere(store, options.primaryGrace, from =>
-      handle({ store: from, grant, now, ifNoneMatch }, query, match.id),
-    )
+    const work = () =>
+      readAnywhere(store, options.primaryGrace, from =>
+        handle({ store: from, grant, now, ifNoneMatch }, query, match.id),
+      )
+    const result = await (endpoint.isLong ? runLong(grant.accountId, context, work) : work())
+    if (result === null) return
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     // A 304 also counts as a read.
@@ -106,6 +124,11 @@ export function makeApi(options: ApiOptions): Handle {
     }
     return responder.ok(context, result.data, etag, link)
   }
+}
+
+function checkScope({ entitled, scopes }: Endpoint, grant: Grant, now: number) {
+  if (entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
+  if (!hasScope(grant.scopes, scopes)) throw new ApiError('insufficient_scope')
 }
 
 /** Errors that count as an attempt to guess an API key. */

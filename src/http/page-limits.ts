@@ -1,13 +1,8 @@
 import type { Config } from '../config.ts'
+import { Places } from '../turns.ts'
 import { networkOf } from './addresses.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'
 import { secondsUntil, WINDOW_MS, type RateWindow, RateWindows } from './rate-limits.ts'
-
-/** The pages of one browser session that are being made, and those that wait for them. */
-interface SessionPages {
-  inWork: number
-  readonly waiting: (() => void)[]
-}
 
 /** A page that is in work, for a session that its request names. */
 export interface PageInWork {
@@ -24,7 +19,7 @@ export class PageLimits {
   readonly #sessions = new RateWindows<string>(WINDOW_MS)
   readonly #addresses = new RateWindows<string>(WINDOW_MS)
   readonly #confirmed = new Set<string>()
-  readonly #pages = new Map<string, SessionPages>()
+  readonly #pages = new Places<string>(limits.pagesInWork.max)
 
   /** The limits are of pages in a window; 0 for none. */
   constructor({ pageLimit, addressPageLimit }: Pick<Config, 'pageLimit' | 'addressPageLimit'>) {
@@ -44,11 +39,8 @@ export class PageLimits {
 
   /** Waits until fewer pages of the session are in work than may be. Throws rate_limited if too many wait already. */
   async begin(session: string): Promise<PageInWork> {
-    const pages = this.#pages.getOrInsertComputed(session, () => ({ inWork: 0, waiting: [] }))
-    if (pages.inWork < limits.pagesInWork.max) pages.inWork += 1
-    else if (pages.waiting.length >= limits.waitingPages.max) throw new LimitError('waitingPages', 'rate_limited', 1)
-    // The one that ends leaves its place.
-    else await new Promise<void>(resolve => pages.waiting.push(resolve))
+    if (this.#pages.waiting(session) >= limits.waitingPages.max) throw new LimitError('waitingPages', 'rate_limited', 1)
+    const leave = await this.#pages.take(session)
     let hasEnded = false
     return {
       confirm: () => {
@@ -56,17 +48,10 @@ export class PageLimits {
         this.#confirmed.add(session)
       },
       end: () => {
-        if (!hasEnded) this.#end(session, pages)
+        if (!hasEnded) leave()
         hasEnded = true
       },
     }
-  }
-
-  #end(session: string, pages: SessionPages) {
-    const next = pages.waiting.shift()
-    if (next !== undefined) return next()
-    pages.inWork -= 1
-    if (pages.inWork === 0) this.#pages.delete(session)
   }
 }
 

@@ -51,6 +51,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
     'http/limits',
     'requests of an API key beyond its concurrency limit are refused at once, until another one is answered',
   ],
+  statistics: ['http/limits', 'two statistics of an account are computed at once, and the others wait'],
   failures: [HERE, 'requests beyond a rate are counted by the limit of the key, the address or the account'],
   sessionPages: [
     'http/page-limits',

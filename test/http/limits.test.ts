@@ -454,3 +454,18 @@ test('a preflight of an allowed origin gets the methods and headers it may use',
   assert.equal(other.status, 204)
   assert.ok(other.headers.every(([name]) => !/^access-control/i.test(name)))
 })
+
+test('two statistics of an account are computed at once, and the others wait', async () => {
+  const gate = gatedStore(service.store, values => 'from' in values && 'at' in values)
+  await using again = await startSecondServer(service, unlimited, { store: gate.store })
+  const year = '/api/v1/lkbx/stats?bucket=month&from=2026-01-01&to=2026-12-31'
+  const ask = (token: string, target: string) => get(again.port, target, bearer(token))
+  const asked = [1, 2, 3, 4].map(() => ask(ann, year))
+  await until(async () => gate.waiting.length === 2)
+  asked.push(ask(ben, year))
+  await until(async () => gate.waiting.length === 3)
+  assert.equal((await ask(ann, ONE)).status, 200, 'other requests do not wait')
+  assert.equal(gate.waiting.length, 3)
+  gate.open()
+  for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
+})
