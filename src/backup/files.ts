@@ -202,11 +202,11 @@ export async function withUnfinished<Result>(
     // A symbolic link holds the path, because a full disk may still have room for one.
     symlinkSync(resolve(path), join(folder, FILE_NOTE))
     return withFileLock(path, async () => {
-      removeDatabase(unfinished)
+      removeUnfinished(path)
       try {
         return await work(unfinished, folder)
       } finally {
-        removeDatabase(unfinished)
+        removeUnfinished(path)
       }
     })
   })
@@ -224,13 +224,18 @@ function lockWorkFolder(parent: string) {
 /** What in a work folder names the file that its process writes elsewhere. */
 const FILE_NOTE = 'writes'
 
+/** Removes a file under its unfinished name, and its digest. */
+function removeUnfinished(path: string) {
+  removeDatabase(`${path}${UNFINISHED}`)
+  rmSync(`${digestFile(path)}${UNFINISHED}`, { force: true })
+}
+
 /** Removes what a killed process left of a file that it was writing, unless another process is writing it. */
 export async function removeUnfinishedFile(path: string): Promise<void> {
   const release = lockFile(`${path}${LOCK}`)
   if (release === undefined) return
   try {
-    removeDatabase(`${path}${UNFINISHED}`)
-    rmSync(`${digestFile(path)}${UNFINISHED}`, { force: true })
+    removeUnfinished(path)
     removeLoneDigest(path)
   } finally {
     await release()

@@ -1,12 +1,12 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
-import { removeLeftWorkFolders } from '../../src/backup/files.ts'
+import { removeLeftWorkFolders, withUnfinished, writeDigest } from '../../src/backup/files.ts'
 import { lockFile } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { postgresUrl } from '../support/databases.ts'
@@ -129,3 +129,15 @@ function hasCopy(parent: string): boolean {
 function workFoldersIn(parent: string): string[] {
   return readdirSync(parent).filter(name => name.startsWith('.lockstep'))
 }
+
+test('a backup whose digest cannot be stored leaves nothing', async () => {
+  await using folder = await makeFolder()
+  const path = folder.file('copy.db')
+  mkdirSync(`${path}.sha256`)
+  const work = async (unfinished: string) => {
+    writeFileSync(unfinished, 'copy')
+    writeDigest(path, 'a'.repeat(64))
+  }
+  await assert.rejects(withUnfinished(path, folder.path, work), /EISDIR/)
+  assert.deepEqual(readdirSync(folder.path), ['copy.db.sha256'])
+})

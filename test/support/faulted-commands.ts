@@ -158,9 +158,8 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
           /there is no database|out of date/.test(next.stderr) && (url !== own || command.isOnEmpty === true)
         assert.ok(isExpected, `the next command: ${next.stderr}`)
       }
-      const locks = filesIn(folder).filter(name => LOCKS.test(name) && statSync(folder.file(name)).size === 0)
       const copies = filesIn(folder).filter(name => COPIES.test(name))
-      const known = new Set([...expected.files, ...locks, ...copies])
+      const known = new Set([...expected.files, ...locksIn(folder), ...copies])
       assertNothingLeft(folder, known, `after the next command; the command itself said: ${stderr}`)
       const found = await stateOf(command)
       const isAfter = isSame(found, expected.after, expected.random)
@@ -185,7 +184,8 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
         assertPart(last, expected)
         assertPart(expected.after, { ...expected, after: last })
       } else assert.equal(differences(last, expected.after, expected.random), '', 'once more')
-      assertNothingLeft(folder, expected.files, 'after it was done once more')
+      const locks = command.makes === undefined ? [] : locksIn(folder)
+      assertNothingLeft(folder, new Set([...expected.files, ...locks]), 'after it was done once more')
       await checkBackups(folder)
     },
     async [Symbol.asyncDispose]() {
@@ -277,15 +277,27 @@ function assertPart(found: State, { after, random }: Expected) {
 
 /** Every file, with the time in the names of backups left out, and but for the log of an open database. */
 function filesIn(folder: Folder): string[] {
-  return readdirSync(folder.path, { recursive: true, encoding: 'utf8' })
-    .filter(name => !/\.db-(wal|shm)$/.test(name))
-    .map(name => name.replace(/\d{8}T\d{6}Z(-\d+)?/, 'TIME'))
+  return namesIn(folder).map(withoutTime)
+}
+
+function namesIn(folder: Folder): string[] {
+  return readdirSync(folder.path, { recursive: true, encoding: 'utf8' }).filter(name => !/\.db-(wal|shm)$/.test(name))
+}
+
+function withoutTime(name: string): string {
+  return name.replace(/\d{8}T\d{6}Z(-\d+)?/, 'TIME')
+}
+
+/** Locks hold nothing. The next command of the same kind uses them again, but for that of a file with a time in its name. */
+function locksIn(folder: Folder): string[] {
+  return namesIn(folder)
+    .filter(name => LOCKS.test(name) && statSync(folder.file(name)).size === 0)
+    .map(withoutTime)
 }
 
 /** What a killed migration leaves beside the database: the next one removes it, and other commands refuse the database. */
 const COPIES = /\.schema-\d+\.unfinished(-journal)?$/
 
-/** Empty files that the next command of the same kind uses again. */
 const LOCKS = /\.(pull-\d+|erase|lock|new)$/
 
 function assertNothingLeft(folder: Folder, known: ReadonlySet<string>, when: string) {
