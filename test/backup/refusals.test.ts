@@ -46,7 +46,7 @@ before(async () => {
 })
 after(() => made.folder[Symbol.asyncDispose]())
 
-test('a file that is damaged, cut, of a newer program or no backup is refused with code 1', async () => {
+testOn('sqlite', 'a file that is damaged, cut, of a newer program or no backup is refused with code 1', async () => {
   await using folder = await makeFolder()
   const bad = folder.file('bad.db')
   const cases: readonly { spoil: () => void; says: RegExp }[] = [
@@ -96,7 +96,7 @@ test('a damaged backup leaves the database as it was, also with --force, and cre
   }
 })
 
-test('a backup whose digest is right is still refused if its content is not that of a backup', async () => {
+testOn('sqlite', 'a backup whose digest is right is still refused if its content is not that of a backup', async () => {
   await using folder = await makeFolder()
   const bad = folder.file('bad.db')
   const cases: readonly { change: string; says: RegExp; isFull?: boolean }[] = [
@@ -127,22 +127,26 @@ test('a backup whose digest is right is still refused if its content is not that
   }
 })
 
-test('without an identity, an encrypted backup is compared with the digest next to it, and the command says so', async () => {
-  await using folder = await makeFolder()
-  const file = folder.file('copy.db.age')
-  copyFileSync(made.encrypted, file)
-  writeDigest(file, await sha256Of(file))
-  const good = await folder.run(['backup', 'check', 'copy.db.age'])
-  assert.equal(good.code, 0, good.stderr)
-  assert.match(good.stdout, /matches its digest\. It is encrypted, so nothing more was checked/)
-  assert.equal((await folder.run(['backup', 'check', '--full', 'copy.db.age'])).code, 2)
-  flip(file, 5000)
-  const bad = await folder.run(['backup', 'check', 'copy.db.age'])
-  assert.equal(bad.code, 1)
-  assert.match(bad.stderr, /does not match/)
-})
+testOn(
+  'sqlite',
+  'without an identity, an encrypted backup is compared with the digest next to it, and the command says so',
+  async () => {
+    await using folder = await makeFolder()
+    const file = folder.file('copy.db.age')
+    copyFileSync(made.encrypted, file)
+    writeDigest(file, await sha256Of(file))
+    const good = await folder.run(['backup', 'check', 'copy.db.age'])
+    assert.equal(good.code, 0, good.stderr)
+    assert.match(good.stdout, /matches its digest\. It is encrypted, so nothing more was checked/)
+    assert.equal((await folder.run(['backup', 'check', '--full', 'copy.db.age'])).code, 2)
+    flip(file, 5000)
+    const bad = await folder.run(['backup', 'check', 'copy.db.age'])
+    assert.equal(bad.code, 1)
+    assert.match(bad.stderr, /does not match/)
+  },
+)
 
-test('a backup that was made by a newer program is refused with code 1', async () => {
+testOn('sqlite', 'a backup that was made by a newer program is refused with code 1', async () => {
   await using folder = await makeFolder()
   const newer = folder.file('newer.db')
   change(made.plain, `vacuum into '${newer}'`)
@@ -153,28 +157,39 @@ test('a backup that was made by a newer program is refused with code 1', async (
   assert.match(stderr, /a newer version of Lockstep wrote this database/)
 })
 
-test('an encrypted backup needs an identity of one of its recipients: code 2 without one, 1 with another', async () => {
-  await using folder = await makeFolder()
-  const missing = await folder.run(['restore', made.encrypted])
-  assert.equal(missing.code, 2)
-  assert.match(missing.stderr, /is encrypted: name a file with --identity/)
-  const unreadable = await folder.run(['restore', made.encrypted, '--identity', 'nowhere.txt'])
-  assert.equal(unreadable.code, 2)
-  assert.match(unreadable.stderr, /is not a file with age identities that can be read \(ENOENT\)/)
-  writeFileSync(folder.file('other.txt'), await generateIdentity())
-  const wrong = await folder.run(['restore', made.encrypted, '--identity', 'other.txt'])
-  assert.equal(wrong.code, 1)
-  assert.match(wrong.stderr, /none of the identities opens the file/)
-  const noDigest = await folder.run(['backup', 'check', made.encrypted])
-  assert.equal(noDigest.code, 2)
-  const identity = ['--identity', made.folder.file('key.txt')]
-  for (const key of ['key.txt', 'second.txt']) {
-    const checked = await folder.run(['backup', 'check', '--full', '--identity', made.folder.file(key), made.encrypted])
-    assert.equal(checked.code, 0, checked.stderr)
-  }
-  const right = await folder.run(['restore', made.encrypted, ...identity])
-  assert.equal(right.code, 0, right.stderr)
-})
+testOn(
+  'sqlite',
+  'an encrypted backup needs an identity of one of its recipients: code 2 without one, 1 with another',
+  async () => {
+    await using folder = await makeFolder()
+    const missing = await folder.run(['restore', made.encrypted])
+    assert.equal(missing.code, 2)
+    assert.match(missing.stderr, /is encrypted: name a file with --identity/)
+    const unreadable = await folder.run(['restore', made.encrypted, '--identity', 'nowhere.txt'])
+    assert.equal(unreadable.code, 2)
+    assert.match(unreadable.stderr, /is not a file with age identities that can be read \(ENOENT\)/)
+    writeFileSync(folder.file('other.txt'), await generateIdentity())
+    const wrong = await folder.run(['restore', made.encrypted, '--identity', 'other.txt'])
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.stderr, /none of the identities opens the file/)
+    const noDigest = await folder.run(['backup', 'check', made.encrypted])
+    assert.equal(noDigest.code, 2)
+    const identity = ['--identity', made.folder.file('key.txt')]
+    for (const key of ['key.txt', 'second.txt']) {
+      const checked = await folder.run([
+        'backup',
+        'check',
+        '--full',
+        '--identity',
+        made.folder.file(key),
+        made.encrypted,
+      ])
+      assert.equal(checked.code, 0, checked.stderr)
+    }
+    const right = await folder.run(['restore', made.encrypted, ...identity])
+    assert.equal(right.code, 0, right.stderr)
+  },
+)
 
 test('a database that is not empty is refused with code 3, and replaced with --force', async () => {
   await using folder = await makeFolder()
@@ -248,7 +263,7 @@ testOn('postgres', 'a restore stores nothing if a service opens the database bef
   await target.close()
 })
 
-test('the age tool opens a backup, and a backup that it encrypted can be restored', async () => {
+testOn('sqlite', 'the age tool opens a backup, and a backup that it encrypted can be restored', async () => {
   await using folder = await makeFolder()
   execFileSync('age', ['--decrypt', '-i', made.folder.file('key.txt'), '-o', folder.file('opened.db'), made.encrypted])
   assert.equal((await folder.run(['backup', 'check', 'opened.db', '--full'])).code, 0)
@@ -300,7 +315,7 @@ async function changeAndSeal(path: string, statement: string) {
   await writeFileDigest(path, placeholder)
 }
 
-test('an encrypted archive is written and read by the command line and by the age tool', async () => {
+testOn('sqlite', 'an encrypted archive is written and read by the command line and by the age tool', async () => {
   const { folder } = made
   const key = folder.file('key.txt')
   const recipient = await identityToRecipient(/AGE-SECRET-KEY-\S+/.exec(readFileSync(key, 'utf8'))?.[0] ?? '')

@@ -96,7 +96,7 @@ function titlesOf(path: string): string[] {
   const text = readFileSync(path, 'utf8')
   return Array.from(
     text.matchAll(
-      /\b(?:test|testOnPostgres)\(\s*(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`((?:[^`$]|\$\{(?:[^`{}]|`[^`]*`)*\})*)`)/g,
+      /\b(?:test|testOnPostgres|testOn)\(\s*(?:'(?:sqlite|postgres)',\s*)?(?:'((?:[^'\\]|\\.)*)'|"([^"]*)"|`((?:[^`$]|\$\{(?:[^`{}]|`[^`]*`)*\})*)`)/g,
     ),
     ([, single, double, template]) =>
       single?.replaceAll("\\'", "'") ?? double ?? template?.replaceAll(/\$\{(?:[^{}])*\}/g, '…') ?? '',

@@ -255,7 +255,7 @@ test('without an access log, failures are still logged', async () => {
   assert.deepEqual([only?.['level'], only?.['requestId'], more], ['error', header(answer, 'X-Request-Id'), []])
 })
 
-test('log lines are written in batches, without delay', async () => {
+testOn('sqlite', 'log lines are written in batches, without delay', async () => {
   const written: string[] = []
   const log = makeLog(text => written.push(text), true)
   const some = (count: number) => {
@@ -273,7 +273,7 @@ test('log lines are written in batches, without delay', async () => {
   assert.ok(!written.includes(''))
 })
 
-test('the service keeps running when nobody reads its log', async () => {
+testOn('sqlite', 'the service keeps running when nobody reads its log', async () => {
   await using folder = await makeFolder()
   await using served = folder.start(['serve', '--port', '0'])
   const port = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
@@ -288,12 +288,12 @@ test('the service keeps running when nobody reads its log', async () => {
   assert.equal((await served.ended).code, 0)
 })
 
-test('no line of the log is cut or lost while its reader is slow', async () => {
+testOn('sqlite', 'no line of the log is cut or lost while its reader is slow', async () => {
   const { lines: said } = await logOfSlowReader(2000)
   assert.equal(said.length, 2000)
 })
 
-test('if the reader of the log is far too slow, whole lines are left out and counted', async () => {
+testOn('sqlite', 'if the reader of the log is far too slow, whole lines are left out and counted', async () => {
   const { lines: said, leftOut } = await logOfSlowReader(6000)
   assert.ok(leftOut > 0)
   assert.equal(said.length + leftOut, 6000)

@@ -1,4 +1,4 @@
-// engine: both
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleArchive } from '../../src/demo/sample.ts'

@@ -1,3 +1,4 @@
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cacheOf } from '../../src/stats/history-cache.ts'

@@ -1,4 +1,4 @@
-// engine: sqlite, slowly postgres
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// engine: sqlite, slowly postgres
+// engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
