@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,6 +17,13 @@ interface ImageOrder {
 
 const root = join(import.meta.dirname, '..')
 const run = promisify(execFile)
+
+/** What this machine lacks for the image. */
+export function whyNoImage(): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root can make it'
+  const missing = ['mmdebstrap', 'buildah', 'unshare'].filter(name => spawnSync('which', [name]).status !== 0)
+  return missing.length === 0 ? undefined : `it needs ${missing.join(', ')}`
+}
 
 /**
  * Makes the root file system of a small Debian for a processor, as tar. For another processor than that of this machine, the scripts of
@@ -62,6 +69,9 @@ export function buildImage({ commit, bases, seconds, to }: ImageOrder): string {
     execFileSync('tar', ['-x', '-C', source], {
       input: execFileSync('git', ['-C', root, 'archive', commit], { maxBuffer: 1 << 28 }),
     })
+    // The version then names it.
+    const manifest = join(source, 'package.json')
+    writeFileSync(manifest, JSON.stringify({ ...JSON.parse(readFileSync(manifest, 'utf8')), gitHead: commit }, null, 2))
     const buildah = inStore(work)
     const own = ARCHITECTURES[process.arch] ?? ''
     const cache = execFileSync('npm', ['config', 'get', 'cache'], { encoding: 'utf8' }).trim()

@@ -18,16 +18,16 @@ import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import packageJson from '../package.json' with { type: 'json' }
 import { PLATFORMS, type Platform, SOURCES } from './release-files.ts'
-import { buildImage, makeBase } from './release-image.ts'
+import { buildImage, makeBase, whyNoImage } from './release-image.ts'
 import { trim } from './trim.ts'
 
 /**
  * Makes what is handed out, in dist/: for each platform a tarball and a Debian package, a list of the parts, and the hashes.
- * The same commit gives the same bytes on every machine that has the same tar, gzip and dpkg-deb. With a folder for bases it also makes
- * the image, as an archive: the folder has the root file system of a Debian for each platform (amd64.tar, arm64.tar). Those that are
- * missing are made by mmdebstrap and stay, because the image depends on their bytes.
+ * The same commit gives the same bytes on every machine that has the same tar, gzip and dpkg-deb. As root, with mmdebstrap and buildah, it
+ * also makes the image, as an archive, from the root file system of a Debian for each platform (dist/bases/amd64.tar). Those that are
+ * missing are made and stay, because the image depends on their bytes.
  *
- *     npm run release [-- --platform x64] [-- --only package] [-- --to dist] [-- --commit HEAD] [-- --base bases]
+ *     npm run release [-- --platform x64] [-- --only tarball,package,parts,image] [-- --to dist] [-- --commit HEAD]
  */
 
 const run = promisify(execFile)
@@ -42,16 +42,17 @@ const stamp = new Date(seconds * 1000).toISOString().replaceAll(/\D/g, '').slice
 const debianVersion = `${packageJson.version}+${stamp}.${commit.slice(0, 8)}`
 const to = resolve(option('to', join(root, 'dist')))
 const platform = option('platform', '')
-const only = option('only', '')
-const baseFolder = option('base', '')
+const only = option('only', 'tarball,package,parts,image').split(',')
 const SORTED = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu', `--mtime=@${seconds}`]
 
 mkdirSync(to, { recursive: true })
 const platforms = PLATFORMS.filter(({ cpu }) => platform === '' || cpu === platform)
-const bases = baseFolder === '' ? {} : await findBases(resolve(baseFolder))
+const lacking = only.includes('image') ? whyNoImage() : undefined
+if (lacking !== undefined) console.log(`no image: ${lacking}`)
+const hasImage = only.includes('image') && lacking === undefined
+const bases = hasImage ? await findBases(join(to, 'bases')) : {}
 const made = (await Promise.all(platforms.map(makeFiles))).flat()
-if (baseFolder !== '')
-  made.push(buildImage({ commit, bases, seconds, to: join(to, `lockstep-${packageJson.version}.oci.tar`) }))
+if (hasImage) made.push(buildImage({ commit, bases, seconds, to: join(to, `lockstep-${packageJson.version}.oci.tar`) }))
 const sums = made.map(
   file => `${createHash('sha256').update(readFileSync(file)).digest('hex')}  ${relative(to, file)}\n`,
 )
@@ -65,10 +66,10 @@ async function makeFiles(platform: Platform): Promise<string[]> {
     const program = join(work, `lockstep-${packageJson.version}-linux-${platform.cpu}`)
     await stage(program, platform)
     const files = []
-    if (only !== 'package') files.push(pack(program))
-    if (only !== 'tarball') files.push(packDebian(join(work, 'debian'), program, platform))
+    if (only.includes('tarball')) files.push(pack(program))
+    if (only.includes('package')) files.push(packDebian(join(work, 'debian'), program, platform))
     // The parts of all platforms are the same.
-    if (only === '' && platform === platforms[0]) files.push(listParts(program))
+    if (only.includes('parts') && platform === platforms[0]) files.push(listParts(program))
     return await Promise.all(files)
   } finally {
     rmSync(work, { recursive: true })
@@ -88,7 +89,7 @@ async function stage(program: string, { cpu }: Platform) {
   mkdirSync(program)
   const archive = execFileSync(
     'git',
-    ['-C', root, 'archive', commit, '--', ...SOURCES, 'package-lock.json', '.npmrc', 'deploy'],
+    ['-C', root, 'archive', commit, '--', ...SOURCES, 'package-lock.json', '.npmrc', 'deploy', ':(glob)docs/*.md'],
     {
       maxBuffer: 1 << 28,
     },
@@ -150,6 +151,9 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
     .replace('@DATE@', new Date(seconds * 1000).toUTCString().replace('GMT', '+0000'))
   writeFileSync(at('usr/share/doc/lockstep/changelog.gz'), execFileSync('gzip', ['-9n'], { input: changes }))
   cpSync(join(installed, 'LICENSE'), at('usr/share/doc/lockstep/copyright'))
+  // Units name these pages.
+  cpSync(join(installed, 'docs'), at('usr/share/doc/lockstep'), { recursive: true })
+  rmSync(join(installed, 'docs'), { recursive: true })
   for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(
       at(`DEBIAN/${script}`),

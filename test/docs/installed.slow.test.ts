@@ -10,7 +10,9 @@ import { promisify } from 'node:util'
 import { buildImage, inStore } from '../../scripts/release-image.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
+import { PASSWORD, visitorAs } from '../support/dashboard.ts'
 import { readHelps } from '../support/helps.ts'
+import { fileAddresses, samplePages } from '../support/page-addresses.ts'
 import { sweep } from '../support/sweeps.ts'
 
 /** What `npm run release` makes, on a Debian that has nothing else: the image, the package and the tarball. */
@@ -35,8 +37,8 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const oldest = git('log', '--reverse', '--format=%H', '--', 'deploy/debian/lintian-overrides').split('\n')[0] ?? ''
     // One waits for the network while another computes.
     await Promise.all([
-      release('new', { args: ['--base', folder.file('bases')] }),
-      release('again', { args: ['--platform', 'x64'], mask: '077' }),
+      release('new', { args: [] }),
+      release('again', { args: ['--platform', 'x64', '--only', 'tarball,package,parts'], mask: '077' }),
       release('old', { args: ['--platform', 'x64', '--only', 'package', '--commit', oldest] }),
     ])
   })
@@ -63,7 +65,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
       partsAgain,
     )
     // What the image is made from, which no lock file names.
-    const bases = ['amd64', 'arm64'].map(name => sha256(readFileSync(folder.file(`bases/${name}.tar`))))
+    const bases = ['amd64', 'arm64'].map(name => sha256(readFileSync(folder.file(`new/bases/${name}.tar`))))
     assert.deepEqual(
       parts?.filter(isBase).map(({ hashes }) => hashes?.[0]?.content),
       bases,
@@ -153,9 +155,11 @@ describe('on a Debian that has nothing else', { skip }, () => {
         headers: { Authorization: `Bearer ${key.stdout.trim()}` },
       })
       assert.equal(list.status, 200)
+      if (uid === 10_001) await visitPages(url, run({ args: ['account', 'set-password', '--account', 'alex'] }))
       service.kill('SIGTERM')
       assert.deepEqual(await once(service, 'exit'), [0, null])
       assert.equal((await ended(run({ command: healthCheck(), env }))).code, 1)
+      assert.match((await ended(run({ args: ['--version'] }))).stdout, /\(commit [0-9a-f]{12}, /)
     }
   })
 
@@ -165,7 +169,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
       const source = checkOut(folder, FIRST)
       // The build takes packages from the cache of npm.
       await execute('npm', ['ci', '--omit=dev', '--ignore-scripts'], { cwd: source })
-      const bases = { amd64: folder.file('bases/amd64.tar') }
+      const bases = { amd64: folder.file('new/bases/amd64.tar') }
       const old = buildImage({ commit: FIRST, bases, seconds: 0, to: folder.file('first.oci.tar') })
       using first = openImage(folder, 'first', `oci-archive:${old}`)
       using image = openImage(folder, 'upgraded', `oci-archive:${made(folder, 'new', '.oci.tar')}`)
@@ -201,8 +205,15 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const units = 'lockstep.service lockstep-{pull,backup}.{service,timer} lockstep-homeassistant.service'
     const verified = await ended(inRoot(root, ['bash', '-c', `systemd-analyze verify ${units}`]))
     assert.deepEqual([verified.code, verified.stderr], [0, ''])
-    const disabled = await inside('systemctl is-enabled lockstep.service lockstep-backup.timer || true')
-    assert.equal(disabled.stdout, 'disabled\ndisabled\n')
+    const documents = await inside('sed -n "s/^Documentation=file://p" /usr/lib/systemd/system/lockstep*.service')
+    assert.equal(documents.stdout.trim().split('\n').length, 4)
+    for (const page of documents.stdout.trim().split('\n')) assert.ok(existsSync(join(root, page)), page)
+    const disabled = await inside(
+      'systemctl is-enabled lockstep.service lockstep-backup.timer lockstep-pull.timer || true',
+    )
+    assert.equal(disabled.stdout, 'disabled\ndisabled\ndisabled\n')
+    const { stdout: modes } = await inside('stat -c "%a %U:%G" /etc/lockstep/lockstep.env /var/lib/lockstep')
+    assert.equal(modes, '640 root:root\n700 lockstep:lockstep\n')
 
     const command =
       /^ExecStart=(.*)$/m.exec((await inside('cat /usr/lib/systemd/system/lockstep.service')).stdout)?.[1] ?? ''
@@ -261,6 +272,14 @@ describe('on a Debian that has nothing else', { skip }, () => {
   }
 })
 
+/** Opens every page and file of the sample, as the account that this command gives a password. */
+async function visitPages(url: string, command: ReturnType<typeof spawn>) {
+  assert.equal((await ended(command, `${PASSWORD}\n`)).code, 0)
+  const alex = await visitorAs(url, 'alex')
+  assert.ok(samplePages.length > 20)
+  for (const path of [...samplePages, ...fileAddresses]) assert.equal((await alex.get(path)).status, 200, path)
+}
+
 /** Pages and files that strangers get. */
 const PATHS = ['/signin', '/docs', '/docs/console', '/openapi.json', '/client.js']
 
@@ -284,7 +303,7 @@ function made(folder: Folder, name: string, ending: string): string {
 function extract(folder: Folder, name: string): string {
   const root = folder.file(name)
   mkdirSync(root)
-  execFileSync('tar', ['-xf', folder.file('bases/amd64.tar'), '-C', root])
+  execFileSync('tar', ['-xf', folder.file('new/bases/amd64.tar'), '-C', root])
   return root
 }
 
