@@ -8,7 +8,7 @@ import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { durationText, numberText } from '../../src/dashboard/text/text.ts'
 import { makeFolder } from '../support/command.ts'
-import { sampleService, signInAs, visitorAs } from '../support/dashboard.ts'
+import { sampleService, shownText, signInAs, visitorAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -49,6 +49,17 @@ describe('the page to keep', () => {
     for (const text of inline) assert.ok(policy.includes(`sha256-${hash('sha256', text, 'base64')}`))
     assert.deepEqual([...page.matchAll(/ (?:src|href|action)="(?!#)[^"]*"/g)], [])
     assert.doesNotMatch(page.replaceAll('http://www.w3.org/2000/svg', ''), /https?:\/\/|url\(|@import/)
+  })
+
+  test('says how things were when it was written: the lock, the week and the last session', async () => {
+    const [, present = ''] =
+      /<section class="kept" id="present">([^]*?)<section class="card" id="overview">/.exec(page) ?? []
+    const text = shownText({ text: present })
+    const { data: session } = (await service.fetch('/api/v1/dtt/sessions/latest', 'alex')).body
+    assert.match(text, new RegExp(`Last session .*${session.repsMeasured} repetitions`))
+    const { data: lock } = (await service.fetch('/api/v1/lkbx/session/current', 'alex')).body
+    assert.ok(text.includes(lock.name), text)
+    assert.match(text, /the end is hidden/)
   })
 
   test('has the figures of the API, by year and by session', async () => {

@@ -21,7 +21,7 @@ describe('where links lead, and what they keep', needsChromium, () => {
     await page.goto(service.url)
     const tile = page.locator('.tile', { has: page.getByRole('heading', { name: 'Last session' }) })
     const name = await tile.locator('a[href^="/programs/"]').innerText()
-    await tile.getByRole('link', { name: 'Open session' }).click()
+    await tile.getByRole('link', { name: 'Last session' }).click()
     await page.waitForURL(/\/training\/\d+$/)
     assert.ok((await page.locator('main').innerText()).includes(name))
   })

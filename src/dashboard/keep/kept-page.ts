@@ -11,10 +11,11 @@ import { card, table } from '../layout/components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { PageAccess } from '../page-access.ts'
 import type { Reader, Viewer } from '../page.ts'
+import { readOverview } from '../pages/overview.ts'
 import { readYear, yearCards, yearFigures, yearsOf } from '../pages/year.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
 import { ownName } from '../text/names.ts'
-import { dateTimeText, numberText } from '../text/text.ts'
+import { dateText, dateTimeText, numberText } from '../text/text.ts'
 import { type KeptTable, keptTables, ROWS_AT_ONCE } from './kept-tables.ts'
 
 /** Who keeps their records, and how they are shown: names may be hidden. */
@@ -32,6 +33,9 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   const MARK = '\u0000'
   const [head = '', foot = ''] = documentOf(reader, html`${headOf(reader, years)}${raw(MARK)}`).split(MARK)
   yield head
+  const overview = await readOverview(reader, null)
+  const present = overview?.cards ?? html`<p>There are no records.</p>`
+  yield withoutLinks(html`<section class="kept" id="present"><h1>${presentText(reader)}</h1>${present}</section>`)
   const { sessions } = await trainingHistory(store, reader.pageAccess.sessions('dtt'))
   const all: YearStatistics[] = []
   const sections: string[] = []
@@ -99,8 +103,13 @@ function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
   const asOf = viewer.asOf === null ? nothing : html`, as of ${dateTimeText(viewer, viewer.asOf)}`
   return html`
     <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${dateTimeText(viewer, now)}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.</p></div></div>
-    <nav class="kept-contents" aria-label="Contents"><a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)} <a href="#tables">Tables</a></nav>
+    <nav class="kept-contents" aria-label="Contents"><a href="#present">${presentText({ viewer, now })}</a> <a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)} <a href="#tables">Tables</a></nav>
   `
+}
+
+/** What is said of the present holds for the time at which the file was written. */
+function presentText({ viewer, now }: Pick<Reader, 'viewer' | 'now'>): string {
+  return `On ${dateText(viewer, now)}`
 }
 
 /** One row for each year, with the figures of its totals. */

@@ -11,7 +11,7 @@ import { resultMark } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { isTimeHidden } from '../text/hidden-time.ts'
 import { recordName } from '../text/names.ts'
-import type { Viewer, Visit } from '../page.ts'
+import type { Reader, Viewer } from '../page.ts'
 import { programLink, type Programs } from '../text/program-names.ts'
 import {
   ageText,
@@ -41,16 +41,16 @@ type Active = LockStats & { readonly document: string }
 
 /** The running lock in one line, and how much of each of the last days was locked. */
 export function lockCard(
-  visit: Visit,
+  reader: Reader,
   current: Active | undefined,
   last: LockStats | undefined,
   { days, month, until }: KnownLocks,
 ): Html {
-  const { viewer, now } = visit
+  const { viewer, now } = reader
   const clock = { until, now }
   if (current === undefined && last === undefined)
     return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
-  const notes = current === undefined ? endOf(visit, last) : notesOf(viewer, current, until)
+  const notes = current === undefined ? endOf(reader, last) : notesOf(viewer, current, until)
   return tile(
     html`${current === undefined ? 'Open' : lockNow(viewer, current, clock)}${ageText(viewer, now)}`,
     html`
@@ -77,7 +77,7 @@ function notesOf(viewer: Viewer, current: Active, until: number): Part[] {
   ]
 }
 
-function endOf({ viewer, now }: Visit, last: LockStats | undefined): Part[] {
+function endOf({ viewer, now }: Reader, last: LockStats | undefined): Part[] {
   if (last === undefined) return []
   const end = knownEnd(last)
   const link = html`<a href="/locks/${last.id}">Last lock session</a>`
@@ -106,7 +106,12 @@ function dayStrip(viewer: Viewer, days: readonly DrawnDay[], until: number): Htm
 }
 
 /** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */
-export function thisWeek({ viewer, now }: Visit, sessions: readonly SessionStats[], days: readonly DrawnDay[]): Html {
+export function thisWeek(
+  { viewer, now }: Reader,
+  sessions: readonly SessionStats[],
+  days: readonly DrawnDay[],
+  goal: number | null,
+): Html {
   const clock = zoneClock(viewer.timeZone)
   const monday = bucketStart('week', 'monday', clock.dayOf(now))
   const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
@@ -132,7 +137,7 @@ export function thisWeek({ viewer, now }: Visit, sessions: readonly SessionStats
               ${line('Distance', distance)}
             </dl>`
       }
-      ${goalBar(viewer, current.reps)}
+      ${goalBar(goal, current.reps)}
     `,
   )
 }
@@ -142,8 +147,7 @@ function dayText(day: DrawnDay | undefined): string {
   return day.sessions === 0 ? 'no session' : countText(day.sessions, 'session')
 }
 
-function goalBar(viewer: Visit['viewer'], reps: number): Html {
-  const goal = viewer.subject.id === viewer.session.accountId ? viewer.session.weeklyGoal : null
+function goalBar(goal: number | null, reps: number): Html {
   if (goal === null) return nothing
   if (reps === 0) return html`<p class="small muted">Weekly goal: ${countText(goal, 'repetition')}</p>`
   const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
@@ -151,7 +155,7 @@ function goalBar(viewer: Visit['viewer'], reps: number): Html {
 }
 
 /** The last session that has begun, beside what is usual with its program. */
-export function lastSession({ viewer, now }: Visit, sessions: readonly SessionStats[], programs: Programs): Html {
+export function lastSession({ viewer, now }: Reader, sessions: readonly SessionStats[], programs: Programs): Html {
   const index = sessions.findLastIndex(({ at }) => at <= now)
   const last = sessions[index]
   if (last === undefined) {
@@ -165,12 +169,11 @@ export function lastSession({ viewer, now }: Visit, sessions: readonly SessionSt
   const usual = grade === null ? undefined : usualGrade(sessions, index)
   const isOwn = viewer.subject.id === viewer.session.accountId
   return tile(
-    'Last session',
+    html`<a href="/training/${id}">Last session</a>`,
     html`
       <p class="big">${grade === null ? NONE : html`${grade}<small>\u00a0%</small>`}</p>
       <p>${resultMark(passed)}${grade === null || usual === undefined ? nothing : `, ${usualText(grade, usual, isOwn)}`}</p>
       <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
-      <p class="small"><a href="/training/${id}">Open session</a></p>
     `,
   )
 }

@@ -5,13 +5,13 @@ import { sparkBars } from '../charts/spark.ts'
 import { card } from '../layout/components.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../html.ts'
-import type { Visit } from '../page.ts'
+import type { Reader } from '../page.ts'
 import { countText, partText } from '../text/text.ts'
 import { lockText } from './lock-states.ts'
 
 /** The last twelve weeks as the pages of training and locks show them, which are linked: repetitions, grade and time under lock. */
 export async function weeksCard(
-  { viewer }: Visit,
+  { viewer }: Reader,
   history: TrainingHistory,
   weeks: readonly Bucket[],
   shares: { readonly total: LockedShare; readonly buckets: readonly LockedShare[] },

@@ -11,7 +11,7 @@ import { zoneClock } from '../../stats/zone-clock.ts'
 import { emptyState, noRecords } from '../layout/components.ts'
 import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html } from '../html.ts'
-import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../page.ts'
 import { lastDays, presets } from '../text/period.ts'
 import { dateText } from '../text/text.ts'
 import { readPrograms } from '../text/program-names.ts'
@@ -25,26 +25,45 @@ export const overviewPages: readonly DashboardPage[] = [
   { section: 'overview', reads: 'statistics', area: 'both', path: '/', handler: showOverview },
 ]
 
-/** How the page answers "how am I doing now?": the running lock, this week, the last twelve weeks, and the days of a year. */
+/** The page answers "how am I doing now?": the running lock, this week, the last twelve weeks, and the days of a year. */
 async function showOverview(visit: Visit) {
-  const { store, viewer, pageAccess, now } = visit
+  const { viewer } = visit
+  const isOwn = viewer.subject.id === viewer.session.accountId
+  const [shown, notice] = await Promise.all([
+    readOverview(visit, isOwn ? viewer.session.weeklyGoal : null),
+    sourceNotice(visit),
+  ])
+  if (shown === undefined) return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
+  const { cards, days, known, programs } = shown
+  return view({
+    title: 'Overview',
+    body: html`
+      ${notice}
+      ${cards}
+      ${daysCard(viewer, 'Year', days, ` since ${dateText(viewer, known.from)}`)}
+      ${dayCard(visit, known, programs)}
+    `,
+  })
+}
+
+/** The cards of the present, and the days of a year; undefined without records. */
+export async function readOverview(reader: Reader, goal: number | null) {
+  const { store, viewer, pageAccess, now } = reader
   const clock = zoneClock(viewer.timeZone)
   const lockSessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const today = clock.dayOf(now)
   const first = addBuckets('month', bucketStart('month', 'monday', today), 1 - MONTHS)
   const from = clock.startOf(first)
-  const [history, locks, { since }, [newestLock], current, programs, notice] = await Promise.all([
+  const [history, locks, { since }, [newestLock], current, programs] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
     locksSince(store, lockSessions, until, from),
     lockHistory(store, lockSessions),
     newestLocks(store, lockSessions, 1, until),
     activeLock(store, lockSessions, until),
-    readPrograms(visit),
-    sourceNotice(visit),
+    readPrograms(reader),
   ])
-  if (history.sessions.length === 0 && newestLock === undefined)
-    return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
+  if (history.sessions.length === 0 && newestLock === undefined) return undefined
   const readable = sharedAreas(viewer)
   // Days to come are shown as such.
   const sessions = sessionsBetween(history.sessions, from, clock.startOf(today + 1))
@@ -58,23 +77,18 @@ async function showOverview(visit: Visit) {
   const training = await history.days(viewer.timeZone, first, today)
   const days = drawnDays(knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets))
   const month = ofMonth.shares(until).total
-  return view({
-    title: 'Overview',
-    body: html`
-      ${notice}
-      <div class="tiles" data-live="tiles">
-        ${readable.includes('lkbx') ? lockCard(visit, current, newestLock, { days, month, until }) : tileNotShared('Lock')}
-        ${
-          readable.includes('dtt')
-            ? html`${thisWeek(visit, sessions, days)}${lastSession(visit, history.sessions, programs)}`
-            : tileNotShared('Training')
-        }
-      </div>
-      ${await weeksCard(visit, history, ofWeeks.buckets, ofWeeks.shares(until))}
-      ${daysCard(viewer, 'Year', days, ` since ${dateText(viewer, from)}`)}
-      ${dayCard(visit, { sessions, locks: counted, from, until }, programs)}
-    `,
-  })
+  const cards = html`
+    <div class="tiles" data-live="tiles">
+      ${readable.includes('lkbx') ? lockCard(reader, current, newestLock, { days, month, until }) : tileNotShared('Lock')}
+      ${
+        readable.includes('dtt')
+          ? html`${thisWeek(reader, sessions, days, goal)}${lastSession(reader, history.sessions, programs)}`
+          : tileNotShared('Training')
+      }
+    </div>
+    ${await weeksCard(reader, history, ofWeeks.buckets, ofWeeks.shares(until))}
+  `
+  return { cards, days, known: { sessions, locks: counted, from, until }, programs }
 }
 
 /** Those of the calendar, with the one that is running. */
