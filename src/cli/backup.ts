@@ -15,7 +15,7 @@ import { readConfig } from '../config.ts'
 import { makeFolders, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { parseSpan } from './instants.ts'
-import { startRowProgress } from './row-progress.ts'
+import { startRowProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,

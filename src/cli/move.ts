@@ -4,7 +4,7 @@ import { fillBackup } from '../backup/create.ts'
 import { withWorkFolder, workFoldersOf } from '../backup/files.ts'
 import { openVerified } from '../backup/verify.ts'
 import { writeTo } from './restore.ts'
-import { startRowProgress } from './row-progress.ts'
+import { startRowProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,

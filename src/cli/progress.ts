@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import type { Progress } from '../backup/copy.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 
 /** A progress bar for one file. */
@@ -33,6 +34,22 @@ export function startBar(file: string, size: number | undefined): Bar | undefine
     end(outcome) {
       write(`${name}: ${outcome}`)
       stderr.write('\n')
+    },
+  }
+}
+
+/** A line on stderr with the current table and its rows so far, if stderr is a terminal; else undefined. */
+export function startRowProgress(verb: string): { show: Progress; end(): void } | undefined {
+  if (!process.stderr.isTTY) return undefined
+  let shown = false
+  return {
+    show(table, rows) {
+      shown = true
+      overwriteLine(`${verb} ${table}: ${rows} rows`)
+    },
+    end() {
+      if (shown) overwriteLine('')
+      shown = false
     },
   }
 }

@@ -6,7 +6,7 @@ import type { VerifiedBackup } from '../backup/verify.ts'
 import type { Store } from '../store/index.ts'
 import { plainCopyOption, requireFile, type VerifyFlags, withVerified } from './backup.ts'
 import { identityOption } from './encryption.ts'
-import { startRowProgress } from './row-progress.ts'
+import { startRowProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,

@@ -18,7 +18,6 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { allowHalfOpen, detectInternals, type NodeInternals } from './node-internals.ts'
 import { makeRateLimits } from './rate-limits.ts'
-import { codeForParserError } from './parser-errors.ts'
 import { RequestContext, type RequestSummary, summaryWithoutRequest } from './request.ts'
 import { makeResponder } from './respond.ts'
 import { Shutdown } from './shutdown.ts'
@@ -242,4 +241,17 @@ function onParserError(server: Server, connections: Connections, respond: (socke
 function parserError(code: ErrorCode, isInBody: boolean): ApiError {
   if (code === 'request_timeout') return new LimitError(isInBody ? 'bodyTimeout' : 'headersTimeout', code)
   return code === 'headers_too_large' ? new LimitError('parsedBytes', code) : new ApiError(code)
+}
+
+/** How to respond to what the HTTP parser refused; undefined if the client is gone. */
+function codeForParserError({ code = '' }: NodeJS.ErrnoException): ErrorCode | undefined {
+  return Object.hasOwn(codesOfParser, code) ? codesOfParser[code] : 'malformed_request'
+}
+
+const codesOfParser: Readonly<Record<string, ErrorCode | undefined>> = {
+  ECONNRESET: undefined,
+  EPIPE: undefined,
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  HPE_INVALID_URL: 'malformed_url',
 }
