@@ -1,4 +1,4 @@
-// engine: sqlite
+// engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
