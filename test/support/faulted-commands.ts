@@ -184,8 +184,7 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
         assertPart(last, expected)
         assertPart(expected.after, { ...expected, after: last })
       } else assert.equal(differences(last, expected.after, expected.random), '', 'once more')
-      const locks = command.makes === undefined ? [] : locksIn(folder)
-      assertNothingLeft(folder, new Set([...expected.files, ...locks]), 'after it was done once more')
+      assertNothingLeft(folder, new Set([...expected.files, ...locksIn(folder)]), 'after it was done once more')
       await checkBackups(folder)
     },
     async [Symbol.asyncDispose]() {
@@ -288,7 +287,7 @@ function withoutTime(name: string): string {
   return name.replace(/\d{8}T\d{6}Z(-\d+)?/, 'TIME')
 }
 
-/** Locks hold nothing. The next command of the same kind uses them again, but for that of a file with a time in its name. */
+/** Locks hold nothing. One that could not be removed stays until a command needs it again. */
 function locksIn(folder: Folder): string[] {
   return namesIn(folder)
     .filter(name => LOCKS.test(name) && statSync(folder.file(name)).size === 0)
