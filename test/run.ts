@@ -34,7 +34,6 @@ interface Result extends TestResult {
 /** Files that take long or measure time, in a process of their own or with others that share a browser: the longest first. */
 const FIRST: readonly (readonly string[])[] = [
   ['docs/installed.slow'],
-  ['docs/release.slow'],
   ['dashboard/pages.slow'],
   ['pull/connection-kill.slow'],
   ['pull/model.slow'],
