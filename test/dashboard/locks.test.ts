@@ -329,7 +329,7 @@ test('a running lock says how long it is locked since the last break, on which d
   await using it = await signedIn('ann', [...lines.slice(0, -1), broken])
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const text = shownText(await it.viewer.get('/locks'))
-  assert.match(text, /Locked 1\sd 00:00:\d\d since the last break, day 4/)
+  assert.match(text, /Locked 1\sd 00:0\d:\d\d since the last break, day 4/)
   assert.match(text, /Open 1\sd 1 break\. Regularity 1\sd, maximum 30\smin/)
   const [, since] = /Locked since (\d+ \w+ \d+, [\d:]+)/.exec(text) ?? []
   const { body } = await it.service.fetch('/api/v1/status', 'ann')
