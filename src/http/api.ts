@@ -37,15 +37,26 @@ interface ApiOptions {
 
 const statistics = new Places<number>(limitTable.statistics.max)
 
+interface LongWork<Result> {
+  readonly grant: Grant
+  readonly context: RequestContext
+  readonly endpoint: Endpoint
+  /** What the key allows at that time. */
+  readonly again: (now: number) => Promise<Grant>
+  readonly work: (grant: Grant, now: number) => Promise<Result>
+}
+
 /** Waits for a place of the account. Null if the client has gone meanwhile, or has been told that it took too long. */
-async function runLong<Result>(
-  account: number,
-  { request, response }: RequestContext,
-  work: () => Promise<Result>,
-): Promise<Result | null> {
-  const leave = await statistics.take(account)
+async function whenPlace<Result>({ grant, context, endpoint, again, work }: LongWork<Result>): Promise<Result | null> {
+  const { request, response } = context
+  const leave = await statistics.take(grant.accountId)
   try {
-    return response.headersSent || request.socket.destroyed ? null : await work()
+    if (response.headersSent || request.socket.destroyed) return null
+    // Meanwhile the key may have been revoked, and access may have ended.
+    const now = Date.now()
+    const current = await again(now)
+    checkScope(endpoint, current, now)
+    return await work(current, now)
   } finally {
     leave()
   }
@@ -60,8 +71,8 @@ export function makeApi(options: ApiOptions): Handle {
   const find = makeRouter(routes)
   const isBehindProxy = trustedProxies.rules.length > 0
 
-  const identify = async (context: RequestContext, query: Query): Promise<Grant> => {
-    const { headers, target, now, startedAt, request } = context
+  const identify = async (context: RequestContext, query: Query, now: number): Promise<Grant> => {
+    const { headers, target, startedAt, request } = context
     try {
       return await authenticate(grants, readKey(headers.authorization, target, query), now)
     } catch (error) {
@@ -86,7 +97,7 @@ export function makeApi(options: ApiOptions): Handle {
     if (isOverloaded(startedAt)) throw new LimitError('lag', 'unavailable')
 
     const query = parseQuery(target.query)
-    const grant = await identify(context, query)
+    const grant = await identify(context, query, now)
     context.keyId = grant.keyId
     usage.recordUse(grant.keyId, now, {
       address: context.request.socket.remoteAddress,
@@ -103,18 +114,18 @@ export function makeApi(options: ApiOptions): Handle {
     checkScope(endpoint, grant, now)
 
     const { ifNoneMatch } = headers
-    const work = () =>
+    const work = (current: Grant, at: number) =>
       readAnywhere(store, options.primaryGrace, from =>
-        handle({ store: from, grant, now, ifNoneMatch }, query, match.id),
+        handle({ store: from, grant: current, now: at, ifNoneMatch }, query, match.id),
       )
-    const result = await (endpoint.isLong ? runLong(grant.accountId, context, work) : work())
+    const again = (at: number) => identify(context, query, at)
+    const result = await (endpoint.isLong ? whenPlace({ grant, context, endpoint, again, work }) : work(grant, now))
     if (result === null) return
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     // A 304 also counts as a read.
-    for (const { area, owners } of result.reads ?? []) {
+    for (const { area, owners } of result.reads ?? [])
       for (const owner of owners) reads.record(grant, owner, area, endpoint.reads, now)
-    }
 
     const etag = `"${result.etag}"`
     const link = result.kind === 'json' ? undefined : linkOf(publicUrl, endpoint, query, result)

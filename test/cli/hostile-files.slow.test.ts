@@ -92,7 +92,6 @@ const files: Readonly<Record<string, readonly [content: () => string | Buffer, s
     /has more cells than the first line/,
   ],
   'bytes at random': [
-    // Without the first two, a line break may come so early that the file looks like a table.
     () => Buffer.concat([Buffer.from([0, 0xff]), randomBytes(20 * MB)]),
     /is not valid UTF-8|is longer than 1 MiB/,
   ],

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { IncomingMessage } from 'node:http'
 import { BlockList, Socket } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { clientAddress, networkOf } from '../../src/http/addresses.ts'
 import { RateLimitedError, makeRateLimits } from '../../src/http/rate-limits.ts'
-import { replaceKey } from '../../src/accounts/api-keys.ts'
+import { listKeys, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { assertPromised } from '../support/error-responses.ts'
@@ -468,4 +469,26 @@ test('two statistics of an account are computed at once, and the others wait', a
   assert.equal(gate.waiting.length, 3)
   gate.open()
   for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
+})
+
+test('an API key that is revoked while its statistics wait for others gets none', async () => {
+  const gate = gatedStore(service.store, values => 'from' in values && 'at' in values)
+  await using again = await startSecondServer(service, unlimited, { store: gate.store })
+  const year = '/api/v1/lkbx/stats?bucket=month&from=2025-01-01&to=2025-12-31'
+  const token = await service.token('ann')
+  const ask = (key: string) => get(again.port, year, bearer(key))
+  const asked = [ask(ann), ask(ann)]
+  await until(async () => gate.waiting.length === 2)
+  asked.push(ask(token))
+  const ids = (await listKeys(service.store)).map(({ id }) => id)
+  // Long enough to arrive.
+  await sleep(200)
+  await revokeKey(service.store, Math.max(...ids), Date.now())
+  // A process notices that within a second.
+  await sleep(1100)
+  gate.open()
+  assert.deepEqual(
+    (await Promise.all(asked)).map(({ status }) => status),
+    [200, 200, 401],
+  )
 })

@@ -199,6 +199,9 @@ test('a row that cannot be read says why by its line and column, and other table
     message:
       'this looks like a table, but its first line has no columns named Recorded and Passed, or Started and Ended',
   })
+  await assert.rejects(importFile(store, Buffer.from('\0a;b;c\xff\n', 'latin1'), { account: 1 }), {
+    errors: [{ line: 1, reason: 'is not valid UTF-8' }],
+  })
   await assert.rejects(importFile(store, trainingTable(good)), { name: 'UnclearOwnerError' })
 })
 
