@@ -42,6 +42,7 @@ export function addBackupCommands(program: Command) {
       '--keep <rule>',
       'keep one for each of the last days, weeks and months, such as 7d,4w,12m; remove others',
     ).argParser(parseRetention),
+    new Option('--check', 'then check it as `backup check --full` does; of an encrypted one, the digest'),
     new Option('--every <span>', 'repeat after this time, such as 1d, until stopped').argParser(parseSpan),
     databaseOption(),
   )
@@ -113,6 +114,7 @@ interface BackupFlags extends StoreOptions {
   readonly to?: string
   readonly recipient?: readonly string[]
   readonly keep?: Retention
+  readonly check?: boolean
   readonly every?: number
 }
 
@@ -121,7 +123,8 @@ async function backup(file: string | undefined, flags: BackupFlags) {
   warnOfOneRecipient(flags.recipient)
   const stop = stopSignals('interrupted: no backup was written')
   if (file !== undefined) {
-    if (flags.keep !== undefined || flags.every !== undefined) throw new UsageError('--keep and --every need --to')
+    const isOfFolder = [flags.keep, flags.check, flags.every].some(value => value !== undefined)
+    if (isOfFolder) throw new UsageError('--keep, --check and --every need --to')
     await backUpToFile(file, flags, stop)
     return
   }
@@ -130,8 +133,14 @@ async function backup(file: string | undefined, flags: BackupFlags) {
     throw new UsageError(`${folder} is a file: name a folder`)
   }
   makeFolders(folder)
-  if (flags.every === undefined) await backUpToFolder(folder, flags, stop)
-  else await repeat(flags.every, stop, () => backUpToFolder(folder, flags, stop))
+  const once = async () => {
+    const path = await backUpToFolder(folder, flags, stop)
+    if (flags.check !== true) return
+    const isFull = flags.recipient === undefined
+    say(await checkBackup(path, { ...flags, full: isFull }, { parent: folder, signal: stop.signal }))
+  }
+  if (flags.every === undefined) await once()
+  else await repeat(flags.every, stop, once)
 }
 
 async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSignals) {
@@ -143,10 +152,11 @@ async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSi
 
 const NOT_ENCRYPTED = 'It is not encrypted: only the owner of the file may read it.'
 
-async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals) {
+/** Returns the path of the backup. */
+async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals): Promise<string> {
+  const path = nameBackup(folder, Date.now(), flags.recipient !== undefined)
   await withStore(flags, async store => {
     await removeUnfinished(folder)
-    const path = nameBackup(folder, Date.now(), flags.recipient !== undefined)
     const bytes = await write(store, path, flags, signal, true)
     print(path)
     say(
@@ -157,6 +167,7 @@ async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: St
     if (flags.keep === undefined) return
     for (const removed of removeOld(folder, path, flags.keep)) say(`removed: ${basename(removed)}`)
   })
+  return path
 }
 
 /** Writes a backup, stores its time in the database, and returns its size. */
@@ -215,20 +226,32 @@ interface CheckFlags extends VerifyFlags {
 async function check(file: string, flags: CheckFlags) {
   requireFile(file)
   const { signal } = stopSignals('interrupted')
+  print(await checkBackup(file, flags, { parent: tmpdir(), signal }))
+}
+
+interface CheckOptions {
+  /** Where decrypted and restored copies are written. */
+  readonly parent: string
+  readonly signal: AbortSignal
+}
+
+/** Returns what was found to be intact. */
+async function checkBackup(file: string, flags: CheckFlags, { parent, signal }: CheckOptions): Promise<string> {
   if (isEncryptedFile(file) && flags.identity === undefined && flags.full !== true) {
     if (!(await checkDigest(file, signal))) {
       throw new MissingIdentityError(`${file} is encrypted and has no digest next to it: name a file with --identity`)
     }
-    print(`${file} matches its digest. It is encrypted, so nothing more was checked: name a file with --identity.`)
-    return
+    return `${file} matches its digest. It is encrypted, so nothing more was checked: name a file with --identity.`
   }
-  await withVerified(file, flags, { parent: tmpdir(), signal }, async (backup, workFolder) => {
+  let intact = ''
+  await withVerified(file, flags, { parent, signal }, async (backup, workFolder) => {
     if (flags.full === true) await restoreFully(backup, join(workFolder, 'restored.db'), { signal })
     const { manifest, accounts, records } = backup
     const origin = manifest === undefined ? 'a plain copy' : `of ${manifest.madeAt}`
-    print(`${file} is intact: ${origin}, ${accounts} accounts, ${records} records`)
+    intact = `${file} is intact: ${origin}, ${accounts} accounts, ${records} records`
   })
   await noteCheck(flags)
+  return intact
 }
 
 /** Stores the time of the check, unless there is no database, as on a machine that only checks backups. */

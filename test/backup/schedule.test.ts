@@ -40,6 +40,24 @@ test('the backup that was just written stays, even where the clock was ahead bef
   )
 })
 
+test('a backup that is checked after it was made is known to doctor, and only its path is on stdout', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['account', 'add', '--username', 'ann'])
+  const lastCheck = async () => {
+    const { stdout } = await folder.run(['doctor', '--json'])
+    return (JSON.parse(stdout) as { check: string; result: string }[]).find(({ check }) => check === 'backup check')
+      ?.result
+  }
+  await folder.run(['backup', '--to', 'backups'])
+  assert.equal(await lastCheck(), 'wrong')
+  const { code, stdout, stderr } = await folder.run(['backup', '--to', 'backups', '--check'])
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /^backups\/lockstep-\S+\.db\n$/)
+  assert.match(stderr, /is intact: of .*, 1 accounts, 0 records/)
+  assert.equal(await lastCheck(), 'ok')
+  assert.ok(readdirSync(folder.file('backups')).every(name => /\.db(\.sha256)?$/.test(name)))
+})
+
 test('backups are repeated, older ones removed, and SIGTERM ends that with code 0', async () => {
   await using folder = await makeFolder()
   await folder.run(['migrate'])
@@ -73,7 +91,7 @@ test('wrong usage of backup is refused with code 2', async () => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
     [[], /name a file, or a folder with --to/],
     [['a.db', '--to', '.'], /name a file, or a folder with --to/],
-    [['a.db', '--keep', '7d'], /--keep and --every need --to/],
+    [['a.db', '--keep', '7d'], /--keep, --check and --every need --to/],
     [['--to', 'data/lockstep.db'], /data\/lockstep\.db is a file: name a folder/],
     [['--to', '.', '--keep', '7y'], /numbers of days, weeks and months/],
     [['a.db', '--recipient', 'age1nobody'], /must be an age recipient/],

@@ -85,7 +85,7 @@ test('a command is not stopped by invalid settings that it does not use, but by 
   }
 })
 
-test('what Kubernetes or Docker tell about a service of this name is ignored, and said once', async () => {
+test('what Kubernetes or Docker tell about services whose names begin as ours is ignored, and said once', async () => {
   const injected = {
     LOCKSTEP_PORT: 'tcp://10.0.0.7:5625',
     LOCKSTEP_SERVICE_HOST: '10.0.0.7',
@@ -93,6 +93,9 @@ test('what Kubernetes or Docker tell about a service of this name is ignored, an
     LOCKSTEP_PORT_5625_TCP: 'tcp://10.0.0.7:5625',
     LOCKSTEP_PORT_5625_TCP_ADDR: '10.0.0.7',
     LOCKSTEP_ENV_HOME: '/root',
+    LOCKSTEP_DB_SERVICE_HOST: '10.0.0.8',
+    LOCKSTEP_DB_PORT: 'tcp://10.0.0.8:5432',
+    LOCKSTEP_DB_PORT_5432_TCP_PROTO: 'tcp',
   }
   await using folder = await makeFolder()
   await using served = folder.start(['serve', '--port', '0'], { env: injected })

@@ -20,9 +20,7 @@ const proxies = [
   {
     name: 'nginx',
     keeps: false,
-    sample: nginx
-      .replace('proxy_pass http://lockstep;', 'proxy_pass http://lockstep/;')
-      .replace('proxy_pass http://lockstep;', 'proxy_pass http://lockstep/source/upload;'),
+    sample: nginx.replace('proxy_pass http://lockstep;', 'proxy_pass http://lockstep/;'),
     start: startNginx,
   },
   { name: 'caddy', keeps: true, sample: caddy, start: startCaddy },

@@ -161,6 +161,17 @@ test('units and containers have the limits of the table, and the containers chec
   }
 })
 
+test('settings of lockstep.env come before those that compose.yaml brings', () => {
+  const { services } = parse(read('compose.yaml'), { merge: true, strict: true }) as Compose
+  for (const name of ['lockstep', 'backup']) {
+    const { env_file, environment } = services[name] ?? assert.fail()
+    assert.deepEqual(env_file, ['deploy/compose.env', { path: 'lockstep.env', required: false }], name)
+    // These would win over the files.
+    assert.equal(environment, undefined, name)
+  }
+  assert.match(read('deploy/compose.env'), /^LOCKSTEP_PUBLIC_URL=http:\/\/localhost:5625$/m)
+})
+
 test('the service goes on when memory runs out in the process that pulls', () => {
   assert.match(read('deploy/lockstep.service'), /^OOMPolicy=continue$/m)
 })
@@ -202,6 +213,7 @@ interface ComposeService {
   readonly image: string
   readonly build?: string
   readonly command?: readonly string[]
+  readonly env_file?: readonly (string | object)[]
   readonly environment?: Readonly<Record<string, string>>
   readonly volumes?: readonly string[]
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
