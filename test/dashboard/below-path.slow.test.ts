@@ -12,6 +12,7 @@ import { drawCharts } from '../support/pages.ts'
 import { freePort } from '../support/postgres.ts'
 import { sweep } from '../support/sweeps.ts'
 import { readSample, settingsOf, startCaddy, startNginx, whyNoProxy } from '../support/tls-proxies.ts'
+import { until } from '../support/waiting.ts'
 
 const [nginx, caddy] = [readSample('nginx-path.conf'), readSample('Caddyfile-path')]
 
@@ -114,7 +115,11 @@ async function assertAnswered(
     return new URL(address).pathname
   }
   for (const link of links) {
-    const { status, headers } = await proxy.get(pathOf(link), { Cookie, Accept: 'text/html, */*' })
+    const get = () => proxy.get(pathOf(link), { Cookie, Accept: 'text/html, */*' })
+    let answer = await get()
+    // The proxy may have sent an export before the service has noticed its end, and there is one at a time.
+    await until(async () => answer.status !== 429 || (answer = await get()).status !== 429)
+    const { status, headers } = answer
     assert.ok(
       status === 200 || (status === 303 && String(headers['location']).startsWith('/lockstep/')),
       `${link}: ${status}`,
