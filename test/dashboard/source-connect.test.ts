@@ -90,7 +90,10 @@ test('an address and a key are checked, the page asks whose key it is, and then 
   assert.match(busy.text, /Connecting with the key of alex/)
   await it.pull()
   const { text } = await ann.get('/source')
-  assert.match(text, /21 of 21 records\. Complete as of \d\d:\d\d\. Next at \d\d:\d\d\./)
+  assert.match(
+    text,
+    /21 of 21 records\. Complete as of (\d+ \w+ \d{4}, )?\d\d:\d\d\. Next at (\d+ \w+ \d{4}, )?\d\d:\d\d\./,
+  )
   assert.doesNotMatch(text, /http-equiv="refresh"/)
   assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 20)
   assert.deepEqual(await it.eventKinds(), ['source-connected'])
@@ -238,7 +241,7 @@ test('a source that is copied once says that its key is forgotten', async () => 
   await connected(it, '0')
   await it.pull()
   const { text } = await it.ann.get('/source')
-  assert.match(text, /Complete as of \d\d:\d\d\. It was copied once, and the key is forgotten\./)
+  assert.match(text, /Complete as of (\d+ \w+ \d{4}, )?\d\d:\d\d\. It was copied once, and the key is forgotten\./)
   assert.doesNotMatch(text, /Pull now/)
 })
 
