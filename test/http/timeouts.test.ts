@@ -205,7 +205,8 @@ test(
     for (let count = 0; count < 4; count += 1) await round()
     await until(async () => descriptors() <= before + 3)
     assert.ok(memory() - used < 60, `${memory() - used} MB more`)
-    assert.equal((await exchange(port, ask(ONE))).status, 200)
+    // The last of them may be in progress still, and take the key's places.
+    await until(async () => (await exchange(port, ask(ONE))).status === 200)
   },
 )
 
