@@ -60,7 +60,7 @@ function bashScript(listed: readonly Listed[]): string {
   )
   return `_lockstep() {
   local command= word words=
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "\${command:+$command }$word" in
       ${listed.flatMap(({ words }) => (words === '' ? [] : [`'${words}'`])).join(' | ')})
         command="\${command:+$command }$word" ;;
@@ -106,5 +106,6 @@ function fishScript(listed: readonly Listed[]): string {
   end
   test "$command" = "$argv"
 end
+complete -c lockstep -l help -d 'show the help of a command'
 ${lines.join('\n')}`
 }
