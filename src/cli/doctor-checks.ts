@@ -8,6 +8,7 @@ import { isLoopbackHost } from '../contract/loopback.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { databaseNow } from '../pull/connections.ts'
 import { listSources } from '../pull/status.ts'
+import { networkPart } from '../http/addresses.ts'
 import type { Store } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { type PostgresVersions, readPostgresVersions } from '../store/postgres-versions.ts'
@@ -148,13 +149,18 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'secrets',
-    holds: 'Files with secrets exist, and only the user who runs the command can read them.',
-    advice: 'Run `chown lockstep:` and `chmod 600` for the files that are named.',
-    examine: ({ config, file }) => {
+    holds:
+      'Files with secrets exist, and only the user who runs the command can read them. Others cannot read settings.',
+    advice:
+      'Run `chown lockstep:` and `chmod 600` for the files that are named; `chmod 600` alone for files of settings.',
+    examine({ config, file, machine }) {
       const ownSecret = config.secretFile === '' && file !== undefined ? `${file}.secret` : config.secretFile
       const named = [config.sourceTokenFile, config.oidcClientSecretFile].filter(name => name !== '')
       const found = existsSync(ownSecret) || config.secretFile !== '' ? [...named, ownSecret] : named
-      return found.length === 0 ? undefined : found.flatMap(problemsOfSecret)
+      const settingsFiles = machine.settingsFiles()
+      if (found.length + settingsFiles.length === 0) return undefined
+      const open = settingsFiles.filter(name => (statSync(name).mode & 0o007) !== 0)
+      return [...found.flatMap(problemsOfSecret), ...open.map(name => `others can read ${name}`)]
     },
   },
   {
@@ -171,7 +177,7 @@ export const checks: readonly Check[] = [
   {
     name: 'https',
     holds: `${settings.publicUrl.env} begins with https, without which there are no passkeys.`,
-    advice: 'Let a proxy terminate TLS, as docs/operating.md shows.',
+    advice: 'Let a proxy terminate TLS, as operating.md shows.',
     examine({ config: { publicUrl } }) {
       const address = URL.parse(publicUrl)
       if (address === null || isLoopbackHost(address.hostname)) return undefined
@@ -180,37 +186,34 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'proxy',
-    holds: 'The proxy in front of the service is trusted, and not everybody.',
-    advice: `Set ${settings.trustedProxies.env} to the address of the proxy: limits by address count its callers then.`,
-    examine({ config: { publicUrl, trustedProxies } }) {
-      if (trustedProxies.check('192.0.2.1')) return ['every address is trusted, so callers can say any address']
-      if (!publicUrl.startsWith('https:')) return undefined
-      return trustedProxies.rules.length > 0 ? [] : ['no proxy is trusted, so all callers count as one']
+    holds: 'The proxy in front of the service is trusted, and not everybody. It says who sent a request.',
+    advice: `Set ${settings.trustedProxies.env} to the address from which the proxy connects, let the proxy send \`X-Forwarded-For\`, and sign in again.`,
+    examine({ config, machine, store }) {
+      const problem = wrongProxies(config, machine)
+      if (problem !== undefined) return [problem]
+      return config.publicUrl.startsWith('https:') ? ifFilled(store, wrongSender) : undefined
     },
   },
   {
-    name: 'open files',
-    holds: `The process may open ${MIN_OPEN_FILES} files, which connections need.`,
-    advice: 'Raise `LimitNOFILE` of the unit, or `ulimit -n`.',
+    name: 'limits',
+    holds: `The service may open ${MIN_OPEN_FILES} files, which connections need, and use ${MIN_MEMORY_MB} MB of memory.`,
+    advice: 'Raise `LimitNOFILE` or `MemoryMax` of the unit, the limits of the container, or `ulimit -n`.',
     examine({ machine }) {
-      const limit = machine.openFiles()
-      if (limit === undefined) return undefined
-      return limit >= MIN_OPEN_FILES ? [] : [`the limit is ${limit}`]
+      const { openFiles = Infinity, memoryBytes } = machine.limits()
+      return [
+        ...(openFiles >= MIN_OPEN_FILES ? [] : [`${openFiles} files may be open`]),
+        ...(memoryBytes >= MIN_MEMORY_MB * MEGABYTE ? [] : [`there are ${megabytes(memoryBytes)} of memory`]),
+      ]
     },
-  },
-  {
-    name: 'memory',
-    holds: `There are ${MIN_MEMORY_MB} MB of memory for the service.`,
-    advice: 'Raise `MemoryMax` of the unit, or the limit of the container.',
-    examine({ machine }) {
-      const bytes = machine.memoryBytes()
-      return bytes >= MIN_MEMORY_MB * MEGABYTE ? [] : [`the limit is ${megabytes(bytes)}`]
-    },
+    note: ({ machine }) =>
+      machine.limits().isOfService
+        ? undefined
+        : 'these are the limits of this command: lockstep.service does not run here',
   },
   {
     name: 'versions',
     holds: 'PostgreSQL has version 14 or later; PgBouncer has 1.21 or later, and prepares 16 statements or more.',
-    advice: 'Upgrade the program that is named, or set `max_prepared_statements`: see docs/postgresql.md.',
+    advice: 'Upgrade the program that is named, or set `max_prepared_statements`: see postgresql.md.',
     async examine({ store, config: { databaseUrl } }) {
       return store?.engine === 'postgres' ? oldVersions(await readPostgresVersions(databaseUrl)) : undefined
     },
@@ -260,6 +263,34 @@ function contradictionsIn(config: Config, environment: Environment): string[] {
   ]
   return found.flatMap(([isFound, problem]) => (isFound ? [problem] : []))
 }
+
+function wrongProxies({ publicUrl, trustedProxies }: Config, machine: Machine): string | undefined {
+  if (trustedProxies.check('192.0.2.1')) return 'every address is trusted, so callers can say any address'
+  if (!publicUrl.startsWith('https:')) return undefined
+  const { rules } = trustedProxies
+  if (rules.length === 0) return 'no proxy is trusted, so all callers count as one'
+  const isLoopback = rules.every(rule => / (127\.|::1\/)/.test(rule))
+  return isLoopback && machine.isBridged()
+    ? 'only addresses of this container are trusted: a proxy on the host connects from the gateway of the network, such as 172.18.0.1'
+    : undefined
+}
+
+/** Behind a proxy that is trusted and says who sent a request, nobody signs in from this machine. */
+async function wrongSender({ reads }: Store): Promise<string[]> {
+  const last = await reads
+    .selectFrom('account_event')
+    .select('network')
+    .where('kind', 'like', 'signed-in-%')
+    .orderBy('at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return last !== undefined && LOOPBACK.includes(last.network)
+    ? [`the last sign-in seems to come from this machine (${last.network})`]
+    : []
+}
+
+const LOOPBACK = ['127.0.0.1', '::1'].map(networkPart)
 
 async function oldSchema(store: Store): Promise<string[]> {
   const version = await schemaVersion({ db: store.reads, engine: store.engine })

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { type Config, ConfigError, readConfig, settings } from '../config.ts'
 import { open, type Store } from '../store/index.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
-import { machine, type Machine } from './doctor-machine.ts'
+import { type Machine, makeMachine } from './doctor-machine.ts'
 import { databaseOption, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
 
 export interface Diagnosis {
@@ -29,7 +29,7 @@ export function addDoctorCommand(program: Command) {
 }
 
 /** Runs all checks. */
-export async function diagnose(environment: Environment, host: Machine = machine): Promise<Diagnosis[]> {
+export async function diagnose(environment: Environment, host: Machine = makeMachine()): Promise<Diagnosis[]> {
   const { config, invalid } = readValid(environment)
   const { databaseUrl } = config
   const opened = await openPatient(databaseUrl)

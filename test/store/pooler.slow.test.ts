@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { importArchive } from '../../src/archive/import.ts'
+import { diagnose } from '../../src/cli/doctor.ts'
 import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { readPostgresVersions } from '../../src/store/postgres-versions.ts'
@@ -10,7 +11,7 @@ import { MAX_BATCH } from '../../src/store/postgres-read-queue.ts'
 import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { promisedReads, tryReads } from '../support/batched-reads.ts'
 import { emptyPostgres } from '../support/engines.ts'
-import { startPgBouncer, testBehindPgBouncer } from '../support/pgbouncer.ts'
+import { hasPrepared, type PoolerOptions, startPgBouncer, testBehindPgBouncer } from '../support/pgbouncer.ts'
 import { runSql, sharedServer } from '../support/postgres.ts'
 import { archiveOf } from '../support/service.ts'
 import { ask, serve } from '../support/serving.ts'
@@ -110,7 +111,7 @@ interface Addresses {
 }
 
 /** Runs work with an empty database, whose settings are those that the docs set for the role. */
-async function behind(options: (typeof MODES)[number], work: (addresses: Addresses) => Promise<void>) {
+async function behind(options: PoolerOptions, work: (addresses: Addresses) => Promise<void>) {
   const server = await sharedServer()
   const { url: direct, remove } = await emptyPostgres()
   try {
@@ -134,8 +135,19 @@ testBehindPgBouncer('doctor tells the versions of the server and of a pooler in 
   await using bouncer = await startPgBouncer(server, { mode: 'transaction', connections: 2 })
   const found = await readPostgresVersions(bouncer.urlOf(server.url))
   assert.equal(found.server, version)
-  const [, major, minor] = /^(\d+)\.(\d+)$/.exec(found.pooler?.version ?? '') ?? []
-  assert.equal(major, '1')
-  // Before 1.21 it has no such setting.
-  assert.equal(found.pooler?.preparedStatements !== undefined, Number(minor) >= 21)
+  assert.match(found.pooler?.version ?? '', /^1\.\d+$/)
+  assert.equal(found.pooler?.preparedStatements !== undefined, hasPrepared)
 })
+
+testBehindPgBouncer('doctor names a PgBouncer that is too old, or prepares too few statements', () =>
+  behind({ mode: 'transaction', connections: 2, prepared: 4 }, async ({ pooled, direct }) => {
+    await (await open(direct, OPTIONS)).close()
+    const versions = async (url: string) =>
+      (await diagnose({ LOCKSTEP_DATABASE_URL: url })).find(({ check }) => check === 'versions')
+    assert.deepEqual((await versions(direct))?.problems, [])
+    const { result, problems } = (await versions(pooled)) ?? assert.fail()
+    assert.equal(result, 'wrong')
+    const expected = hasPrepared ? /^max_prepared_statements of PgBouncer is 4$/ : /^PgBouncer has version 1\.\d+$/
+    assert.match(problems.join(), expected)
+  }),
+)

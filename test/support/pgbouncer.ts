@@ -13,16 +13,21 @@ export interface Pooler extends AsyncDisposable {
   urlOf(url: string): string
 }
 
-interface PoolerOptions {
+export interface PoolerOptions {
   readonly mode: 'transaction' | 'session'
   /** How many connections to the server all clients of a database share. */
   readonly connections: number
+  /** `max_prepared_statements`, where it has that. */
+  readonly prepared?: number
 }
 
 /** Debian installs it outside the PATH of most users. */
 const PROGRAM = '/usr/sbin/pgbouncer'
 
 const version = /PgBouncer (\S+)/.exec(spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1]
+
+/** Whether it prepares statements for its clients. */
+export const hasPrepared = Number(version?.split('.')[1]) >= 21
 
 /** A test that needs PgBouncer. Without it, it is skipped by name, which CI counts as a failure. */
 export function testBehindPgBouncer(title: string, work: () => Promise<void>) {
@@ -32,7 +37,10 @@ export function testBehindPgBouncer(title: string, work: () => Promise<void>) {
   test(title, { skip }, work)
 }
 
-export async function startPgBouncer(server: PostgresServer, { mode, connections }: PoolerOptions): Promise<Pooler> {
+export async function startPgBouncer(
+  server: PostgresServer,
+  { mode, connections, prepared }: PoolerOptions,
+): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-pgbouncer-'))
   const port = await freePort()
   writeFileSync(join(folder, 'users'), '"postgres" ""\n')
@@ -51,7 +59,7 @@ default_pool_size = ${connections}
 max_client_conn = 500
 stats_users = postgres
 ignore_startup_parameters = options, statement_timeout, lock_timeout
-`,
+${prepared === undefined || !hasPrepared ? '' : `max_prepared_statements = ${prepared}\n`}`,
   )
   // It refuses to run as root, like the server.
   if (process.getuid?.() === 0) spawnSync('chown', ['-R', 'postgres', folder])
