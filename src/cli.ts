@@ -48,6 +48,7 @@ const program = new Command('lockstep')
     'after',
     `
 Settings are environment variables; the most common are ${settings.databaseUrl.env}, ${settings.host.env} and ${settings.port.env}.
+The documents that messages name are in docs, or in /usr/share/doc/lockstep.
 Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted.`,
   )
 

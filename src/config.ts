@@ -254,7 +254,7 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   }
   for (const name of Object.keys(environment)) {
     if (name.startsWith('LOCKSTEP_') && !isSetting(name) && !injected.includes(name)) {
-      problems.push(`${name} is not a setting: see docs/settings.md`)
+      problems.push(`${name} is not a setting: see settings.md`)
     }
   }
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

@@ -9,14 +9,24 @@ export const { version } = packageJson
 /** How a pull introduces itself to the server that it reads from. */
 export const USER_AGENT = `Lockstep/${version}`
 
+/** The folder of the program. */
+const home = join(import.meta.dirname, '..')
+
+/** How people run the program of a folder: these two have a command on the path, `deploy/lockstep-command`. */
+export function commandOf(folder: string): string {
+  return ['/opt/lockstep', '/usr/lib/lockstep'].includes(folder) ? 'lockstep' : './lockstep'
+}
+
+/** How people run this program. */
+export const ownCommand = commandOf(home)
+
 /** The commit that the program was built from, or that is checked out; undefined if neither is known. */
 export function findCommit(): string | undefined {
   const built = 'gitHead' in packageJson ? String(packageJson.gitHead) : undefined
-  const root = join(import.meta.dirname, '..')
   // Without this check git would also look in the folders above.
-  if (built !== undefined || !existsSync(join(root, '.git'))) return built
+  if (built !== undefined || !existsSync(join(home, '.git'))) return built
   try {
-    return execFileSync('git', ['-C', root, 'rev-parse', 'HEAD'], { stdio: ['ignore', 'pipe', 'ignore'] })
+    return execFileSync('git', ['-C', home, 'rev-parse', 'HEAD'], { stdio: ['ignore', 'pipe', 'ignore'] })
       .toString()
       .trim()
   } catch {

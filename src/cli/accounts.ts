@@ -5,7 +5,6 @@ import { eraseDeleted, removeAccount } from '../accounts/removal.ts'
 import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
-import { isLoopbackHost } from '../contract/loopback.ts'
 import { parseId } from '../contract/parameters.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
@@ -18,6 +17,7 @@ import {
   print,
   printRows,
   say,
+  sayIfGuessed,
   serviceAddress,
   type StoreOptions,
   UsageError,
@@ -124,8 +124,7 @@ function addInviteCommand(account: Command) {
       say(
         'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links no longer work.',
       )
-      if (config.publicUrl === '' && isLoopbackHost(config.host))
-        say(`It works on this machine: set ${settings.publicUrl.env} for a link that works elsewhere.`)
+      sayIfGuessed(config)
     })
 }
 

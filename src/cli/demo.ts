@@ -9,6 +9,7 @@ import { readConfig, settings } from '../config.ts'
 import { defaultScopes } from '../contract/endpoint.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { openStore, print, UsageError, withOptions } from './terminal.ts'
 
@@ -20,7 +21,9 @@ export function addDemoCommand(program: Command) {
     new Option('--database <url>', 'the database of the sample').default(DEMO_DATABASE),
   )
     .summary('run the service on sample data')
-    .description('Runs the service on its own sample database, for this machine only, and prints how to use it.')
+    .description(
+      `Runs the service on its own sample database, and prints how to use it. It is for this machine only: ${settings.host.env} and ${settings.publicUrl.env} have no effect.`,
+    )
     .action(demo)
 }
 
@@ -57,7 +60,9 @@ API key:                   ${key}
 Try:
   curl -H 'Authorization: Bearer ${key}' '${service.url}/api/v1/lkbx/templates?limit=1'
 
-The API key works for a day. Your own records: see ${OWN_RECORDS}.`)
+The API key works for a day. Your own records:
+  ${ownCommand} help pull      copies them from another server
+  ${ownCommand} help import    reads them from an archive`)
 }
 
 const PORTS_TO_TRY = 50
@@ -67,7 +72,6 @@ const DEMO_USER = DEMO_USERS[0]
 const DEMO_PASSWORD = 'sample data only'
 const DEMO_KEY = 'Demo'
 const SAMPLE = 'sample'
-const OWN_RECORDS = 'docs/your-own-history.md to copy them from another server, or docs/archive.md to import them'
 
 /** Creates the sample unless it was created today. Throws UsageError for a database with other records. */
 async function makeSample(store: Store, reset: boolean) {

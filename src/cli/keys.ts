@@ -7,6 +7,7 @@ import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { parseId } from '../contract/parameters.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
+import { ownCommand } from '../version.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
 import {
@@ -107,7 +108,7 @@ async function create(flags: CreateFlags) {
 function checkTier({ id, subscription_tier: tier, subscription_ends_at: tierEndsAt }: AccountFacts, now: number) {
   if (isEntitled({ tier, tierEndsAt }, now)) return
   throw new RefusedError(
-    `account ${id} has no subscription tier, so its API keys could not be used: set one with ./lockstep account set-tier --account ${id} --tier ultra`,
+    `account ${id} has no subscription tier, so its API keys could not be used: set one with ${ownCommand} account set-tier --account ${id} --tier ultra`,
   )
 }
 

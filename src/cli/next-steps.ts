@@ -2,6 +2,7 @@ import { listAccounts } from '../accounts/accounts.ts'
 import { hasSignInMethods } from '../accounts/sign-in-methods.ts'
 import { readConfig } from '../config.ts'
 import type { Store } from '../store/index.ts'
+import { ownCommand } from '../version.ts'
 import { say, serviceAddress, type StoreOptions } from './terminal.ts'
 
 interface KindsReport {
@@ -23,7 +24,7 @@ export async function sayNextSteps(store: Store, { database }: StoreOptions, acc
   const where = database === undefined ? '' : ` --database '${database}'`
   say(`
 Next, choose a password, and start the service unless it runs:
-  ./lockstep account set-password --account '${username}'${where}
-  ./lockstep serve${where}
+  ${ownCommand} account set-password --account '${username}'${where}
+  ${ownCommand} serve${where}
 Then sign in at ${serviceAddress(config)}/signin`)
 }

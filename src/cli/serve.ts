@@ -6,12 +6,14 @@ import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { type Config, injectedNames, readConfig, settings } from '../config.ts'
+import { isLoopbackHost } from '../contract/loopback.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { onConnectionChange } from '../pull/connections.ts'
 import { passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import type { Store } from '../store/index.ts'
 import { schemaVersion } from '../store/migrations.ts'
+import { ownCommand } from '../version.ts'
 import {
   bindForWorkers,
   listenForMetrics,
@@ -29,6 +31,8 @@ import {
   print,
   say,
   saySaved,
+  sayIfGuessed,
+  serviceAddress,
   sourceOf,
   type StoreOptions,
   withOptions,
@@ -119,8 +123,8 @@ async function serve(flags: ServeFlags) {
   const secret = passingSecret()
   const store = await openServed()
   if (flags.workers === undefined) {
-    const { url } = await runService(store, config, config.pull ? { startPulls } : {})
-    await welcome(store, url, { flags, config })
+    const { port } = await runService(store, config, config.pull ? { startPulls } : {})
+    await welcome(store, { ...config, port }, flags)
     return
   }
   const bind = (port = config.port) => bindForWorkers({ host: config.host, port })
@@ -134,8 +138,7 @@ async function serve(flags: ServeFlags) {
     throw error
   }
   await supervise({ count: flags.workers, sockets, bind, maxStopMs: maxStopMs(config), logFailure: report, secret })
-  const { urlOf } = await import('../http/server.ts')
-  await welcome(store, urlOf(config.host, sockets.port), { flags, config })
+  await welcome(store, { ...config, port: sockets.port }, flags)
   await store.close()
   if (!config.pull) return
   // Without a thread for writes and without replicas: it only looks what is due.
@@ -144,15 +147,18 @@ async function serve(flags: ServeFlags) {
   onPullDue(() => void scheduler.look())
 }
 
-async function welcome(store: Store, url: string, { flags, config }: { flags: ServeFlags; config: Config }) {
-  print(`Listening on ${url}`)
+/** `config` has the port that is bound. */
+async function welcome(store: Store, config: Config, flags: ServeFlags) {
+  const { urlOf } = await import('../http/server.ts')
+  print(`Listening on ${urlOf(config.host, config.port)}`)
   if (await hasAccounts(store)) return
   const secret = await makeFirstAccountLink(store, Date.now())
-  const origin = config.publicUrl === '' ? url : config.publicUrl
-  if (secret !== undefined)
+  if (secret !== undefined) {
     say(
-      `\nThere are no accounts yet. Open this link within an hour to create the first one:\n  ${origin}${FIRST_ACCOUNT_PATH}${secret}`,
+      `\nThere are no accounts yet. Open this link within an hour to create the first one:\n  ${serviceAddress(config)}${FIRST_ACCOUNT_PATH}${secret}`,
     )
+    if (!isLoopbackHost(config.host)) sayIfGuessed(config)
+  }
   say(firstSteps(flags.database))
 }
 
@@ -171,11 +177,11 @@ ${firstPullCommands(where)
   .map(command => `  ${command}`)
   .join('\n')}
 To import an archive, which contains its accounts (replace alex by one of their names):
-  ./lockstep import records.ndjson${where}
-  ./lockstep account list${where}
-  ./lockstep key create --account alex --name 'First script'${where}
+  ${ownCommand} import records.ndjson${where}
+  ${ownCommand} account list${where}
+  ${ownCommand} key create --account alex --name 'First script'${where}
 If the account has no tier, set one before you create the API key:
-  ./lockstep account set-tier --account alex --tier ultra${where}
+  ${ownCommand} account set-tier --account alex --tier ultra${where}
 If the archive has no line of kind account, add the account before the import, with the id that the records name as owner:
-  ./lockstep account add --username alex --id 4711${where}`
+  ${ownCommand} account add --username alex --id 4711${where}`
 }

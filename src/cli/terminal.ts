@@ -77,6 +77,14 @@ export function serviceAddress({ publicUrl, host, port }: Pick<Config, 'publicUr
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
+/** Says of a link that begins with `serviceAddress` that it may lead nowhere. */
+export function sayIfGuessed({ publicUrl }: Pick<Config, 'publicUrl'>) {
+  if (publicUrl === '')
+    say(
+      `The start of this link is a guess: if people reach the service at another address or port, set ${settings.publicUrl.env} to that.`,
+    )
+}
+
 /** Erases what a killed command has deleted but not erased. If that is not possible now, says so. */
 async function eraseLeft(store: Store) {
   try {

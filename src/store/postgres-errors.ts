@@ -10,7 +10,7 @@ export function translate(error: unknown): unknown {
     return new StoreBusyError('another transaction has locked what this one writes', { cause: error })
   if (code === FORBIDDEN) {
     return new StoreError(
-      `the database role lacks a privilege: ${errorMessage(error)} (docs/postgresql.md lists what to grant)`,
+      `the database role lacks a privilege: ${errorMessage(error)} (postgresql.md lists what to grant)`,
     )
   }
   return isInDoubt(error) || UNAVAILABLE.test(code) || MISSING.test(code) || POOLER_ERROR.test(code)
@@ -80,7 +80,7 @@ const BINDING = 'exec_bind_message'
 const STARTUP_PARAMETER = /^unsupported startup parameter/
 
 const POOLER_HINT =
-  ' (a pooler is in between: it must pool by transaction or by session, with the settings that docs/postgresql.md names)'
+  ' (a pooler is in between: it must pool by transaction or by session, with the settings that postgresql.md names)'
 
 const FORBIDDEN = '42501'
 const LOCK_TIMEOUT = '55P03'

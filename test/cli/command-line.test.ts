@@ -112,7 +112,7 @@ test('what Kubernetes or Docker tell about services whose names begin as ours is
   for (const env of mistakes) {
     const { code, stderr } = await launch(['serve'], { env })
     assert.equal(code, 2)
-    assert.match(stderr, /^lockstep: LOCKSTEP_(SERVICE_HOST|HOSTS) is not a setting: see docs\/settings\.md\n$/)
+    assert.match(stderr, /^lockstep: LOCKSTEP_(SERVICE_HOST|HOSTS) is not a setting: see settings\.md\n$/)
   }
 })
 

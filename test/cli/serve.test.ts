@@ -158,7 +158,7 @@ test('the demo refuses a database that holds other records', async () => {
 /** Starts a demo and reads what it says. `sample` tells one making of the sample from another. */
 async function demo(folder: Folder, ...args: string[]) {
   const running = folder.start(['demo', ...args])
-  const [text] = await running.says(/^[^]*\n {2}curl .*\n[^]*Your own records: .*\n/)
+  const [text] = await running.says(/^[^]*\n {2}curl .*\n[^]*Your own records:\n.* help pull .*\n.* help import .*\n/)
   const find = (pattern: RegExp) => pattern.exec(text)?.[1] ?? ''
   const url = find(/(http:\/\/\S+)\n/)
   return {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { currentVersion } from '../../src/store/migrations.ts'
-import { version } from '../../src/version.ts'
+import { commandOf, ownCommand, version } from '../../src/version.ts'
 import { makeFolder, run } from '../support/command.ts'
 import { sampleService, visitor } from '../support/dashboard.ts'
 import { postgresUrl } from '../support/databases.ts'
@@ -24,6 +26,14 @@ test('the program says its version, and with --verbose the engine and the schema
   const engine = postgresUrl === undefined ? 'SQLite' : 'PostgreSQL'
   assert.equal(stdout, `${short.stdout}database: ${engine}, schema ${currentVersion} of ${currentVersion}\n`)
   assert.equal((await run(['--verbose'])).code, 2)
+})
+
+test('the program names itself as people run it: by its name where deploy/lockstep-command runs it, else in its folder', () => {
+  const installed = readFileSync(new URL('../../deploy/lockstep-command', import.meta.url), 'utf8')
+  const [, folder = ''] = /exec .* (\S+)\/lockstep "\$@"$/m.exec(installed) ?? []
+  assert.equal(commandOf(folder), 'lockstep')
+  assert.equal(commandOf('/srv/lockstep-0.1.0'), './lockstep')
+  assert.equal(ownCommand, commandOf(join(import.meta.dirname, '../..')))
 })
 
 test('pages tell the version to people who are signed in, and to nobody else', async () => {

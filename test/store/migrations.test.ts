@@ -356,7 +356,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const added = await run(['account', 'add', '--username', 'dan', '--database', service])
   assert.equal(
     added.stderr,
-    'lockstep: the database role lacks a privilege: permission denied for table account (docs/postgresql.md lists what to grant)\n',
+    'lockstep: the database role lacks a privilege: permission denied for table account (postgresql.md lists what to grant)\n',
   )
   assert.equal(added.code, 3)
   await store.close()

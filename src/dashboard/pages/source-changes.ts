@@ -11,6 +11,7 @@ import {
 } from '../../pull/connections.ts'
 import { findGone, type GoneRecords, removeGone } from '../../pull/gone.ts'
 import type { RejectedReasons } from '../../pull/rejected.ts'
+import { ownCommand } from '../../version.ts'
 import { fieldText, html, type Html, nothing } from '../html.ts'
 import { code, table } from '../layout/components.ts'
 import { formPage, submit } from '../layout/form-page.ts'
@@ -79,7 +80,7 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
   const title = 'Remove what is gone there'
   const text = html`<p>That server does not have these records any more. They were missing twice, a day apart, and it does not know their numbers.</p>`
   if (!(await mayWriteRecords(store))) {
-    const body = html`<div class="card narrow stack">${text}${numbers}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code('./lockstep pull prune', 'command')}</div>`
+    const body = html`<div class="card narrow stack">${text}${numbers}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(`${ownCommand} pull prune`, 'command')}</div>`
     return view({ title, back: home, body })
   }
   return formPage(visit, {

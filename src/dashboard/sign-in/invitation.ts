@@ -185,7 +185,7 @@ function passkeyForm({ secret, browser, isFirst }: Choice): Html {
 const ended = html`
   <div class="card stack">
     <h1>This link no longer works</h1>
-    <p>A link to choose a sign-in method works only once, within 24 hours. Ask whoever runs this service for another one: <code>./lockstep account invite</code>.</p>
+    <p>A link to choose a sign-in method works only once, within 24 hours. Ask whoever runs this service for another one: <code>lockstep account invite</code>.</p>
     <p><a class="button" href="/signin">Sign in</a></p>
   </div>
 `

@@ -104,7 +104,7 @@ async function ask(visit: Visit, form: AskedForm): Promise<PageResult> {
         ${methods.hasPassword ? passwordForm(visit, form) : nothing}
         ${methods.passkeys > 0 ? passkeyForm(methods, form) : nothing}
         ${methods.isLinked ? html`<p><a class="button" href="/confirm/oidc"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
-        ${isStuck(methods) ? html`<p>No sign-in method of this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.`}</p>` : nothing}
+        ${isStuck(methods) ? html`<p>No sign-in method of this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>lockstep account invite</code>.`}</p>` : nothing}
         ${methods.hasPassword ? nothing : html`<p><a class="button" href="${home.path}" data-close>Cancel</a></p>`}
       </div>
     `,

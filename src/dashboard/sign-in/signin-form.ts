@@ -39,7 +39,7 @@ export function signInForms(shown: SignInState, sample: DashboardOptions['sample
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       ${first?.(true)}
       ${[...ways.values()].filter(way => way !== first).map(way => way(false))}
-      ${sample === undefined ? html`<p class="muted small">No sign-in method yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>./lockstep account invite</code>.</p>` : nothing}
+      ${sample === undefined ? html`<p class="muted small">No sign-in method yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>lockstep account invite</code>.</p>` : nothing}
     </div>
   `
 }
@@ -97,6 +97,6 @@ export const firstSteps = html`
     <ol class="stack">
       ${firstAccountCommands.map(({ command, what }) => html`<li>${inlineCode(command)}<br><span class="muted">${what}</span></li>`)}
     </ol>
-    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and <code>./lockstep account list</code> shows the name. If your records are in an archive, <code>./lockstep import</code> adds its accounts. Without records, leave out ${inlineCode('--id')}.</p>
+    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and <code>lockstep account list</code> shows the name. If your records are in an archive, <code>lockstep import</code> adds its accounts. Without records, leave out ${inlineCode('--id')}.</p>
   </div>
 `
