@@ -125,12 +125,12 @@ interface LockedPackage {
   readonly hasInstallScript?: boolean
 }
 
-test('units and containers have the limits of the table, and the containers check the health of the service alike', () => {
+test('units and containers, those of PostgreSQL included, have the limits of the table, and the containers check the health of the service alike', () => {
   const [, section = ''] = /^## Memory and limits\n([^]*?)^## /m.exec(read('docs/operating.md')) ?? []
   const rows = [...section.matchAll(/^\| (.*?) \|.*\| (\w+), (\w+) \| (\d+) \| (\d+) \|$/gm)]
   const limitsOf = (what: string) => rows.find(([, name]) => name?.includes(what))?.slice(2) ?? assert.fail(what)
-  const [service, alone] = [limitsOf('the unit'), limitsOf('next to the service')]
-  assert.equal(rows.length, 4)
+  const [service, alone, postgres] = ['the unit', 'next to the service', 'PostgreSQL'].map(limitsOf)
+  assert.equal(rows.length, 5)
   for (const name of UNITS.filter(name => name.endsWith('.service'))) {
     const unit = read(`deploy/${name}`)
     const found = ['MemoryHigh', 'MemoryMax', 'TasksMax', 'LimitNOFILE'].map(
@@ -142,15 +142,15 @@ test('units and containers have the limits of the table, and the containers chec
   for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
     const { services } = parse(read(file), { merge: true, strict: true }) as Compose
     for (const [name, container] of Object.entries(services)) {
-      if (container.image !== 'lockstep') continue
-      const [, memory, tasks, files] = name === 'lockstep' || name === 'migrate' ? service : alone
+      const own = name === 'lockstep' || name === 'migrate' ? service : alone
+      const [, memory, tasks, files] = (container.image === 'lockstep' ? own : postgres) ?? []
       const { mem_limit = '', pids_limit, ulimits, healthcheck } = container
       assert.deepEqual(
         [mem_limit.toUpperCase(), String(pids_limit), String(ulimits?.nofile)],
         [memory, tasks, files],
         `${file}: ${name}`,
       )
-      if (healthcheck?.test === undefined) continue
+      if (container.image !== 'lockstep' || healthcheck?.test === undefined) continue
       const { test: words, interval, timeout, start_period } = healthcheck
       assert.equal(check[1], `--interval=${interval} --timeout=${timeout} --start-period=${start_period}`)
       assert.deepEqual(

@@ -1,7 +1,8 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as insecureRequest } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import { request, type RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,19 +53,19 @@ export async function startNginx(sample: string, port: number, tlsPort?: number)
   })
 }
 
-/** Runs Caddy with a sample as it stands, but for its ports and its certificate. */
+/** Runs Caddy with a sample as it stands, but for its ports and its certificate, unless it makes that itself. */
 export async function startCaddy(sample: string, port: number, tlsPort?: number) {
-  const hostname = hostOf(sample)
-  return startProxy('caddy', { hostname, tlsPort }, ({ folder, tlsPort, plainPort }) => {
+  return startProxy('caddy', { hostname: hostOf(sample), tlsPort }, ({ folder, tlsPort, plainPort }) => {
     const options = `{
       admin off
+      skip_install_trust
       http_port ${plainPort}
       https_port ${tlsPort}
       storage file_system ${folder}
     }`
     const site = sample
       .replace('127.0.0.1:5625', `127.0.0.1:${port}`)
-      .replace(new RegExp(`^${hostname} {`, 'm'), `$&\n tls ${folder}/fullchain.pem ${folder}/privkey.pem\n`)
+      .replace('# tls internal', `tls ${folder}/fullchain.pem ${folder}/privkey.pem`)
     writeFileSync(join(folder, 'Caddyfile'), `${options}\n${site}`)
     return ['run', '--config', join(folder, 'Caddyfile')]
   })
@@ -99,14 +100,15 @@ async function startProxy(
   const args = configure(place)
   const running = spawn(program, args, { stdio: 'ignore', env: { ...process.env, HOME: folder } })
   const ended = once(running, 'exit')
-  const ca = readFileSync(certificate)
+  const ownAuthority = join(folder, 'pki/authorities/local/root.crt')
+  const readAuthorities = () => [certificate, ownAuthority].filter(existsSync).map(file => readFileSync(file))
   const requestTo = (path: string, headers: Readonly<Record<string, string | number>>, more: RequestOptions) =>
     request({
       host: '127.0.0.1',
       port: place.tlsPort,
       servername: hostname,
       path,
-      ca,
+      ca: readAuthorities(),
       agent: false,
       headers: { ...headers, Host: hostname },
       ...more,
@@ -131,6 +133,17 @@ async function startProxy(
   }
   return {
     get,
+    /** As browsers ask that can: over HTTP/2 and IPv6. */
+    async getByHttp2(path: string, headers: Record<string, string> = {}) {
+      const session = connectHttp2(`https://[::1]:${place.tlsPort}`, { servername: hostname, ca: readAuthorities() })
+      try {
+        const sent = session.request({ ...headers, ':path': path, ':authority': hostname })
+        const [answer] = (await once(sent, 'response')) as [Record<string, unknown>]
+        return { status: answer[':status'], headers: answer }
+      } finally {
+        session.destroy()
+      }
+    },
     /** Sends an empty form. */
     post: (path: string, headers: Record<string, string> = {}) =>
       answerOf(requestTo(path, { ...headers, 'Content-Length': 0 }, { method: 'POST' }).end()),
@@ -145,7 +158,7 @@ async function startProxy(
     /** Whether the proxy accepts this version and cipher. */
     handshake: (version: SecureVersion, ciphers: string) =>
       new Promise<boolean>(resolve => {
-        const offer = { minVersion: version, maxVersion: version, ciphers, ca }
+        const offer = { minVersion: version, maxVersion: version, ciphers, ca: readAuthorities() }
         const socket = connect({ host: '127.0.0.1', port: place.tlsPort, servername: hostname, ...offer })
         const end = (isOffered: boolean) => {
           socket.destroy()
@@ -153,8 +166,8 @@ async function startProxy(
         }
         socket.once('secureConnect', () => end(true)).once('error', () => end(false))
       }),
-    plain: (path: string) =>
-      answerOf(insecureRequest({ host: '127.0.0.1', port: place.plainPort, path, headers: { Host: hostname } }).end()),
+    plain: (path: string, host = '127.0.0.1') =>
+      answerOf(insecureRequest({ host, port: place.plainPort, path, headers: { Host: hostname } }).end()),
     [Symbol.asyncDispose]: stop,
   }
 }
