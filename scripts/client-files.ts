@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import manifest from '../package.json' with { type: 'json' }
 import { errors } from '../src/contract/errors.ts'
-import { makeDocument } from './openapi/document.ts'
+import { API_VERSION, makeDocument } from './openapi/document.ts'
 
 /**
  * The typed client for other projects, as JavaScript and as declarations that import nothing: src/client.ts with the types
@@ -32,7 +31,7 @@ export function generateClientFiles(): { readonly path: string; readonly text: s
 const root = join(import.meta.dirname, '..')
 const client = join(root, 'src/client.ts')
 const tsc = join(root, 'node_modules/typescript/bin/tsc')
-const NOTICE = `// The typed client of Lockstep ${manifest.version}. Generated: copy client.js and client.d.ts into one folder of your project.`
+const NOTICE = `// The typed client of Lockstep ${API_VERSION}. Generated: copy client.js and client.d.ts into one folder of your project.`
 const flags =
   '--target es2022 --module nodenext --lib es2024,dom,dom.asynciterable --strict --exactOptionalPropertyTypes --declaration'.split(
     ' ',

@@ -33,13 +33,16 @@ import {
   TrainingTemplateSummary,
 } from '../../src/contract/training-templates.ts'
 
+/** The release of the API. Strangers are told, so it is not the whole version of the program. */
+export const API_VERSION = manifest.version.split('.', 2).join('.')
+
 /** The contract as an OpenAPI 3.1 document. */
 export function makeDocument(): OpenApi {
   const document = {
     openapi: '3.1.1',
     info: {
       title: 'Lockstep',
-      version: manifest.version,
+      version: API_VERSION,
       'x-api-version': 'v1',
       summary: 'A read API for lock and training history.',
       description: guide,

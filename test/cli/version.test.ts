@@ -16,7 +16,7 @@ test('the program says its version, and with --verbose the engine and the schema
   await using folder = await makeFolder()
   const short = await folder.run(['--version'])
   assert.equal(short.code, 0)
-  assert.match(short.stdout, /^lockstep \d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?Node\.js v26\.\d+\.\d+\)\n$/)
+  assert.match(short.stdout, /^lockstep \d+\.\d+\.\d+(-rc)? \((commit [0-9a-f]{12}, )?Node\.js v26\.\d+\.\d+\)\n$/)
   assert.ok(short.stdout.includes(` ${version} `))
 
   const missing = await folder.run(['--verbose', '--version'])
@@ -39,7 +39,18 @@ test('the program names itself as people run it: by its name where deploy/lockst
 test('pages tell the version to people who are signed in, and to nobody else', async () => {
   await using service = await sampleService()
   const stranger = visitor(service.url)
-  const paths = ['/', '/signin', '/docs', '/nothing', '/healthz', '/readyz', '/api/v1/me', '/assets/nothing.js']
+  const paths = [
+    '/',
+    '/signin',
+    '/docs',
+    '/nothing',
+    '/healthz',
+    '/readyz',
+    '/api/v1/me',
+    '/assets/nothing.js',
+    '/openapi.json',
+    '/client.js',
+  ]
   for (const path of paths) {
     const { text, headers } = await stranger.get(path)
     assert.ok(!JSON.stringify([text, ...headers]).includes(version), path)

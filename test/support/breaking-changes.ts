@@ -2,10 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 
 /** Compares two OpenAPI documents, of which the first is released: what it says stays true for ever, only additions are allowed. */
 
-/**
- * A line for each change from which a client of the released document would notice more than additions. Descriptions, examples and
- * headers may change.
- */
+/** A line for each change from which a client of the released document would notice more than additions. */
 export function breakingChanges(released: ApiDocument, now: ApiDocument): string[] {
   const found: string[] = []
   for (const [path, methods] of Object.entries(released.paths)) {
@@ -51,6 +48,7 @@ interface ApiParameter {
 }
 
 interface ApiResponse {
+  readonly headers?: Readonly<Record<string, object>>
   readonly content?: Readonly<Record<string, { readonly schema: ApiSchema }>>
 }
 
@@ -127,10 +125,13 @@ function compareResponses(before: Side, after: Side, say: Say) {
       say(`response ${status} is gone`)
       continue
     }
-    const { content = {} } = before.resolve(response)
-    const now = after.resolve(same).content ?? {}
+    const { content = {}, headers = {} } = before.resolve(response)
+    const now = after.resolve(same)
+    for (const header of Object.keys(headers)) {
+      if (now.headers?.[header] === undefined) say(`response ${status} has no ${header}`)
+    }
     for (const [type, { schema }] of Object.entries(content)) {
-      const sent = now[type]
+      const sent = now.content?.[type]
       if (sent === undefined) say(`response ${status} is no longer ${type}`)
       // Whatever is sent now could be sent before.
       else contain(before, schema, after, sent.schema, `response ${status}`, say)
@@ -142,6 +143,7 @@ function compareResponses(before: Side, after: Side, say: Say) {
 function contain(wider: Side, wide: ApiSchema, narrower: Side, narrow: ApiSchema, at: string, say: Say) {
   const allowed = wider.resolve(wide)
   const sent = narrower.resolve(narrow)
+  compareOthers(allowed, sent, at, say)
   if (allowed.anyOf !== undefined || sent.anyOf !== undefined) {
     const choices = allowed.anyOf ?? [allowed]
     for (const choice of sent.anyOf ?? [sent]) {
@@ -175,9 +177,25 @@ function misfits(wider: Side, wide: ApiSchema, narrower: Side, narrow: ApiSchema
   return found
 }
 
+/** What `contain` compares, and what may change: every other property of a schema stays as it is. */
+const COMPARED = /^(type|enum|const|anyOf|items|properties|required|format|pattern|minimum|maximum|minLength)$/
+const MAY_CHANGE = /^(description|examples?|deprecated|x-.*)$/
+
+function compareOthers(allowed: ApiSchema, sent: ApiSchema, at: string, say: Say) {
+  const [before, after] = [allowed, sent].map(schema => schema as Readonly<Record<string, unknown>>)
+  for (const key of new Set([...Object.keys(allowed), ...Object.keys(sent)])) {
+    if (COMPARED.test(key) || MAY_CHANGE.test(key) || isDeepStrictEqual(before?.[key], after?.[key])) continue
+    say(`${at}: ${key} ${textOf(before?.[key])} and ${textOf(after?.[key])} differ`)
+  }
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value) ?? 'any'
+}
+
 function compareValues(allowed: ApiSchema, sent: ApiSchema, at: string, say: Say) {
   const differ = (what: string, from: unknown, to: unknown) =>
-    say(`${at}: ${what} ${JSON.stringify(from) ?? 'any'} and ${JSON.stringify(to) ?? 'any'} do not fit`)
+    say(`${at}: ${what} ${textOf(from)} and ${textOf(to)} do not fit`)
   const types = typesOf(allowed)
   if (types !== undefined && !(typesOf(sent) ?? ['anything']).every(type => fits(type, types))) {
     differ('types', allowed.type, sent.type)
