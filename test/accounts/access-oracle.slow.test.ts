@@ -5,7 +5,7 @@ import { sweep } from '../support/sweeps.ts'
 
 const { ACCESS_SEED, ACCESS_DAY } = process.env
 const CHECKS = sweep(300, 25_000)
-/** A failure names its seed and day, which repeat it: `ACCESS_SEED=3 ACCESS_DAY=20780`. */
+/** A failure prints the command that repeats it, with its seed and day. */
 const CHECKS_OF_SEED = 1000
 
 test(`${CHECKS} responses, while access and records change, have what their reader may read, and nothing else`, async context => {

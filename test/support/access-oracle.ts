@@ -99,7 +99,8 @@ export async function checkAccess(seed: number, checks: number, today = Math.flo
     while (oracle.checks < checks) await oracle.step()
     return oracle.checks
   } catch (error) {
-    throw new Error(`check ${oracle.checks} of ACCESS_SEED=${seed} ACCESS_DAY=${today}`, { cause: error })
+    const again = `ACCESS_SEED=${seed} ACCESS_DAY=${today} npm run test:slow accounts/access-oracle`
+    throw new Error(`check ${oracle.checks} of ${again}`, { cause: error })
   } finally {
     await oracle.end()
   }

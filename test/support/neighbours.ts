@@ -15,21 +15,23 @@ const YEARS = 7
 
 /** Accounts with `count` training sessions each over seven years and four times as many locks; the others have twenty. */
 export function* neighbours(count: number, now: number): Generator<object> {
-  for (const id of [...BUSY, ...OTHERS]) {
-    yield records.account(id, `caller-${id}`)
-    const own = BUSY.includes(id) ? count : 20
-    const at = (n: number) =>
-      new Date(Math.floor((now - ((n + 1) * YEARS * 365 * DAY_MS) / own) / 1000) * 1000).toISOString()
-    for (let n = 0; n < own; n += 1) {
-      const number = id * 1_000_000 + n
-      const TrainerSegment = Array.from({ length: 12 }, (_, index) =>
-        records.trainerSegment(number * 20 + index, { percentGrade: (n * 7 + index) % 101, order: index }),
-      )
-      yield records.trainingSession(number, id, { created_at: at(n), passed: n % 3 > 0, TrainerSegment })
-      yield records.lockTemplate(number, id, { createdAt: at(n) })
-    }
-    for (let n = 0; n < 4 * own; n += 1) yield lock(id, n, now - (n + 1) * 3 * HOUR_MS)
+  for (const id of BUSY) yield* history(id, count, now)
+  for (const id of OTHERS) yield* history(id, 20, now)
+}
+
+export function* history(id: number, count: number, now: number): Generator<object> {
+  yield records.account(id, `caller-${id}`)
+  const at = (n: number) =>
+    new Date(Math.floor((now - ((n + 1) * YEARS * 365 * DAY_MS) / count) / 1000) * 1000).toISOString()
+  for (let n = 0; n < count; n += 1) {
+    const number = id * 1_000_000 + n
+    const TrainerSegment = Array.from({ length: 12 }, (_, index) =>
+      records.trainerSegment(number * 20 + index, { percentGrade: (n * 7 + index) % 101, order: index }),
+    )
+    yield records.trainingSession(number, id, { created_at: at(n), passed: n % 3 > 0, TrainerSegment })
+    yield records.lockTemplate(number, id, { createdAt: at(n) })
   }
+  for (let n = 0; n < 4 * count; n += 1) yield lock(id, n, now - (n + 1) * 3 * HOUR_MS)
 }
 
 /** A lock of two and a half hours with a break each half hour. */

@@ -1,3 +1,7 @@
+import { relative } from 'node:path'
+import { getTestContext } from 'node:test'
+import { postgresUrl } from './databases.ts'
+
 /** The size of a sweep: a sample in the slow tests, all of it in `npm run test:exhaustive`. */
 export function sweep(sample: number, all: number): number {
   return isWhole ? all : sample
@@ -18,8 +22,7 @@ export interface Point<How extends string> {
 /**
  * Goes through the calls of some work, and lets each fail in each way. `attempt` does the work and returns whether it came as far
  * as that call; `total` is about how many calls it makes. A sample takes the first, the last and some between, each in another
- * way. Returns how many attempts failed. The error at the end names all points that are wrong: `TEST_CASE` with one of these names runs
- * it alone.
+ * way. Returns how many attempts failed. The error at the end has the commands that run each point that is wrong alone.
  */
 export async function eachPoint<How extends string>(
   { total, ways, sample, shift = 0 }: { total: number; ways: readonly How[]; sample: number; shift?: number },
@@ -53,26 +56,43 @@ export async function eachPoint<How extends string>(
   return reached
 }
 
-/** Does something for so many seeds: from one in the whole sweep, from a random one in a sample. `TEST_CASE` names one alone. */
+/**
+ * Does something for so many seeds: from one in the whole sweep, from a random one in a sample. `TEST_CASE` names one alone, or a range:
+ * `seed 5`, `seed 5 to 8`.
+ */
 export async function eachSeed(count: number, work: (seed: number) => Promise<void>): Promise<void> {
-  const first = isWhole ? 1 : Math.floor(Math.random() * 1_000_000_000)
-  const named = /^seed (\d+)$/.exec(only ?? '')?.[1]
-  const seeds = named === undefined ? Array.from({ length: count }, (_, index) => first + index) : [Number(named)]
+  const random = isWhole ? 1 : Math.floor(Math.random() * 1_000_000_000)
+  const [, first = random, last = first] = /^seed (\d+)(?: to (\d+))?$/.exec(only ?? '') ?? [
+    only,
+    random,
+    random + count - 1,
+  ]
   const wrong: string[] = []
-  for (const seed of seeds) {
+  for (let seed = Number(first); seed <= Number(last); seed += 1) {
     try {
       await work(seed)
     } catch (error) {
       note(wrong, `seed ${seed}`, error)
     }
   }
-  if (wrong.length > 0) throw new Error(`${wrong.length} of ${seeds.length}\n${wrong.join('\n')}`)
+  if (wrong.length > 0) throw new Error(`${wrong.length} of seeds ${first} to ${last}\n${wrong.join('\n')}`)
 }
 
-/** Adds the name of a case that failed, and why. */
+/** Adds the command that runs a case which failed, and why it did. */
 function note(wrong: string[], name: string, error: unknown) {
-  const text = `TEST_CASE='${name}': ${error instanceof Error ? error.message : String(error)}`
+  const text = `TEST_CASE='${name}' ${commandOfTest()}\n${error instanceof Error ? error.message : String(error)}`
   wrong.push(text)
   // The whole takes hours.
   if (isWhole) process.stderr.write(`${text}\n`)
+}
+
+/** Runs the present test, on the same engine. */
+function commandOfTest(): string {
+  const test = getTestContext()
+  const file = relative(process.cwd(), test?.filePath ?? '')
+  // A test on PostgreSQL needs the server of a run.
+  if (postgresUrl !== undefined) return `node test/run.ts --slow ${file}`
+  // Its beginning, with any character for those that mean something in a pattern.
+  const pattern = test?.name.slice(0, 70).replaceAll(/[^\w :,=-]/g, '.')
+  return `node --test --test-name-pattern='^${pattern}' ${file}`
 }
