@@ -46,21 +46,32 @@ export async function locksSince(
   from = Number.MIN_SAFE_INTEGER,
 ): Promise<LockStats[]> {
   const sessions: LockStats[] = []
-  let after = { at: Number.MIN_SAFE_INTEGER, id: 0 }
+  let after: Position = { at: Number.MIN_SAFE_INTEGER, id: 0 }
+  const rest = () => ({ ...access, start: Math.max(access.start, after.at), at: after.at, id: after.id })
   for (;;) {
-    // Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
-    const start = Math.max(access.start, after.at)
-    const rows = await readChecked(store, activeSince, { ...access, start, from, ...after, limit: ROWS_AT_ONCE })
-    for (const row of rows) sessions.push(lockStats(row, now))
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < ROWS_AT_ONCE) return sessions
-    after = { at: last.at, id: last.id }
-    await turnOf('computation', access.owner)
+    const [end] = await readChecked(store, endOfPart, rest())
+    const { at: lastAt, id: lastId } = end ?? { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
+    let count: number
+    do {
+      const rows = await readChecked(store, activeSince, { ...rest(), lastAt, lastId, from, limit: ROWS_AT_ONCE })
+      for (const row of rows) sessions.push(lockStats(row, now))
+      after = rows.at(-1) ?? after
+      count = rows.length
+      await turnOf('computation', access.owner)
+    } while (count === ROWS_AT_ONCE)
+    if (end === undefined) return sessions
+    after = end
   }
 }
 
+/** The place of a session in the order of all. */
+type Position = Pick<LockRow, 'at' | 'id'>
+
 /** So few that reading them takes about two milliseconds. */
 const ROWS_AT_ONCE = 200
+
+/** So few that passing over all of them, because they ended before `from`, takes no longer. */
+const ROWS_IN_PART = 2000
 
 /** Of lock sessions, those of a time, which statistics count, and what is known of their templates. */
 export function locksWithin(sessions: readonly LockStats[], { start, end }: Time, until: number) {
@@ -222,11 +233,24 @@ const RULES = ['is_test_lock', 'is_time_displayed']
 const lockColumns = (param: ServersParam) =>
   sql`id, at, lock_state, is_active, template_id, ${ruleColumns(param)}, ended_at, events`
 
-const activeSince = recordQuery<OwnerAccess & { from: number; at: number; id: number; limit: number }, LockRow>(
+// Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
+const isAfter = (param: Params<OwnerAccess & Position>) =>
+  sql`${isReadableOf(param)} and (at, id) > (${param('at')}, ${param('id')})`
+
+const endOfPart = recordQuery<OwnerAccess & Position, Position>(
+  'end of a part of the lock sessions',
+  (param, owned) => sql`
+    select ${owned}, at, id from lock_session where ${isAfter(param)}
+    order by at, id limit 1 offset ${sql.lit(ROWS_IN_PART - 1)}`,
+)
+
+type Part = OwnerAccess & Position & { from: number; lastAt: number; lastId: number; limit: number }
+
+const activeSince = recordQuery<Part, LockRow>(
   'lock sessions since',
   (param, owned) => sql`
     select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
-    where ${isReadableOf(param)} and (at, id) > (${param('at')}, ${param('id')})
+    where ${isAfter(param)} and at <= ${param('lastAt')} and (at, id) <= (${param('lastAt')}, ${param('lastId')})
       and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id limit ${param.count('limit')}`,
 )

@@ -119,3 +119,46 @@ test('the percent of time locked by month is that of the statistics, but for mon
     assert.ok(Math.abs(total.knownSeconds - (until - history.since) / 1000) <= 1)
   }
 })
+
+test('locks are read in short parts, however many ended before the time that is asked for', async () => {
+  const random = seeded(5)
+  const LOCKS = 4500
+  const sessions = Array.from({ length: LOCKS }, (_, index) => {
+    // Several start at once, and some last longer than many that come later.
+    const start = Math.floor(index / 3)
+    const end = start + (random.chance(0.01) ? random.whole(1, LOCKS) : 1)
+    const isActive = index === 0
+    return lockSession(index + 1, 1, {
+      startDate: text(start),
+      ...(isActive ? { isActive, lockState: 'locked' } : { endDate: text(end) }),
+      LockSegment: [lockSegment(index + 1, 'start', text(start), true)],
+    })
+  })
+  await using service = await startService([account(1, 'ann'), ...sessions])
+  const { store } = service
+  let reads = 0
+  const counting: typeof store = {
+    ...store,
+    read(...asked) {
+      reads += 1
+      return store.read(...asked)
+    },
+  }
+  const until = FIRST + LOCKS * HOUR
+  const all = await locksSince(store, access, until)
+  assert.deepEqual(
+    all.map(({ id }) => id).toSorted((a, b) => a - b),
+    sessions.map((_, index) => index + 1),
+  )
+  for (const hour of [0, 700, 1499, 3000]) {
+    const from = FIRST + hour * HOUR
+    reads = 0
+    const found = await locksSince(counting, access, until, from)
+    assert.deepEqual(
+      found,
+      all.filter(({ endAt }) => endAt === null || endAt >= from),
+      `from hour ${hour}`,
+    )
+    assert.ok(reads > LOCKS / 2000, `${reads} reads`)
+  }
+})
