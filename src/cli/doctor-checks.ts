@@ -118,7 +118,7 @@ export const checks: readonly Check[] = [
   {
     name: 'backup',
     holds: 'The last backup is less than two days old.',
-    advice: 'Run `lockstep backup --to FOLDER`, and let it run every day.',
+    advice: 'Run `lockstep backup --to FOLDER --check`, and let it run every day.',
     examine: ({ store, machine }) => ifFilled(store, async filled => late(await madeAt(filled), machine.now(), 2)),
   },
   {

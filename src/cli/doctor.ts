@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { type Config, ConfigError, readConfig, settings } from '../config.ts'
 import { open, type Store } from '../store/index.ts'
+import { ownCommand } from '../version.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
 import { type Machine, makeMachine } from './doctor-machine.ts'
 import { databaseOption, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
@@ -52,7 +53,12 @@ async function examine({ name, advice, examine: look, note }: Check, patient: Pa
     problems = [messageOf(error)]
   }
   const result = problems === undefined ? 'skipped' : problems.length === 0 ? 'ok' : 'wrong'
-  return { check: name, result, problems: problems ?? [], advice, note: note?.(patient) }
+  return { check: name, result, problems: problems ?? [], advice: named(advice), note: note?.(patient) }
+}
+
+/** Advice with commands as people run them here. */
+function named(advice: string): string {
+  return advice.replaceAll('`lockstep ', `\`${ownCommand} `)
 }
 
 function textOf({ check, result, problems, advice, note }: Diagnosis): string {

@@ -10,6 +10,7 @@ import { type Diagnosis, diagnose } from '../../src/cli/doctor.ts'
 import { type Machine, makeMachine } from '../../src/cli/doctor-machine.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import type { Store } from '../../src/store/index.ts'
+import { ownCommand } from '../../src/version.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { startService } from '../support/service.ts'
 
@@ -249,6 +250,7 @@ test('doctor exits with 1 and says what to do if something is wrong, as a table 
   assert.equal(json.code, 1)
   const [first] = JSON.parse(json.stdout) as Diagnosis[]
   assert.deepEqual([first?.check, first?.result, first?.problems.length], ['settings', 'wrong', 1])
+  assert.match(json.stdout, new RegExp(`Run \`${ownCommand} backup --to FOLDER --check\``))
   assert.deepEqual(state(), before)
 })
 

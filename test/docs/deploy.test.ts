@@ -251,6 +251,24 @@ for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
   })
 }
 
+test('the commands for Docker name services that have the files, and commands that exist', async () => {
+  const { services } = parse(read('compose.yaml'), { merge: true, strict: true }) as Compose
+  const lines = read('docs/docker.md').match(/docker compose (?:exec|run) [^`\n]*/g) ?? []
+  assert.equal(lines.length, 6)
+  for (const line of lines) {
+    const words = line.split(' ').slice(3)
+    const at = words.findIndex(word => word in services)
+    const volumes = services[words[at] ?? '']?.volumes ?? assert.fail(line)
+    const folders = volumes.map(volume => volume.split(':')[1])
+    for (const [folder] of line.matchAll(/(?<= |")\/[a-z]+/g)) assert.ok(folders.includes(folder), `${line}: ${folder}`)
+    const [command = ''] = words.slice(at + 1).filter(word => word !== './lockstep')
+    if (words[at - 1] === 'sh' || command === '…') continue
+    const { code, stdout } = await run([command, '--help'])
+    assert.equal(code, 0, line)
+    for (const option of words.slice(at).filter(word => word.startsWith('--'))) assert.ok(stdout.includes(option), line)
+  }
+})
+
 test('the scripts of PostgreSQL and the command for the operator are valid shell scripts', () => {
   for (const name of ['postgres/allow-replication.sh', 'postgres/start-replica.sh', 'lockstep-command']) {
     const { status, stderr } = spawnSync('sh', ['-n', join(root, 'deploy', name)], { encoding: 'utf8' })

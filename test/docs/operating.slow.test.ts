@@ -38,6 +38,7 @@ test('the commands to install, back up, upgrade, roll back and uninstall work on
   await using folder = await makeFolder()
   const run = await sandbox(folder)
   await run('Install')
+  await run('First account')
   assert.ok(existsSync(folder.file('machine/etc/systemd/system/lockstep.service')))
   assert.ok(existsSync(folder.file('machine/var/lib/lockstep/lockstep.db')), 'commands use the database of the service')
   await run('Backup')
@@ -75,6 +76,7 @@ test('the line for cron makes and checks a backup in silence, and prints what we
   await using folder = await makeFolder()
   const run = await sandbox(folder)
   await run('Install')
+  await run('First account')
   const [, line = ''] = /^0 3 \* \* \* (.*)$/m.exec(page) ?? []
   const machine = folder.file('machine')
   mkdirSync(join(machine, 'var/log'))

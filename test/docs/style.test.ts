@@ -9,7 +9,7 @@ import { readHelps } from '../support/helps.ts'
 
 /** Every document, and how many bytes it may have: what grows beyond is shortened, or says something twice. */
 const MAX_BYTES: Readonly<Record<string, number>> = {
-  'README.md': 5500,
+  'README.md': 5300,
   'CHANGELOG.md': 8200,
   'CONTRIBUTING.md': 11_600,
   'SECURITY.md': 2100,
@@ -20,14 +20,15 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/asvs.md': 39_000,
   'docs/backups.md': 6400,
   'docs/citus.md': 3100,
+  'docs/docker.md': 2400,
   'docs/glossary.md': 2000,
   'docs/integrations.md': 7700,
-  'docs/operating.md': 12_600,
+  'docs/operating.md': 11_500,
   'docs/performance.md': 8800,
   'docs/postgresql.md': 12_400,
   'docs/reliability.md': 6600,
   'docs/security.md': 13_400,
-  'docs/troubleshooting.md': 5700,
+  'docs/troubleshooting.md': 5600,
   'docs/settings.md': 11_000,
   'docs/your-own-history.md': 4000,
 }
