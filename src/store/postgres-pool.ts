@@ -15,8 +15,6 @@ export interface PoolOptions {
   readonly applicationName?: string
   /** Settings of the server for each session. */
   readonly settings?: Readonly<Record<string, string>>
-  /** Runs on each new connection. */
-  readonly prepare?: (client: pg.ClientBase) => Promise<void>
 }
 
 /** The name under which the server lists the connections of this program. */
@@ -31,12 +29,11 @@ export function makePool(server: string | PrimaryLocator, options: PoolOptions):
     minConnections = 0,
     maxConnections,
     settings = {},
-    prepare = async () => {},
   } = options
   const pool = new pg.Pool({
     ...(typeof server === 'string'
-      ? { connectionString: withSettings(server, settings), verify: withCallback(prepare) }
-      : toLocatedServer(server, settings, prepare)),
+      ? { connectionString: withSettings(server, settings) }
+      : toLocatedServer(server, settings)),
     types,
     min: minConnections,
     max: maxConnections,
@@ -73,11 +70,7 @@ function withSettings(url: string, settings: NonNullable<PoolOptions['settings']
 }
 
 /** Options of a pool whose connections go to the server that accepts writes when they are opened. */
-function toLocatedServer(
-  locator: PrimaryLocator,
-  settings: NonNullable<PoolOptions['settings']>,
-  prepare: NonNullable<PoolOptions['prepare']>,
-): pg.PoolConfig {
+function toLocatedServer(locator: PrimaryLocator, settings: NonNullable<PoolOptions['settings']>): pg.PoolConfig {
   class LocatedClient extends pg.Client {
     readonly server: string
 
@@ -89,16 +82,11 @@ function toLocatedServer(
   }
   return {
     Client: LocatedClient,
-    verify: withCallback(async client => {
-      if (client instanceof LocatedClient) await locator.verify(client, client.server)
-      await prepare(client)
-    }),
+    verify(client, done) {
+      if (!(client instanceof LocatedClient)) return done()
+      locator.verify(client, client.server).then(() => done(), done)
+    },
   }
-}
-
-/** Adapts an asynchronous function to the pool, which passes a callback. */
-function withCallback(work: (client: pg.PoolClient) => Promise<void>): NonNullable<pg.PoolConfig['verify']> {
-  return (client, done) => void work(client).then(() => done(), done)
 }
 
 /**
