@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { OWNER_UNKNOWN } from '../src/archive/batch-importer.ts'
 import { createInvitation } from '../src/accounts/invitations.ts'
 import { allowSignIn, sampleService, signIn } from '../test/support/dashboard.ts'
+import type { RoundProgress } from '../src/pull/connections.ts'
 import { openSecret, sealKey } from '../src/pull/stored-key.ts'
 import { samplePages } from '../test/support/page-addresses.ts'
 import { heavyYear } from '../test/support/heavy-year.ts'
@@ -281,10 +282,12 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   const connection = { account_id: 1, origin: SOURCE, every_minutes: 5, sealed_key: sealed, secret_id: secretId }
   const refused = { state: 'waiting', failure: 'refused', failures: 30, next_at: now + 40 * 60_000 } as const
   const times = { started_at: now - 20_000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
-  const progress = JSON.stringify([
-    { kind: 'lock-device', read: 2, total: 2 },
-    { kind: 'lock-session', read: 37, total: null },
-  ])
+  const progress = JSON.stringify({
+    read: [
+      { kind: 'lock-device', read: 2, total: 2 },
+      { kind: 'lock-session', read: 37, total: null },
+    ],
+  } satisfies RoundProgress)
   const rest = { progress, username: 'alex', known_locks: '', mine: 0, revision: 1 }
   await db
     .insertInto('source_connection')

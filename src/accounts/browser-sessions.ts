@@ -47,11 +47,11 @@ export function beginSession(
   store: Store,
   { proof, timeZone, ...start }: SessionStart & { readonly proof: Proof; readonly timeZone?: string | undefined },
 ): Promise<string | undefined> {
-  const { accountId, way } = proof
+  const { accountId, method } = proof
   return store.db.transaction().execute(async db => {
     if (!(await isCurrent(db, store, proof))) return undefined
     if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
-    return beginSessionIn(db, { ...start, accountId, kind: `signed-in-${way}`, confirmedAt: confirmedAt(proof) })
+    return beginSessionIn(db, { ...start, accountId, kind: `signed-in-${method}`, confirmedAt: confirmedAt(proof) })
   })
 }
 
@@ -92,8 +92,8 @@ interface NewSession extends SessionStart {
 const MAX_BROWSER_LENGTH = 300
 
 /** When the person of a new session last proved who they are; null for now. An issuer may have asked long ago, or not say when. */
-export function confirmedAt(proof: Pick<Proof, 'way'> & { readonly authenticatedAt?: number | undefined }) {
-  return proof.way === 'oidc' ? (proof.authenticatedAt ?? 0) : null
+export function confirmedAt(proof: Pick<Proof, 'method'> & { readonly authenticatedAt?: number | undefined }) {
+  return proof.method === 'oidc' ? (proof.authenticatedAt ?? 0) : null
 }
 
 /**

@@ -8,7 +8,7 @@ import type { EventRow, Tables } from '../store/tables.ts'
 /** The groups that the page can be filtered by, and their titles. */
 export const eventGroups = {
   signIns: 'Sign-ins',
-  methods: 'Ways to sign in',
+  methods: 'Sign-in methods',
   keys: 'API keys',
   access: 'Access',
   exports: 'Exports',

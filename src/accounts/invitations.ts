@@ -52,14 +52,14 @@ export interface Invited {
 
 export interface AcceptedInvitation extends SessionStart {
   readonly secret: string
-  readonly chosen: ChosenWay
+  readonly chosen: ChosenMethod
 }
 
 /** How somebody wants to sign in from now on. */
-export type ChosenWay =
-  | { readonly way: 'password'; readonly password: string }
-  | { readonly way: 'passkey'; readonly passkey: NewPasskey }
-  | { readonly way: 'oidc'; readonly identity: Identity; readonly authenticatedAt: number | undefined }
+export type ChosenMethod =
+  | { readonly method: 'password'; readonly password: string }
+  | { readonly method: 'passkey'; readonly passkey: NewPasskey }
+  | { readonly method: 'oidc'; readonly identity: Identity; readonly authenticatedAt: number | undefined }
 
 /**
  * Uses an invitation up: sets the password, or adds the passkey or the link; ends all sessions of the account and begins one.
@@ -73,7 +73,7 @@ export async function acceptInvitation(
   const { now } = start
   const invited = await findInvitation(store, secret, now)
   if (invited === undefined) return undefined
-  const passwordHash = chosen.way === 'password' ? await hashNewPassword(chosen.password, invited.username) : ''
+  const passwordHash = chosen.method === 'password' ? await hashNewPassword(chosen.password, invited.username) : ''
   return store.db.transaction().execute(async db => {
     const invitation = await db
       .deleteFrom('invitation')
@@ -83,11 +83,16 @@ export async function acceptInvitation(
       .executeTakeFirst()
     if (invitation === undefined) return undefined
     const { account_id: accountId } = invitation
-    if (chosen.way === 'password') await storePassword(db, accountId, passwordHash)
-    else if (chosen.way === 'passkey') await addPasskey(db, store, { ...chosen, accountId, now })
+    if (chosen.method === 'password') await storePassword(db, accountId, passwordHash)
+    else if (chosen.method === 'passkey') await addPasskey(db, store, { ...chosen, accountId, now })
     else await linkIdentity(db, store, { ...chosen, accountId, now })
     await endSessions(db, accountId)
-    const session = { ...start, accountId, kind: `invitation-${chosen.way}`, confirmedAt: confirmedAt(chosen) } as const
+    const session = {
+      ...start,
+      accountId,
+      kind: `invitation-${chosen.method}`,
+      confirmedAt: confirmedAt(chosen),
+    } as const
     return { accountId, secret: await beginSessionIn(db, session) }
   })
 }

@@ -210,7 +210,9 @@ export async function verifyPasskey(
       .where('id', '=', passkey.id)
       .where('counter', '=', passkey.counter)
       .executeTakeFirstOrThrow()
-    return numUpdatedRows === 0n ? undefined : { way: 'passkey', accountId: passkey.account_id, passkeyId: passkey.id }
+    return numUpdatedRows === 0n
+      ? undefined
+      : { method: 'passkey', accountId: passkey.account_id, passkeyId: passkey.id }
   })
 }
 

@@ -95,7 +95,7 @@ export async function verifyPassword(
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
   return matches && account?.password_hash != null
-    ? { way: 'password', accountId: account.id, passwordHash: account.password_hash }
+    ? { method: 'password', accountId: account.id, passwordHash: account.password_hash }
     : undefined
 }
 

@@ -1,24 +1,24 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
-import type { ProofWay, Tables } from '../store/tables.ts'
+import type { SignInMethod, Tables } from '../store/tables.ts'
 
 /** How somebody proved that an account is theirs: a password by the hash that it was compared with, other methods by their row. */
 export type Proof = PasswordProof | PasskeyProof | OidcProof
 
 export interface PasswordProof {
-  readonly way: Extract<ProofWay, 'password'>
+  readonly method: Extract<SignInMethod, 'password'>
   readonly accountId: number
   readonly passwordHash: string
 }
 
 export interface PasskeyProof {
-  readonly way: Extract<ProofWay, 'passkey'>
+  readonly method: Extract<SignInMethod, 'passkey'>
   readonly accountId: number
   readonly passkeyId: number
 }
 
 interface OidcProof {
-  readonly way: Extract<ProofWay, 'oidc'>
+  readonly method: Extract<SignInMethod, 'oidc'>
   readonly accountId: number
   readonly identityId: number
   /** When the issuer last asked the person to sign in; undefined if it does not say. */
@@ -32,7 +32,7 @@ interface OidcProof {
 export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>, proof: Proof): Promise<boolean> {
   const { accountId } = proof
   const account = await lockAccount(db, store, accountId)
-  switch (proof.way) {
+  switch (proof.method) {
     case 'password':
       return account?.password_hash === proof.passwordHash
     case 'passkey':

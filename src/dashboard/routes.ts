@@ -108,7 +108,7 @@ export interface Dashboard {
 
 export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
   const { config, sendAsJson, log } = options
-  // One for all ways to sign in, because they share their limits.
+  // One for all sign-in methods, because they share their limits.
   const signInSteps = makeSignInSteps(options)
   const signIn = makeSignIn(options, signInSteps)
 

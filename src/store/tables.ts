@@ -174,7 +174,7 @@ interface InvitationTable {
 }
 
 /** The sign-in methods with which people prove who they are. */
-export type ProofWay = 'password' | 'passkey' | 'oidc'
+export type SignInMethod = 'password' | 'passkey' | 'oidc'
 
 /** What happened to an account that concerns its safety. */
 interface AccountEventTable {

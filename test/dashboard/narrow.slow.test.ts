@@ -41,6 +41,33 @@ describe('narrow screens and paper', needsChromium, () => {
     })
   }
 
+  test('on a phone the names of the totals of a year break between words only', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
+    await browser.page.goto(`${service.url}/year`)
+    const broken = await browser.page.locator('.year .compact td:first-child').evaluateAll(cells =>
+      cells.flatMap(cell => {
+        const range = document.createRange()
+        const [text] = cell.childNodes
+        if (!(text instanceof Text)) return []
+        return [...text.data.matchAll(/\S+/g)].flatMap(({ 0: word, index }) => {
+          range.setStart(text, index)
+          range.setEnd(text, index + word.length)
+          return range.getClientRects().length > 1 ? [word] : []
+        })
+      }),
+    )
+    assert.deepEqual(broken, [])
+  })
+
+  test('on a phone an event says how long after the one before it was', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
+    await browser.page.goto(`${service.url}/locks/43`)
+    const since = browser.page.locator('#events tbody td:last-child')
+    assert.equal(await since.first().isVisible(), false, 'nothing was before the first one')
+    const after = await since.nth(1).evaluate(cell => getComputedStyle(cell, '::after').content)
+    assert.equal(after, '" later"')
+  })
+
   test('on a phone the parts of a record are apart', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser

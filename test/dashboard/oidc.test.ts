@@ -255,6 +255,7 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   const kept = await ann.get('/confirm/continue')
   assert.match(kept.text, /Continue with: <strong>Create key<\/strong>/)
   assert.match(kept.text, /<button[^>]*>Create key<\/button><a class="button" href="\/keys">Cancel/)
+  assert.match(kept.text, /What you entered was kept\./)
   assert.match(kept.text, /action="\/keys"[^]*name="name" value="Kitchen &quot;1&quot;"/)
   assert.match((await ann.post('/keys', fields)).text, /Your new key/)
 

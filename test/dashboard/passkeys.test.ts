@@ -69,7 +69,7 @@ test('somebody adds a passkey in Settings and signs in with it, without a userna
   }
 })
 
-test('the sign-in page offers the way first that was used last in this browser', async () => {
+test('the sign-in page offers the method first that was used last in this browser', async () => {
   await using service = await passkeyService()
   const device = await register(await service.signedIn('ann'), service)
   const { person } = await signInWith(device, service)

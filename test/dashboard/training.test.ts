@@ -467,6 +467,26 @@ test('kinds with the same grade are named together', () => {
   )
 })
 
+test('where the grades of all kinds hardly differ, a sentence says it and no empty chart is shown', async () => {
+  const lines = Array.from({ length: 9 }, (_, index) =>
+    records.trainingSession(index + 1, 1, {
+      created_at: ago(20 - index),
+      TrainerSegment: [
+        segment(index * 2 + 1, 'warmup', 100, true, 1, null),
+        segment(index * 2 + 2, 'training', 90 + (index % 2), true, 1, null),
+      ],
+    }),
+  )
+  await using ann = await open([...records.world, ...lines])
+  const { text } = await ann.reader.get('/training')
+  assert.match(text, /By kind, grades hardly differ: Training, Warm\u2011up\./)
+  assert.equal(text.includes('id="grades-by-kind"'), false)
+  const low = { created_at: ago(2), TrainerSegment: [segment(99, 'training', 40, false, 1, null)] }
+  await using ben = await open([...records.world, ...lines, records.trainingSession(99, 1, low)])
+  const drawn = await ben.reader.get('/training')
+  assert.match(drawn.text, /id="grades-by-kind"[^]*Hardly any difference, so not drawn: Warm\u2011up\./)
+})
+
 test('the difference of two percentages is given in points', async () => {
   await using service = await sampleService(unlimited)
   const alex = await visitorAs(service.url, 'alex')

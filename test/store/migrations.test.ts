@@ -301,7 +301,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   for (const units of ['metric', 'imperial'])
     await setPreferences(store, 1, { displayName: '', timeZone: '', units, weeklyGoal: null })
   assert.equal(await endSessions(store.db, 1), 1)
-  const chosen = { way: 'password', password: 'correct horse battery' } as const
+  const chosen = { method: 'password', password: 'correct horse battery' } as const
   assert.ok(await acceptInvitation(store, { secret: invitation, chosen, browser: '', actor: inBrowser, now }))
   await useEveryWay(store, now)
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }

@@ -45,25 +45,14 @@ export const grade = {
  * @type {ChartType}
  */
 export const gradeByKind = {
-  height: ({ columns }) => panelHeights(columns),
+  height: ({ columns }) => kindsOf(columns).map(({ title }) => ({ title, height: PANEL_HEIGHT })),
   draw(plot, host, chart, panel) {
-    const kind = kindsOf(chart.columns)[panel]
-    if (kind === undefined) {
-      drawGrades(plot, host, chart, { title: chart.title, height: PANEL_HEIGHT, points: [] })
-      return
-    }
-    const { key, title } = kind
+    const { key = '', title = '' } = kindsOf(chart.columns)[panel] ?? {}
     const points = chart.rows
       .filter(row => row.number(key) !== null)
       .map(row => point(row, row.number(key) ?? 0, row.average(key), row.passed(key)))
     drawGrades(plot, host, chart, { title: `${title}: grade over time`, height: PANEL_HEIGHT, points })
   },
-}
-
-/** @param {readonly Column[]} columns */
-function panelHeights(columns) {
-  const kinds = kindsOf(columns)
-  return kinds.length === 0 ? PANEL_HEIGHT : kinds.map(({ title }) => ({ title, height: PANEL_HEIGHT }))
 }
 
 /** @param {readonly Column[]} columns */

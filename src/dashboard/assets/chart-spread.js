@@ -1,6 +1,6 @@
 import { breakMark, broken } from './chart-breaks.js'
 import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP, widthForLetters } from './chart-draw.js'
-import { daysOf, domainOf, gradeScale, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
+import { daysOf, domainOf, gradeByKind, gradeScale, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
 import { periodWords } from './chart-format.js'
 
 /** @import { Chart, ChartType, Plot } from './chart-draw.js' */
@@ -27,7 +27,7 @@ export const spread = {
  * @type {ChartType}
  */
 export const spreadByKind = {
-  height: ({ columns }) => kindsOf(columns).map(({ title }) => ({ title, height: PANEL_HEIGHT })),
+  height: gradeByKind.height,
   draw(plot, host, chart, panel) {
     const { key = '', title = '' } = kindsOf(chart.columns)[panel] ?? {}
     const points = pointsOf(chart, {

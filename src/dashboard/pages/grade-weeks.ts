@@ -15,7 +15,7 @@ import { countText, NONE, numberText, round1 } from '../text/text.ts'
 import { chartUnit, unitText, unitTitles } from './chart-unit.ts'
 import type { TrainingQuery } from './training-filters.ts'
 import type { Compared } from './training-comparison.ts'
-import { kindSummary, NO_GRADES, steadyKinds, steadyText } from './training-summaries.ts'
+import { drawnKinds, kindSummary, NO_GRADES, steadyText } from './training-summaries.ts'
 
 /** Charts of grades by week or month, where there are too many sessions for a mark each. */
 
@@ -37,27 +37,29 @@ export interface ShownSessions {
   readonly addressOf?: (changes: Partial<TrainingQuery>) => string
 }
 
-/** Grades over time, and those of each kind. */
-export function spreadCharts(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart[] {
+/** The spread of the grades of each kind, drawn from the table of the chart of all grades. */
+export function spreadsByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const { summary } = shown
-  const steady = steadyKinds(summary.kinds)
-  const grades = kinds.flatMap(kind => (steady.has(kind) ? [] : gradesIn(summary.kindSpreads.get(kind) ?? [])))
-  return [
-    weeklyGrades(viewer, shown, kinds),
-    chart<never>({
-      id: 'grades-by-kind',
-      chartType: 'spread-by-kind',
-      title: 'Grade by kind',
-      summary: html`${kindSummary(viewer, summary.kinds)}${steadyText(viewer, steady)} <a href="#grades">Show the figures</a>`,
-      empty: NO_GRADES,
-      wide: true,
-      data: axes(viewer, shown, grades),
-      legend: grades.length === 0 ? [] : legendOf(shown),
-      source: 'grades',
-      columns: [],
-      rows: [],
-    }),
-  ]
+  const drawn = kinds.filter(kind => drawnKinds(summary.kinds).has(kind))
+  const grades = drawn.flatMap(kind => gradesIn(summary.kindSpreads.get(kind) ?? []))
+  return chart<never>({
+    id: 'grades-by-kind',
+    chartType: 'spread-by-kind',
+    title: 'Grade by kind',
+    summary: html`${kindSummary(viewer, summary.kinds)}${steadyText(viewer, summary.kinds)} <a href="#grades">Show the figures</a>`,
+    empty: NO_GRADES,
+    wide: true,
+    data: axes(viewer, shown, grades),
+    legend: legendOf(shown),
+    source: 'grades',
+    columns: [],
+    rows: [],
+  })
+}
+
+/** Said with all grades where there is no chart of kinds; nothing where kinds are not listed. */
+export function notDrawn(viewer: Viewer, { summary }: ShownSessions, kinds: readonly string[]): string {
+  return kinds.length === 0 || drawnKinds(summary.kinds).size > 0 ? '' : steadyText(viewer, summary.kinds)
 }
 
 /** A week, or a month where weeks would be too many. */
@@ -71,14 +73,14 @@ interface Week {
 /** The spread of the grades of each week; its table also has those of some kinds. */
 export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const weeks = weeksOf(shown, kinds)
-  const steady = steadyKinds(shown.summary.kinds)
+  const drawn = drawnKinds(shown.summary.kinds)
   const overlay = comparedGrades(viewer, shown)
   const unit = chartUnit(shown)
   return chart<Week>({
     id: 'grades',
     chartType: 'spread',
     title: 'Grade over time',
-    summary: spreadSummary(viewer, shown, weeks),
+    summary: `${spreadSummary(viewer, shown, weeks)}${notDrawn(viewer, shown, kinds)}`,
     empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, [...gradesIn(weeks.map(({ all }) => all)), ...(overlay?.values ?? [])]),
@@ -103,7 +105,7 @@ export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readon
           [`kind-${index}`, `low-${index}`, `high-${index}`],
           kindName(viewer, kind),
           ({ kinds }) => kinds[index] ?? null,
-          !steady.has(kind),
+          drawn.has(kind),
         ),
       ),
     ],

@@ -39,7 +39,7 @@ function chosenExpiry(expires: string, date: string, timeZone: string, now: numb
 }
 
 /** What is wrong with a form; undefined for one that can be used. */
-export function problemOf({ name, chosen, expires, expiresAt }: KeyForm, now: number): string | undefined {
+export function keyFormProblem({ name, chosen, expires, expiresAt }: KeyForm, now: number): string | undefined {
   if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
   if (chosen.every(scope => scope === 'shared:access')) return 'Choose what the key may read.'
   if (expires === '') return 'Choose when the key expires.'

@@ -17,7 +17,7 @@ import { recordName } from '../text/names.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../page.ts'
 import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed } from '../text/text.ts'
 import { DAY_MS } from '../../contract/time.ts'
-import { isNeverConfirmed, problemOf, readKeyForm, showKeyForm, showNeverStep } from './key-form.ts'
+import { isNeverConfirmed, keyFormProblem, readKeyForm, showKeyForm, showNeverStep } from './key-form.ts'
 import { showNewKey } from './new-key.ts'
 import { keysOf, ownKey } from './own-keys.ts'
 
@@ -36,7 +36,7 @@ export const keyPages: readonly DashboardPage[] = [
       const { store, viewer, now, actor } = visit
       const form = readKeyForm(visit)
       const { name, chosen, expiresAt } = form
-      const problem = problemOf(form, now)
+      const problem = keyFormProblem(form, now)
       if (problem !== undefined || expiresAt === undefined) return showKeyForm(visit, form, problem)
       if (expiresAt === null && !isNeverConfirmed(visit)) return showNeverStep(visit, form)
       const { accountId } = viewer.session

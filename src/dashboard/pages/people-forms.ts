@@ -53,7 +53,7 @@ export function readGiveForm({ form, viewer }: Visit): GiveForm {
 }
 
 /** What is wrong with a form; undefined for one that can be used. */
-export function problemOf({ username, areas, recordsFrom, until }: GiveForm): string | undefined {
+export function accessFormProblem({ username, areas, recordsFrom, until }: GiveForm): string | undefined {
   if (!isName(username)) return `Enter a username of 1 to ${MAX_NAME_LENGTH} characters.`
   if (areas.length === 0) return 'Choose what may be read.'
   return recordsFrom === undefined || until === undefined ? 'Enter valid dates.' : undefined

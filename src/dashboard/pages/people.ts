@@ -12,7 +12,7 @@ import { makeNames, type PeopleNames } from './people-names.ts'
 import {
   areasOf,
   firstDayText,
-  problemOf,
+  accessFormProblem,
   readGiveForm,
   readNarrowForm,
   showGiveForm,
@@ -36,7 +36,7 @@ export const peoplePages: readonly DashboardPage[] = [
       const { store, viewer, now, actor } = visit
       const form = readGiveForm(visit)
       const isOwn = form.username === viewer.session.username
-      const problem = isOwn ? 'That is your own account.' : problemOf(form)
+      const problem = isOwn ? 'That is your own account.' : accessFormProblem(form)
       if (problem !== undefined) return showGiveForm(visit, form, problem)
       const { username, recordsFrom = null, until = null, areas } = form
       return submit(

@@ -57,7 +57,7 @@ export const oidcPages: readonly DashboardPage[] = [
         cookies,
         body: html`
           <form class="card narrow stack" method="post" action="${action}">
-            <p>${isConfirmed ? 'You confirmed that it is you' : 'You have not confirmed yet that it is you'}. Continue with: <strong>${confirms}</strong>.${fields.length === 0 ? nothing : ' What you entered was form.'}</p>
+            <p>${isConfirmed ? 'You confirmed that it is you' : 'You have not confirmed yet that it is you'}. Continue with: <strong>${confirms}</strong>.${fields.length === 0 ? nothing : ' What you entered was kept.'}</p>
             ${hiddenFields(form)}
             <div class="buttons"><button class="primary" autofocus>${confirms}</button><a class="button" href="${back}">Cancel</a></div>
           </form>

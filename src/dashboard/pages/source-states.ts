@@ -102,7 +102,7 @@ export function isBusy({ config, now }: Visit, { state, sealed_key: key, secret_
 const SOON_MS = 60_000
 
 /** What is wrong, if something is: what it means, what to do, and when it is tried again. */
-export function problemOf({ viewer, now }: Visit, connection: Connection, completedAt: number | null) {
+export function connectionProblem({ viewer, now }: Visit, connection: Connection, completedAt: number | null) {
   const { origin, failure, failing_since: failingSince, refused_since: refusedSince, state, next_at: next } = connection
   if (failure === null) return undefined
   const from = failure === 'refused' ? refusedSince : failingSince

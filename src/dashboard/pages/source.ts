@@ -25,7 +25,7 @@ import { countText, dateTime, durationText, momentText, NONE, numberText } from 
 import { connectCard, connectPages, intervalOf, intervalOptions } from './source-connect.ts'
 import { changePages, rejectedActions } from './source-changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './source-rejected.ts'
-import { hostOf, isBusy, problemOf, shortFailure } from './source-states.ts'
+import { hostOf, isBusy, connectionProblem, shortFailure } from './source-states.ts'
 import { uploadCard } from './upload.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
@@ -169,7 +169,7 @@ function nextText({ viewer, now }: Visit, { state, next_at: next }: Connection):
 function problemNow(visit: Visit, connection: Connection, source: SourceStatus | undefined) {
   const completedAt = source?.completedAt == null ? null : Date.parse(source.completedAt)
   const needsKey = isOtherSecret(connection.secret_id, visit.config)
-  return problemOf(visit, needsKey ? { ...connection, failure: 'key' } : connection, completedAt)
+  return connectionProblem(visit, needsKey ? { ...connection, failure: 'key' } : connection, completedAt)
 }
 
 type Read = RoundProgress['read'][number]

@@ -1,11 +1,11 @@
 import { wallClock } from '../../stats/periods.ts'
 import { gradeOfKind, movingAverage, type SessionStats } from '../../stats/training.ts'
 import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
-import { html, nothing, type Part } from '../html.ts'
+import { html, type Part } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { dateTimeText, NONE, round1 } from '../text/text.ts'
-import { gradeSummary, kindSummary, NO_GRADES, steadyKinds, steadyText } from './training-summaries.ts'
+import { drawnKinds, gradeSummary, kindSummary, NO_GRADES, steadyText } from './training-summaries.ts'
 import {
   axes,
   breakLegend,
@@ -14,7 +14,8 @@ import {
   MAX_DRAWN_SESSIONS,
   scaleSwitch,
   type ShownSessions,
-  spreadCharts,
+  notDrawn,
+  spreadsByKind,
   weeklyGrades,
 } from './grade-weeks.ts'
 
@@ -26,9 +27,10 @@ import {
  */
 export function gradeCharts(viewer: Viewer, shown: ShownSessions, kinds: readonly string[], chosen?: string): Chart[] {
   if (chosen !== undefined) return [gradeChart(viewer, shown)]
-  return isDense(shown)
-    ? spreadCharts(viewer, shown, kinds)
+  const [all, byKind] = isDense(shown)
+    ? [weeklyGrades(viewer, shown, kinds), spreadsByKind(viewer, shown, kinds)]
     : [sessionGrades(viewer, shown, kinds), gradesByKind(viewer, shown, kinds)]
+  return drawnKinds(shown.summary.kinds).size === 0 ? [all] : [all, byKind]
 }
 
 /** Grades over time. */
@@ -54,7 +56,7 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
     id: 'grades',
     chartType: 'grade',
     title: 'Grade over time',
-    summary: gradeSummary(shown.sessions, averages),
+    summary: `${gradeSummary(shown.sessions, averages)}${notDrawn(viewer, shown, kinds)}`,
     empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, [...grades, ...(overlay?.values ?? [])]),
@@ -105,29 +107,21 @@ function sessionLegend(sessions: readonly SessionStats[], averages: readonly (nu
 /** The grades of each kind, drawn from the table of the chart above. */
 function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
   const totals = shown.summary.kinds
-  const grades = shown.sessions.flatMap(session => kinds.flatMap(kind => gradeOfKind(session, kind) ?? []))
+  const drawn = [...drawnKinds(totals)]
+  const grades = shown.sessions.flatMap(session => drawn.flatMap(kind => gradeOfKind(session, kind) ?? []))
   return chart<never>({
     id: 'grades-by-kind',
     chartType: 'grade-by-kind',
     title: 'Grade by kind',
-    summary: html`${kindSummary(viewer, totals)}${
-      kinds.length === 0
-        ? nothing
-        : html`${steadyText(viewer, steadyKinds(totals))} <a href="#grades">Show the figures</a>`
-    }`,
+    summary: html`${kindSummary(viewer, totals)}${steadyText(viewer, totals)} <a href="#grades">Show the figures</a>`,
     empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, grades),
-    legend:
-      grades.length === 0
-        ? []
-        : [
-            ['filled', 'All segments of the kind passed'],
-            ['hollow', 'Not all of them'],
-            ...breakLegend(
-              kinds.map(kind => shown.sessions.flatMap(one => (gradeOfKind(one, kind) === null ? [] : one.at))),
-            ),
-          ],
+    legend: [
+      ['filled', 'All segments of the kind passed'],
+      ['hollow', 'Not all of them'],
+      ...breakLegend(drawn.map(kind => shown.sessions.flatMap(one => (gradeOfKind(one, kind) === null ? [] : one.at)))),
+    ],
     source: 'grades',
     columns: [],
     rows: [],
@@ -149,7 +143,7 @@ function kindColumn(
   const averages = movingAverage(sessions.map(({ at }, index) => ({ at, grade: grades[index] ?? null })))
   return {
     // Grades that hardly differ are not drawn; a sentence says it.
-    ...(steadyKinds(summary.kinds).has(kind) ? {} : { key: `kind-${kindIndex}` }),
+    ...(drawnKinds(summary.kinds).has(kind) ? { key: `kind-${kindIndex}` } : {}),
     title: kindName(viewer, kind),
     numeric: true,
     cell: ({ session, index }) => gradeText(grades[index] ?? null, allPassed(session, kind)),

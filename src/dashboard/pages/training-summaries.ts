@@ -51,15 +51,17 @@ export function kindSummary(viewer: Pick<Viewer, 'discreet'>, kinds: readonly Ki
   return `Highest on average: ${withGrade(highest)}. Lowest: ${withGrade(lowest)}.`
 }
 
-/** The kinds whose grades hardly differ between several sessions. A sentence names them; they are not drawn. */
-export function steadyKinds(kinds: readonly KindTotals[]): Set<string> {
-  return new Set(kinds.flatMap(({ kind, isSteady }) => (isSteady ? [kind] : [])))
+/** The kinds whose grades differ between sessions. A sentence names the others. */
+export function drawnKinds(kinds: readonly KindTotals[]): Set<string> {
+  return new Set(kinds.flatMap(({ kind, grade, isSteady }) => (grade === null || isSteady ? [] : [kind])))
 }
 
-export function steadyText(viewer: Viewer, kinds: ReadonlySet<string>): string {
-  if (kinds.size === 0) return ''
-  const names = [...kinds].map(kind => unbroken(kindName(viewer, kind)))
-  return ` Hardly any difference, so not drawn: ${names.join(', ')}.`
+/** Names the kinds whose grades hardly differ. Where that is true of all kinds, there is no chart of them. */
+export function steadyText(viewer: Viewer, kinds: readonly KindTotals[]): string {
+  const names = kinds.filter(({ isSteady }) => isSteady).map(({ kind }) => unbroken(kindName(viewer, kind)))
+  if (names.length === 0) return ''
+  const start = drawnKinds(kinds).size === 0 ? 'By kind, grades hardly differ' : 'Hardly any difference, so not drawn'
+  return ` ${start}: ${names.join(', ')}.`
 }
 
 function capital(text: string): string {

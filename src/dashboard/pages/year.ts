@@ -54,7 +54,7 @@ async function showYear(visit: Visit) {
   }
   return view({
     title: `Year ${year}`,
-    actions: html`${stepper(years, year)}<a class="button" href="/year.svg?year=${year}" download>Picture</a>`,
+    actions: html`${stepper(years, year)}<a class="button" href="/year.svg?year=${year}" download>Save as picture</a>`,
     body: html`
       <div class="year">
         ${yearCards(visit, statistics, programs)}

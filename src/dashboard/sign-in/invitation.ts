@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { browserName } from '../../accounts/events.ts'
 import { RefusedError } from '../../accounts/errors.ts'
-import { acceptInvitation, type ChosenWay, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
+import { acceptInvitation, type ChosenMethod, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
 import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
@@ -37,7 +37,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     const start =
       oidc === undefined ? undefined : await invitationMark(store, { secret, site, now: request.context.now })
     if (start !== undefined) reply.header('Set-Cookie', start.setCookie)
-    const forms = waysToChoose({
+    const forms = methodsToChoose({
       secret,
       username,
       ...present,
@@ -52,7 +52,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
 
   /** Uses the invitation up. `choose` returns what was chosen, or what is wrong with it. */
   const accept =
-    (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenWay | string>) =>
+    (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenMethod | string>) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const site = siteOriginOf(request.context, config)
       if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
@@ -97,16 +97,16 @@ async function presentMethods(
   return { keepsPasskeys, isFirst: !keepsPasskeys && !hasPassword && !isLinked }
 }
 
-async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenWay | string> {
+async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenMethod | string> {
   const password = readNewPassword(form)
-  return password === undefined ? PASSWORDS_DIFFER : { way: 'password', password }
+  return password === undefined ? PASSWORDS_DIFFER : { method: 'password', password }
 }
 
 async function choosePasskey(
   { store, config }: Pick<DashboardOptions, 'store' | 'config'>,
   request: FastifyRequest,
   form: URLSearchParams,
-): Promise<ChosenWay | string> {
+): Promise<ChosenMethod | string> {
   const { now } = request.context
   const site = siteOriginOf(request.context, config)
   const { rpId, origin } = site
@@ -115,7 +115,7 @@ async function choosePasskey(
   const challenge = await challengeOf(store, cookies, { site, purpose: 'invitation', subject, now })
   if (challenge === undefined || rpId === undefined) return NOT_ACCEPTED
   const passkey = await verifyNewPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, now)
-  return passkey === undefined ? NOT_ACCEPTED : { way: 'passkey', passkey }
+  return passkey === undefined ? NOT_ACCEPTED : { method: 'passkey', passkey }
 }
 
 function secretOf({ params }: FastifyRequest): string {
@@ -139,7 +139,7 @@ interface Choice {
 }
 
 /** A passkey first, where it works: nobody can guess or read it. */
-function waysToChoose(choice: Choice): Html {
+function methodsToChoose(choice: Choice): Html {
   const { username, keepsPasskeys, isFirst, problem, oidc, secret, mark, site } = choice
   const whyNot = whyNoPasskeys(site, `${INVITATION_PATH}${secret}`)
   const hasPasskeys = whyNot === undefined

@@ -62,7 +62,7 @@ export function forgetFlow({ site }: Pick<OidcContext, 'site'>): string {
 }
 
 /** The message for a person, and whether it counts as a failed attempt: only a refused response can have been a guess. */
-export function problemOf({ reason }: OidcError, name: string) {
+export function oidcProblem({ reason }: OidcError, name: string) {
   const counts = reason === 'refused'
   switch (reason) {
     case 'away':

@@ -14,7 +14,7 @@ import {
   identify,
   type OidcFlow,
   openFlow,
-  problemOf,
+  oidcProblem,
   sendToIssuer,
   TOO_LATE,
 } from './oidc-flow.ts'
@@ -100,7 +100,7 @@ async function handleCallback(options: OidcOptions, request: FastifyRequest, rep
   }
   if (flow.purpose === 'signin') {
     const visit = { ...signInVisit(config, request, reply), form: new URLSearchParams({ next: flow.next }) }
-    return signInSteps.attempt(visit, { way: 'oidc', wrong: NOT_LINKED }, async () => {
+    return signInSteps.attempt(visit, { method: 'oidc', wrong: NOT_LINKED }, async () => {
       const identity = await identify(oidcContext, request, flow).catch((error: unknown) =>
         logOidcError(options, request, error),
       )
@@ -134,7 +134,7 @@ async function showProblem(
 function logOidcError({ log, oidc }: OidcOptions, request: FastifyRequest, error: unknown) {
   if (!(error instanceof OidcError)) throw error
   if (error.reason !== 'declined') log.failure(error, request.context.requestId)
-  return problemOf(error, oidc.name)
+  return oidcProblem(error, oidc.name)
 }
 
 function oidcContextOf({ store, oidc, config }: OidcOptions, request: FastifyRequest): OidcContext {
@@ -148,7 +148,9 @@ const outcomes = { confirm, link, invitation: acceptWith } as const
 
 async function provedBy({ store }: OidcContext, identity: OidcIdentity, now: number) {
   const used = await useIdentity(store, identity, now)
-  return used === undefined ? undefined : ({ way: 'oidc', ...used, authenticatedAt: identity.authenticatedAt } as const)
+  return used === undefined
+    ? undefined
+    : ({ method: 'oidc', ...used, authenticatedAt: identity.authenticatedAt } as const)
 }
 
 async function confirm(
@@ -207,7 +209,7 @@ async function acceptWith(
     const session = await acceptInvitation(store, {
       ...start,
       secret,
-      chosen: { way: 'oidc', identity, authenticatedAt },
+      chosen: { method: 'oidc', identity, authenticatedAt },
     })
     // The page of the invitation says that it no longer works.
     if (session === undefined) return await reply.redirect(back, 303)

@@ -4,7 +4,7 @@ import { MAX_PASSWORD_LENGTH, verifyPassword } from '../../accounts/passwords.ts
 import type { PasskeyProof, PasswordProof } from '../../accounts/proofs.ts'
 import { readSignInMethods, type SignInAddress, type SignInMethods } from '../../accounts/sign-in-methods.ts'
 import type { Store } from '../../store/index.ts'
-import type { ProofWay } from '../../store/tables.ts'
+import type { SignInMethod } from '../../store/tables.ts'
 import { fieldText, html, type Html, nothing } from '../html.ts'
 import { PrimaryDownError } from '../layout/primary-down.ts'
 import { type DashboardPage, type PageResult, type Redirect, redirect, view, type Visit } from '../page.ts'
@@ -169,11 +169,11 @@ export const NOT_ACCEPTED = 'The passkey was not accepted. Try again, or use ano
 
 async function limited<Proof>(
   { store, viewer, events, actor, now, limitReached }: Visit,
-  way: ProofWay,
+  method: SignInMethod,
   problem: string,
   check: () => Promise<Proof | undefined>,
 ): Promise<Proof | string> {
-  const attempt = guessesAt(store).begin(`${way} ${viewer.session.id}`)
+  const attempt = guessesAt(store).begin(`${method} ${viewer.session.id}`)
   if (attempt.waitMs > 0) {
     limitReached('attempts')
     return tooManyAttempts(attempt)

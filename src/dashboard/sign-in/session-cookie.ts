@@ -5,7 +5,7 @@ import { type Actor, browserName } from '../../accounts/events.ts'
 import type { Config } from '../../config.ts'
 import { clientAddress, networkPart } from '../../http/addresses.ts'
 import type { Store } from '../../store/index.ts'
-import type { ProofWay } from '../../store/tables.ts'
+import type { SignInMethod } from '../../store/tables.ts'
 import { cookie, cookieValue, parseCookies } from '../cookies.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../origin.ts'
@@ -35,14 +35,19 @@ export async function sessionStart(
 export async function sendSignedIn(
   reply: FastifyReply,
   { store, site }: { readonly store: Store; readonly site: SiteOrigin },
-  { secret, accountId, way }: { readonly secret: string; readonly accountId: number; readonly way?: ProofWay },
+  {
+    secret,
+    accountId,
+    method,
+  }: { readonly secret: string; readonly accountId: number; readonly method?: SignInMethod },
   next: string,
 ) {
   reply
     .header('Set-Cookie', sessionCookie(site, secret))
     .header('Set-Cookie', await knownBrowserCookie(store, site, accountId))
   // The sign-in page offers it first the next time.
-  if (way !== undefined) reply.header('Set-Cookie', cookie(WAY, way, { maxAge: WAY_SECONDS, secure: site.secure }))
+  if (method !== undefined)
+    reply.header('Set-Cookie', cookie(METHOD, method, { maxAge: METHOD_SECONDS, secure: site.secure }))
   return reply.redirect(next, 303)
 }
 
@@ -69,13 +74,13 @@ export async function sessionOf(
 }
 
 /** How somebody signed in last in this browser, if it says so. */
-export function lastWay({ headers }: FastifyRequest, site: SiteOrigin): string | undefined {
-  return cookieValue(parseCookies(headers.cookie), WAY, site)
+export function lastMethod({ headers }: FastifyRequest, site: SiteOrigin): string | undefined {
+  return cookieValue(parseCookies(headers.cookie), METHOD, site)
 }
 
 const SESSION = 'session'
-const WAY = 'way'
-const WAY_SECONDS = 365 * 86_400
+const METHOD = 'sign-in-method'
+const METHOD_SECONDS = 365 * 86_400
 
 /** What a request says its session is, before that is checked; undefined if it names none that can exist. */
 export function claimedSession(cookieHeader: string | undefined, site: Pick<SiteOrigin, 'secure'>): string | undefined {

@@ -4,18 +4,18 @@ import { knownBrowser, markBrowser } from '../../accounts/known-browsers.ts'
 import type { Config } from '../../config.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import type { Store } from '../../store/index.ts'
-import type { ProofWay } from '../../store/tables.ts'
+import type { SignInMethod } from '../../store/tables.ts'
 import { type Attempt, Attempts } from './attempts.ts'
 import { cookie, cookieValue, parseCookies } from '../cookies.ts'
 import type { SiteOrigin } from '../origin.ts'
 
 /**
- * Limits attempts to sign in. Each way has limits of its own: somebody who guesses passwords must not lock out people who sign in
+ * Limits attempts to sign in. Each sign-in method has limits of its own: somebody who guesses passwords must not lock out people who sign in
  * with a passkey or at the issuer, which cannot be guessed.
  */
 export interface SignInLimits {
   /** Counts an attempt: by network and, for a password, by account; or by browser alone, if the account knows the browser. */
-  begin(sender: Sender, way: ProofWay, username?: string): Promise<Attempt>
+  begin(sender: Sender, method: SignInMethod, username?: string): Promise<Attempt>
 }
 
 interface Sender {
@@ -26,14 +26,14 @@ interface Sender {
 export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 'trustedProxies'>): SignInLimits {
   const attempts = new Attempts()
   return {
-    async begin({ request, site }, way, username) {
+    async begin({ request, site }, method, username) {
       const mark = cookieValue(parseCookies(request.headers.cookie), KNOWN_BROWSER, site)
       const browser = mark === undefined ? undefined : await knownBrowser(store, mark)
       // A browser known to the account has a limit of its own, which nobody else can use up.
       if (browser !== undefined && (username === undefined || username === browser.username)) {
-        return attempts.begin(`${way} browser ${browser.name}`)
+        return attempts.begin(`${method} browser ${browser.name}`)
       }
-      const network = `${way} network ${networkOf(clientAddress(request.raw, trustedProxies))}`
+      const network = `${method} network ${networkOf(clientAddress(request.raw, trustedProxies))}`
       if (username === undefined) return attempts.begin(network)
       return attempts.begin(network, `account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`)
     },

@@ -3,7 +3,7 @@ import { hasAccounts } from '../../accounts/accounts.ts'
 import { beginSession } from '../../accounts/browser-sessions.ts'
 import type { Proof } from '../../accounts/proofs.ts'
 import type { Config } from '../../config.ts'
-import type { ProofWay } from '../../store/tables.ts'
+import type { SignInMethod } from '../../store/tables.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
 import { tooManyAttempts } from './attempts.ts'
 import { formFields } from '../layout/form-page.ts'
@@ -12,10 +12,10 @@ import { type SiteOrigin, siteOriginOf, safePath } from '../origin.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
 import { passwordNoticeCookie } from './password-notice.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
-import { actorOf, lastWay, sendSignedIn, sessionStart } from './session-cookie.ts'
+import { actorOf, lastMethod, sendSignedIn, sessionStart } from './session-cookie.ts'
 import { makeSignInLimits } from './sign-in-limits.ts'
 
-/** The steps that all ways to sign in have in common: check the limits, start the session, show the page that says what was wrong. */
+/** The steps that all sign-in methods have in common: check the limits, start the session, show the page that says what was wrong. */
 
 export interface SignInVisit {
   readonly request: FastifyRequest
@@ -29,7 +29,7 @@ export function signInVisit(config: Config, request: FastifyRequest, reply: Fast
 }
 
 interface Attempted {
-  readonly way: ProofWay
+  readonly method: SignInMethod
   /** As it was entered. The attempt also counts for this account. */
   readonly username?: string
   /** The message if the proof is wrong. */
@@ -48,7 +48,7 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
   const limits = makeSignInLimits(store, config)
   const isEmpty = makeEmptyCheck(store)
 
-  /** Sends the page with all ways to sign in. */
+  /** Sends the page with all sign-in methods. */
   const show = async (
     { request, reply, site }: SignInVisit,
     shown: Omit<SignInState, 'site' | 'oidc' | 'last'>,
@@ -57,19 +57,19 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
     sendSignedOutPage(
       request,
       reply.code(status),
-      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc, last: lastWay(request, site) }, sample),
+      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc, last: lastMethod(request, site) }, sample),
     )
 
   /** Signs somebody in if `check` returns a proof of who they are. It is called only if there were not too many attempts. */
   const attempt = async (
     visit: SignInVisit,
-    { way, username, wrong }: Attempted,
+    { method, username, wrong }: Attempted,
     check: () => Promise<Proof | OtherProblem | undefined>,
   ) => {
     const { request, reply, site, form } = visit
     if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
     const shown = { next: safePath(form.get('next')), ...(username === undefined ? {} : { username }) }
-    const limit = await limits.begin(visit, way, username)
+    const limit = await limits.begin(visit, method, username)
     if (limit.waitMs > 0) {
       request.context.limit = 'attempts'
       reply.header('Retry-After', String(Math.ceil(limit.waitMs / 1000)))

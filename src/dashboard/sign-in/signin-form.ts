@@ -12,7 +12,7 @@ export interface SignInState {
   readonly site: SiteOrigin
   readonly oidc: Oidc | undefined
   readonly next: string
-  /** How somebody signed in last in this browser: that way comes first, so that nobody has to look for it. */
+  /** How somebody signed in last in this browser: that method comes first, so that nobody has to look for it. */
   readonly last?: string | undefined
   readonly username?: string
   readonly problem?: string | undefined
@@ -20,17 +20,17 @@ export interface SignInState {
   readonly isDeleted?: boolean
 }
 
-/** All ways to sign in. */
+/** All sign-in methods. */
 export function signInForms(shown: SignInState, sample: DashboardOptions['sample']): Html {
   const { next, problem, oidc, isDeleted = false } = shown
-  const ways = new Map([
+  const methods = new Map([
     ['password', (isFirst: boolean) => passwordForm(shown, sample, isFirst)],
     ['passkey', (isFirst: boolean) => passkeyForm(shown, isFirst)],
     ...(oidc === undefined ? [] : [['oidc', (isFirst: boolean) => issuerLink(oidc, next, isFirst)] as const]),
   ])
   // Somebody who has just entered a wrong password tries again, and a passkey cannot be used at each address.
   const isPassword = shown.username !== undefined || (shown.last === 'passkey' && shown.site.rpId === undefined)
-  const first = ways.get(isPassword ? 'password' : (shown.last ?? '')) ?? ways.get('password')
+  const first = methods.get(isPassword ? 'password' : (shown.last ?? '')) ?? methods.get('password')
   return html`
     <div class="card stack">
       <h1>Sign in</h1>
@@ -38,7 +38,7 @@ export function signInForms(shown: SignInState, sample: DashboardOptions['sample
       ${sample === undefined ? nothing : html`<p class="note">This is sample data. The form is filled in: just sign in.</p>`}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       ${first?.(true)}
-      ${[...ways.values()].filter(way => way !== first).map(way => way(false))}
+      ${[...methods.values()].filter(method => method !== first).map(method => method(false))}
       ${sample === undefined ? html`<p class="muted small">No sign-in method yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>lockstep account invite</code>.</p>` : nothing}
     </div>
   `

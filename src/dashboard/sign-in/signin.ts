@@ -33,13 +33,13 @@ export function makeSignIn({ store, config }: DashboardOptions, signInSteps: Sig
         const visit = signInVisit(config, request, reply)
         const username = visit.form.get('username') ?? ''
         const wrong = 'The username or the password is wrong.'
-        return signInSteps.attempt(visit, { way: 'password', username, wrong }, () =>
+        return signInSteps.attempt(visit, { method: 'password', username, wrong }, () =>
           verifyPassword(store, username, visit.form.get('password') ?? ''),
         )
       })
       scope.post('/signin/passkey', async (request, reply) => {
         const visit = signInVisit(config, request, reply)
-        return signInSteps.attempt(visit, { way: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
+        return signInSteps.attempt(visit, { method: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
       })
       scope.post('/signout', (request, reply) => signOut(store, signInVisit(config, request, reply)))
     },
