@@ -87,7 +87,6 @@ export type LegendItem = readonly [
   look:
     | 'filled'
     | 'hollow'
-    | 'outline'
     | 'line'
     | 'band'
     | 'before'

@@ -3,6 +3,7 @@ import { DAY_MS } from '../../contract/time.ts'
 import { breaksOf } from '../../stats/intervals.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
 import { countdownOf } from '../../stats/status.ts'
+import { shareBar } from '../charts/spark.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
 import { HIDDEN, isTimeHidden } from '../text/hidden-time.ts'
@@ -64,7 +65,6 @@ export function timeBar(lock: Lock, { until, now }: Clock): Html {
   if (left === null || left <= 0) return nothing
   const length = plannedEnd - lock.at
   const elapsed = length - left
-  const part = elapsed / length
   const text = `${durationText(elapsed / 1000)} of ${durationText(length / 1000)}`
   const rest =
     until === now && !isPaused
@@ -72,7 +72,7 @@ export function timeBar(lock: Lock, { until, now }: Clock): Html {
       : html`<span>${durationText(left / 1000)} left</span>`
   return html`
     <p class="small time-of">${text}</p>
-    <svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img" aria-label="${text}"><rect class="whole" width="100" height="8"/><rect class="part" width="${(part * 100).toFixed(1)}" height="8"/></svg>
+    ${shareBar(elapsed / length, text)}
     <p class="small muted">${rest}</p>
   `
 }
