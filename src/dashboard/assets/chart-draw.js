@@ -212,7 +212,7 @@ function patterns() {
     { id: 'hatch-open', angle: 45, weight: 1.5, wash: 0.1 },
     { id: 'hatch-so-far', angle: -45, weight: 3, wash: 0.3 },
     { id: 'hatch-approximate', angle: 90, weight: 1, wash: 0.06 },
-    { id: 'hatch-break', angle: 45, weight: 1, wash: 0, colour: LINE },
+    { id: 'hatch-break', angle: 45, weight: 1, wash: 0, colour: 'var(--edge)' },
   ]) {
     const pattern = svgElement('pattern', {
       id,

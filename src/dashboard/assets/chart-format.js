@@ -1,45 +1,20 @@
 /** Times, lengths and numbers as text. Instants are drawn as if in UTC; see parseInstant in chart-data.js. */
 
 const DAY_MS = 86_400_000
-const dateTimes = formatOf({ day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' })
-const dates = formatOf({ day: 'numeric', month: 'short', year: 'numeric' })
-const months = formatOf({ month: 'long', year: 'numeric' })
-const shortMonths = formatOf({ month: 'short' })
-const clocks = formatOf({ hour: '2-digit', minute: '2-digit' })
-const days = formatOf({ weekday: 'short', day: 'numeric', month: 'short' })
-const dayMonths = formatOf({ day: 'numeric', month: 'short' })
+const date = /** @type {const} */ ({ day: 'numeric', month: 'short', year: 'numeric' })
+const clock = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit' })
+const dayMonth = /** @type {const} */ ({ day: 'numeric', month: 'short' })
+const dates = formatOf(date)
+const dayMonths = formatOf(dayMonth)
+const monthText = textIn({ month: 'long', year: 'numeric' })
+export const dateText = textIn(date)
+export const dateTimeText = textIn({ ...date, ...clock })
+export const shortMonthText = textIn({ month: 'short' })
+export const clockText = textIn(clock)
+export const dayText = textIn({ ...dayMonth, weekday: 'short' })
+export const dayMonthText = textIn(dayMonth)
 const amounts = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 const smallAmounts = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
-
-/** @param {Date} time */
-export function dateTimeText(time) {
-  return dateTimes.format(time)
-}
-
-/** @param {Date} time */
-export function dateText(time) {
-  return dates.format(time)
-}
-
-/** @param {Date} time */
-export function shortMonthText(time) {
-  return shortMonths.format(time)
-}
-
-/** @param {Date} time */
-export function clockText(time) {
-  return clocks.format(time)
-}
-
-/** @param {Date} time */
-export function dayText(time) {
-  return days.format(time)
-}
-
-/** @param {Date} time */
-export function dayMonthText(time) {
-  return dayMonths.format(time)
-}
 
 /** @param {number} value */
 export function amountText(value) {
@@ -60,7 +35,7 @@ export function percentText(value) {
 /** @type {Readonly<Record<string, PeriodWords>> & { readonly week: PeriodWords }} */
 const periods = {
   week: { days: 7, nameOf: start => weekText(start, new Date(start.getTime() + 7 * DAY_MS)) },
-  month: { days: 30, nameOf: start => months.format(start) },
+  month: { days: 30, nameOf: monthText },
   quarter: { days: 91, nameOf: start => `Q${Math.ceil((start.getUTCMonth() + 1) / 3)} ${start.getUTCFullYear()}` },
 }
 
@@ -94,6 +69,12 @@ export function periodName(period, start, end) {
  */
 export function periodWords(period) {
   return periods[period ?? ''] ?? periods.week
+}
+
+/** @param {Intl.DateTimeFormatOptions} options */
+function textIn(options) {
+  const format = formatOf(options)
+  return (/** @type {Date} */ time) => format.format(time)
 }
 
 /**

@@ -15,7 +15,7 @@ import { countText, NONE, numberText, round1 } from '../text/text.ts'
 import { chartUnit, unitText, unitTitles } from './chart-unit.ts'
 import type { TrainingQuery } from './training-filters.ts'
 import type { Compared } from './training-comparison.ts'
-import { drawnKinds, kindSummary, NO_GRADES, steadyText } from './training-summaries.ts'
+import { allSteadyText, drawnKinds, kindSummary, NO_GRADES, steadyText } from './training-summaries.ts'
 
 /** Charts of grades by week or month, where there are too many sessions for a mark each. */
 
@@ -38,10 +38,9 @@ export interface ShownSessions {
 }
 
 /** The spread of the grades of each kind, drawn from the table of the chart of all grades. */
-export function spreadsByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
+export function spreadsByKind(viewer: Viewer, shown: ShownSessions): Chart {
   const { summary } = shown
-  const drawn = kinds.filter(kind => drawnKinds(summary.kinds).has(kind))
-  const grades = drawn.flatMap(kind => gradesIn(summary.kindSpreads.get(kind) ?? []))
+  const grades = [...drawnKinds(summary.kinds)].flatMap(kind => gradesIn(summary.kindSpreads.get(kind) ?? []))
   return chart<never>({
     id: 'grades-by-kind',
     chartType: 'spread-by-kind',
@@ -55,11 +54,6 @@ export function spreadsByKind(viewer: Viewer, shown: ShownSessions, kinds: reado
     columns: [],
     rows: [],
   })
-}
-
-/** Said with all grades where there is no chart of kinds; nothing where kinds are not listed. */
-export function notDrawn(viewer: Viewer, { summary }: ShownSessions, kinds: readonly string[]): string {
-  return kinds.length === 0 || drawnKinds(summary.kinds).size > 0 ? '' : steadyText(viewer, summary.kinds)
 }
 
 /** A week, or a month where weeks would be too many. */
@@ -80,7 +74,7 @@ export function weeklyGrades(viewer: Viewer, shown: ShownSessions, kinds: readon
     id: 'grades',
     chartType: 'spread',
     title: 'Grade over time',
-    summary: `${spreadSummary(viewer, shown, weeks)}${notDrawn(viewer, shown, kinds)}`,
+    summary: `${spreadSummary(viewer, shown, weeks)}${kinds.length === 0 ? '' : allSteadyText(shown.summary.kinds)}`,
     empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, [...gradesIn(weeks.map(({ all }) => all)), ...(overlay?.values ?? [])]),

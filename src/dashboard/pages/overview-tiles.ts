@@ -102,7 +102,7 @@ function dayStrip(viewer: Viewer, days: readonly DrawnDay[], until: number): Htm
   })
   const locked = shown.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   const text = lockText(`Locked on ${locked} of the last ${countText(shown.length, 'day')}`, viewer)
-  return html`<div class="days-strip">${sparkBars(values, { text, highest: 1 })}<p class="small muted"><span>${text}</span><span>now</span></p></div>`
+  return html`<div class="days-strip">${sparkBars(values, { text, highest: 1 })}<p class="small muted"><span>${text}</span><span class="nowrap">now</span></p></div>`
 }
 
 /** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */

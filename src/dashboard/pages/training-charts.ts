@@ -5,7 +5,7 @@ import { html, type Part } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { dateTimeText, NONE, round1 } from '../text/text.ts'
-import { drawnKinds, gradeSummary, kindSummary, NO_GRADES, steadyText } from './training-summaries.ts'
+import { allSteadyText, drawnKinds, gradeSummary, kindSummary, NO_GRADES, steadyText } from './training-summaries.ts'
 import {
   axes,
   breakLegend,
@@ -14,7 +14,6 @@ import {
   MAX_DRAWN_SESSIONS,
   scaleSwitch,
   type ShownSessions,
-  notDrawn,
   spreadsByKind,
   weeklyGrades,
 } from './grade-weeks.ts'
@@ -28,8 +27,8 @@ import {
 export function gradeCharts(viewer: Viewer, shown: ShownSessions, kinds: readonly string[], chosen?: string): Chart[] {
   if (chosen !== undefined) return [gradeChart(viewer, shown)]
   const [all, byKind] = isDense(shown)
-    ? [weeklyGrades(viewer, shown, kinds), spreadsByKind(viewer, shown, kinds)]
-    : [sessionGrades(viewer, shown, kinds), gradesByKind(viewer, shown, kinds)]
+    ? [weeklyGrades(viewer, shown, kinds), spreadsByKind(viewer, shown)]
+    : [sessionGrades(viewer, shown, kinds), gradesByKind(viewer, shown)]
   return drawnKinds(shown.summary.kinds).size === 0 ? [all] : [all, byKind]
 }
 
@@ -56,7 +55,7 @@ function sessionGrades(viewer: Viewer, shown: ShownSessions, kinds: readonly str
     id: 'grades',
     chartType: 'grade',
     title: 'Grade over time',
-    summary: `${gradeSummary(shown.sessions, averages)}${notDrawn(viewer, shown, kinds)}`,
+    summary: `${gradeSummary(shown.sessions, averages)}${kinds.length === 0 ? '' : allSteadyText(shown.summary.kinds)}`,
     empty: NO_GRADES,
     wide: true,
     data: axes(viewer, shown, [...grades, ...(overlay?.values ?? [])]),
@@ -105,7 +104,7 @@ function sessionLegend(sessions: readonly SessionStats[], averages: readonly (nu
 }
 
 /** The grades of each kind, drawn from the table of the chart above. */
-function gradesByKind(viewer: Viewer, shown: ShownSessions, kinds: readonly string[]): Chart {
+function gradesByKind(viewer: Viewer, shown: ShownSessions): Chart {
   const totals = shown.summary.kinds
   const drawn = [...drawnKinds(totals)]
   const grades = shown.sessions.flatMap(session => drawn.flatMap(kind => gradeOfKind(session, kind) ?? []))

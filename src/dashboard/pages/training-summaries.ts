@@ -56,12 +56,15 @@ export function drawnKinds(kinds: readonly KindTotals[]): Set<string> {
   return new Set(kinds.flatMap(({ kind, grade, isSteady }) => (grade === null || isSteady ? [] : [kind])))
 }
 
-/** Names the kinds whose grades hardly differ. Where that is true of all kinds, there is no chart of them. */
+/** Names the kinds whose grades hardly differ; the others are drawn. */
 export function steadyText(viewer: Viewer, kinds: readonly KindTotals[]): string {
   const names = kinds.filter(({ isSteady }) => isSteady).map(({ kind }) => unbroken(kindName(viewer, kind)))
-  if (names.length === 0) return ''
-  const start = drawnKinds(kinds).size === 0 ? 'By kind, grades hardly differ' : 'Hardly any difference, so not drawn'
-  return ` ${start}: ${names.join(', ')}.`
+  return names.length === 0 ? '' : ` Hardly any difference, so not drawn: ${names.join(', ')}.`
+}
+
+/** Said with the grades of all kinds, where there is no chart of each kind. */
+export function allSteadyText(kinds: readonly KindTotals[]): string {
+  return drawnKinds(kinds).size === 0 && kinds.some(({ isSteady }) => isSteady) ? ' By kind, grades hardly differ.' : ''
 }
 
 function capital(text: string): string {
