@@ -130,7 +130,7 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
     'usr/bin',
     'usr/lib/systemd/system',
     'usr/lib/sysusers.d',
-    'usr/share/doc/lockstep',
+    'usr/share/doc/lockstep/examples',
     'usr/share/lintian/overrides',
     'etc/lockstep',
   ])
@@ -142,6 +142,8 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
   adapt('lockstep-command', 'usr/bin/lockstep')
   for (const unit of readdirSync(samples).filter(name => /\.(service|timer)$/.test(name)))
     adapt(unit, `usr/lib/systemd/system/${unit}`)
+  for (const sample of readdirSync(samples).filter(name => /^(nginx|Caddyfile)/.test(name)))
+    adapt(sample, `usr/share/doc/lockstep/examples/${sample}`)
   adapt('debian/sysusers.conf', 'usr/lib/sysusers.d/lockstep.conf')
   adapt('debian/lockstep.env', 'etc/lockstep/lockstep.env')
   adapt('debian/README.Debian', 'usr/share/doc/lockstep/README.Debian')

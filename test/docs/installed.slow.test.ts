@@ -208,6 +208,8 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const documents = await inside('sed -n "s/^Documentation=file://p" /usr/lib/systemd/system/lockstep*.service')
     assert.equal(documents.stdout.trim().split('\n').length, 4)
     for (const page of documents.stdout.trim().split('\n')) assert.ok(existsSync(join(root, page)), page)
+    const samples = readdirSync(join(root, 'usr/share/doc/lockstep/examples'))
+    assert.deepEqual(samples.toSorted(), ['Caddyfile', 'Caddyfile-path', 'nginx-path.conf', 'nginx.conf'])
     const disabled = await inside(
       'systemctl is-enabled lockstep.service lockstep-backup.timer lockstep-pull.timer || true',
     )
