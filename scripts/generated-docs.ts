@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { InvalidError } from '../src/archive/faults.ts'
 import { Notes } from '../src/archive/notes.ts'
 import { type ArchiveRecord, archiveRecord, readRow } from '../src/archive/records.ts'
@@ -20,11 +20,11 @@ interface GeneratedFile {
 
 /** The files that follow from the code and the packages, as they should be. */
 export async function generateFiles(): Promise<GeneratedFile[]> {
-  return [...(await generateDocs()), ...(await generateBundles())]
+  return [...generateDocs(), ...(await generateBundles())]
 }
 
 /** Those that follow from the code alone. */
-export async function generateDocs(): Promise<GeneratedFile[]> {
+export function generateDocs(): GeneratedFile[] {
   return [
     { path: join(root, 'src/openapi/openapi.json'), text: `${JSON.stringify(makeDocument(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
@@ -36,13 +36,11 @@ export async function generateDocs(): Promise<GeneratedFile[]> {
     ...generateClientFiles(),
     { path: archive, text: withMissingFields(readFileSync(archive, 'utf8')) },
     { path: troubleshooting, text: withChecks(readFileSync(troubleshooting, 'utf8')) },
-    { path: architecture, text: await withRoutes(readFileSync(architecture, 'utf8')) },
   ]
 }
 
 const root = join(import.meta.dirname, '..')
 const docs = join(root, 'docs')
-const architecture = join(docs, 'architecture.md')
 const archive = join(docs, 'archive.md')
 const troubleshooting = join(docs, 'troubleshooting.md')
 
@@ -142,16 +140,6 @@ function withChecks(page: string): string {
   return withRows(page, '| Check | What is right | If it is wrong |', rows)
 }
 
-/** The page with its table of routes replaced: one row for each file of the contract that has endpoints. */
-async function withRoutes(page: string): Promise<string> {
-  const rows: string[] = []
-  for (const file of readdirSync(join(root, 'src/resources'))) {
-    const routes = await routesIn(file)
-    if (routes.length > 0) rows.push(`| ${basename(file, '.ts')} | ${routes.join(', ')} |`)
-  }
-  return withRows(page, '| File | Paths and operations |', rows)
-}
-
 /** The page with the rows of a table replaced, which is found by its heading. */
 function withRows(page: string, heading: string, rows: readonly string[]): string {
   const start = page.indexOf(`\n${heading}\n`) + 1
@@ -159,14 +147,4 @@ function withRows(page: string, heading: string, rows: readonly string[]): strin
   const [head, line = '', ...rest] = page.slice(start).split('\n')
   const after = rest.slice(rest.findIndex(text => !text.startsWith('|')))
   return page.slice(0, start) + [head, line, ...rows, ...after].join('\n')
-}
-
-/** The endpoints that a file of the contract promises, in the order of the reference. */
-async function routesIn(file: string): Promise<string[]> {
-  if (file === 'index.ts' || !readdirSync(join(root, 'src/contract')).includes(file)) return []
-  const module: object = await import(`../src/contract/${file}`)
-  const promised = new Set(Object.values(module).flatMap(value => Object.values(Object(value))))
-  return Object.entries(api)
-    .filter(([, endpoint]) => promised.has(endpoint))
-    .map(([name, { path }]) => `\`${path.replace('/api/v1', '')}\` ${name}`)
 }
