@@ -11,6 +11,7 @@ import {
   readlinkSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   symlinkSync,
   writeSync,
@@ -171,7 +172,7 @@ export async function withWorkFolder<Result>(
   makeFolders(parent)
   await removeLeftWorkFolders(parent)
   const { folder, release } = lockWorkFolder(parent)
-  const remove = () => rmSync(folder, { recursive: true, force: true })
+  const remove = () => removeWorkFolder(folder)
   // The process may exit before the work ends, for example when nobody reads its output any more.
   process.once('exit', remove)
   try {
@@ -207,6 +208,7 @@ export async function withUnfinished<Result>(
         return await work(unfinished, folder)
       } finally {
         removeUnfinished(path)
+        rmSync(join(folder, FILE_NOTE), { force: true })
       }
     })
   })
@@ -223,6 +225,14 @@ function lockWorkFolder(parent: string) {
 
 /** What in a work folder names the file that its process writes elsewhere. */
 const FILE_NOTE = 'writes'
+
+/** Removes a work folder. One whose note names a file that could not be removed keeps the note, for the next command. */
+function removeWorkFolder(folder: string) {
+  if (!existsSync(folder)) return
+  const names = readdirSync(folder)
+  for (const name of names) if (name !== FILE_NOTE) rmSync(join(folder, name), { recursive: true, force: true })
+  if (!names.includes(FILE_NOTE)) rmdirSync(folder)
+}
 
 /** Removes a file under its unfinished name, and its digest. */
 function removeUnfinished(path: string) {

@@ -39,6 +39,20 @@ for (const { title, run } of next) {
   })
 }
 
+test('an unfinished file that could not be removed is removed by the next command', async () => {
+  await using folder = await makeFolder()
+  const blocked = folder.file('all.db.unfinished')
+  const work = withUnfinished(folder.file('all.db'), folder.path, async unfinished => {
+    // A folder is not removed.
+    mkdirSync(unfinished)
+  })
+  await assert.rejects(work)
+  rmSync(blocked, { recursive: true })
+  writeFileSync(blocked, 'records')
+  await removeLeftWorkFolders(folder.path)
+  assert.deepEqual(readdirSync(folder.path), [])
+})
+
 for (const args of [
   ['backup', 'copy.db'],
   ['backup', '--to', 'backups'],

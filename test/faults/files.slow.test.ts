@@ -20,8 +20,8 @@ for (const [shift, command] of commands.entries()) {
     const attempt = async ({ how, number }: Point<Failure>) => {
       await scene.reset(command)
       // A sample has time to start processes that are killed.
-      const isKilled = !isWhole && how === 'killed'
-      const isCopied = isWhole && how === 'killed'
+      const isCopied = how === 'killed' && isWhole && command.isNotedElsewhere !== true
+      const isKilled = how === 'killed' && !isCopied
       failing.arm(number, isCopied ? 'copied' : how)
       const ended = await scene.attempt(command, failing.env, !isKilled)
       if (failing.calls < number) return false

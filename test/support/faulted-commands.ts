@@ -27,6 +27,8 @@ export interface Command {
   readonly isOnce?: boolean
   /** The file that it writes. */
   readonly makes?: RegExp
+  /** What it leaves is noted outside of the folder. */
+  readonly isNotedElsewhere?: boolean
   /** It begins with a database without tables. */
   readonly isOnEmpty?: boolean
 }
@@ -42,7 +44,7 @@ export const commands: readonly Command[] = [
   { args: ['import', 'whole.ndjson', '--database', 'sqlite:new/own.db'], ...NEW },
   { args: ['pull', '--account', '1'], isInParts: true },
   { args: ['pull', '--database', 'sqlite:new/own.db'], ...NEW, isInParts: true },
-  { args: ['pull', '--out', 'backups/all.ndjson'], makes: /^all\.ndjson$/ },
+  { args: ['pull', '--out', 'backups/all.ndjson'], makes: /^all\.ndjson$/, isNotedElsewhere: true },
   { args: ['export', '--out', 'backups/all.ndjson'], makes: /^all\.ndjson$/ },
   { args: ['backup', 'backups/copy.db'], makes: /^copy\.db$/, isOnce: true },
   { args: ['backup', '--to', 'backups'], makes: /\.db$/ },
@@ -311,7 +313,7 @@ async function checkBackups(folder: Folder) {
     const path = folder.file(`backups/${name}`)
     assert.equal(statSync(path).mode & 0o077, 0, `others can read ${name}`)
     if (name.endsWith('.ndjson')) assert.match(readFileSync(path, 'utf8'), /"kind":"end".*\n$/)
-    else if (name.endsWith('.lock')) assert.equal(statSync(path).size, 0, name)
+    else if (LOCKS.test(name)) assert.equal(statSync(path).size, 0, name)
     else if (name.endsWith('.sha256')) assert.ok(existsSync(path.slice(0, -'.sha256'.length)), `${name} is alone`)
     else {
       const check = ['backup', 'check', path, '--identity', `${folder.path}.key`]
