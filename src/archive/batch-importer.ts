@@ -81,7 +81,7 @@ export function openBatchImporter(store: Store, options: BatchImporterOptions): 
         await batch.stage(owners)
         return store.locked(db, async () => {
           await options.check?.(db)
-          const report = await batch.store(Date.now())
+          const report = await batch.inStore(() => batch.store(Date.now()))
           await within?.(db, report)
           return report
         })
@@ -160,6 +160,10 @@ class ImporterBatch {
     }
     await this.#incoming.flush()
     await this.#incoming.compareLines()
+  }
+
+  inStore<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#incoming.inStore(work)
   }
 
   async store(now: number): Promise<BatchReport> {

@@ -63,7 +63,7 @@ export async function importLines(store: Store, lines: Lines, options: ImportOpt
       progress?.(undefined)
       await incoming.compareLines()
       signal?.throwIfAborted()
-      const work = () => storeAll(incoming, { ...options, source })
+      const work = () => incoming.inStore(() => storeAll(incoming, { ...options, source }))
       // After an error, the comparison only finds further errors and needs no lock.
       const isRefused = rejected instanceof LineErrors && rejected.count > 0
       const endWatch = await watchLockWaits(store, db, onWait)

@@ -50,8 +50,10 @@ export function previewImport(store: Store, lines: Lines, options: PreviewOption
       const facts = await stageLines(incoming, lines)
       await incoming.compareLines()
       signal?.throwIfAborted()
-      await incoming.compareWithStore()
-      return { ...facts, kinds: await incoming.preview(), rejected: reasons.list(), rejectedCount: rejected.count }
+      return await incoming.inStore(async () => {
+        await incoming.compareWithStore()
+        return { ...facts, kinds: await incoming.preview(), rejected: reasons.list(), rejectedCount: rejected.count }
+      })
     } finally {
       await incoming.discard()
       await rejected.discard()

@@ -3,6 +3,7 @@ import { account, partnership } from './account-kinds.ts'
 import type { Cell, Kind } from './kind.ts'
 import { type KindReport, MAX_LISTED, type Outcome } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
+import { withLocalRecords } from '../store/distributed.ts'
 import { compareLines, compareWithStore } from './staging-comparison.ts'
 import { conflicts, differs, isStoredAsStaged, newValue, refreshes, same } from './staging-conditions.ts'
 import { StagingTables } from './staging-tables.ts'
@@ -22,6 +23,14 @@ export interface KindPreview {
 
 /** Compares staged rows and moves them into the store. The statements are the same on both engines. */
 export class ImportStaging extends StagingTables {
+  /** Runs work that compares the rows with the store, or moves them into it. */
+  async inStore<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.options.engine === 'sqlite') return work()
+    const records = [...this.batches.keys()].filter(({ isOwned }) => isOwned)
+    const named = records.map(kind => ({ table: kind.table, ids: `select id from ${this.tableOf(kind)}` }))
+    return withLocalRecords(this.db, named, work)
+  }
+
   compareLines(): Promise<void> {
     return compareLines(this)
   }
@@ -134,7 +143,13 @@ export class ImportStaging extends StagingTables {
       where (account.as_of is null or account.as_of < newest)
       and not exists (select 1 from ${this.tableOf(account)} as given where given.id = account.id and given.as_of is not null)
       group by account.id`
-    await this.run(`update account set as_of = known.newest from (${newest}) as known where account.id = known.id`)
+    await this.run(
+      // Citus: an update of a reference table cannot read a temporary table.
+      `insert into account (id, username, document, etag, as_of)
+        select stored.id, username, document, etag, newest from (${newest}) as known join account as stored on stored.id = known.id
+        where true
+        on conflict (id) do update set as_of = excluded.as_of`,
+    )
   }
 
   async #move(kind: Kind, total: number): Promise<KindReport> {
@@ -159,7 +174,7 @@ export class ImportStaging extends StagingTables {
     const written = await this.run(
       `insert into ${table} (${columns.join(', ')})
         select ${columns.join(', ')} from ${this.tableOf(kind)} as incoming
-        where ${conflicting > replaced ? `not ${conflicts(kind)}` : '1 = 1'} order by ${key.join(', ')}
+        where ${conflicting > replaced ? `not ${conflicts(kind)}` : '1 = 1'} and ${this.#isWritten(kind)} order by ${key.join(', ')}
         on conflict (${primaryKey.join(', ')}) do ${
           replaced + refreshed === 0
             ? 'nothing'
@@ -170,6 +185,13 @@ export class ImportStaging extends StagingTables {
       await noteChangedRecords(this.db, table, sql.raw(`select owner_id from ${this.tableOf(kind)}`))
     const added = written - replaced - refreshed
     return { kind: kind.name, added, replaced, skipped: conflicting - replaced, unchanged: total - added - conflicting }
+  }
+
+  /** With Citus, rows of a reference table count as written even if nothing changes, so unchanged ones are left out. */
+  #isWritten(kind: Kind): string {
+    if (kind.isOwned) return '1 = 1'
+    return `not exists (select 1 from ${kind.table} as stored
+      where ${same(kind, 'stored')} and not (${differs(kind, 'stored')} or ${refreshes(kind, 'incoming', 'stored')}))`
   }
 
   /** How many rows are stored with other content, and how many with the same content but older extra fields or `as_of`. */

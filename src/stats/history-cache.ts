@@ -98,7 +98,7 @@ const histories = new HistoryCache()
 export async function cacheOf(store: Store, owner: number): Promise<OwnerCache> {
   // Read before the records: if they change in between, the next request reads them again.
   const [row] = await readChecked(store, revisions, { owner })
-  return row === undefined ? new OwnerCache('') : histories.byOwner(owner, row.revision)
+  return row?.revision == null ? new OwnerCache('') : histories.byOwner(owner, row.revision)
 }
 
 /** Of all accounts. One with 100,000 training sessions takes 26 MB. */
@@ -111,11 +111,14 @@ const MAX_VALUES = 32
 const OWNER_BYTES = 1000
 const VALUE_BYTES = 300
 
-/** A text that changes with every write of records of an account, and never repeats. */
-const revisions = checkedQuery<{ owner: number }, { revision: string }>(
+/**
+ * A text that changes with every write of records of an account, and never repeats. Null if records are on several servers: there, a new
+ * revision can be visible before its records.
+ */
+const revisions = checkedQuery<{ owner: number }, { revision: string | null }>(
   'revisions of an account',
   (param, named) => sql`
-    select ${named}, id as owner_id, ${revisionColumns} as revision
+    select ${named}, id as owner_id, ${param.onOneServer(revisionColumns, sql`null`)} as revision
     from account where id = ${param('owner')}`,
 )
 

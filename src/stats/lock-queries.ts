@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Selectable } from 'kysely'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { LockSession } from '../contract/lock-sessions.ts'
@@ -209,14 +209,29 @@ function rulesOf({
 }
 
 // Also of templates of other accounts: a reader of the session learns only whether they are for practice and hide the time.
-const ruleColumns = sql.join(
-  ['is_test_lock', 'is_time_displayed'].map(
-    column =>
-      sql`(select max(${sql.ref(column)}) from lock_template where lock_template.id = template_id) as ${sql.ref(column)}`,
-  ),
-)
+function ruleColumns(param: ServersParam): RawBuilder<unknown> {
+  const ofTemplate = (column: string) =>
+    `(select max(${column}) from lock_template where lock_template.id = template_id) as ${column}`
+  return sql.raw(param.onOneServer(RULES.map(ofTemplate), RULES).join(', '))
+}
 
-const lockColumns = sql`id, at, lock_state, is_active, template_id, ${ruleColumns}, ended_at, events`
+type ServersParam = Pick<Params<unknown>, 'onOneServer'>
+
+/** The lock sessions that are readable, with what `ruleColumns` shows. */
+function lockSessions(param: ServersParam, readable: RawBuilder<unknown>): RawBuilder<unknown> {
+  return param.onOneServer(
+    sql`lock_session`,
+    // The templates are of several owners, so they are found before the sessions are joined with them.
+    sql`lock_session left join (
+      select id as rules_id, ${sql.raw(RULES.map(column => `max(${column}) as ${column}`).join(', '))} from lock_template
+      where id in (select template_id from lock_session where ${readable}) group by id) as rules on rules_id = template_id`,
+  )
+}
+
+const RULES = ['is_test_lock', 'is_time_displayed']
+
+const lockColumns = (param: ServersParam) =>
+  sql`id, at, lock_state, is_active, template_id, ${ruleColumns(param)}, ended_at, events`
 
 // Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
 const isAfter = (param: Params<OwnerAccess & Position>) =>
@@ -234,7 +249,7 @@ type Part = OwnerAccess & Position & { from: number; lastAt: number; lastId: num
 const activeSince = recordQuery<Part, LockRow>(
   'lock sessions since',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns} from lock_session
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isAfter(param)} and at <= ${param('lastAt')} and (at, id) <= (${param('lastAt')}, ${param('lastId')})
       and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id limit ${param.count('limit')}`,
@@ -260,14 +275,14 @@ const practiceTemplatesById = checkedQuery<{ owner: number; ids: readonly number
 const locksById = recordQuery<OwnerAccess & { ids: readonly number[] }, LockRow>(
   'lock sessions by id',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns} from lock_session
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param, 'by id'))}
     where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
 )
 
 const newestLockSessions = recordQuery<OwnerAccess & { limit: number }, LockRow>(
   'newest lock sessions',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns} from lock_session
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param.count('limit')}`,
 )
@@ -275,7 +290,7 @@ const newestLockSessions = recordQuery<OwnerAccess & { limit: number }, LockRow>
 const runningLockSession = recordQuery<OwnerAccess, LockRow>(
   'running lock session',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns} from lock_session
+    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
@@ -283,7 +298,7 @@ const runningLockSession = recordQuery<OwnerAccess, LockRow>(
 const activeLockSession = recordQuery<OwnerAccess, LockRow & { document: string }>(
   'active lock session',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns}, document from lock_session
+    select ${owned}, ${lockColumns(param)}, document from ${lockSessions(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
@@ -291,6 +306,6 @@ const activeLockSession = recordQuery<OwnerAccess, LockRow & { document: string 
 const sessionById = recordQuery<Access & { id: number }, LockRow & { document: string }>(
   'lock session by id',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns}, document from lock_session
+    select ${owned}, ${lockColumns(param)}, document from ${lockSessions(param, isReadable(param, ANY_SESSIONS))}
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )

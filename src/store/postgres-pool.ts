@@ -15,6 +15,8 @@ export interface PoolOptions {
   readonly applicationName?: string
   /** Settings of the server for each session. */
   readonly settings?: Readonly<Record<string, string>>
+  /** Runs on each new connection. */
+  readonly prepare?: (client: pg.ClientBase) => Promise<void>
 }
 
 /** The name under which the server lists the connections of this program. */
@@ -29,11 +31,12 @@ export function makePool(server: string | PrimaryLocator, options: PoolOptions):
     minConnections = 0,
     maxConnections,
     settings = {},
+    prepare = async () => {},
   } = options
   const pool = new pg.Pool({
     ...(typeof server === 'string'
-      ? { connectionString: withSettings(server, settings) }
-      : toLocatedServer(server, settings)),
+      ? { connectionString: withSettings(server, settings), verify: withCallback(prepare) }
+      : toLocatedServer(server, settings, prepare)),
     types,
     min: minConnections,
     max: maxConnections,
@@ -70,7 +73,11 @@ function withSettings(url: string, settings: NonNullable<PoolOptions['settings']
 }
 
 /** Options of a pool whose connections go to the server that accepts writes when they are opened. */
-function toLocatedServer(locator: PrimaryLocator, settings: NonNullable<PoolOptions['settings']>): pg.PoolConfig {
+function toLocatedServer(
+  locator: PrimaryLocator,
+  settings: NonNullable<PoolOptions['settings']>,
+  prepare: NonNullable<PoolOptions['prepare']>,
+): pg.PoolConfig {
   class LocatedClient extends pg.Client {
     readonly server: string
 
@@ -82,11 +89,16 @@ function toLocatedServer(locator: PrimaryLocator, settings: NonNullable<PoolOpti
   }
   return {
     Client: LocatedClient,
-    verify(client, done) {
-      if (!(client instanceof LocatedClient)) return done()
-      locator.verify(client, client.server).then(() => done(), done)
-    },
+    verify: withCallback(async client => {
+      if (client instanceof LocatedClient) await locator.verify(client, client.server)
+      await prepare(client)
+    }),
   }
+}
+
+/** Adapts an asynchronous function to the pool, which passes a callback. */
+function withCallback(work: (client: pg.PoolClient) => Promise<void>): NonNullable<pg.PoolConfig['verify']> {
+  return (client, done) => void work(client).then(() => done(), done)
 }
 
 /**

@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { isConnectionLost, isInDoubt, isStatementLost } from './postgres-errors.ts'
 import { connect } from './postgres-pool.ts'
-import { type Read, ReadBatch } from './postgres-read.ts'
+import { type PreparedStatement, type Read, ReadBatch } from './postgres-read.ts'
 import { StoreError } from './store.ts'
 
 /**
@@ -15,19 +15,21 @@ import { StoreError } from './store.ts'
  */
 export class ReadQueue {
   readonly #pool: pg.Pool
+  readonly #mayBatch: (statement: PreparedStatement) => boolean
   readonly #names: StatementNames
   /** The reads that the present turn of the event loop has collected. */
   #collected: Read[] = []
   /** How many reads have been sent and have no result. */
   #inFlight = 0
 
-  constructor(pool: pg.Pool, names: StatementNames) {
+  constructor(pool: pg.Pool, mayBatch: (statement: PreparedStatement) => boolean, names: StatementNames) {
     this.#pool = pool
+    this.#mayBatch = mayBatch
     this.#names = names
   }
 
   add(read: Read) {
-    if (this.#inFlight === 0 || !read.statement.isShort) return void this.#send([read])
+    if (this.#inFlight === 0 || !this.#mayBatch(read.statement)) return void this.#send([read])
     if (this.#collected.length === 0) setImmediate(() => this.#flush())
     this.#collected.push(read)
     if (this.#collected.length === MAX_BATCH) this.#flush()

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
+import { translate } from './postgres-errors.ts'
 import { PreparedStatement, Read } from './postgres-read.ts'
 import { ReadQueue, type StatementNames } from './postgres-read-queue.ts'
 import { type Compiled, compile, type Query } from './query.ts'
@@ -12,15 +13,23 @@ interface Prepared {
   readonly parameters: Compiled['parameters']
 }
 
+/** Whether the records that a pool reads are on several servers. */
+export interface KnownServers {
+  /** Undefined until the first read. */
+  areSeveral: boolean | undefined
+  detect(): Promise<boolean>
+}
+
 /** Runs compiled queries on a pool, as prepared statements. Retries once if the connection was lost. */
-export function makeReader(db: Kysely<Tables>, pool: pg.Pool, names: StatementNames): Reader {
+export function makeReader(db: Kysely<Tables>, pool: pg.Pool, servers: KnownServers, names: StatementNames): Reader {
   const statements = new WeakMap<object, Prepared>()
   // Queries with the same text are one statement of the server.
   const bySql = new Map<string, PreparedStatement>()
-  const queue = new ReadQueue(pool, names)
+  // A statement over several servers must have a transaction of its own, so it is not batched.
+  const queue = new ReadQueue(pool, statement => servers.areSeveral === false && statement.isShort, names)
 
-  const prepare = (query: Query<never, unknown>) => {
-    const { sql, parameters } = compile(db, 'postgres', query)
+  const prepare = async (query: Query<never, unknown>) => {
+    const { sql, parameters } = compile(db, 'postgres', query, servers.areSeveral ?? (await servers.detect()))
     const prepared = { statement: bySql.getOrInsertComputed(sql, () => new PreparedStatement(sql)), parameters }
     statements.set(query, prepared)
     return prepared
@@ -32,6 +41,14 @@ export function makeReader(db: Kysely<Tables>, pool: pg.Pool, names: StatementNa
       queue.add(new Read(statement, parameters(values), rows => resolve(rows as Row[]), reject))
     })
 
-  return <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> =>
-    run(statements.get(query) ?? prepare(query), values)
+  return <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
+    const prepared = statements.get(query)
+    if (prepared !== undefined) return run(prepared, values)
+    return prepare(query).then(
+      statement => run(statement, values),
+      (error: unknown) => {
+        throw translate(error)
+      },
+    )
+  }
 }

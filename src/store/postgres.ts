@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from '../vendor/kysely.js'
 import type pg from 'pg'
+import { allowDistributedPlans, detectDistribution, requireOneServer } from './distributed.ts'
 import { checkVersion } from './migrations.ts'
 import { isCancelled, translate } from './postgres-errors.ts'
 import { APPLICATION_NAME, connect, guarded, lend, makePool, type PoolOptions } from './postgres-pool.ts'
@@ -60,7 +61,10 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
     snapshot: work => snapshotOf(db, work),
     locked: runLocked,
     tryLock: name => holdLock(pool, name),
-    requireAlone: () => requireAlone(db),
+    async requireAlone() {
+      await requireOneServer(db)
+      await requireAlone(db)
+    },
     erase: undefined,
     primary,
     ...(replicas === undefined
@@ -116,8 +120,10 @@ type Replicas = ReturnType<typeof watchReplicas>
 
 /** Opens a reader with connections of its own. */
 function openReader(db: Kysely<Tables>, server: string | PrimaryLocator, limits: ReadLimits, names: StatementNames) {
-  const pool = makePool(server, { ...limits, ...READING })
-  return { pool, read: makeReader(db, pool, names), close: () => pool.end() }
+  const servers = detectDistribution(() => connect(pool))
+  const prepare = (client: pg.ClientBase) => allowDistributedPlans(client, servers)
+  const pool = makePool(server, { ...limits, ...READING, prepare })
+  return { pool, read: makeReader(db, pool, servers, names), close: () => pool.end() }
 }
 
 type ReadLimits = Pick<PoolOptions, 'statementTimeoutMs' | 'lockTimeoutMs' | 'connectTimeoutMs' | 'applicationName'>

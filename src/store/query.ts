@@ -6,7 +6,7 @@ import type { Tables } from './tables.ts'
  * `Values` are the values it takes, `Row` is what comes back.
  */
 export interface Query<Values, Row> {
-  readonly build: (engine: Engine) => RawBuilder<Row>
+  readonly build: (engine: Engine, isDistributed?: boolean) => RawBuilder<Row>
   /** Whether it reads nothing but records, and may be a few seconds behind, like a replica that answers it. */
   readonly onlyRecords: boolean
   /** Type only: a run may pass more values than the query needs. */
@@ -16,6 +16,8 @@ export interface Query<Values, Row> {
 export interface Params<Values> {
   /** The engine the query is built for. */
   readonly engine: Engine
+  /** `one`, or `several` where records are distributed by their owner, so that those of different owners cannot be joined. */
+  onOneServer<Value>(one: Value, several: Value): Value
   <Name extends keyof Values & string>(name: Name): RawBuilder<Values[Name]>
   /**
    * A parameter for a limit or an offset. As an expression, because SQLite compiles a statement again each time that a bare
@@ -37,7 +39,7 @@ export function query<Values, Row>(
   build: (param: Params<Values>) => RawBuilder<Row>,
   onlyRecords = false,
 ): Query<Values, Row> {
-  return { onlyRecords, build: engine => build(makeParams(engine)) }
+  return { onlyRecords, build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
 }
 
 export interface Compiled {
@@ -46,8 +48,13 @@ export interface Compiled {
   readonly parameters: (values: object) => unknown[]
 }
 
-export function compile(db: Kysely<Tables>, engine: Engine, { build }: Query<never, unknown>): Compiled {
-  const compiled = build(engine).compile(db)
+export function compile(
+  db: Kysely<Tables>,
+  engine: Engine,
+  { build }: Query<never, unknown>,
+  isDistributed = false,
+): Compiled {
+  const compiled = build(engine, isDistributed).compile(db)
   const readers = compiled.parameters.map(parameter =>
     // A query is built with its own placeholders alone, and is only run with its own values.
     parameter instanceof Placeholder ? (parameter as Placeholder<object>).read : () => parameter,
@@ -64,13 +71,14 @@ class Placeholder<Values> {
   }
 }
 
-function makeParams<Values>(engine: Engine): Params<Values> {
+function makeParams<Values>(engine: Engine, isDistributed: boolean): Params<Values> {
   // sql.val types a parameter by the placeholder in it; what runs in its place is the value that it reads.
   const placeholder = <Value>(read: (values: Values) => unknown) =>
     sql.val(new Placeholder(read)) as unknown as RawBuilder<Value>
   const param = <Name extends keyof Values & string>(name: Name) => placeholder<Values[Name]>(values => values[name])
   return Object.assign(param, {
     engine,
+    onOneServer: <Value>(one: Value, several: Value) => (isDistributed ? several : one),
     count: <Name extends keyof Values & string>(name: Name) =>
       engine === 'sqlite' ? sql<Values[Name]>`${param(name)} + 0` : param(name),
     each: <Item>(list: (values: Values) => readonly Item[], count: number) =>

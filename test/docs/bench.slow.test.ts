@@ -4,6 +4,8 @@ import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { newPostgres } from '../support/databases.ts'
+import { sharedServer, testOnPostgres } from '../support/postgres.ts'
 
 test('the benchmark runs: it measures the service against the floor, without an unexpected response', async () => {
   const program = fileURLToPath(new URL('../../bench/run.ts', import.meta.url))
@@ -31,6 +33,14 @@ test('the check of the plan for many accounts runs: it predicts the cost of a lo
   const stdout = await undisturbed(program, [...sizes, ...load], /^\| refused \| 0 \| [1-9]/m)
   assert.match(stdout, /^\| CPU µs of a request \| \d+\.\d \| \d+\.\d \|/m)
   assert.match(stdout, /^\| refused \| 0 \| 0 \|/m)
+})
+
+testOnPostgres('the comparison of databases runs', async () => {
+  const program = fileURLToPath(new URL('../../bench/databases.ts', import.meta.url))
+  const { url } = await newPostgres((await sharedServer()).url)
+  const sizes = ['--accounts', '10', '--seconds', '0.5', '--rounds', '1']
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...sizes, url])
+  assert.match(stdout, /^\| S1 one training session \| \w+ \| \d+ \| \d+\.\d \| \d+\.\d \|/m)
 })
 
 /** The output of a program; again where a busy machine made the service refuse requests, as it then should. */

@@ -84,9 +84,15 @@ export function pageQueries<Values>({
   const joinedRevisions = ofOneOwner ? sql`revision` : sql`string_agg(revision, ',')`
   const etags = sql`string_agg(etag, ',') as etags`
   const positions = sql`string_agg(position, ',') as positions`
-  // Read in the statement of the rows, so that both are of one moment.
-  const revision = (param: Params<Values>) =>
-    revisions === undefined ? sql`null` : sql`(select ${joinedRevisions} from (${revisions(param)}) as revised)`
+  // Read in the statement of the rows, so that both are of one moment. Several servers have none in common: there, the validators
+  // of the rows take the place of revisions.
+  const revision = (param: Params<Values>) => {
+    if (revisions === undefined) return sql`null`
+    return param.onOneServer(
+      sql`(select ${joinedRevisions} from (${revisions(param)}) as revised)`,
+      sql`string_agg(etag, ',')`,
+    )
+  }
   const counted = (param: Params<Values>) => sql`count(*) as count, ${revision(param)} as revisions`
   const shownEtags = revisions === undefined ? etags : sql`null as etags`
   const page = (part: string, shownPositions: RawBuilder<unknown>) =>
@@ -129,7 +135,10 @@ function revisionsAlone<Values>(
   const columns = ofOneOwner
     ? sql`cast(owner_id as text) as owners, revision as revisions`
     : sql`string_agg(cast(owner_id as text), ',') as owners, string_agg(revision, ',') as revisions`
-  return sql`select ${named}, ${columns} from (${rows(param)}) as revised`
+  return param.onOneServer(
+    sql`select ${named}, ${columns} from (${rows(param)}) as revised`,
+    sql`select ${named}, null as owners, null as revisions`,
+  )
 }
 
 /** PostgreSQL does not join longer texts. */

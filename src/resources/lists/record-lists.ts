@@ -142,11 +142,13 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
     param.engine === 'sqlite'
       ? sql`record.id = position.id`
       : sql`record.owner_id = position.owner_id and record.id = position.id`
-  // PostgreSQL merges only ordered subqueries.
+  // PostgreSQL merges only ordered subqueries, and one of another server should not return more rows than the page needs.
   const limit =
     param.engine === 'postgres' && access.owners !== 1
       ? sql`limit cast(${param('limit')} as bigint) + cast(${param('offset')} as bigint)`
       : sql``
+  // Rows of several servers are joined in their order only if the ordered query ends with a limit or an offset.
+  const end = param.onOneServer(sql``, sql`offset 0`)
   const branches = isReadableByOwner(param, access).map(
     readable => sql`select * from (select ${keys} from ${table} ${selection(form, param, readable)} ${limit}) as owned`,
   )
@@ -154,8 +156,17 @@ function mergedRows(form: ListForm, param: Params<ListValues>): RawBuilder<unkno
     select ${shownColumns(view)}, ${order === 'newest' ? sql`position.at` : sql`'0'`} || '.' || position.id as position
     from (${sql.join(branches, sql` union all `)}
       order by ${ordering(order)} limit ${param.count('limit')} offset ${param.count('offset')}) as position
-    join ${table} as record on ${isPositioned}
-    order by ${ordering(order, 'position.')}`
+    join ${table} as record on ${isPositioned} ${onServersOf(access.owners, param)}
+    order by ${ordering(order, 'position.')} ${end}`
+}
+
+/** Keeps a join of several owners away from servers that have nothing of them. */
+function onServersOf(owners: AccessForm['owners'], param: Params<ListValues>): RawBuilder<unknown> {
+  if (owners === 'many') return sql``
+  return param.onOneServer(
+    sql``,
+    sql`and record.owner_id in (${sql.join(param.each(access => access.owners, owners))})`,
+  )
 }
 
 /** The rows that belong to the list, in its order. */

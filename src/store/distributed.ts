@@ -1,0 +1,147 @@
+import { type Kysely, sql } from '../vendor/kysely.js'
+import type pg from 'pg'
+import { isConnectionLost } from './postgres-errors.ts'
+import type { KnownServers } from './postgres-reader.ts'
+import { StoreError } from './store.ts'
+import type { Tables } from './tables.ts'
+
+/** Records that are distributed to several servers by their owner, with Citus. */
+
+/** Whether the records of a PostgreSQL database are distributed. */
+async function isDistributed(execute: (text: string) => Promise<{ rows: unknown[] }>): Promise<boolean> {
+  const installed = await execute(`select 1 where to_regclass('pg_catalog.pg_dist_partition') is not null`)
+  if (installed.rows.length === 0) return false
+  const { rows } = await execute(`select 1 from pg_catalog.pg_dist_partition
+    where logicalrelid = to_regclass('training_session') and partmethod = 'h'`)
+  return rows.length > 0
+}
+
+/** Finds out once whether the records are distributed that are read on connections of a pool. */
+export function detectDistribution(connect: () => Promise<pg.PoolClient>): KnownServers {
+  let detecting: Promise<boolean> | undefined
+  return {
+    areSeveral: undefined,
+    async detect() {
+      detecting ??= retried(() => detect(connect)).finally(() => (detecting = undefined))
+      return (this.areSeveral = await detecting)
+    },
+  }
+}
+
+async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isConnectionLost(error)) return work()
+    throw error
+  }
+}
+
+/** If records are distributed, the connection is closed, because its plans could not be. */
+async function detect(connect: () => Promise<pg.PoolClient>): Promise<boolean> {
+  const client = await connect()
+  let found: boolean | undefined
+  try {
+    found = await isDistributed(text => client.query(text))
+    return found
+  } finally {
+    client.release(found !== false)
+  }
+}
+
+/** Throws StoreError if the tables are distributed: one transaction cannot empty and fill all of them. */
+export async function requireOneServer(db: Kysely<Tables>): Promise<void> {
+  if (!(await isDistributed(text => sql.raw(text).execute(db)))) return
+  throw new StoreError(
+    'the tables of the database are distributed: name one whose tables are not, and distribute them afterwards',
+  )
+}
+
+/** If records are distributed, prevents generic plans on a connection: they cannot be distributed. */
+export async function allowDistributedPlans(client: pg.ClientBase, known: KnownServers): Promise<void> {
+  if (known.areSeveral === true) await client.query('set plan_cache_mode = force_custom_plan')
+}
+
+/** Records of a table, by their identifiers. */
+export interface NamedRecords {
+  readonly table: string
+  /** A query that returns them. */
+  readonly ids: string
+}
+
+/**
+ * Runs work that joins records with temporary tables. Distributed records cannot be joined with them, so the named records are copied
+ * to temporary tables of the same names. What the work changes there is written back.
+ */
+export async function withLocalRecords<Result>(
+  db: Kysely<Tables>,
+  records: readonly NamedRecords[],
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (!(await isDistributed(text => sql.raw(text).execute(db)))) return work()
+  // After parallel writes to the servers, a later statement of the transaction may not see all that was written.
+  await run(db, `set local citus.multi_shard_modify_mode = 'sequential'`)
+  const schema = await schemaOf(db)
+  for (const { table, ids } of records) {
+    await run(
+      db,
+      `create temporary table ${originalOf(table)} as select * from ${schema}.${table} where id in (select id from (${ids}) as wanted)`,
+    )
+    await run(db, `create temporary table ${table} as table ${originalOf(table)}`)
+    await run(db, `alter table pg_temp.${table} add primary key (owner_id, id)`)
+    await run(db, `create index on pg_temp.${table} (id)`)
+  }
+  try {
+    const result = await work()
+    for (const { table } of records) await writeBack(db, schema, table)
+    return result
+  } finally {
+    // If the transaction has failed, its rollback drops them.
+    for (const { table } of records) await discardLocal(db, table).catch(() => {})
+  }
+}
+
+async function writeBack(db: Kysely<Tables>, schema: string, table: string) {
+  const names = await columnsOf(db, table)
+  const columns = names.join(', ')
+  const rest = names.filter(name => name !== 'owner_id' && name !== 'id')
+  await run(
+    db,
+    `delete from ${schema}.${table} where (owner_id, id) in (
+      select owner_id, id from pg_temp.${originalOf(table)} except select owner_id, id from pg_temp.${table})`,
+  )
+  await run(
+    db,
+    `insert into ${schema}.${table} (${columns})
+      select ${columns} from (table pg_temp.${table} except table pg_temp.${originalOf(table)}) as changed
+      on conflict (owner_id, id) do update set ${rest.map(name => `${name} = excluded.${name}`).join(', ')}`,
+  )
+}
+
+/** Drops the local copy of a table, so that its name means the records again. */
+async function discardLocal(db: Kysely<Tables>, table: string) {
+  await run(db, `drop table if exists pg_temp.${table}, pg_temp.${originalOf(table)}`)
+}
+
+/** The copy that stays unchanged, to find what the work has changed. */
+function originalOf(table: string): string {
+  return `stored_${table}`
+}
+
+/** The schema that the records are in. */
+async function schemaOf(db: Kysely<Tables>): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select quote_ident(nspname) as name
+    from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+    where pg_class.oid = to_regclass('training_session')`.execute(db)
+  return rows[0]?.name ?? 'public'
+}
+
+async function columnsOf(db: Kysely<Tables>, table: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select quote_ident(attname) as name from pg_attribute
+    where attrelid = to_regclass(${`pg_temp.${table}`}) and attnum > 0 and not attisdropped order by attnum`.execute(db)
+  return rows.map(({ name }) => name)
+}
+
+async function run(db: Kysely<Tables>, statement: string) {
+  await sql.raw(statement).execute(db)
+}
