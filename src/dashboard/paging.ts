@@ -59,11 +59,11 @@ export const OTHERWISE_SORTED: PagerWords = { before: 'Previous', after: 'Next',
 
 /** Which rows are shown, and links to the previous and the next page that keep the rest of the query. */
 export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, words = NEWEST_FIRST): Html {
-  const { rows, pages, first, total } = paged
+  const { rows, page, pages, first, total } = paged
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
-      ${pages < 2 ? nothing : html`<p class="on-paper">To get all rows, print each of the ${pages} pages.</p>${pager(path, query, paged, words)}`}
+      ${pages < 2 ? nothing : html`<p class="on-paper">To get all rows, print each of the ${pages} pages.</p>${pager(path, query, { page, hasNext: page < pages, text: `Page ${page} of ${pages}` }, words)}`}
     </div>
   `
 }
@@ -75,14 +75,7 @@ export function openPager(
   hasOlder: boolean,
 ): Html {
   if (page === 1 && !hasOlder) return nothing
-  const to = (next: number) => `${path}?${new URLSearchParams([...query, ['page', String(next)]])}#${anchor}`
-  return html`
-    <nav class="pager" aria-label="Pages">
-      ${page > 1 ? html`<a class="button small" rel="prev" href="${to(page - 1)}">Newer</a>` : nothing}
-      <span class="muted">Page ${page}</span>
-      ${hasOlder ? html`<a class="button small" rel="next" href="${to(page + 1)}">Older</a>` : nothing}
-    </nav>
-  `
+  return pager(path, query, { page, hasNext: hasOlder, text: `Page ${page}` }, { ...NEWEST_FIRST, anchor })
 }
 
 /** How many rows a table on the page of a record shows. */
@@ -97,7 +90,7 @@ export function recordTableFoot(path: string, query: URLSearchParams, paged: Pag
 function pager(
   path: string,
   query: URLSearchParams,
-  { page, pages }: Paged<unknown>,
+  { page, hasNext, text }: { readonly page: number; readonly hasNext: boolean; readonly text: string },
   { before, after, anchor }: PagerWords,
 ): Html {
   const link = (to: number, text: string, rel: string) => {
@@ -109,8 +102,8 @@ function pager(
   return html`
     <nav class="pager" aria-label="Pages">
       ${page > 1 ? link(page - 1, before, 'prev') : nothing}
-      <span class="muted">Page ${page} of ${pages}</span>
-      ${page < pages ? link(page + 1, after, 'next') : nothing}
+      <span class="muted">${text}</span>
+      ${hasNext ? link(page + 1, after, 'next') : nothing}
     </nav>
   `
 }

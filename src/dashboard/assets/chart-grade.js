@@ -15,7 +15,7 @@ import {
 import { dateTimeText, periodWords } from './chart-format.js'
 
 /**
- * @import { RenderFunction } from '@observablehq/plot'
+ * @import { Markish, RenderFunction } from '@observablehq/plot'
  * @import { Chart, ChartType, Plot } from './chart-draw.js'
  * @import { Column, Row } from './chart-data.js'
  */
@@ -87,56 +87,52 @@ function point(row, grade, average, passed) {
  * @param {Chart} chart
  * @param {{ title: string; height: number; points: readonly Point[]; overlay?: Chart['overlay'] }} panel
  */
-function drawGrades(plot, host, { rows, data, empty }, { title, height, points, overlay = [] }) {
-  const { low, scale, marginTop } = gradeScale(data, height)
-  const [start, end] = domainOf(data)
+function drawGrades(plot, host, chart, panel) {
+  const { height, points } = panel
   // Of all rows, so that panels beside each other have dots of one size.
-  const r = radiusFor(rows.length / host.clientWidth)
-  draw(plot, host, {
-    title,
-    height,
-    x: {
-      type: 'utc',
-      domain: [start, end],
-      label: null,
-      ...timeTicks(start, end, widthForLetters(host)),
-    },
-    marginTop,
-    y: scale,
-    marks: [
-      breakMark(plot, points, scale.domain),
-      plot.ruleY([low], { stroke: LINE }),
-      points.length === 0 ? emptyNote(plot, empty) : null,
-      height < HEIGHT
-        ? dotPaths(points, r)
-        : plot.dot(points, { x: 'at', y: 'grade', r, fill: 'fill', fillOpacity: 'opacity', ...DOT_STROKE }),
-      overlay.length > 1
-        ? plot.lineY(broken(overlay, daysOf(data)), { x: 'at', y: 'value', ...BEFORE_LINE, clip: true })
-        : null,
-      points.some(({ average }) => !Number.isNaN(average))
-        ? plot.lineY(broken(points), { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
-        : null,
-      plot.tip(points, plot.pointer({ ...TIP, x: 'at', y: 'grade', title: 'tip' })),
-    ],
-  })
-}
-
-/** @param {DOMStringMap} data */
-export function daysOf({ period }) {
-  return periodWords(period).days
+  const r = radiusFor(chart.rows.length / host.clientWidth)
+  drawOverTime(plot, host, chart, panel, 0, before => [
+    height < HEIGHT
+      ? dotPaths(points, r)
+      : plot.dot(points, { x: 'at', y: 'grade', r, fill: 'fill', fillOpacity: 'opacity', ...DOT_STROKE }),
+    before,
+    points.some(({ average }) => !Number.isNaN(average))
+      ? plot.lineY(broken(points), { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
+      : null,
+    plot.tip(points, plot.pointer({ ...TIP, x: 'at', y: 'grade', title: 'tip' })),
+  ])
 }
 
 /**
- * The axis of grades. It says where it starts, unless that is zero.
+ * Draws grades over the time that the page shows. The axis says where it starts, unless that is zero.
  *
- * @param {DOMStringMap} data
- * @param {number} height
+ * @template {{ readonly at: Date }} Point
+ * @param {Plot} plot
+ * @param {HTMLElement} host
+ * @param {Chart} chart
+ * @param {{ title: string; height: number; points: readonly Point[]; overlay?: Chart['overlay'] }} panel
+ * @param {number} days the days that a point stands for
+ * @param {(before: Markish) => Markish[]} marksWith the marks of the points, with the line of the compared period
  */
-export function gradeScale(data, height) {
+export function drawOverTime(plot, host, { data, empty }, { title, height, points, overlay = [] }, days, marksWith) {
   const [low, high] = [Number(data.low ?? 0), Number(data.high ?? 100)]
   const isWhole = low === 0 && high === 100
   const label = isWhole || height < HEIGHT ? null : `Grade, ${low} to ${high} %`
-  return { low, scale: { domain: [low, high], ticks: 4, grid: true, label }, marginTop: label === null ? 12 : 30 }
+  const [start, end] = [new Date(`${data.from}Z`), new Date(`${data.to}Z`)]
+  const line = broken(overlay, periodWords(data.period).days)
+  draw(plot, host, {
+    title,
+    height,
+    x: { type: 'utc', domain: [start, end], label: null, ...timeTicks(start, end, widthForLetters(host)) },
+    marginTop: label === null ? 12 : 30,
+    y: { domain: [low, high], ticks: 4, grid: true, label },
+    marks: [
+      breakMark(plot, points, [low, high], days),
+      plot.ruleY([low], { stroke: LINE }),
+      points.length === 0 ? emptyNote(plot, empty) : null,
+      ...marksWith(overlay.length > 1 ? plot.lineY(line, { x: 'at', y: 'value', ...BEFORE_LINE, clip: true }) : null),
+    ],
+  })
 }
 
 /**
@@ -164,13 +160,4 @@ function dotPaths(points, r) {
 function radiusFor(density) {
   if (density > 0.5) return 1.75
   return density > 0.2 ? 2.5 : 3.5
-}
-
-/**
- * The time that the page shows.
- *
- * @param {DOMStringMap} data
- */
-export function domainOf({ from, to }) {
-  return /** @type {const} */ ([new Date(`${from}Z`), new Date(`${to}Z`)])
 }

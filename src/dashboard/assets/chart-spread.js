@@ -1,6 +1,6 @@
-import { breakMark, broken } from './chart-breaks.js'
-import { ACCENT, BEFORE_LINE, draw, emptyNote, timeTicks, INK, LINE, TIP, widthForLetters } from './chart-draw.js'
-import { daysOf, domainOf, gradeByKind, gradeScale, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
+import { broken } from './chart-breaks.js'
+import { ACCENT, INK, TIP } from './chart-draw.js'
+import { drawOverTime, gradeByKind, HEIGHT, kindsOf, PANEL_HEIGHT } from './chart-grade.js'
 import { periodWords } from './chart-format.js'
 
 /** @import { Chart, ChartType, Plot } from './chart-draw.js' */
@@ -69,28 +69,15 @@ function pointsOf({ rows, data }, keys) {
  * @param {Chart} chart
  * @param {{ title: string; height: number; points: readonly Point[]; overlay?: Chart['overlay'] }} panel
  */
-function drawSpread(plot, host, { data, empty }, { title, height, points, overlay = [] }) {
-  const { low, scale, marginTop } = gradeScale(data, height)
-  const [start, end] = domainOf(data)
-  const days = daysOf(data)
+function drawSpread(plot, host, chart, panel) {
+  const { points } = panel
+  const { days } = periodWords(chart.data.period)
   const shown = broken(points, days)
-  draw(plot, host, {
-    title,
-    height,
-    x: { type: 'utc', domain: [start, end], label: null, ...timeTicks(start, end, widthForLetters(host)) },
-    marginTop,
-    y: scale,
-    marks: [
-      breakMark(plot, points, scale.domain, days),
-      plot.ruleY([low], { stroke: LINE }),
-      points.length === 0 ? emptyNote(plot, empty) : null,
-      plot.areaY(shown, { x: 'at', y1: 'low', y2: 'high', fill: ACCENT, fillOpacity: 0.25 }),
-      overlay.length > 1
-        ? plot.lineY(broken(overlay, days), { x: 'at', y: 'value', ...BEFORE_LINE, clip: true })
-        : null,
-      plot.lineY(shown, { x: 'at', y: 'median', stroke: INK, strokeWidth: 1.75 }),
-      plot.dot(points, { x: 'at', y: 'median', r: 1.75, fill: INK }),
-      plot.tip(points, plot.pointerX({ ...TIP, x: 'at', y: 'median', title: 'tip' })),
-    ],
-  })
+  drawOverTime(plot, host, chart, panel, days, before => [
+    plot.areaY(shown, { x: 'at', y1: 'low', y2: 'high', fill: ACCENT, fillOpacity: 0.25 }),
+    before,
+    plot.lineY(shown, { x: 'at', y: 'median', stroke: INK, strokeWidth: 1.75 }),
+    plot.dot(points, { x: 'at', y: 'median', r: 1.75, fill: INK }),
+    plot.tip(points, plot.pointerX({ ...TIP, x: 'at', y: 'median', title: 'tip' })),
+  ])
 }

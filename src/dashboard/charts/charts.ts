@@ -200,11 +200,6 @@ function columnData<Row>(column: ChartColumn<Row>, rows: readonly Row[]) {
   ]
 }
 
-/** Seconds since 1970 of a local time, taken as if it were UTC. */
-function secondsOf(clock: string): number {
-  return Date.parse(`${clock}Z`) / 1000
-}
-
 /** Times as days where they all are midnight, as those of weeks and months are, which takes fewer digits. */
 function timesOf(clocks: readonly string[]) {
   const seconds = times(clocks)
@@ -213,9 +208,9 @@ function timesOf(clocks: readonly string[]) {
 
 const DAY_S = 86_400
 
-/** Seconds, as the differences of their differences: for days and weeks these are zeroes. */
+/** Seconds of local times, taken as if they were UTC, as the differences of their differences: for days and weeks these are zeroes. */
 function times(clocks: readonly string[]): number[] {
-  return steps(steps(clocks.map(secondsOf)))
+  return steps(steps(clocks.map(clock => Date.parse(`${clock}Z`) / 1000)))
 }
 
 /** The first number, then the difference of each number from the one before it, which takes fewer digits. */

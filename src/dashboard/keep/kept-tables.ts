@@ -1,4 +1,3 @@
-import type { LockSession } from '../../contract/lock-sessions.ts'
 import type { TrainingSession } from '../../contract/training-sessions.ts'
 import { totalsOf } from '../../stats/intervals.ts'
 import { lockRecords, locksSince } from '../../stats/lock-queries.ts'
@@ -12,7 +11,7 @@ import { turnOf } from '../../turns.ts'
 import { html, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Reader } from '../page.ts'
-import { lockColumns } from '../pages/lock-table.ts'
+import { lockColumns, recordOf } from '../pages/lock-table.ts'
 import { lockTemplateColumns, shownRules } from '../pages/lock-templates.ts'
 import { programColumns } from '../pages/programs.ts'
 import { sessionColumns } from '../pages/training-table.ts'
@@ -51,12 +50,7 @@ export async function* keptTables(
     access,
     locks.map(({ id }) => id),
   )
-  const rows = locks.map(lock => {
-    const document = names.get(lock.id)
-    // The archive wrote it in the form of the contract.
-    const record = document === undefined ? undefined : (JSON.parse(document) as LockSession)
-    return { ...lock, ...totalsOf(lock.intervals), record }
-  })
+  const rows = locks.map(lock => ({ ...lock, ...totalsOf(lock.intervals), record: recordOf(names.get(lock.id)) }))
   yield await tableOf(reader, 'Lock sessions', lockColumns(reader), rows)
   const templates = await lockTemplates(store, pageAccess.templates('lock_template'), pageAccess.ofAll('lock_session'))
   const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }

@@ -41,7 +41,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, back: path }
         ${body}
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
-      ${bottomBar(section)}
+      <nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(section)}</ul></nav>
     `,
     { charts: charts.length > 0, isBusy },
   )
@@ -133,11 +133,6 @@ function listTabs(current: PageSection): Html {
   if (first === undefined || second === undefined) return nothing
   const link = (name: Section, title?: string) => sectionLink(name, name === current ? 'page' : undefined, title)
   return html`<nav class="tabs" aria-label="${sections[first].title}"><ul>${link(first, 'Sessions')}${link(second)}</ul></nav>`
-}
-
-/** The navigation on narrow screens. */
-function bottomBar(section: PageSection): Html {
-  return html`<nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(section)}</ul></nav>`
 }
 
 /** Selects whose records are shown, and names the owner of the present ones; only for viewers whom somebody gave access. */

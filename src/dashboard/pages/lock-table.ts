@@ -209,7 +209,7 @@ async function* readSessions(visit: Visit, access: OwnerAccess): AsyncGenerator<
 
 const SESSIONS_AT_ONCE = 100
 
-function recordOf(document: string | undefined): LockSession | undefined {
+export function recordOf(document: string | undefined): LockSession | undefined {
   // The archive wrote it in the form of the contract.
   return document === undefined ? undefined : (JSON.parse(document) as LockSession)
 }

@@ -11,6 +11,7 @@ import {
   type RoundProgress,
   stop,
 } from '../../pull/connections.ts'
+import { sum } from '../../contract/numbers.ts'
 import { sourceLists } from '../../pull/lists.ts'
 import { rejectedByReason } from '../../pull/rejected.ts'
 import { pullStatus, type SourceStatus } from '../../pull/status.ts'
@@ -96,7 +97,7 @@ function statusCard(visit: Visit, source: SourceStatus): Html {
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
-  const there = sum(rows) - sum(gone)
+  const there = sum(Object.values(rows)) - sum(Object.values(gone))
   const asOf =
     completedAt === null
       ? 'No complete copy yet.'
@@ -120,10 +121,6 @@ function kindTable({ viewer }: Visit, { origin, rows, gone }: SourceStatus): Htm
 const KIND: TableColumn<{ readonly kind: string }> = {
   title: 'Kind',
   cell: ({ kind }) => recordKindLabels[kind] ?? kind,
-}
-
-function sum(counts: Readonly<Record<string, number>>): number {
-  return Object.values(counts).reduce((total, count) => total + count, 0)
 }
 
 /** The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays. */
@@ -182,7 +179,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
     return { kind, read, total: source?.completedAt == null || total === null ? null : Math.max(total, read) }
   })
   const known = new Map(rows.map(row => [row.kind, row]))
-  const read = rows.reduce((total, row) => total + row.read, 0)
+  const read = sum(rows.map(row => row.read))
   const name = freeText(viewer, username)
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
   return html`
@@ -211,12 +208,14 @@ function pauseText({ pause }: RoundProgress, now: number): string {
 /** Undefined unless it is known how many records there are. */
 function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | undefined, elapsedMs: number) {
   const rows = [...known.values()]
-  const read = rows.reduce((sum, row) => sum + row.read, 0)
+  const read = sum(rows.map(row => row.read))
   if (source?.completedAt == null || read === 0 || rows.some(({ total }) => total === null)) return undefined
-  const rest = sourceLists.reduce((sum, { kind }) => {
-    const row = known.get(kind)
-    return sum + (row === undefined ? (source.rows[kind] ?? 0) : Math.max(0, (row.total ?? 0) - row.read))
-  }, 0)
+  const rest = sum(
+    sourceLists.map(({ kind }) => {
+      const row = known.get(kind)
+      return row === undefined ? (source.rows[kind] ?? 0) : Math.max(0, (row.total ?? 0) - row.read)
+    }),
+  )
   return rest === 0 ? undefined : (elapsedMs / 1000 / read) * rest
 }
 
@@ -240,7 +239,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
         <div class="buttons">
           ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
           ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}
-          ${source === undefined || sum(source.gone) === 0 ? nothing : link('gone', 'Remove what is gone there')}
+          ${source === undefined || sum(Object.values(source.gone)) === 0 ? nothing : link('gone', 'Remove what is gone there')}
           ${link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
         </div>
       </div>

@@ -4,7 +4,17 @@ import { stat, stats } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer } from '../page.ts'
 import { comparedText, type Days, type Period, periodText } from '../text/period.ts'
-import { countText, dateText, distanceText, NONE, numberText, partText, percentText, unbroken } from '../text/text.ts'
+import {
+  capital,
+  countText,
+  dateText,
+  distanceText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  unbroken,
+} from '../text/text.ts'
 import { addressOf, isFiltered, type TrainingQuery } from './training-filters.ts'
 
 /** The totals of a period, and how they differ from those of another one. */
@@ -67,7 +77,7 @@ function figuresText({ passed, compare }: TrainingQuery, now: Totals, then: Tota
         : [`the mean grade went from ${then.grade} to ${now.grade}\u00a0%`]
   const rates = rated ? [`${rate} (${partText(then.passed, then.sessions)} ${before})`] : []
   const text = [...rates, ...change].join(', and ')
-  return { figures, changes: text === '' ? '' : `. ${text.slice(0, 1).toUpperCase()}${text.slice(1)}` }
+  return { figures, changes: text === '' ? '' : `. ${capital(text)}` }
 }
 
 /** The sums of the period, with differences where it is compared. */

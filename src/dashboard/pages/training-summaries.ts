@@ -3,7 +3,7 @@ import type { KindTotals, SessionStats } from '../../stats/training.ts'
 import { kindName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
 import type { ChartUnit } from './chart-unit.ts'
-import { unbroken } from '../text/text.ts'
+import { capital, unbroken } from '../text/text.ts'
 
 /** The sentences that sum up the charts of training sessions. */
 
@@ -65,8 +65,4 @@ export function steadyText(viewer: Viewer, kinds: readonly KindTotals[]): string
 /** Said with the grades of all kinds, where there is no chart of each kind. */
 export function allSteadyText(kinds: readonly KindTotals[]): string {
   return drawnKinds(kinds).size === 0 && kinds.some(({ isSteady }) => isSteady) ? ' By kind, grades hardly differ.' : ''
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -4,7 +4,7 @@ import { card, table, type TableColumn } from '../layout/components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Visit } from '../page.ts'
 import { recordKindLabels } from '../text/labels.ts'
-import { countText, dateText, NONE, numberText } from '../text/text.ts'
+import { capital, countText, dateText, NONE, numberText } from '../text/text.ts'
 import type { UploadReport } from '../../uploads/run.ts'
 import type { Upload } from '../../uploads/uploads.ts'
 
@@ -118,11 +118,7 @@ export function failureText(upload: Upload): string {
       : 'The records could not be stored: the process that did it ended.'
   }
   if (upload.state === 'ready') return 'The passphrase or identity does not open the file.'
-  return problem === undefined ? 'The file cannot be read.' : sentence(problem)
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? '' : '.'}`
+  return problem === undefined ? 'The file cannot be read.' : `${capital(problem)}${/[.?!]$/.test(problem) ? '' : '.'}`
 }
 
 /** The form that asks for what the file does not say. */

@@ -149,7 +149,7 @@ async function showForm(visit: Visit, problem?: string) {
         ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
         <p>Exports from the settings of another Lockstep, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them.</p>
         <p>Or fill in a table: <a href="/source/upload/training.csv" download>training sessions</a>, <a href="/source/upload/locks.csv" download>lock sessions</a>. Write times as <span class="nowrap">2026-02-16 18:00</span>, in your time zone.</p>
-        <label>Files <span class="muted">${megabytes(uploads.maxBytes)} together, ${limits.uploadFiles.max} at most</span>
+        <label>Files <span class="muted">${numberText(uploads.maxBytes / 1024 / 1024)} MB together, ${limits.uploadFiles.max} at most</span>
           <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
         </label>
         <p class="muted">Nothing is stored before you have seen what is in them. They are deleted from this service as soon as you have decided, after an hour at the latest.</p>
@@ -172,10 +172,6 @@ function notFresh(visit: Visit): View {
       </div>
     `,
   })
-}
-
-function megabytes(bytes: number): string {
-  return `${numberText(bytes / 1024 / 1024)} MB`
 }
 
 function showUpload(visit: Visit, upload: Upload | undefined, problem?: string): View {

@@ -1,5 +1,4 @@
 import type { Best } from '../../stats/bests.ts'
-import type { SessionStats } from '../../stats/training.ts'
 import type { YearStatistics } from '../../stats/year.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { card, facts } from '../layout/components.ts'
@@ -106,7 +105,8 @@ function bestByProgram({ bests }: YearStatistics, programs: Programs): Fact[] {
       const named = same.slice(0, MAX_NAMED)
       const others = same.length - named.length
       const links = named.map(
-        ({ program, best }, index) => html`${index === 0 ? '' : ', '}${programName(programs, program, best)}`,
+        ({ program, best: { id } }, index) =>
+          html`${index === 0 ? '' : ', '}<a href="/training/${id}">${programs.nameOf(program)}</a>`,
       )
       return [percentText(grade), html`${links}${others === 0 ? '' : ` and ${countText(others, 'other')}`}`]
     })
@@ -114,10 +114,6 @@ function bestByProgram({ bests }: YearStatistics, programs: Programs): Fact[] {
 
 const MAX_LISTED = 12
 const MAX_NAMED = 6
-
-function programName(programs: Programs, program: number, { id }: SessionStats): Html {
-  return html`<a href="/training/${id}">${programs.nameOf(program)}</a>`
-}
 
 /** The first sessions of all, and those with a program that was new. */
 function firstsOf(viewer: Viewer, year: YearStatistics, programs: Programs): Fact[] {

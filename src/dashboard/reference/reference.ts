@@ -4,7 +4,7 @@ import { JSON_TYPE } from '../../contract/responses.ts'
 import { EXAMPLE_ADDRESS, openapi } from '../../openapi/document.ts'
 import { Asset, asset, sendAsset, memoizeAsync } from '../assets.ts'
 import { parseCookies } from '../cookies.ts'
-import { type Display, readDisplay } from '../layout/document.ts'
+import { readDisplay } from '../layout/document.ts'
 import { sendPage } from '../encoding.ts'
 import type { Html } from '../html.ts'
 import { siteOriginOf } from '../origin.ts'
@@ -27,7 +27,7 @@ export function registerReference(app: FastifyInstance, config: Config) {
     return {
       api: { ...api, info: { ...api.info, description } },
       schemaResources,
-      display: displayOf(request),
+      display: readDisplay(parseCookies(request.headers.cookie)),
       baseUrl,
       styles: `docs/styles.css?v=${asset('reference.css').version}`,
       icon: ICON,
@@ -45,10 +45,6 @@ export function registerReference(app: FastifyInstance, config: Config) {
     const script = `docs/console.js?v=${asset('console.js').version}`
     return sendReference(reply, consolePage(contextOf(request), script), CONSOLE_POLICY)
   })
-}
-
-function displayOf({ headers }: FastifyRequest): Display {
-  return readDisplay(parseCookies(headers.cookie))
 }
 
 function versionIn({ context }: FastifyRequest): string | null {

@@ -137,6 +137,10 @@ export function partText(part: number, whole: number): string {
   return percent === null ? NONE : percentText(percent)
 }
 
+export function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 /** `1 session`, `3 sessions`. */
 export function countText(count: number, one: string, many = `${one}s`): string {
   return `${NUMBER.format(count)} ${count === 1 ? one : many}`
