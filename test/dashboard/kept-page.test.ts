@@ -91,6 +91,7 @@ describe('the page to keep', () => {
       return rows.map(cells => cells[index])
     }
     assert.deepEqual(column('Training sessions', 'Repetitions'), reps)
+    for (const when of column('Training sessions', 'When')) assert.match(when ?? '', /^\d+ \w+ \d{4}, \d\d:\d\d$/)
     assert.deepEqual(column('Segments', 'Repetitions'), segments)
     let locked = 0
     for await (const _ of client.all('/api/v1/lkbx/sessions', { ownerId: 'me' })) locked += 1

@@ -149,6 +149,7 @@ function textOf(cell: Part): string {
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll(/&(?:amp|lt|gt|quot|#39);/g, entity => ENTITIES[entity] ?? entity)
     .replaceAll(/ +/g, ' ')
+    .replaceAll(' ,', ',')
     .trim()
 }
 

@@ -145,7 +145,7 @@ function methodsToChoose(choice: Choice): Html {
   const hasPasskeys = whyNot === undefined
   return html`
     <div class="card stack">
-      <h1>${TITLE}</h1>
+      <h1>${TITLE.replace('-', '\u2011')}</h1>
       <p>For the account <strong>${username}</strong>.${isFirst ? nothing : ' All browsers that are signed in to it will be signed out. API keys are not changed.'}</p>
       ${keepsPasskeys ? html`<p>Its passkeys are kept as well. If you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
