@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Kysely, sql } from '../../src/vendor/kysely.js'
 import { openMigrated } from '../../src/archive/migrate.ts'
@@ -27,7 +27,9 @@ import { listReads } from '../../src/accounts/reads.ts'
 import { writeUsage } from '../../src/accounts/key-usage.ts'
 import { createKey, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { makeFolder, run } from '../support/command.ts'
+import { newSqlite } from '../support/databases.ts'
 import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
+import { makeOld } from '../support/old-databases.ts'
 import { everyAnswer, records } from '../support/all-responses.ts'
 import { documentedSql } from '../support/documented-sql.ts'
 import { runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
@@ -134,11 +136,9 @@ testOnBoth('a first step that fails changes nothing, and works once its cause is
 
 test('a database in which an earlier version left half an import is refused, until that version has undone it', async () => {
   await using folder = await makeFolder()
-  await (await folder.store()).close()
+  mkdirSync(folder.file('data'))
   const url = `sqlite:${folder.file('data/lockstep.db')}`
-  await toSignIns(url)
-  await change(url, 'create table import_part (id integer primary key, part integer) strict', 'any')
-  await change(url, `delete from migration where name = 'imports in one transaction'`, 'any')
+  await makeOld(url, IMPORTS_IN_PARTS)
   await change(url, "insert into note (name, value) values ('import to be undone', '')", 'any')
   const refused = await folder.run(['migrate'])
   assert.equal(refused.code, 3)
@@ -150,7 +150,7 @@ test('a database in which an earlier version left half an import is refused, unt
 })
 
 testOnBoth('a later step that fails leaves the schema at the version before it', async ({ url }) => {
-  await toFirstVersion(url)
+  await makeOld(url, 1)
   // Its last statement is in the way, so all others have been run when it fails.
   await change(url, 'create table preference (id integer)', 'any')
   const before = await tables(url)
@@ -168,7 +168,7 @@ testOnBoth('a later step that fails leaves the schema at the version before it',
 testOnBoth(
   'distances that are not known are taken out of stored records, and accounts get their newest instant',
   async ({ url }) => {
-    const store = await opened(url)
+    const store = await opened(newSqlite().url)
     const segments = [
       trainerSegment(1, { percentGrade: 90 }),
       trainerSegment(2, { percentGrade: 70, distanceTravelled: 1.5 }),
@@ -188,9 +188,9 @@ testOnBoth(
       lockSession(8, 2, { isActive: true, endDate: '2026-02-05T00:00:00Z' }),
     ]
     await importArchive(store, archiveOf(archive))
-    const rowsOf = ({ db }: Store) => db.selectFrom('training_session').selectAll().orderBy('id').execute()
-    const accounts = ({ db }: Store) => db.selectFrom('account').select(['id', 'as_of']).orderBy('id').execute()
-    const [rows, known] = [await rowsOf(store), await accounts(store)]
+    const accounts = async ({ db }: Store) =>
+      copies(await db.selectFrom('account').select(['id', 'as_of']).orderBy('id').execute())
+    const [rows, known] = [await sessionsOf(store), await accounts(store)]
     // As the program once wrote them.
     for (const { id, document } of rows) {
       const old = document
@@ -200,11 +200,10 @@ testOnBoth(
       await store.db.updateTable('training_session').set({ document: old, etag: 'old' }).where('id', '=', id).execute()
     }
     await store.db.updateTable('account').set({ as_of: null }).execute()
-    await store.close()
-    await toFifthVersion(url)
+    await makeOld(url, 5, store)
 
     const upgraded = await opened(url)
-    assert.deepEqual(await rowsOf(upgraded), rows)
+    assert.deepEqual(await sessionsOf(upgraded), rows)
     assert.deepEqual(await accounts(upgraded), known)
     assert.deepEqual(
       known.map(({ as_of }) => as_of),
@@ -213,8 +212,10 @@ testOnBoth(
     const before = await revisionsOf(upgraded)
     await upgraded.close()
     // As if a backup of the earlier version were restored, and upgraded again.
-    await toFifthVersion(url)
-    const again = await opened(url)
+    const { url: restored } = newSqlite()
+    await makeOld(restored, 5, store)
+    await store.close()
+    const again = await opened(restored)
     const both = [...before, ...(await revisionsOf(again))]
     assert.ok(!both.includes(0))
     assert.equal(new Set(both).size, 2, 'no page that clients have is taken for one of another upgrade')
@@ -226,10 +227,7 @@ test('before records of SQLite are rewritten, the database is copied next to it,
   for (const command of [['migrate'], ['account', 'add', '--username', 'zoe']]) {
     await using folder = await makeFolder()
     const url = `sqlite:${folder.file('old.db')}`
-    const store = await opened(url)
-    await importArchive(store, archiveOf(world))
-    await store.close()
-    await toFifthVersion(url)
+    await makeOldWorld(url, 5)
     const { code, stderr } = await folder.run([...command, '--database', url])
     assert.equal(code, 0, stderr)
     const copy = `${folder.file('old.db')}.schema-5`
@@ -247,8 +245,7 @@ test('before records of SQLite are rewritten, the database is copied next to it,
 test('an upgrade that waits too long for another process to copy the database says so', async () => {
   await using folder = await makeFolder()
   const url = `sqlite:${folder.file('old.db')}`
-  await (await opened(url)).close()
-  await toFifthVersion(url)
+  await makeOld(url, 5)
   const release = lockFile(`${folder.file('old.db')}.schema.lock`)
   await assert.rejects(saveBeforeRewrite(url, 100), /another process has been copying .*: try again when it has ended/)
   await release?.()
@@ -256,7 +253,7 @@ test('an upgrade that waits too long for another process to copy the database sa
 })
 
 testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', async ({ url }) => {
-  await toFirstVersion(url)
+  await makeOld(url, 1)
   const before = await tables(url)
   const { code, stdout, stderr } = await run(['serve', '--no-migrate', '--port', '0', '--database', url])
   assert.match(stderr, /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/)
@@ -367,38 +364,39 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
 })
 
 testOnBoth('columns that a step adds are filled from stored records', async ({ url }) => {
-  const store = await opened(url)
+  const store = await opened(newSqlite().url)
   const practice = lockTemplate(11, 1, { isTestLock: true, isTimeDisplayed: false })
   const sessions = Array.from({ length: 450 }, (_, index) => trainingSession(100 + index, 1 + (index % 3)))
   await importArchive(store, archiveOf([...records, practice, ...sessions]))
   const before = await everyRow(store)
   assert.deepEqual(
-    before.templates.filter(({ id }) => id === 11).map(row => ({ ...row })),
+    before.templates.filter(({ id }) => id === 11),
     [{ id: 11, is_test_lock: 1, is_time_displayed: 0 }],
   )
+  await makeOld(url, 4, store)
   await store.close()
-  await toFourthVersion(url)
+  await change(url, "update training_session set grade = null, kinds = '[]'", 'any')
   const upgraded = await opened(url)
   assert.deepEqual(await everyRow(upgraded), before)
   await upgraded.close()
 })
 
 async function everyRow({ db }: Store) {
-  return {
-    templates: await db
-      .selectFrom('lock_template')
-      .select(['id', 'is_test_lock', 'is_time_displayed'])
-      .orderBy('id')
-      .execute(),
-    sessions: await db.selectFrom('training_session').selectAll().orderBy('id').execute(),
-  }
+  const templates = db.selectFrom('lock_template').select(['id', 'is_test_lock', 'is_time_displayed']).orderBy('id')
+  return { templates: copies(await templates.execute()), sessions: await sessionsOf({ db }) }
+}
+
+async function sessionsOf({ db }: Pick<Store, 'db'>) {
+  return copies(await db.selectFrom('training_session').selectAll().orderBy('id').execute())
+}
+
+/** Rows of SQLite have no prototype, those of PostgreSQL do. */
+function copies<Row extends object>(rows: readonly Row[]): Row[] {
+  return rows.map(row => ({ ...row }))
 }
 
 testOnBoth('sign-ins of an earlier version are in the log of events', async ({ url }) => {
-  const store = await opened(url)
-  await importArchive(store, archiveOf(world))
-  await store.close()
-  await toSignIns(url)
+  await makeOldWorld(url, IMPORTS_IN_PARTS)
   const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
   const rows = [
     ['invitation-made', ''],
@@ -428,34 +426,25 @@ testOnBoth('sign-ins of an earlier version are in the log of events', async ({ u
   await upgraded.close()
 })
 
-/** Makes the database as the program left it before there were events. */
-async function toSignIns(url: string) {
-  await undoConnections(url)
-  await change(url, 'drop table account_event', 'any')
-  const isPostgres = url.startsWith('postgres')
-  if (isPostgres) await change(url, 'drop function prune_account_events', 'any')
-  const number = isPostgres ? 'bigint' : 'integer'
-  const id = `id ${number} primary key ${isPostgres ? 'generated by default as identity' : 'autoincrement'}`
-  await change(
-    url,
-    `create table sign_in (${id}, account_id ${number} not null, at ${number} not null, way text, browser text)`,
-    'any',
-  )
-  await change(
-    url,
-    "delete from migration where version >= (select version from migration where name = 'account events')",
-    'any',
-  )
+/** The last version before imports were one transaction, and before there were events. */
+const IMPORTS_IN_PARTS = 17
+
+/** Makes a database of a version with three accounts. */
+async function makeOldWorld(url: string, version: number) {
+  const store = await opened(newSqlite().url)
+  await importArchive(store, archiveOf(world))
+  await makeOld(url, version, store)
+  await store.close()
 }
 
 testOnEmptyPostgres('adding the owner to the keys changes no response and no export', async ({ url }) => {
-  const store = await opened(url)
+  const store = await opened(newSqlite().url)
   const known = new Set(['account', 'partnership', ...RECORDS])
   const lines = records.filter(line => 'kind' in line && known.has(String(line.kind).replace('-', '_')))
   await importArchive(store, archiveOf(lines))
+  await makeOld(url, 2, store)
   const before = await everyAnswer(store)
   await store.close()
-  await toSecondVersion(url)
   // As the docs once said.
   await change(url, 'create unique index lock_template_by_id on lock_template (id)', 'any')
   const upgraded = await opened(url)
@@ -506,8 +495,6 @@ const FORBIDDEN = [
   'truncate token',
 ]
 
-/** The SQL of a section of the docs, block by block. */
-
 function opened(url: string, schema?: OpenOptions['schema']): Promise<Store> {
   if (schema === undefined) return openMigrated(url, { busyTimeoutMs: 10_000 })
   return open(url, { busyTimeoutMs: 10_000, schema })
@@ -518,43 +505,6 @@ async function change(url: string, statement: string, schema?: OpenOptions['sche
   const store = await opened(url, schema)
   await sql.raw(statement).execute(store.db)
   await store.close()
-}
-
-/** Makes the database as the program left it before there was a sixth step. */
-async function toFifthVersion(url: string) {
-  for (const table of RECORDS) await change(url, `alter table account drop column ${table}_revision`, 'any')
-  await change(url, 'alter table account drop column sign_outs', 'any')
-  await change(url, 'alter table browser_session drop column confirmed_at', 'any')
-  await change(url, 'alter table token drop column replaced_at', 'any')
-  await change(url, 'alter table preference drop column weekly_goal', 'any')
-  for (const column of ['areas', 'records_from', 'expires_at', 'given_at', 'ended_at', 'by_name']) {
-    await change(url, `alter table partnership drop column ${column}`, 'any')
-  }
-  await change(url, "update token set scopes = replace(scopes, ' shared:access', '')", 'any')
-  await undoConnections(url)
-  const added = [
-    'passkey',
-    'linked_identity',
-    'used_challenge',
-    'read_log',
-    'unmatched_access',
-    'invitation',
-    'account_event',
-    'removed_account',
-    'pull_access',
-    'pull_row',
-    'pull_source',
-  ]
-  for (const table of added) await change(url, `drop table ${table}`, 'any')
-  if (url.startsWith('postgres')) await change(url, 'drop function prune_account_events', 'any')
-  await change(url, 'delete from migration where version > 5', 'any')
-}
-
-async function undoConnections(url: string) {
-  for (const table of ['source_connection', 'source_round', 'source_check', 'upload']) {
-    await change(url, `drop table ${table}`, 'any')
-  }
-  await change(url, 'alter table pull_source drop column mine', 'any')
 }
 
 async function countEvents(store: Store, now: number) {
@@ -587,51 +537,6 @@ async function useEveryWay(store: Store, now: number) {
   await removePassword(store, own)
   await removePasskey(store, 1, own)
   await removeIdentity(store, own)
-}
-
-/** The same, before there was a fifth. */
-async function toFourthVersion(url: string) {
-  await toFifthVersion(url)
-  for (const column of ['is_test_lock', 'is_time_displayed']) {
-    await change(url, `alter table lock_template drop column ${column}`, 'any')
-  }
-  await change(url, "update training_session set grade = null, kinds = '[]'", 'any')
-  await change(url, 'delete from migration where version > 4', 'any')
-}
-
-/** The same, before there was a fourth. */
-async function toThirdVersion(url: string) {
-  await toFourthVersion(url)
-  await change(url, 'drop table set_aside', 'any')
-  for (const table of ['account', 'partnership', ...RECORDS]) {
-    await change(url, `alter table ${table} drop column extra`, 'any')
-  }
-  await change(url, 'alter table account drop column as_of', 'any')
-  await change(url, 'delete from migration where version > 3', 'any')
-}
-
-/** The same, before there was a third. */
-async function toSecondVersion(url: string) {
-  await toThirdVersion(url)
-  if (url.startsWith('postgres')) {
-    for (const table of RECORDS) {
-      await change(url, `alter table ${table} drop constraint ${table}_pkey, add primary key (id)`, 'any')
-      await change(url, `drop index ${table}_by_id`, 'any')
-    }
-    for (const table of ['lock_device', 'training_device']) {
-      await change(url, `create index ${table}_by_owner on ${table} (owner_id, id)`, 'any')
-    }
-  }
-  await change(url, 'delete from migration where version > 2', 'any')
-}
-
-/** The same, before there was a second. */
-async function toFirstVersion(url: string) {
-  await (await opened(url)).close()
-  await toSecondVersion(url)
-  await change(url, 'drop table browser_session', 'any')
-  await change(url, 'drop table preference', 'any')
-  await change(url, 'delete from migration where version > 1', 'any')
 }
 
 async function tables(url: string): Promise<string[]> {
