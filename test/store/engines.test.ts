@@ -10,7 +10,6 @@ import { type SecondServer, startSecondServer } from '../support/second-server.t
 import { withoutRequest } from '../support/responses.ts'
 import { newSqlite, type TestDatabase } from '../support/databases.ts'
 import { emptyPostgres } from '../support/engines.ts'
-import { openPglite } from '../support/pglite.ts'
 import { testOnPostgres } from '../support/postgres.ts'
 import {
   account,
@@ -126,17 +125,6 @@ const database = newSqlite()
 const reference = await serveAll(await open(database.url, { busyTimeoutMs: 5000 }), () => database.remove())
 after(() => reference.end())
 
-testOnPglite('PGlite gives the same responses as SQLite, byte for byte, with validators and links', async () => {
-  const other = await serveAll(await openPglite())
-  try {
-    // A real server, where there is one, gets all.
-    await compareAnswers(other, everyNth(20), ['alex', 'edge'])
-    assert.equal(await exported(other.store), await exported(reference.store))
-  } finally {
-    await other.end()
-  }
-})
-
 testOnPostgres('PostgreSQL gives the same responses as SQLite, byte for byte, with validators and links', async t => {
   const empty = await emptyPostgres()
   const other = await serveAll(await open(empty.url, { busyTimeoutMs: 5000 }), () => empty.remove())
@@ -160,11 +148,6 @@ test('identifiers beyond 32 bits, and beyond exact integers, are not found', asy
     assert.equal(status, 404, text)
   }
 })
-
-/** Registers a test in the slow tests alone. */
-function testOnPglite(title: string, work: () => Promise<void>) {
-  if (process.env['WITH_PGLITE'] !== undefined) test(title, work)
-}
 
 async function serveAll(store: Store, remove: TestDatabase['remove'] = async () => {}): Promise<Served> {
   const lines = [...sampleArchive(Date.UTC(2026, 10, 20, 15)), ...edges]
