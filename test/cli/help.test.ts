@@ -116,10 +116,12 @@ test('every command in the docs exists, with every option that the docs give it'
       .map(name => join(folder, name)),
   )
   for (const page of pages) {
-    for (const [, line = ''] of readFileSync(join(root, page), 'utf8').matchAll(/(?:\.\/|^)lockstep ([^\n`|;&)]+)/gm)) {
+    for (const [, line = ''] of readFileSync(join(root, page), 'utf8').matchAll(
+      /(?:\.\/|^|`)lockstep ([^\n`|;&)]+)/gm,
+    )) {
       const words = line.split(/\s+/)
       const [command = '', subcommand = ''] = words
-      if (command === 'help') continue
+      if (command === 'help' || command.startsWith('-')) continue
       const help = helps.get(`${command} ${subcommand}`) ?? helps.get(command)
       assert.ok(help !== undefined, `${page}: ${line}`)
       for (const option of words.filter(word => /^--[a-z]/.test(word))) {
