@@ -46,7 +46,7 @@ type ChartType =
   /** `start`, `end`, `locked` (0 or 1), `label`; `ticks` are events */
   | 'timeline'
 
-interface ChartOptions<Row> {
+export interface ChartOptions<Row> {
   /** Its name on the page and in addresses. */
   readonly id: string
   readonly chartType: ChartType

@@ -128,7 +128,7 @@ export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<
       cell({ intervals }) {
         const { count, total } = breaksOf(intervals)
         if (intervals.length === 0) return NONE
-        return count === 0 ? '0' : `${numberText(count)} · ${durationText(total / 1000)}`
+        return count === 0 ? '0' : `${numberText(count)} (${durationText(total / 1000)})`
       },
     },
     { title: 'Longest', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },

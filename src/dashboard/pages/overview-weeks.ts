@@ -23,44 +23,34 @@ export async function weeksCard(
   const known = grades.filter(grade => grade !== null)
   const [low, high] = [Math.min(...known), Math.max(...known)]
   const areas = sharedAreas(viewer)
+  const isTrained = areas.includes('dtt') && totals.sessions > 0
+  const range = low === high ? '' : `, weeks from ${low} to ${high}\u00a0%`
+  const { lockedSeconds, knownSeconds } = shares.total
   const multiples = [
-    ...(areas.includes('dtt') && totals.sessions > 0
-      ? [
-          multiple(
-            '/training',
-            'Repetitions',
-            countText(totals.reps, 'repetition'),
-            summary.periods.map(({ reps }) => reps),
-          ),
-          ...(totals.grade === null
-            ? []
-            : [
-                multiple(
-                  '/training',
-                  'Grade',
-                  `${totals.grade}\u00a0% on average${low === high ? '' : `, weeks from ${low} to ${high}\u00a0%`}`,
-                  grades,
-                  {
-                    lowest: Math.floor(low / 10) * 10 - 10,
-                    highest: Math.max(high, Math.ceil(high / 10) * 10),
-                  },
-                ),
-              ]),
-        ]
-      : []),
-    ...(areas.includes('lkbx') && shares.total.knownSeconds > 0
-      ? [
-          multiple(
-            '/locks?range=12w',
-            lockText('Locked', viewer),
-            `${partText(shares.total.lockedSeconds, shares.total.knownSeconds)} of the time`,
-            shares.buckets.map(({ percent }) => percent),
-            { highest: 100 },
-          ),
-        ]
-      : []),
+    isTrained &&
+      multiple(
+        '/training',
+        'Repetitions',
+        countText(totals.reps, 'repetition'),
+        summary.periods.map(({ reps }) => reps),
+      ),
+    isTrained &&
+      totals.grade !== null &&
+      multiple('/training', 'Grade', `${totals.grade}\u00a0% on average${range}`, grades, {
+        lowest: Math.floor(low / 10) * 10 - 10,
+        highest: Math.max(high, Math.ceil(high / 10) * 10),
+      }),
+    areas.includes('lkbx') &&
+      knownSeconds > 0 &&
+      multiple(
+        '/locks?range=12w',
+        lockText('Locked', viewer),
+        `${partText(lockedSeconds, knownSeconds)} of the time`,
+        shares.buckets.map(({ percent }) => percent),
+        { highest: 100 },
+      ),
   ]
-  if (multiples.length === 0) return nothing
+  if (!multiples.some(Boolean)) return nothing
   return card('Last 12 weeks', html`<div class="multiples">${multiples}</div>`)
 }
 

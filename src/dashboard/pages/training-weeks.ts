@@ -2,7 +2,7 @@ import { sum } from '../../contract/numbers.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { countedUntil } from '../../stats/status.ts'
 import type { Totals } from '../../stats/training.ts'
-import { chart, type ChartColumn, type LegendItem } from '../charts/charts.ts'
+import { chart, type ChartOptions, type LegendItem } from '../charts/charts.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, distanceIn, distanceText, numberText } from '../text/text.ts'
 import { chartUnit, type ChartUnit, unitColumns } from './chart-unit.ts'
@@ -49,14 +49,13 @@ interface WeekOptions {
   readonly compared?: Compared | undefined
 }
 
-export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href, goal, compared }: WeekOptions): Chart {
+export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], options: WeekOptions): Chart {
   const average = averageOf(weeks, ({ reps }) => reps)
   const current = weeks.find(({ isCurrent, isKnown }) => isCurrent && isKnown)
   const unit = unitOf(weeks)
-  const weeklyGoal = unit === 'week' ? goal : undefined
-  return chart<Week>({
+  const goal = unit === 'week' ? options.goal : undefined
+  return weekChart(viewer, weeks, options, {
     id: 'repetitions',
-    chartType: 'bars',
     title: `Repetitions per ${unit}`,
     summary: weekSummary(
       unit,
@@ -65,32 +64,15 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], { href,
       numberText,
     ),
     empty: 'No repetitions in this period',
-    data: {
-      ...averageData(viewer, weeks, average === null ? null : Math.round(average)),
-      goal: weeklyGoal,
-      href,
-      period: periodOf(unit),
-    },
-    legend: [
-      ...weekLegend(weeks),
-      ...(weeklyGoal === undefined ? [] : ([['goal', `Weekly goal: ${numberText(weeklyGoal)}`]] as const)),
-      ...comparedLegend(compared, weeks),
-    ],
-    columns: [
-      ...weekColumns(viewer, unit),
-      {
-        key: 'reps',
-        title: 'Repetitions',
-        series: 'solid',
-        value: ({ reps }) => reps,
-      },
-      ...comparedColumn(compared, weeks, ({ reps }) => reps),
-    ],
-    rows: weeks,
+    average: average === null ? null : Math.round(average),
+    data: { goal },
+    legend: goal === undefined ? [] : [['goal', `Weekly goal: ${numberText(goal)}`]],
+    columns: [{ key: 'reps', title: 'Repetitions', series: 'solid', value: ({ reps }) => reps }],
+    comparedBy: ({ reps }) => reps,
   })
 }
 
-export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, compared }: WeekOptions): Chart {
+export function distanceChart(viewer: Viewer, weeks: readonly Week[], options: WeekOptions): Chart {
   const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)
   const [, measure] = inUnits(0)
   const unit = unitOf(weeks)
@@ -102,25 +84,15 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
   const summary = isKnown
     ? weekSummary(unit, { average, current: current?.distance ?? undefined }, textOf)
     : UNKNOWN_DISTANCE
-  return chart<Week>({
+  return weekChart(viewer, weeks, options, {
     id: 'distance',
-    chartType: 'bars',
     title: `Distance per ${unit} (${measure})`,
     summary: isApproximate ? `${summary} Lightly hatched distances may have been estimated.` : summary,
     empty: 'No distance is known in this period',
-    data: {
-      ...averageData(viewer, weeks, average === null || !isKnown ? null : inUnits(average)[0]),
-      unit: measure,
-      href,
-      period: periodOf(unit),
-    },
-    legend: [
-      ...weekLegend(weeks),
-      ...(isApproximate ? ([['approximate', 'Approximate']] as const) : []),
-      ...comparedLegend(compared, weeks),
-    ],
+    average: average === null || !isKnown ? null : inUnits(average)[0],
+    data: { unit: measure },
+    legend: isApproximate ? [['approximate', 'Approximate']] : [],
     columns: [
-      ...weekColumns(viewer, unit),
       {
         key: 'measured',
         title: isApproximate ? `Measured (${measure})` : `Distance (${measure})`,
@@ -137,35 +109,38 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], { href, co
             },
           ]
         : []),
-      ...comparedColumn(compared, weeks, ({ distance }) => (distance === null ? null : inUnits(distance)[0])),
     ],
-    rows: weeks,
+    comparedBy: ({ distance }) => (distance === null ? null : inUnits(distance)[0]),
   })
 }
 
 const UNKNOWN_DISTANCE = 'No distance is known in this period.'
 
-function weekColumns(viewer: Viewer, unit: ChartUnit): ChartColumn<Week>[] {
-  return unitColumns(viewer, unit, { title: 'Sessions', cell: ({ sessions }) => numberText(sessions) })
+/** What one of these charts has of its own. */
+interface WeekChart extends Pick<ChartOptions<Week>, 'id' | 'title' | 'summary' | 'empty' | 'data' | 'columns'> {
+  readonly average: number | null
+  readonly legend: readonly LegendItem[]
+  readonly comparedBy: (totals: Totals) => number | null
 }
 
-function comparedLegend(compared: Compared | undefined, weeks: readonly Week[]) {
-  return compared === undefined || !isCompared(weeks) ? [] : ([['before', compared.title]] as const)
-}
-
-/** Whether there is something to compare with. */
-function isCompared(weeks: readonly Week[]): boolean {
-  return weeks.some(({ compared }) => (compared?.sessions ?? 0) > 0)
-}
-
-function comparedColumn(
-  compared: Compared | undefined,
-  weeks: readonly Week[],
-  of: (totals: Totals) => number | null,
-): ChartColumn<Week>[] {
-  if (compared === undefined || !isCompared(weeks)) return []
-  const value = ({ compared }: Week) => (compared === undefined ? null : of(compared))
-  return [{ key: 'before', title: compared.title, value }]
+function weekChart(viewer: Viewer, weeks: readonly Week[], { href, compared }: WeekOptions, own: WeekChart): Chart {
+  const { average, data, legend, columns, comparedBy, ...texts } = own
+  const unit = unitOf(weeks)
+  // There may be nothing to compare with.
+  const title = weeks.some(({ compared }) => (compared?.sessions ?? 0) > 0) ? compared?.title : undefined
+  const before = ({ compared }: Week) => (compared === undefined ? null : comparedBy(compared))
+  return chart<Week>({
+    ...texts,
+    chartType: 'bars',
+    data: { ...averageData(viewer, weeks, average), ...data, href, period: unit === 'week' ? undefined : unit },
+    legend: [...weekLegend(weeks), ...legend, ...(title === undefined ? [] : ([['before', title]] as const))],
+    columns: [
+      ...unitColumns<Week>(viewer, unit, { title: 'Sessions', cell: ({ sessions }) => numberText(sessions) }),
+      ...columns,
+      ...(title === undefined ? [] : [{ key: 'before', title, value: before }]),
+    ],
+    rows: weeks,
+  })
 }
 
 /** The average has its name at the end of its line, and its number in the sentence. */
@@ -173,11 +148,6 @@ function weekLegend(weeks: readonly Week[]): LegendItem[] {
   return weeks.some(({ isCurrent, sessions }) => isCurrent && sessions > 0)
     ? [['so-far', `This ${unitOf(weeks)} so far`]]
     : []
-}
-
-/** What the drawing needs to know: it draws weeks by default. */
-function periodOf(unit: ChartUnit): string | undefined {
-  return unit === 'week' ? undefined : unit
 }
 
 function unitOf([first]: readonly Week[]): ChartUnit {

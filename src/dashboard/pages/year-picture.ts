@@ -12,13 +12,10 @@ import { drawnDays } from './year-days.ts'
 export function yearPicture(viewer: Viewer, year: YearStatistics): Html {
   const areas = sharedAreas(viewer)
   const { training, share } = year.total
+  const { sessions, days, reps } = training
   const figures = [
     ...(areas.includes('dtt')
-      ? [
-          countText(training.sessions, 'session'),
-          countText(training.days, 'day'),
-          countText(training.reps, 'repetition'),
-        ]
+      ? [countText(sessions, 'session'), countText(days, 'day'), countText(reps, 'repetition')]
       : []),
     ...(areas.includes('lkbx') && share.percent !== null
       ? [lockText(`${percentText(share.percent)} of the time locked`, viewer)]

@@ -133,34 +133,28 @@ function firstsOf(viewer: Viewer, year: YearStatistics, programs: Programs): Fac
       ? []
       : [['Lock session', link(`/locks/${firstLock.id}`, firstLock.at)] as const]),
     ...named.map(({ program, first }): Fact => [programs.nameOf(program), link(`/training/${first.id}`, first.at)]),
-    ...(others === 0 ? [] : [['More', `${countText(others, 'program')} more`] as const]),
+    ...(others === 0 ? [] : [['More', countText(others, 'program')] as const]),
   ]
 }
+
+type Begun = { readonly at: number } | undefined
 
 function unknownOf(viewer: Viewer, year: YearStatistics): string[] {
   const { total, firstTraining, firstLock, practiceLocks, unknownTemplates, locksWithoutEvents } = year
   const { sessions, unknownDistances, ungradedSegments } = total.training
   const areas = sharedAreas(viewer)
   const from = zoneClock(viewer.timeZone).startOf(total.from)
-  const starts = (first: { readonly at: number } | undefined) => first !== undefined && first.at > from
+  const starts = (first: Begun) => first !== undefined && first.at > from
+  const day = (first: Begun) => dateText(viewer, first?.at ?? 0)
   const of = (count: number) => `${numberText(count)} of ${countText(sessions, 'session')}`
+  const locks = (count: number) => countText(count, 'lock session')
   return [
-    ...(areas.includes('dtt') && starts(firstTraining)
-      ? [`No training is known before ${dateText(viewer, firstTraining?.at ?? 0)}.`]
-      : []),
-    ...(areas.includes('lkbx') && starts(firstLock)
-      ? [`No lock is known before ${dateText(viewer, firstLock?.at ?? 0)}.`]
-      : []),
-    ...(unknownDistances > 0 ? [`The distance of ${of(unknownDistances)} is not known.`] : []),
-    ...(ungradedSegments > 0 ? [`${countText(ungradedSegments, 'segment')} had no grade.`] : []),
-    ...(locksWithoutEvents > 0
-      ? [`Of ${countText(locksWithoutEvents, 'lock session')} no event is known, so no time is counted.`]
-      : []),
-    ...(unknownTemplates > 0
-      ? [`${countText(unknownTemplates, 'lock session')} whose template is not known: counted.`]
-      : []),
-    ...(practiceLocks > 0
-      ? [`${countText(practiceLocks, 'lock session')} with a template whose sessions are not counted.`]
-      : []),
-  ]
+    areas.includes('dtt') && starts(firstTraining) && `No training is known before ${day(firstTraining)}.`,
+    areas.includes('lkbx') && starts(firstLock) && `No lock is known before ${day(firstLock)}.`,
+    unknownDistances > 0 && `The distance of ${of(unknownDistances)} is not known.`,
+    ungradedSegments > 0 && `${countText(ungradedSegments, 'segment')} had no grade.`,
+    locksWithoutEvents > 0 && `No event of ${locks(locksWithoutEvents)} is known, so no time is counted.`,
+    unknownTemplates > 0 && `The template of ${locks(unknownTemplates)} is not known; the time is counted.`,
+    practiceLocks > 0 && `The template of ${locks(practiceLocks)} says that the time is not counted.`,
+  ].filter(text => text !== false)
 }
