@@ -1,5 +1,4 @@
 import { addBuckets, type BucketRange, bucketStart } from '../contract/calendar.ts'
-import type { Periods } from './periods.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 /** An hour, a day, a week or a month, as far as it lies in the range. */
@@ -35,6 +34,9 @@ export function bucketsOf({ unit, weekStart, from, to }: BucketRange, clock: Zon
   }
   return buckets
 }
+
+/** The instants at which periods begin, in order; each lasts until the next. The last one only ends the one before it. */
+export type Periods = readonly number[]
 
 /** The instants at which buckets start, and the one at which the last ends. */
 export function boundariesOf(buckets: readonly Bucket[]): Periods {

@@ -1,37 +1,29 @@
 import { addBuckets, bucketStart, formatDate, parseDate, type Unit } from '../contract/calendar.ts'
-import { zoneClock } from './zone-clock.ts'
+import { boundariesOf, bucketsOf, type Periods } from './buckets.ts'
+import { type ZoneClock, zoneClock } from './zone-clock.ts'
 
 /** Days, weeks and months in the calendar of a time zone. */
 
-/** The instants at which periods begin, in order; each lasts until the next. The last one only ends the one before it. */
-export type Periods = readonly number[]
+export type { Periods } from './buckets.ts'
 
-/**
- * The periods from the one that holds `from` to the one that holds `to`. Weeks begin on Monday. A day has 23 or 25 hours
- * where clocks change; a day that the zone skipped has no period.
- */
+/** The periods from the one that holds `from` to the one that holds `to`. Weeks begin on Monday. */
 export function periodsBetween(unit: Unit, from: number, to: number, zone: string): Periods {
   const clock = zoneClock(zone)
-  return periodsOfDays(unit, firstDayOf(unit, clock.dayOf(from)), firstDayOf(unit, clock.dayOf(to)), zone)
+  return wholePeriods(unit, clock.dayOf(from), clock.dayOf(to), clock)
 }
 
 /** The last `count` periods, the one that holds `now` included. */
 export function lastPeriods(unit: Unit, count: number, now: number, zone: string): Periods {
-  const last = firstDayOf(unit, zoneClock(zone).dayOf(now))
-  return periodsOfDays(unit, addBuckets(unit, last, 1 - count), last, zone)
+  const clock = zoneClock(zone)
+  const last = bucketStart(unit, 'monday', clock.dayOf(now))
+  return wholePeriods(unit, addBuckets(unit, last, 1 - count), last, clock)
 }
 
-/** The periods from one first day to another. */
-function periodsOfDays(unit: Unit, first: number, last: number, zone: string): Periods {
-  const clock = zoneClock(zone)
-  const starts = [clock.startOf(first)]
-  for (let day = first; day <= last;) {
-    day = addBuckets(unit, day, 1)
-    const start = clock.startOf(day)
-    // A day that the zone skipped starts where the next one does.
-    if (start !== starts.at(-1)) starts.push(start)
-  }
-  return starts
+/** The periods from the one of a day to that of another. */
+function wholePeriods(unit: Unit, first: number, last: number, clock: ZoneClock): Periods {
+  const from = bucketStart(unit, 'monday', first)
+  const to = addBuckets(unit, bucketStart(unit, 'monday', last), 1) - 1
+  return boundariesOf(bucketsOf({ unit, weekStart: 'monday', from, to }, clock, 0))
 }
 
 /** Which period an instant lies in, -1 for none. */
@@ -105,9 +97,4 @@ export function dayFrom(text: string, zone: string): readonly [start: number, en
   const day = parseDate(text)
   const clock = zoneClock(zone)
   return day === undefined ? undefined : [clock.startOf(day), clock.startOf(day + 1)]
-}
-
-/** The first day of the period that a day lies in. */
-function firstDayOf(unit: Unit, day: number): number {
-  return bucketStart(unit, 'monday', day)
 }

@@ -3,15 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
-import {
-  dayAt,
-  dayFrom,
-  groupByPeriod,
-  lastPeriods,
-  periodOf,
-  periodsBetween,
-  timeByPeriod,
-} from '../../src/stats/periods.ts'
+import { dayAt, groupByPeriod, lastPeriods, periodOf, periodsBetween, timeByPeriod } from '../../src/stats/periods.ts'
 import {
   compareWeeks,
   gradeOfKind,
@@ -139,25 +131,6 @@ test('periods have no gaps, include both ends of the range, and begin at midnigh
     }),
     { numRuns: 60 },
   )
-})
-
-test('days have as many hours as their zone gives them, and a day that the zone skipped does not exist', () => {
-  const hoursOf = (day: string, zone: string) => {
-    const [from = 0, to = 0] = dayFrom(day, zone) ?? []
-    return (to - from) / HOUR
-  }
-  assert.equal(hoursOf('2026-03-29', 'Europe/Berlin'), 23)
-  assert.equal(hoursOf('2026-10-25', 'Europe/Berlin'), 25)
-  assert.equal(hoursOf('2026-10-26', 'Europe/Berlin'), 24)
-  assert.equal(hoursOf('2026-04-05', 'Australia/Lord_Howe'), 24.5)
-  assert.equal(hoursOf('2011-12-30', 'Pacific/Apia'), 0)
-  const days = periodsBetween('day', at('2011-12-29T12:00:00Z'), at('2011-12-31T12:00:00Z'), 'Pacific/Apia')
-  assert.deepEqual(
-    days.slice(0, -1).map(day => dayAt(day, 'Pacific/Apia')),
-    ['2011-12-29', '2011-12-31', '2012-01-01'],
-  )
-  for (const text of ['2026-02-30', '2026-13-01', '2026-2-3', '', 'today'])
-    assert.equal(dayFrom(text, 'UTC'), undefined)
 })
 
 test('times by day, week or month add up to the whole time', () => {
