@@ -80,15 +80,15 @@ function addListCommand(access: Command) {
           since: formatOptionalTimestamp(since),
           endedAt: formatOptionalTimestamp(endedAt),
         })),
-        {
-          owner: row => `${row.owner} (${row.ownerId})`,
-          partner: row => `${row.partner} (${row.partnerId})`,
-          areas: row => row.areas.join(' '),
-          'records from': row => row.recordsFrom,
-          until: row => row.until,
-          since: row => row.since,
-          ended: row => row.endedAt,
-        },
+        [
+          ['owner', row => `${row.owner} (${row.ownerId})`],
+          ['partner', row => `${row.partner} (${row.partnerId})`],
+          ['areas', row => row.areas.join(' ')],
+          ['records from', row => row.recordsFrom],
+          'until',
+          'since',
+          ['ended', row => row.endedAt],
+        ],
         flags.json,
       )
     })
@@ -109,15 +109,15 @@ function addReadsCommand(access: Command) {
       })
       printRows(
         reads.map(row => ({ ...row, hour: formatTimestamp(row.hour) })),
-        {
-          hour: row => row.hour,
-          reader: row => (row.readerId === null ? row.reader : `${row.reader} (${row.readerId})`),
-          via: row => row.via,
-          key: row => row.tokenName,
-          area: row => row.area,
-          kind: row => row.kind ?? 'only counted',
-          count: row => row.count,
-        },
+        [
+          'hour',
+          ['reader', row => (row.readerId === null ? row.reader : `${row.reader} (${row.readerId})`)],
+          'via',
+          ['key', row => row.tokenName],
+          'area',
+          ['kind', row => row.kind ?? 'only counted'],
+          'count',
+        ],
         flags.json,
       )
     })

@@ -149,15 +149,7 @@ function addEventsCommand(account: Command) {
           browser: event.browser === '' ? null : event.browser,
           count: event.times,
         })),
-        {
-          at: row => row.at,
-          event: row => row.event,
-          about: row => row.about,
-          by: row => row.by,
-          network: row => row.network,
-          browser: row => row.browser,
-          count: row => row.count,
-        },
+        ['at', 'event', 'about', 'by', 'network', 'browser', 'count'],
         flags.json,
       )
     })
@@ -192,12 +184,7 @@ function printAccounts(accounts: readonly AccountFacts[], json: boolean | undefi
       subscriptionTier: account.subscription_tier,
       subscriptionEndsAt: formatOptionalTimestamp(account.subscription_ends_at),
     })),
-    {
-      id: row => row.id,
-      username: row => row.username,
-      tier: row => row.subscriptionTier,
-      until: row => row.subscriptionEndsAt,
-    },
+    ['id', 'username', ['tier', row => row.subscriptionTier], ['until', row => row.subscriptionEndsAt]],
     json,
   )
 }

@@ -264,19 +264,15 @@ interface PrintOptions {
 function printPreview(file: string, preview: Preview, { unit, json }: PrintOptions) {
   if (json === true) return print(JSON.stringify({ file, ...preview }))
   const day = (at: number | null) => (at === null ? null : formatTimestamp(at).slice(0, 10))
-  printRows(
-    preview.kinds,
-    {
-      kind: row => row.kind,
-      first: row => day(row.first),
-      last: row => day(row.last),
-      new: row => row.added,
-      changed: row => row.changed,
-      same: row => row.unchanged,
-      skipped: row => row.skipped,
-    },
-    false,
-  )
+  printRows(preview.kinds, [
+    'kind',
+    ['first', row => day(row.first)],
+    ['last', row => day(row.last)],
+    ['new', row => row.added],
+    'changed',
+    ['same', row => row.unchanged],
+    'skipped',
+  ])
   for (const line of deviationLines(preview)) say(line)
   for (const { reason, count, lines } of preview.rejected) {
     say(`${unit} ${lines.join(', ')}${count > lines.length ? ' …' : ''}: ${reason} (${count} would be rejected)`)
@@ -287,14 +283,7 @@ function printReport(file: string, report: ImportReport, { unit, json }: PrintOp
   if (json === true) return print(JSON.stringify({ file, ...report }))
   printRows(
     report.kinds.filter(({ added, replaced, skipped, unchanged }) => added + replaced + skipped + unchanged > 0),
-    {
-      kind: row => row.kind,
-      added: row => row.added,
-      replaced: row => row.replaced,
-      unchanged: row => row.unchanged,
-      skipped: row => row.skipped,
-    },
-    false,
+    ['kind', 'added', 'replaced', 'unchanged', 'skipped'],
   )
   for (const { line, kind, id } of report.unfinished) {
     const state = kind === 'lock-session' ? 'has not started' : 'is not finished'

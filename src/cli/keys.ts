@@ -126,17 +126,17 @@ function printKeys(keys: readonly ListedKey[], json: boolean | undefined) {
   }))
   printRows(
     rows,
-    {
-      id: row => row.id,
-      account: row => row.accountId,
-      name: row => row.name,
-      key: row => `lks_…${row.last4}`,
-      scopes: row => row.scopes.join(' '),
-      created: row => row.createdAt,
-      expires: row => row.expiresAt ?? 'never',
-      'last used': row => row.lastUsedAt ?? 'never',
-      revoked: row => row.revokedAt,
-    },
+    [
+      'id',
+      ['account', row => row.accountId],
+      'name',
+      ['key', row => `lks_…${row.last4}`],
+      ['scopes', row => row.scopes.join(' ')],
+      ['created', row => row.createdAt],
+      ['expires', row => row.expiresAt ?? 'never'],
+      ['last used', row => row.lastUsedAt ?? 'never'],
+      ['revoked', row => row.revokedAt],
+    ],
     json,
   )
 }

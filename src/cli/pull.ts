@@ -266,19 +266,11 @@ function printRound(report: PullReport, json: boolean | undefined) {
 
 function printReport(report: PullReport, json: boolean | undefined) {
   if (json === true) return print(JSON.stringify(report))
-  printRows(
-    report.kinds,
-    {
-      kind: row => row.kind,
-      added: row => row.added,
-      replaced: row => row.replaced,
-      unchanged: row => row.unchanged,
-      skipped: row => row.skipped,
-      rejected: row => row.setAside,
-      'of others': row => row.ofOthers,
-    },
-    false,
-  )
+  printRows(report.kinds, [
+    ...(['kind', 'added', 'replaced', 'unchanged', 'skipped'] as const),
+    ['rejected', row => row.setAside],
+    ['of others', row => row.ofOthers],
+  ])
   for (const line of summaryOf(report)) say(line)
 }
 
@@ -320,8 +312,7 @@ async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
       print(`last complete pull: ${completedAt ?? 'none yet'}; rejected: ${setAside}`)
       printRows(
         Object.entries(rows).map(([kind, count]) => ({ kind, count, gone: gone[kind] ?? 0 })),
-        { kind: row => row.kind, rows: row => row.count, gone: row => row.gone },
-        false,
+        ['kind', ['rows', row => row.count], 'gone'],
       )
     }
   })

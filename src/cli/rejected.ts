@@ -60,16 +60,15 @@ async function list(flags: Flags) {
     [...groups.values()].flatMap(([first, ...others]) =>
       first === undefined ? [] : [{ ...first, count: others.length + 1 }],
     ),
-    {
-      id: row => row.id,
-      source: row => row.source,
-      kind: row => row.kind,
-      record: row => row.recordId,
-      rows: row => row.count,
-      reason: row => row.reason,
-      'last seen': row => row.lastSeenAt,
-    },
-    false,
+    [
+      'id',
+      'source',
+      'kind',
+      ['record', row => row.recordId],
+      ['rows', row => row.count],
+      'reason',
+      ['last seen', row => row.lastSeenAt],
+    ],
   )
 }
 

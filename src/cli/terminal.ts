@@ -142,15 +142,21 @@ export function say(text: string) {
 
 type Cell = string | number | null
 
+/** A field of a row under its name, or a title and what is below it. */
+type Column<Row> = NameOfCell<Row> | readonly [title: string, cell: (row: Row) => Cell]
+type NameOfCell<Row> = { [Name in keyof Row & string]: Row[Name] extends Cell ? Name : never }[keyof Row & string]
+
 /** Prints rows as a table with a heading, or as JSON. */
-export function printRows<Row extends object>(
-  rows: readonly Row[],
-  columns: Readonly<Record<string, (row: Row) => Cell>>,
-  json: boolean | undefined,
-) {
-  if (json === true) return print(JSON.stringify(rows, null, 2))
-  const table = [Object.keys(columns), ...rows.map(row => Object.values(columns).map(cell => cellText(cell(row))))]
-  const widths = Object.keys(columns).map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
+export function printRows<Row extends object>(rows: readonly Row[], columns: readonly Column<Row>[], json = false) {
+  if (json) return print(JSON.stringify(rows, null, 2))
+  const titles = columns.map(column => (typeof column === 'string' ? column : column[0]))
+  const cellOf = (row: Row, column: Column<Row>) => {
+    // A name of a cell is that of a field whose values are cells.
+    const cell = typeof column === 'string' ? (row[column] as Cell) : column[1](row)
+    return cellText(cell)
+  }
+  const table = [titles, ...rows.map(row => columns.map(column => cellOf(row, column)))]
+  const widths = titles.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
   for (const row of table)
     print(
       row
