@@ -17,7 +17,7 @@ export const eventGroups = {
 export type EventGroup = keyof typeof eventGroups
 
 /** Every kind of event: its group and its text. To add one, add a row and call `recordEvent` where it happens. */
-export const eventKinds = {
+const eventKinds = {
   'signed-in-password': ['signIns', 'Signed in with the password'],
   'signed-in-passkey': ['signIns', 'Signed in with a passkey'],
   'signed-in-oidc': ['signIns', 'Signed in with the linked sign-in'],
