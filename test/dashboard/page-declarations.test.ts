@@ -35,12 +35,11 @@ test('below a path, every address in a page and every redirect begins with that 
   const alex = visitor(service.url)
   const signedIn = await alex.post('/signin', { username: 'alex', password: PASSWORD })
   assert.equal(signedIn.to, '/lockstep/')
-  for (const path of ['/nothing-here', ...samplePages]) {
+  for (const path of ['/nothing-here', '/docs', ...samplePages]) {
     const { text: page } = await alex.get(path)
-    const addresses = [...page.matchAll(/ (?:href|action|formaction|src|data-root)="(\/[^"]*)"/g)].map(
-      ([, to = '']) => to,
-    )
-    assert.ok(addresses.length > 3, path)
+    // The value of a field is for the service, which has no prefix, and scripts put it before that of a chart.
+    const addresses = [...page.matchAll(/ (?!value=|data-href=)[a-z-]+="(\/[^"]*)"/g)].map(([, to = '']) => to)
+    assert.ok(addresses.length > 0, path)
     assert.deepEqual(
       addresses.filter(to => !to.startsWith('/lockstep/')),
       [],
