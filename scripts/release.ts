@@ -39,7 +39,8 @@ const option = (name: string, fallback: string) => {
 const commit = git('rev-parse', option('commit', 'HEAD'))
 const seconds = Number(git('show', '--no-patch', '--format=%ct', commit))
 const stamp = new Date(seconds * 1000).toISOString().replaceAll(/\D/g, '').slice(0, 14)
-const debianVersion = `${packageJson.version}+${stamp}.${commit.slice(0, 8)}`
+// Debian takes `~` for what comes before a release.
+const debianVersion = `${packageJson.version.replace('-', '~')}+${stamp}.${commit.slice(0, 8)}`
 const to = resolve(option('to', join(root, 'dist')))
 const platform = option('platform', '')
 const only = option('only', 'tarball,package,parts,image').split(',')
@@ -129,7 +130,9 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
     'DEBIAN',
     'usr/bin',
     'usr/lib/systemd/system',
+    'usr/lib/systemd/system-preset',
     'usr/lib/sysusers.d',
+    'usr/lib/tmpfiles.d',
     'usr/share/doc/lockstep/examples',
     'usr/share/lintian/overrides',
     'etc/lockstep',
@@ -144,7 +147,9 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
     adapt(unit, `usr/lib/systemd/system/${unit}`)
   for (const sample of readdirSync(samples).filter(name => /^(nginx|Caddyfile)/.test(name)))
     adapt(sample, `usr/share/doc/lockstep/examples/${sample}`)
+  adapt('debian/preset', 'usr/lib/systemd/system-preset/50-lockstep.preset')
   adapt('debian/sysusers.conf', 'usr/lib/sysusers.d/lockstep.conf')
+  adapt('debian/tmpfiles.conf', 'usr/lib/tmpfiles.d/lockstep.conf')
   adapt('debian/lockstep.env', 'etc/lockstep/lockstep.env')
   adapt('debian/README.Debian', 'usr/share/doc/lockstep/README.Debian')
   adapt('debian/lintian-overrides', 'usr/share/lintian/overrides/lockstep')
@@ -188,7 +193,7 @@ function moved(text: string): string {
     .replaceAll('/opt/lockstep/docs/', '/usr/share/doc/lockstep/')
     .replaceAll('/opt/lockstep', '/usr/lib/lockstep')
     .replaceAll('/etc/lockstep.env', '/etc/lockstep/lockstep.env')
-    .replaceAll(/\/etc\/lockstep-(\w+)\.env/g, '/etc/lockstep/$1.env')
+    .replaceAll('/etc/lockstep-', '/etc/lockstep/')
 }
 
 /** What is in it, as CycloneDX; without the number and the time that npm makes up. */

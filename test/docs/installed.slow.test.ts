@@ -11,6 +11,7 @@ import { buildImage, inStore } from '../../scripts/release-image.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { PASSWORD, visitorAs } from '../support/dashboard.ts'
+import { everyUse } from '../support/every-command.ts'
 import { readHelps } from '../support/helps.ts'
 import { fileAddresses, samplePages } from '../support/page-addresses.ts'
 import { sweep } from '../support/sweeps.ts'
@@ -135,7 +136,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
     }
   })
 
-  test('the image serves, imports and stops on a read-only file system, as any user, and has its size', async () => {
+  test('the image serves, runs every command and stops on a read-only file system, as any user, and has its size', async () => {
     // As programs read it that know only the format of Docker.
     using image = openImage(folder, 'image', `docker-archive:${made(folder, 'new', '.oci.tar')}`)
     const bytes = Number(execFileSync('du', ['-sb', image.root], { encoding: 'utf8' }).split('\t')[0])
@@ -155,7 +156,10 @@ describe('on a Debian that has nothing else', { skip }, () => {
         headers: { Authorization: `Bearer ${key.stdout.trim()}` },
       })
       assert.equal(list.status, 200)
-      if (uid === 10_001) await visitPages(url, run({ args: ['account', 'set-password', '--account', 'alex'] }))
+      if (uid === 10_001) {
+        await visitPages(url, run({ args: ['account', 'set-password', '--account', 'alex'] }))
+        await useCommands(run, url, key.stdout.trim())
+      }
       service.kill('SIGTERM')
       assert.deepEqual(await once(service, 'exit'), [0, null])
       assert.equal((await ended(run({ command: healthCheck(), env }))).code, 1)
@@ -210,10 +214,13 @@ describe('on a Debian that has nothing else', { skip }, () => {
     for (const page of documents.stdout.trim().split('\n')) assert.ok(existsSync(join(root, page)), page)
     const samples = readdirSync(join(root, 'usr/share/doc/lockstep/examples'))
     assert.deepEqual(samples.toSorted(), ['Caddyfile', 'Caddyfile-path', 'nginx-path.conf', 'nginx.conf'])
-    const disabled = await inside(
-      'systemctl is-enabled lockstep.service lockstep-backup.timer lockstep-pull.timer || true',
-    )
-    assert.equal(disabled.stdout, 'disabled\ndisabled\ndisabled\n')
+    const startable = 'lockstep.service lockstep-backup.timer lockstep-pull.timer lockstep-homeassistant.service'
+    // As where a system is made from packages.
+    const disabled = await inside(`systemctl preset ${startable}; systemctl is-enabled ${startable} || true`)
+    assert.equal(disabled.stdout, 'disabled\n'.repeat(4))
+    const paths = await inside('grep -ohE "/(opt|etc)/[^ :]+" /usr/lib/systemd/system/lockstep* /usr/bin/lockstep')
+    const files = ['lockstep', 'pull', 'homeassistant'].map(name => `/etc/lockstep/${name}.env`)
+    assert.deepEqual(new Set(paths.stdout.trim().split('\n')), new Set([...files, '/etc/lockstep/broker-password']))
     const { stdout: modes } = await inside('stat -c "%a %U:%G" /etc/lockstep/lockstep.env /var/lib/lockstep')
     assert.equal(modes, '640 root:root\n700 lockstep:lockstep\n')
 
@@ -280,6 +287,26 @@ async function visitPages(url: string, command: ReturnType<typeof spawn>) {
   const alex = await visitorAs(url, 'alex')
   assert.ok(samplePages.length > 20)
   for (const path of [...samplePages, ...fileAddresses]) assert.equal((await alex.get(path)).status, 200, path)
+}
+
+/** Uses every command that the help names. */
+async function useCommands(run: (order: Order) => ReturnType<typeof spawn>, url: string, key: string) {
+  const env = { LOCKSTEP_URL: url, LOCKSTEP_TOKEN: key, LOCKSTEP_SOURCE_TOKEN: key, NODE_COMPILE_CACHE: '/data/cache' }
+  const uses = everyUse('/data', url)
+  for (const { args, says, code = 0, input, goesOn = false } of uses) {
+    const child = run({ args, env })
+    if (goesOn)
+      for (const output of [child.stdout, child.stderr]) output?.on('data', text => says.test(text) && child.kill())
+    const done = await ended(child, input)
+    if (!goesOn) assert.equal(done.code, code, `${args.join(' ')}: ${done.stderr}`)
+    assert.match(done.stdout + done.stderr, says, args.join(' '))
+  }
+  const used = [...uses.map(({ args }) => args.join(' ')), 'serve', 'import']
+  const isUsed = (command: string) => used.some(line => `${line} `.startsWith(`${command} `))
+  assert.deepEqual(
+    [...(await readHelps()).keys()].filter(command => command !== '' && !isUsed(command)),
+    [],
+  )
 }
 
 /** Pages and files that strangers get. */
