@@ -35,7 +35,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
   let folder: Folder
   before(async () => {
     folder = await makeFolder()
-    const oldest = git('log', '--reverse', '--format=%H', '--', 'deploy/debian/lintian-overrides').split('\n')[0] ?? ''
+    const oldest = git('log', '--reverse', '--format=%H', '--', 'deploy/debian/preset').split('\n')[0] ?? ''
     // One waits for the network while another computes.
     await Promise.all([
       release('new', { args: [] }),
