@@ -14,7 +14,15 @@ export const PLATFORMS: readonly Platform[] = [
 ]
 
 /** What is taken of the repository. */
-export const SOURCES: readonly string[] = ['LICENSE', 'README.md', 'examples', 'lockstep', 'package.json', 'src']
+export const SOURCES: readonly string[] = [
+  'CHANGELOG.md',
+  'LICENSE',
+  'README.md',
+  'examples',
+  'lockstep',
+  'package.json',
+  'src',
+]
 
 /** Whether a file is needed to run the program, or has the licence of a package. */
 export function isShipped(path: string): boolean {

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -112,7 +113,8 @@ async function pack(program: string): Promise<string> {
   const file = join(to, `${relative(join(program, '..'), program)}.tar.gz`)
   const tar = [
     ...SORTED,
-    '--exclude=deploy',
+    '--exclude=deploy/debian',
+    '--exclude=deploy/postgres',
     '--exclude=package-lock.json',
     '-C',
     join(program, '..'),
@@ -161,6 +163,7 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
   // Units name these pages.
   cpSync(join(installed, 'docs'), at('usr/share/doc/lockstep'), { recursive: true })
   rmSync(join(installed, 'docs'), { recursive: true })
+  renameSync(join(installed, 'CHANGELOG.md'), at('usr/share/doc/lockstep/CHANGELOG.md'))
   for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(
       at(`DEBIAN/${script}`),

@@ -83,9 +83,11 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const bytes = files.reduce((sum, file) => sum + lstatSync(join(program, file)).size, 0)
     assert.ok(bytes <= MAX_PROGRAM_BYTES, `${bytes} bytes`)
     assert.deepEqual(
-      files.filter(file => /(^|\/)(test|\.git|deploy|bench|scripts)$/.test(file) && !file.startsWith('node_modules/')),
+      files.filter(file => /(^|\/)(test|\.git|debian|bench|scripts)$/.test(file) && !file.startsWith('node_modules/')),
       [],
     )
+    // For an operator who unpacks it where the units have it.
+    for (const unit of ['lockstep.service', 'lockstep-command']) assert.ok(files.includes(`deploy/${unit}`), unit)
     // Without the packages of this folder, without npm and any other Node.js.
     const env = { PATH: '/usr/bin:/bin', HOME: folder.path }
     const lockstep = join(program, 'lockstep')
@@ -203,7 +205,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const { code, stdout: key } = await inside(`echo '# mine' >> /etc/lockstep/lockstep.env; ${account}`)
     assert.equal(code, 0)
 
-    const upgraded = await inside('dpkg -i /tmp/new.deb; tail -n 1 /etc/lockstep/lockstep.env')
+    const upgraded = await inside('dpkg --force-confold -i /tmp/new.deb; tail -n 1 /etc/lockstep/lockstep.env')
     assert.deepEqual([upgraded.code, upgraded.stdout.endsWith('# mine\n')], [0, true], upgraded.stderr)
     assert.match(await data(), /alex +ultra/)
     const units = 'lockstep.service lockstep-{pull,backup}.{service,timer} lockstep-homeassistant.service'
@@ -218,7 +220,9 @@ describe('on a Debian that has nothing else', { skip }, () => {
     // As where a system is made from packages.
     const disabled = await inside(`systemctl preset ${startable}; systemctl is-enabled ${startable} || true`)
     assert.equal(disabled.stdout, 'disabled\n'.repeat(4))
-    const paths = await inside('grep -ohE "/(opt|etc)/[^ :]+" /usr/lib/systemd/system/lockstep* /usr/bin/lockstep')
+    const paths = await inside(
+      'grep -ohE "/(opt|etc)/[a-z/-]+([.]env)?" /usr/lib/systemd/system/lockstep* /usr/bin/lockstep',
+    )
     const files = ['lockstep', 'pull', 'homeassistant'].map(name => `/etc/lockstep/${name}.env`)
     assert.deepEqual(new Set(paths.stdout.trim().split('\n')), new Set([...files, '/etc/lockstep/broker-password']))
     const { stdout: modes } = await inside('stat -c "%a %U:%G" /etc/lockstep/lockstep.env /var/lib/lockstep')
