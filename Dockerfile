@@ -30,10 +30,10 @@ COPY src ./src
 COPY examples ./examples
 USER 10001:10001
 VOLUME /data
-# An import stages records in temporary files, which SQLite would otherwise put on the read-only file system.
+# Imports and checks of backups need temporary files, which would otherwise be on the read-only file system.
 ENV LOCKSTEP_HOST=0.0.0.0 \
   LOCKSTEP_DATABASE_URL=sqlite:/data/lockstep.db \
-  SQLITE_TMPDIR=/data
+  TMPDIR=/data
 EXPOSE 5625
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
   CMD ["node_modules/.bin/node", "--eval", "fetch(`http://127.0.0.1:${process.env.LOCKSTEP_PORT || 5625}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
