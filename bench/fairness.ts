@@ -5,7 +5,7 @@ import { signInAs } from '../test/support/dashboard.ts'
 import { BUSY, type Caller, Callers, history, neighbours, OTHERS, quantile, Turns } from '../test/support/neighbours.ts'
 import { startService, unlimited } from '../test/support/service.ts'
 import { serve } from '../test/support/serving.ts'
-import { decide, settledPage, upload } from '../test/support/uploads.ts'
+import { cookiesOf, decide, settledPage, upload } from '../test/support/uploads.ts'
 
 /**
  * `npm run bench:fairness`: what others wait for while two callers page deep and ask for statistics of years, and during a pull, an
@@ -47,6 +47,7 @@ const callers = async (ids: readonly number[]): Promise<Caller[]> =>
 const [busyCallers, others] = [await callers(BUSY), await callers(OTHERS)]
 const owner = await signInAs(service, `caller-${BUSY[0]}`)
 await using thread = new Callers()
+await using reader = new Callers()
 
 console.log(
   '| While | p50 ms | p99 ms | work p50 | work p99 | longest turn | load |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |',
@@ -56,7 +57,9 @@ await measure('two callers are busy', { busy: busyCallers })
 await measure('records are pulled', {}, () =>
   command(['pull', '--full', '--database', service.databaseUrl], pullSettings),
 )
-await measure('everything of an account is exported', {}, async () => void (await owner.get('/settings/export')))
+await measure('everything of an account is exported', {}, () =>
+  reader.download({ url: `${service.url}/settings/export`, headers: { Cookie: cookiesOf(owner) } }),
+)
 const { text } = await owner.get('/settings/export')
 await measure('a file is uploaded, checked and stored', {}, async () => {
   await upload(service.url, owner, { 'all.ndjson': text })

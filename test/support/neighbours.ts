@@ -66,6 +66,11 @@ export interface Order {
   readonly heavy?: number
 }
 
+export interface Download {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
 export interface Waits {
   /** Milliseconds, ascending. */
   readonly waits: readonly number[]
@@ -83,6 +88,12 @@ export class Callers implements AsyncDisposable {
     this.#worker.postMessage(order, [])
     const [result] = (await once(this.#worker, 'message')) as [Waits]
     return result
+  }
+
+  /** Reads a response to its end. Nothing else may be under way. */
+  async download(order: Download): Promise<void> {
+    this.#worker.postMessage(order, [])
+    await once(this.#worker, 'message')
   }
 
   async [Symbol.asyncDispose]() {
@@ -124,7 +135,8 @@ export function quantile(sorted: readonly number[], part: number): number {
 if (!isMainThread && parentPort !== null) {
   const port = parentPort
   const random = seeded(1)
-  port.on('message', (order: Order) => void serveOrder(order, random).then(waits => port.postMessage(waits)))
+  const work = (order: Order | Download) => ('headers' in order ? download(order) : serveOrder(order, random))
+  port.on('message', (order: Order | Download) => void work(order).then(result => port.postMessage(result)))
 }
 
 async function serveOrder(
@@ -159,6 +171,12 @@ async function serveOrder(
   await Promise.all(load)
   agent.destroy()
   return { waits: ascending(waits), work: ascending(work), statuses, busy: busyStatuses }
+}
+
+function download({ url, headers }: Download): Promise<void> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers }, response => response.resume().on('end', resolve)).on('error', reject)
+  })
 }
 
 function lightPath(account: number, sent: number): string {
