@@ -26,7 +26,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/operating.md': 11_600,
   'docs/performance.md': 8800,
   'docs/postgresql.md': 11_400,
-  'docs/reliability.md': 6600,
+  'docs/reliability.md': 8300,
   'docs/security.md': 12_400,
   'docs/troubleshooting.md': 5600,
   'docs/settings.md': 11_000,
