@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { ReadableStream as NodeStream } from 'node:stream/web'
 import type * as Age from 'age-encryption'
 import { BackupFileError, MissingIdentityError, WrongKeyError } from './errors.ts'
 import { readChunks, startOf } from './files.ts'
@@ -50,12 +51,16 @@ async function encrypt(
 async function* decrypt(chunks: AsyncIterable<Uint8Array>, keys: Keys): AsyncGenerator<Uint8Array> {
   const decrypter = decrypterOf(keys)
   let failure: { readonly error: unknown } | undefined
+  const source = async function* () {
+    try {
+      yield* chunks
+    } catch (error) {
+      failure = { error }
+      throw error
+    }
+  }
   try {
-    yield* await decrypter.decrypt(
-      streamOf(chunks, error => {
-        failure = { error }
-      }),
-    )
+    yield* await decrypter.decrypt(streamOf(source()))
   } catch (error) {
     // An error of the source itself, such as an interruption.
     if (failure !== undefined) throw failure.error
@@ -86,19 +91,11 @@ function decrypterOf(keys: Keys): Age.Decrypter {
   return decrypter
 }
 
-/** Encrypts what is written, and passes it on. */
-export async function* encryptWritten(
-  produce: (write: (text: string) => Promise<void>) => Promise<void>,
-  recipients: readonly string[],
-): AsyncGenerator<Uint8Array> {
-  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
-  const writer = writable.getWriter()
-  const produced = produce(text => writer.write(Buffer.from(text))).then(
-    () => writer.close(),
-    (error: unknown) => writer.abort(error),
-  )
-  yield* await encrypt(readable, recipients)
-  await produced
+export function encryptTexts(texts: AsyncIterable<string>, recipients: readonly string[]) {
+  const bytes = async function* () {
+    for await (const text of texts) yield Buffer.from(text)
+  }
+  return encrypt(bytes(), recipients)
 }
 
 /** What opens an encrypted file. */
@@ -133,24 +130,7 @@ async function writeChunks(path: string, chunks: AsyncIterable<Uint8Array>) {
   }
 }
 
-function streamOf(chunks: AsyncIterable<Uint8Array>, onError?: (error: unknown) => void): ReadableStream<Uint8Array> {
-  const iterator = chunks[Symbol.asyncIterator]()
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const next = await iterator.next()
-          if (next.done === true) controller.close()
-          else controller.enqueue(next.value)
-        } catch (error) {
-          onError?.(error)
-          throw error
-        }
-      },
-      async cancel() {
-        await iterator.return?.()
-      },
-    },
-    { highWaterMark: 1 },
-  )
+/** The types of browsers, which the package uses, have no streams of iterables. */
+function streamOf(chunks: AsyncIterable<Uint8Array>) {
+  return NodeStream.from(chunks) as unknown as ReadableStream<Uint8Array>
 }

@@ -7,7 +7,7 @@ import { findAccount } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { OPERATOR, recordEvent } from '../accounts/events.ts'
 import { writeOperatorExport } from '../accounts/read-log.ts'
-import { exportArchive } from '../archive/export.ts'
+import { archiveParts, exportArchive } from '../archive/export.ts'
 import {
   conflictChoices,
   errorChoices,
@@ -22,7 +22,7 @@ import { FormatError, UnclearKindError, UnclearOwnerError } from '../archive/for
 import { type FormatOptions, openRecords, type Records } from '../archive/formats/open.ts'
 import { kinds } from '../archive/kinds.ts'
 import { type Preview, previewImport } from '../archive/preview.ts'
-import { decryptArchive, encryptWritten } from '../backup/encryption.ts'
+import { decryptArchive, encryptTexts } from '../backup/encryption.ts'
 import { workFoldersOf } from '../backup/files.ts'
 import type { RejectedReport } from '../archive/report.ts'
 import { formatTimestamp } from '../contract/time.ts'
@@ -201,7 +201,7 @@ async function exportRecords(flags: ExportFlags) {
     }
     await writeArchive(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
       if (recipients === undefined) return exportArchive(store, write, account?.id)
-      const chunks = encryptWritten(plain => exportArchive(store, plain, account?.id), recipients)
+      const chunks = await encryptTexts(archiveParts(store, account?.id), recipients)
       for await (const chunk of chunks) await write(chunk)
     })
   })
