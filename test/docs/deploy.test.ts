@@ -276,6 +276,29 @@ test('the scripts of PostgreSQL and the command for the operator are valid shell
   }
 })
 
+test('the installed command helps every user, and tells those who are not root how to run what reads the data', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
+  try {
+    const program = join(folder, 'lockstep')
+    writeFileSync(program, read('deploy/lockstep-command').replaceAll('/opt/lockstep', root.replace(/\/$/, '')))
+    writeFileSync(join(folder, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 })
+    const asOther = (...args: string[]) =>
+      spawnSync('sh', [program, ...args], {
+        encoding: 'utf8',
+        env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
+      })
+    assert.match(asOther('--version').stdout, /^lockstep \d/)
+    assert.match(asOther('mcp', '--help').stdout, /^Usage: lockstep mcp/)
+    for (const command of ['account', 'doctor', 'serve']) {
+      const { status, stderr } = asOther(command)
+      assert.deepEqual([status, stderr.trim().split('\n').length], [1, 1])
+      assert.match(stderr, /as root/)
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-backup.service']) {
   test(`${name} has a folder for compiled code, which its user can write`, async () => {
     const unit = read(`deploy/${name}`)
