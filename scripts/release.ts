@@ -4,6 +4,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  lstatSync,
   lutimesSync,
   mkdirSync,
   mkdtempSync,
@@ -169,7 +170,8 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
       at(`DEBIAN/${script}`),
       readFileSync(join(samples, `debian/${script}`), 'utf8').replaceAll('@VERSION@', debianVersion),
     )
-  const kilobytes = Math.ceil(filesIn(folder).reduce((sum, file) => sum + statSync(file).size, 0) / 1024)
+  // Links have almost no size: one leads to the largest file.
+  const kilobytes = filesIn(folder).reduce((sum, file) => sum + Math.ceil(lstatSync(file).size / 1024), 0)
   const control = readFileSync(join(samples, 'debian/control'), 'utf8')
   writeFileSync(
     at('DEBIAN/control'),

@@ -1,7 +1,7 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { recordEvent } from '../../src/accounts/events.ts'
 import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
@@ -63,6 +63,11 @@ const damages: readonly Damage[] = [
     says: /a newer version of Lockstep wrote this database/,
   },
   { check: 'files', files: folder => chmodSync(database(folder), 0o644), says: /others can read .*lockstep\.db/ },
+  ...(process.getuid?.() === 0 ? [4711] : []).map(uid => ({
+    check: 'files',
+    files: (folder: Folder) => chownSync(database(folder), uid, uid),
+    says: /lockstep\.db belongs to another user \(4711\)/,
+  })),
   {
     check: 'space',
     host: { fileSystem: async () => ({ type: 0, freeBytes: 1024 * 1024 }) },

@@ -1,6 +1,7 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ownCommand } from '../../src/version.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
 import { until } from '../support/waiting.ts'
@@ -20,6 +21,10 @@ test('an empty service prints a link with which the first account is created in 
   const { url, path } = running
   const alex = visitor(url)
   assert.match((await alex.get(path)).text, /Create the first account/)
+  const advice = (await alex.get('/signin')).text.replaceAll(/<\/?span[^>]*>/g, '')
+  const commands = [...advice.matchAll(/<code>([./]*lockstep [^<]*)/g)].map(([, command = '']) => command)
+  assert.ok(commands.length > 3)
+  for (const command of commands) assert.ok(command.startsWith(`${ownCommand} `), command)
   const fields = { username: 'alex', next: PASSWORD, again: PASSWORD }
   const faulty = [
     { ...fields, username: '123' },

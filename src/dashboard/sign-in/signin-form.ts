@@ -2,6 +2,7 @@ import { firstAccountCommands } from '../../accounts/first-steps.ts'
 import { MAX_NAME_LENGTH } from '../../contract/names.ts'
 import { MAX_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
+import { ownCommand } from '../../version.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { inlineCode } from '../layout/components.ts'
 import type { DashboardOptions } from '../options.ts'
@@ -97,6 +98,6 @@ export const firstSteps = html`
     <ol class="stack">
       ${firstAccountCommands.map(({ command, what }) => html`<li>${inlineCode(command)}<br><span class="muted">${what}</span></li>`)}
     </ol>
-    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and <code>lockstep account list</code> shows the name. If your records are in an archive, <code>lockstep import</code> adds its accounts. Without records, leave out ${inlineCode('--id')}.</p>
+    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and ${inlineCode(`${ownCommand} account list`)} shows the name. If your records are in an archive, ${inlineCode(`${ownCommand} import`)} adds its accounts. Without records, leave out ${inlineCode('--id')}.</p>
   </div>
 `
