@@ -1,4 +1,4 @@
-// The typed client of Lockstep 0.1. Generated: copy client.js and client.d.ts into one folder of your project.
+// The typed client of Lockstep 1.0. Generated: copy client.js and client.d.ts into one folder of your project.
 /** The rules a lock session starts from. */
 export interface LockTemplate {
     /** Id of the template. */

@@ -1,4 +1,4 @@
-// The typed client of Lockstep 0.1. Generated: copy client.js and client.d.ts into one folder of your project.
+// The typed client of Lockstep 1.0. Generated: copy client.js and client.d.ts into one folder of your project.
 /** The service returned an error. Programs should check `code`; the message may change. */
 export class LockstepError extends Error {
     name = 'LockstepError';
