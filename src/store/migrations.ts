@@ -16,6 +16,8 @@ interface Migration {
   readonly earlierChecksums?: readonly string[]
   /** The only engine that runs it; others record it as applied. */
   readonly only?: Engine
+  /** A query of what the step cannot be applied to, and what to do about it. */
+  readonly unless?: { readonly query: string; readonly advice: string }
   /** Runs after the statements and changes documents, which SQL cannot do. */
   readonly rewrite?: (db: Kysely<Tables>, engine: Engine, now: number) => Promise<void>
 }
@@ -365,6 +367,11 @@ const migrations: readonly Migration[] = [
   {
     name: 'imports in one transaction',
     statements: ['drop table import_part'],
+    unless: {
+      query: "select 1 from note where name = 'import to be undone'",
+      advice:
+        'an import by an earlier version was killed and is half stored: run `lockstep account list` of that version, which undoes it, then this one',
+    },
   },
   {
     name: 'account events',
@@ -538,6 +545,7 @@ export async function applyMigrations(
   const pending = migrations.slice(version, upTo)
   for (const [index, migration] of pending.entries()) {
     if ((migration.only ?? engine) === engine) {
+      await checkApplicable(db, migration)
       for (const statement of migration.statements) await run(db, engine, statement)
       await migration.rewrite?.(db, engine, now)
     }
@@ -556,6 +564,13 @@ export async function applyMigrations(
     names: pending.map(migration => migration.name),
     tablesToFill: new Set(pending.flatMap(({ fills = [] }) => fills)),
   }
+}
+
+/** Throws SchemaError. */
+async function checkApplicable(db: Kysely<Tables>, { unless }: Migration) {
+  if (unless === undefined) return
+  const { rows } = await sql.raw(unless.query).execute(db)
+  if (rows.length > 0) throw new SchemaError(unless.advice)
 }
 
 /** Steps may change documents, or add revisions that are the same in every database of an earlier version. */

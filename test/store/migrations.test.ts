@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Kysely, sql } from '../../src/vendor/kysely.js'
 import { openMigrated } from '../../src/archive/migrate.ts'
@@ -134,6 +134,21 @@ testOnBoth('a first step that fails changes nothing, and works once its cause is
   await (await opened(url)).close()
 })
 
+test('a database in which an earlier version left half an import is refused, until that version has undone it', async () => {
+  await using folder = await makeFolder()
+  mkdirSync(folder.file('data'))
+  const url = `sqlite:${folder.file('data/lockstep.db')}`
+  await makeOld(url, IMPORTS_IN_PARTS)
+  await change(url, "insert into note (name, value) values ('import to be undone', '')", 'any')
+  const refused = await folder.run(['migrate'])
+  assert.equal(refused.code, 3)
+  assert.match(refused.stderr, /import by an earlier version was killed and is half stored: run .+ of that version/)
+  // As that version leaves it.
+  await change(url, "delete from note where name = 'import to be undone'", 'any')
+  assert.equal((await folder.run(['migrate'])).code, 0)
+  assert.ok(!(await tables(url)).includes('import_part'))
+})
+
 testOnBoth('a later step that fails leaves the schema at the version before it', async ({ url }) => {
   await makeOld(url, 1)
   // Its last statement is in the way, so all others have been run when it fails.
@@ -212,10 +227,7 @@ test('before records of SQLite are rewritten, the database is copied next to it,
   for (const command of [['migrate'], ['account', 'add', '--username', 'zoe']]) {
     await using folder = await makeFolder()
     const url = `sqlite:${folder.file('old.db')}`
-    const store = await opened(newSqlite().url)
-    await importArchive(store, archiveOf(world))
-    await makeOld(url, 5, store)
-    await store.close()
+    await makeOldWorld(url, 5)
     const { code, stderr } = await folder.run([...command, '--database', url])
     assert.equal(code, 0, stderr)
     const copy = `${folder.file('old.db')}.schema-5`
@@ -381,6 +393,47 @@ async function sessionsOf({ db }: Pick<Store, 'db'>) {
 /** Rows of SQLite have no prototype, those of PostgreSQL do. */
 function copies<Row extends object>(rows: readonly Row[]): Row[] {
   return rows.map(row => ({ ...row }))
+}
+
+testOnBoth('sign-ins of an earlier version are in the log of events', async ({ url }) => {
+  await makeOldWorld(url, IMPORTS_IN_PARTS)
+  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
+  const rows = [
+    ['invitation-made', ''],
+    ['invitation-used', agent],
+    ['password', 'something else'],
+    ['passkey', agent],
+  ]
+  for (const [index, [way, browser]] of rows.entries()) {
+    await change(
+      url,
+      `insert into sign_in (account_id, at, way, browser) values (1, ${index}, '${way}', '${browser}')`,
+      'any',
+    )
+  }
+  const upgraded = await opened(url)
+  const events = await listEvents(upgraded, 1, { limit: 10 })
+  assert.deepEqual(
+    events.map(({ at, kind, actor, browser }) => [at, kind, actor, browser]),
+    [
+      [3, 'signed-in-passkey', 'self', 'Firefox on Linux'],
+      [2, 'signed-in-password', 'self', 'Unknown browser'],
+      [1, 'invitation-password', 'self', 'Firefox on Linux'],
+      [0, 'invitation-made', 'operator', ''],
+    ],
+  )
+  await upgraded.close()
+})
+
+/** The last version before imports were one transaction, and before there were events. */
+const IMPORTS_IN_PARTS = 17
+
+/** Makes a database of a version with three accounts. */
+async function makeOldWorld(url: string, version: number) {
+  const store = await opened(newSqlite().url)
+  await importArchive(store, archiveOf(world))
+  await makeOld(url, version, store)
+  await store.close()
 }
 
 testOnEmptyPostgres('adding the owner to the keys changes no response and no export', async ({ url }) => {
