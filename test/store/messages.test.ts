@@ -10,7 +10,7 @@ import { makeFolder, run } from '../support/command.ts'
 // The messages of commands about failures of the system.
 
 const HINT =
-  /a pooler is in between: it must pool by transaction or by session, with the settings that docs\/postgresql\.md names/
+  /a pooler is in between: it must pool by transaction or by session, with the settings that postgresql\.md names/
 
 test('a pooler without the settings that it needs is named as the cause', async () => {
   // As PgBouncer writes them, before and after the log-in.
