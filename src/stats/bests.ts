@@ -122,13 +122,18 @@ export function longestStretches<Session extends LockTimes>(
   sessions: readonly Session[],
   until: number,
 ): LockedStretch<Session>[] {
+  const begunAt = new Map<number, Session>()
+  for (const session of sessions) {
+    for (const { locked, start, end } of session.intervals) {
+      const second = Math.floor(start / 1000) * 1000
+      if (locked && end > second) begunAt.getOrInsert(second, session)
+    }
+  }
   let longest = 1
   return lockedTimes(sessions, until).flatMap(({ start, end }) => {
     if (end - start < longest) return []
     longest = end - start
-    const session = sessions.find(({ intervals }) =>
-      intervals.some(one => one.locked && Math.floor(one.start / 1000) * 1000 <= start && one.end > start),
-    )
+    const session = begunAt.get(start)
     return session === undefined ? [] : [{ seconds: (end - start) / 1000, end, session }]
   })
 }

@@ -162,3 +162,20 @@ test('locks are read in short parts, however many ended before the time that is 
     assert.ok(reads > LOCKS / 2000, `${reads} reads`)
   }
 })
+
+test('the longest times of locks that are all equally long are found by reading each lock a few times', () => {
+  let reads = 0
+  const sessions = Array.from({ length: 500 }, (_, index) => {
+    const [start, end] = [2 * index * HOUR, (2 * index + 1) * HOUR]
+    return {
+      at: start,
+      endAt: end,
+      get intervals() {
+        reads += 1
+        return [{ start, end, locked: true, kind: 'lock' }]
+      },
+    }
+  })
+  assert.equal(longestStretches(sessions, 1000 * HOUR).length, 500)
+  assert.ok(reads < 5 * sessions.length, `${reads} reads of ${sessions.length} locks`)
+})
