@@ -10,7 +10,7 @@ import { readHelps } from '../support/helps.ts'
 /** Every document, and how many bytes it may have: what grows beyond is shortened, or says something twice. */
 const MAX_BYTES: Readonly<Record<string, number>> = {
   'README.md': 5300,
-  'CHANGELOG.md': 7100,
+  'CHANGELOG.md': 7000,
   'CONTRIBUTING.md': 11_400,
   'SECURITY.md': 2100,
   'bench/README.md': 14_000,
