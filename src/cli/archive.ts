@@ -77,7 +77,7 @@ export function addArchiveCommands(program: Command) {
   withOptions(
     program.command('export'),
     new Option('--account <id|username>', 'only this account and its own records'),
-    new Option('--out <file>', 'the file to write; - is stdout').default(STDOUT),
+    new Option('--out <file>', 'the file to write or replace; - is stdout').default(STDOUT),
     recipientOption(),
     databaseOption(),
   )

@@ -12,7 +12,7 @@ export function addPageCommand(program: Command) {
   withOptions(
     program.command('page'),
     new Option('--account <id|username>', 'whose records').makeOptionMandatory(),
-    new Option('--out <file>', 'the file to write; - is stdout').default(STDOUT),
+    new Option('--out <file>', 'the file to write or replace; - is stdout').default(STDOUT),
     databaseOption(),
   )
     .summary('write the history of an account as one HTML file')

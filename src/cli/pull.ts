@@ -57,7 +57,7 @@ export function addPullCommands(program: Command) {
     new Option('--lock-session <numbers>', 'read lock sessions by number, such as 12,15-40').argParser(parseLocks),
     new Option('--every <span>', 'repeat after this time, such as 5m, until stopped').argParser(parseSpan),
     new Option('--scheduled').hideHelp(),
-    new Option('--out <file>', 'write an archive instead of storing; - is stdout'),
+    new Option('--out <file>', 'write an archive to this file, which it replaces, instead of storing; - is stdout'),
     databaseOption(),
     jsonOption(),
   )
@@ -114,7 +114,10 @@ async function pull(given: PullFlags) {
   if (flags.out !== undefined && flags.every !== undefined) throw new UsageError('use either --out or --every')
   if (flags.out === STDOUT && flags.json === true)
     throw new UsageError('use either --out - or --json: both write to stdout')
-  const stop = stopSignals(INTERRUPTED)
+  const whatStays =
+    flags.out === undefined ? 'what was read is stored, and the next pull continues' : 'nothing was written'
+  const interrupted = `interrupted: ${whatStays}`
+  const stop = stopSignals(interrupted)
   const onFailure = (failure: string, waitMs: number) => {
     // A line with the progress may stand there.
     if (process.stderr.isTTY) overwriteLine('')
@@ -126,12 +129,10 @@ async function pull(given: PullFlags) {
     else await pullIntoStore(source, flags, config)
   } catch (error) {
     if (!(error instanceof StoppedError)) throw error
-    if (stop.isInterrupted()) throw new InterruptedError(INTERRUPTED)
-    say('stopped: what was read is stored, and the next pull continues')
+    if (stop.isInterrupted()) throw new InterruptedError(interrupted)
+    say(`stopped: ${whatStays}`)
   }
 }
-
-const INTERRUPTED = 'interrupted: what was read is stored, and the next pull continues'
 
 async function pullIntoStore(source: Source, flags: PullFlags, config: PullConfig) {
   const url = flags.database ?? config.databaseUrl
@@ -177,7 +178,7 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
       await store.close()
     }
     if (flags.json === true) print(JSON.stringify(report))
-    else for (const line of summaryOf(report)) say(line)
+    else for (const line of summaryOf(report, out)) say(line)
     if (report.setAside.newCount > 0) process.exitCode = ROWS_REJECTED
   })
 }
@@ -274,10 +275,17 @@ function printReport(report: PullReport, json: boolean | undefined) {
   for (const line of summaryOf(report)) say(line)
 }
 
-function summaryOf(report: PullReport): string[] {
-  const { accountId, username, setAside, missingLists, gone, claimed, notes, requests } = report
+/** `out` is the file that was written instead of storing. */
+function summaryOf(report: PullReport, out?: string): string[] {
+  const { accountId, username, kinds, setAside, missingLists, gone, claimed, notes, requests } = report
+  const account = `account ${accountId} (${username})`
+  const records = kinds.reduce((sum, { added }) => sum + added, 0)
+  const done =
+    out === undefined
+      ? `pulled into ${account}`
+      : `wrote ${records} records of ${account} to ${out === STDOUT ? 'stdout' : out}`
   return [
-    `pulled into account ${accountId} (${username}) with ${requests} requests`,
+    `${done} with ${requests} requests`,
     ...notes,
     ...missingLists.map(title => `the source has no list of ${title}: skipped`),
     ...deviationLines(report),

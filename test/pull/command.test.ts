@@ -200,6 +200,7 @@ test('--out writes a whole archive, or none, and needs no database', async () =>
   await using folder = await makeFolder()
   const written = await folder.run(['pull', '--out', 'history.ndjson'], { env: env(source.url) })
   assert.equal(written.code, 0, written.stderr)
+  assert.match(written.stderr, /^wrote 6 records of account 1 \(ann\) to history\.ndjson with \d+ requests$/m)
   const archive = readFileSync(folder.file('history.ndjson'), 'utf8')
   assert.deepEqual(
     archive
@@ -225,6 +226,21 @@ test('--out with --json reports in JSON on stdout', async () => {
   const { code, stdout, stderr } = await folder.run(['pull', '--out', 'a.ndjson', '--json'], { env: env(source.url) })
   assert.equal(code, 0, stderr)
   assert.equal(JSON.parse(stdout).accountId, 1)
+})
+
+test('--out that is interrupted says that it wrote nothing', async () => {
+  await using source = await startSource(usual(makeWorld()))
+  await using folder = await makeFolder()
+  await using running = folder.start(['pull', '--out', 'history.ndjson'], { env: env(source.url) })
+  source.before = path => {
+    if (!path.startsWith('/dtt/sessions')) return
+    source.before = () => {}
+    running.process.kill('SIGINT')
+  }
+  const { code, stderr } = await running.ended
+  assert.equal(code, 130)
+  assert.match(stderr, /interrupted: nothing was written$/m)
+  assert.deepEqual(readdirSync(folder.path), [])
 })
 
 test('--out removes what a killed --out left', async () => {
