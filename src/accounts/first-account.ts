@@ -1,5 +1,6 @@
 import { sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
+import { readNote, writeNote } from '../store/notes.ts'
 import { addAccountIn, hasAccounts } from './accounts.ts'
 import { beginSessionIn, type SessionStart } from './browser-sessions.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
@@ -17,12 +18,8 @@ export const FIRST_ACCOUNT_PATH = '/first-account/'
 export async function makeFirstAccountLink(store: Store, now: number): Promise<string | undefined> {
   if ((await hasAccounts(store)) || !(await mayAddAccounts(store))) return undefined
   const secret = makeSecret()
-  const value = JSON.stringify({ hash: hashSecret(secret), expiresAt: now + MAX_LINK_MS } satisfies Link)
-  await store.db
-    .insertInto('note')
-    .values({ name: LINK, value })
-    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
-    .execute()
+  const link: Link = { hash: hashSecret(secret), expiresAt: now + MAX_LINK_MS }
+  await writeNote(store.db, LINK, JSON.stringify(link))
   return secret
 }
 
@@ -36,10 +33,10 @@ async function mayAddAccounts({ engine, db }: Store): Promise<boolean> {
 }
 
 export async function isFirstAccountLink({ reads }: Pick<Store, 'reads'>, secret: string, now: number) {
-  const note = await reads.selectFrom('note').select('value').where('name', '=', LINK).executeTakeFirst()
+  const note = await readNote(reads, LINK)
   if (note === undefined || (await hasAccounts({ reads }))) return false
   // Only makeFirstAccountLink writes it.
-  const { hash, expiresAt } = JSON.parse(note.value) as Link
+  const { hash, expiresAt } = JSON.parse(note) as Link
   return hash === hashSecret(secret) && now < expiresAt
 }
 

@@ -5,7 +5,7 @@ import type { ReadKind, ReadWay } from '../contract/reads.ts'
 import { DAY_MS, HOUR_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
-import { pruneEvents } from './events.ts'
+import { OPERATOR, pruneEvents, recordEvent } from './events.ts'
 import type { ReadRow, Tables } from '../store/tables.ts'
 
 export interface ReadLog {
@@ -148,14 +148,16 @@ class PendingReads {
   }
 }
 
-/** Records, without collecting first, that the operator exports the records of an account. */
-export async function writeOperatorExport(store: Store, ownerId: number, now: number): Promise<void> {
+/** Records, without collecting first, that the operator exports the records of an account: as a read of others, and as an event. */
+export async function recordOperatorExport(store: Store, ownerId: number): Promise<void> {
+  const now = Date.now()
   const read = { owner_id: ownerId, hour: hourOf(now), reader_id: 0, via: 'operator', token_name: '', kind: 'export' }
   await writeReads(
     store.db,
     store.engine,
     areas.map(area => ({ ...read, area, reads: 1 })),
   )
+  await recordEvent(store.db, { accountId: ownerId, kind: 'exported', now, actor: OPERATOR })
 }
 
 const FLUSH_INTERVAL_MS = 60_000

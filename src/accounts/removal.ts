@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
+import { readNote, writeNote } from '../store/notes.ts'
 import type { Tables } from '../store/tables.ts'
 import { RefusedError } from './errors.ts'
 import { keepUnreadName } from './given-access.ts'
@@ -39,12 +40,7 @@ export async function isRemoved({ db }: Pick<Store, 'db'>, id: number): Promise<
 /** Notes, within the transaction that deletes them, that rows are to be erased. */
 export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
   // Differs each time, so that what is deleted during an erasure is not forgotten at its end.
-  const value = randomUUID()
-  await db
-    .insertInto('note')
-    .values({ name: ERASURE_NOTE, value })
-    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
-    .execute()
+  await writeNote(db, ERASURE_NOTE, randomUUID())
 }
 
 /**
@@ -53,13 +49,13 @@ export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
  */
 export async function eraseDeleted(store: Store): Promise<void> {
   if (store.erase === undefined) return
-  const noted = await store.db.selectFrom('note').select('value').where('name', '=', ERASURE_NOTE).executeTakeFirst()
+  const noted = await readNote(store.db, ERASURE_NOTE)
   if (noted === undefined) return
   const release = await store.tryLock('erase')
   if (release === undefined) return
   try {
     await store.erase()
-    await store.db.deleteFrom('note').where('name', '=', ERASURE_NOTE).where('value', '=', noted.value).execute()
+    await store.db.deleteFrom('note').where('name', '=', ERASURE_NOTE).where('value', '=', noted).execute()
   } finally {
     await release()
   }

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Kysely, sql } from '../vendor/kysely.js'
 import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
-import type { Engine, Store } from '../store/index.ts'
+import { type Engine, sqliteFile, type Store } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import type { Cell } from './kind.ts'
 
@@ -70,9 +70,8 @@ export class Quota {
   }
 
   #checkDisk() {
-    const { databaseUrl } = this.#config
-    if (!databaseUrl.startsWith('sqlite:')) return
-    if (freeBytes(dirname(databaseUrl.slice('sqlite:'.length))) < MIN_FREE_BYTES) {
+    const file = sqliteFile(this.#config.databaseUrl)
+    if (file !== undefined && freeBytes(dirname(file)) < MIN_FREE_BYTES) {
       throw new QuotaError('there is not enough free space on the disk of this service')
     }
   }

@@ -6,7 +6,7 @@ import type { Tables } from '../store/tables.ts'
 import { insertRows, lastNumber, readRows, type Row, setLastNumber, type Table } from './tables.ts'
 
 /** Called while rows are copied. */
-export type Progress = (table: string, rows: number) => void
+type Progress = (table: string, rows: number) => void
 
 export interface Watching {
   readonly signal?: AbortSignal | undefined

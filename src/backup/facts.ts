@@ -1,4 +1,5 @@
 import type { Store } from '../store/index.ts'
+import { writeNote } from '../store/notes.ts'
 
 /** The times of backups and checks, stored in the database for the metrics. */
 interface BackupFacts {
@@ -10,11 +11,14 @@ interface BackupFacts {
 }
 
 export async function recordBackup(store: Store, { madeAt, bytes }: { madeAt: number; bytes: number }) {
-  await writeNotes(store, { [MADE_AT]: madeAt, [BYTES]: bytes })
+  await store.db.transaction().execute(async db => {
+    await writeNote(db, MADE_AT, String(madeAt))
+    await writeNote(db, BYTES, String(bytes))
+  })
 }
 
 export async function recordCheck(store: Store, checkedAt: number) {
-  await writeNotes(store, { [CHECKED_AT]: checkedAt })
+  await writeNote(store.db, CHECKED_AT, String(checkedAt))
 }
 
 export async function readBackupFacts({ reads }: Store): Promise<BackupFacts> {
@@ -29,11 +33,3 @@ export async function readBackupFacts({ reads }: Store): Promise<BackupFacts> {
 const MADE_AT = 'backup made at'
 const BYTES = 'backup bytes'
 const CHECKED_AT = 'backup checked at'
-
-async function writeNotes({ db }: Store, numbers: Readonly<Record<string, number>>) {
-  await db
-    .insertInto('note')
-    .values(Object.entries(numbers).map(([name, number]) => ({ name, value: String(number) })))
-    .onConflict(conflict => conflict.column('name').doUpdateSet({ value: eb => eb.ref('excluded.value') }))
-    .execute()
-}

@@ -20,7 +20,7 @@ import { open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { settings } from '../config.ts'
-import { lockFile, makeFolders, StoreError, syncFile, syncFolder } from '../store/index.ts'
+import { lockFile, makeFolders, sqliteFile, StoreError, syncFile, syncFolder } from '../store/index.ts'
 
 /** Files that are written completely or not at all, and their digests. */
 
@@ -295,11 +295,11 @@ function isOwn(path: string): boolean {
 
 /** The folder of everything but records that stays on this machine: that of an SQLite database, else that of the default one. */
 export function dataFolderOf(databaseUrl: string): string {
-  const url = databaseUrl.startsWith('sqlite:') ? databaseUrl : settings.databaseUrl.fallback
-  return resolve(dirname(url.slice('sqlite:'.length)))
+  return resolve(dirname(sqliteFile(databaseUrl) ?? sqliteFile(settings.databaseUrl.fallback) ?? ''))
 }
 
 /** Where work folders are: beside an SQLite database, which holds the same records, else in the folder of temporary files. */
 export function workFoldersOf(databaseUrl: string): string {
-  return databaseUrl.startsWith('sqlite:') ? dirname(databaseUrl.slice('sqlite:'.length)) : tmpdir()
+  const file = sqliteFile(databaseUrl)
+  return file === undefined ? tmpdir() : dirname(file)
 }

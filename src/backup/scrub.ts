@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { HOUR_MS } from '../contract/time.ts'
 import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
+import { addNote } from '../store/notes.ts'
 import { isDamaged, recordLabel } from './copy.ts'
 import { readRows, readTables } from './tables.ts'
 
@@ -28,9 +29,7 @@ export async function watchForDamage(store: Store, report: (error: unknown) => v
 /** Whether no process has begun to compare the records on this day; then this one does. */
 async function claimDay({ db, engine }: Store, now: number): Promise<boolean> {
   const name = `${COMPARED_NOTE} ${new Date(now).toISOString().slice(0, 10)}`
-  const note = db.insertInto('note').values({ name, value: '' })
-  const { numInsertedOrUpdatedRows } = await note.onConflict(conflict => conflict.doNothing()).executeTakeFirstOrThrow()
-  if (numInsertedOrUpdatedRows === 0n) return false
+  if (!(await addNote(db, name, ''))) return false
   // On PostgreSQL the role of the service may only add notes: a short one stays for each day.
   if (engine === 'sqlite') {
     await db.deleteFrom('note').where('name', 'like', `${COMPARED_NOTE} %`).where('name', '!=', name).execute()

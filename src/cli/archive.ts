@@ -5,8 +5,7 @@ import { addAbortSignal } from 'node:stream'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
-import { OPERATOR, recordEvent } from '../accounts/events.ts'
-import { writeOperatorExport } from '../accounts/read-log.ts'
+import { recordOperatorExport } from '../accounts/read-log.ts'
 import { archiveParts, exportArchive } from '../archive/export.ts'
 import {
   conflictChoices,
@@ -194,11 +193,7 @@ async function exportRecords(flags: ExportFlags) {
   warnOfOneRecipient(recipients)
   await withStore(flags, async store => {
     const account = flags.account === undefined ? undefined : await findAccount(store, flags.account)
-    if (account !== undefined) {
-      const now = Date.now()
-      await writeOperatorExport(store, account.id, now)
-      await recordEvent(store.db, { accountId: account.id, kind: 'exported', now, actor: OPERATOR })
-    }
+    if (account !== undefined) await recordOperatorExport(store, account.id)
     await writeArchive(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
       if (recipients === undefined) return exportArchive(store, write, account?.id)
       const chunks = await encryptTexts(archiveParts(store, account?.id), recipients)

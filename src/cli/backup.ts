@@ -12,10 +12,10 @@ import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
 import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
-import { makeFolders, type Store, StoreError } from '../store/index.ts'
+import { makeFolders, sqliteFile, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { parseSpan } from './instants.ts'
-import { startRowProgress } from './progress.ts'
+import { startProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,
@@ -93,7 +93,7 @@ export async function withVerified(
   work: (backup: VerifiedBackup, workFolder: string) => Promise<void>,
 ) {
   const identities = identitiesOf(flags)
-  const progress = startRowProgress('Checking')
+  const progress = startProgress('Checking')
   try {
     await withWorkFolder(parent, async workFolder => {
       const backup = await openVerified(file, { identities, workFolder, plainCopy, signal, progress: progress?.show })
@@ -172,7 +172,7 @@ async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: St
 
 /** Writes a backup, stores its time in the database, and returns its size. */
 async function write(store: Store, path: string, flags: BackupFlags, signal: AbortSignal, hasDigest = false) {
-  const progress = startRowProgress('Copying')
+  const progress = startProgress('Copying')
   try {
     const report = await writeBackup(store, path, {
       recipients: flags.recipient ?? [],
@@ -258,7 +258,7 @@ async function checkBackup(file: string, flags: CheckFlags, { parent, signal }: 
 async function noteCheck(flags: CheckFlags) {
   const url = databaseUrlOf(flags)
   const isNamed = flags.database !== undefined || readConfig({}).databaseUrl !== url
-  if (!isNamed && !existsSync(url.slice('sqlite:'.length))) return
+  if (!isNamed && !existsSync(sqliteFile(url) ?? '')) return
   await noting(() => withStore(flags, store => recordCheck(store, Date.now())))
 }
 

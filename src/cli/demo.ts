@@ -9,6 +9,7 @@ import { readConfig, settings } from '../config.ts'
 import { defaultScopes } from '../contract/endpoint.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { openStore, print, UsageError, withOptions } from './terminal.ts'
@@ -77,31 +78,23 @@ const SAMPLE = 'sample'
 async function makeSample(store: Store, reset: boolean) {
   const now = Date.now()
   const today = new Date(now).toISOString().slice(0, 10)
-  const made = await store.db.selectFrom('note').select('value').where('name', '=', SAMPLE).executeTakeFirst()
-  if (made?.value === today && !reset) return
+  const made = await readNote(store.db, SAMPLE)
+  if (made === today && !reset) return
   if (made === undefined && (await hasAccounts(store))) {
     throw new UsageError('this database has records that are not the sample: choose another one with --database')
   }
   // Recorded first, so that the next start recognises an incomplete sample and replaces it.
-  await recordSample(store, 'unfinished')
+  await writeNote(store.db, SAMPLE, 'unfinished')
   await store.db.deleteFrom('account').execute()
   await importArchive(store, sampleChunks(now))
   for (const user of DEMO_USERS) await setPassword(store, (await findAccount(store, user)).id, DEMO_PASSWORD)
-  await recordSample(store, today)
+  await writeNote(store.db, SAMPLE, today)
 }
 
 async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
   // Only the demo needs it.
   const { sampleArchive } = await import('../demo/sample.ts')
   for (const line of sampleArchive(now)) yield Buffer.from(`${line}\n`)
-}
-
-async function recordSample(store: Store, value: string) {
-  await store.db
-    .insertInto('note')
-    .values({ name: SAMPLE, value })
-    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
-    .execute()
 }
 
 /** An API key for the sample account, in place of the last start's, which keeps working for its day. */

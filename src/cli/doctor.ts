@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Config, ConfigError, readConfig, settings } from '../config.ts'
-import { open, type Store } from '../store/index.ts'
+import { open, sqliteFile, type Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
 import { type Machine, makeMachine } from './doctor-machine.ts'
@@ -34,8 +34,7 @@ export async function diagnose(environment: Environment, host: Machine = makeMac
   const { config, invalid } = readValid(environment)
   const { databaseUrl } = config
   const opened = await openPatient(databaseUrl)
-  const file = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined
-  const patient: Patient = { environment, config, invalid, ...opened, file, machine: host }
+  const patient: Patient = { environment, config, invalid, ...opened, file: sqliteFile(databaseUrl), machine: host }
   try {
     const found: Diagnosis[] = []
     for (const check of checks) found.push(await examine(check, patient))

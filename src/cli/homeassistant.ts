@@ -7,7 +7,7 @@ import { isLoopbackHost } from '../contract/loopback.ts'
 import { serviceFailure } from '../homeassistant/errors.ts'
 import { version } from '../version.ts'
 import { parseSpan } from './instants.ts'
-import { overwriteLine } from './progress.ts'
+import { startProgress } from './progress.ts'
 import { InterruptedError, say, stopSignals, UsageError, withOptions } from './terminal.ts'
 
 export function addHomeAssistantCommands(program: Command) {
@@ -121,6 +121,7 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
   const url = serverAddress(server)
   if (url.protocol === 'ws:') warnUnencrypted(url, 'Home Assistant', 'statistics and token', 'wss://')
   const stop = stopSignals(HISTORY_STOPPED)
+  const shown = startProgress()
   const { writeHistory, writeRepeatedly } = await import('../homeassistant/history.ts')
   const options = {
     client: serviceClient(),
@@ -129,18 +130,17 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
     id,
     name: nameOf(id),
     signal: stop.signal,
-    progress: process.stderr.isTTY ? showProgress() : () => {},
+    progress: (title: string, done: number, of: number) => shown?.show(title, done, of, `${done} of ${of}`),
   }
   const sayAlone = (line: string) => {
-    // A line with the progress may stand there.
-    if (process.stderr.isTTY) overwriteLine('')
+    shown?.end()
     say(line)
   }
   try {
     if (every === undefined) return sayAlone(await writeHistory(options))
     await writeRepeatedly(options, every, sayAlone)
   } catch (error) {
-    if (process.stderr.isTTY) overwriteLine('')
+    shown?.end()
     if (!stop.signal.aborted) throw error
   }
   if (stop.isInterrupted()) throw new InterruptedError(HISTORY_STOPPED)
@@ -148,18 +148,6 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
 }
 
 const HISTORY_STOPPED = 'stopped: the next run writes what is missing'
-
-/** A line on the terminal with what was done and the time that the rest takes. */
-function showProgress() {
-  let current = ''
-  let startedAt = 0
-  return (title: string, done: number, of: number) => {
-    if (title !== current) startedAt = performance.now()
-    current = title
-    const left = Math.ceil((((performance.now() - startedAt) / 1000) * (of - done)) / Math.max(1, done))
-    overwriteLine(`${title}: ${done} of ${of}${done === 0 ? '' : `, ${left} s left`}`)
-  }
-}
 
 function serverAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined

@@ -4,7 +4,7 @@ import { fillBackup } from '../backup/create.ts'
 import { withWorkFolder, workFoldersOf } from '../backup/files.ts'
 import { openVerified } from '../backup/verify.ts'
 import { writeTo } from './restore.ts'
-import { startRowProgress } from './progress.ts'
+import { startProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,
@@ -33,7 +33,7 @@ async function move(flags: StoreOptions & { readonly to: string }) {
   const source = databaseUrlOf(flags)
   if (source === flags.to) throw new UsageError('--to is the database that you are moving from: give another one')
   const { signal } = stopSignals('interrupted: nothing was moved')
-  const progress = startRowProgress('Reading')
+  const progress = startProgress('Reading')
   await withStore(
     flags,
     store =>

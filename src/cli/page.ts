@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
-import { OPERATOR, recordEvent } from '../accounts/events.ts'
 import { readPreferences } from '../accounts/preferences.ts'
-import { writeOperatorExport } from '../accounts/read-log.ts'
+import { recordOperatorExport } from '../accounts/read-log.ts'
 import { workFoldersOf } from '../backup/files.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
@@ -27,9 +26,7 @@ async function writePage(flags: StoreOptions & { readonly account: string; reado
   await withStore(flags, async store => {
     const { id, username } = await findAccount(store, flags.account)
     const { displayName, timeZone, units } = await readPreferences(store, id)
-    const now = Date.now()
-    await writeOperatorExport(store, id, now)
-    await recordEvent(store.db, { accountId: id, kind: 'exported', now, actor: OPERATOR })
+    await recordOperatorExport(store, id)
     const keeper = {
       session: { accountId: id, username, displayName },
       discreet: false,
@@ -37,7 +34,7 @@ async function writePage(flags: StoreOptions & { readonly account: string; reado
       units: isUnits(units) ? units : ('metric' as const),
     }
     await writeArchive(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
-      for await (const part of keptPage(store, keeper, now)) await write(part)
+      for await (const part of keptPage(store, keeper, Date.now())) await write(part)
     })
   })
 }

@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import type { Progress } from '../backup/copy.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 
 /** A progress bar for one file. */
@@ -38,20 +37,39 @@ export function startBar(file: string, size: number | undefined): Bar | undefine
   }
 }
 
-/** A line on stderr with the current table and its rows so far, if stderr is a terminal; else undefined. */
-export function startRowProgress(verb: string): { show: Progress; end(): void } | undefined {
+/** A line on stderr with how much of the current work is done, and how long the rest takes. */
+export interface ProgressLine {
+  show(title: string, done: number, expected?: number, count?: string): void
+  end(): void
+}
+
+/** Undefined if stderr is no terminal. */
+export function startProgress(verb?: string): ProgressLine | undefined {
   if (!process.stderr.isTTY) return undefined
-  let shown = false
+  let current = ''
+  let startedAt = 0
   return {
-    show(table, rows) {
-      shown = true
-      overwriteLine(`${verb} ${table}: ${rows} rows`)
+    show(title, done, expected = 0, count = `${done} rows`) {
+      if (title !== current) startedAt = performance.now()
+      current = title
+      const seconds = (performance.now() - startedAt) / 1000
+      const pace = seconds < 1 ? 0 : done / seconds
+      const line = [
+        `${verb === undefined ? '' : `${verb} `}${title}: ${count}`,
+        ...(pace === 0 ? [] : [`${Math.round(pace)} a second`]),
+        ...(pace === 0 || expected <= done ? [] : [`${spanOf((expected - done) / pace)} left`]),
+      ].join(', ')
+      overwriteLine(line)
     },
     end() {
-      if (shown) overwriteLine('')
-      shown = false
+      if (current !== '') overwriteLine('')
+      current = ''
     },
   }
+}
+
+function spanOf(seconds: number): string {
+  return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
 }
 
 /** Replaces the last line on the terminal. */

@@ -19,13 +19,13 @@ import { pullRepeatedly } from '../pull/repeat.ts'
 import { findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { Source, StoppedError } from '../pull/source.ts'
 import { connectedStatus, type ConnectionStatus, listSources } from '../pull/status.ts'
+import { sqliteFile } from '../store/index.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
 import { deviationLines } from './deviations.ts'
 import { parseSpan } from './instants.ts'
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
-import { overwriteLine } from './progress.ts'
+import { overwriteLine, startProgress } from './progress.ts'
 import { pullScheduled } from './scheduled.ts'
-import { startPullProgress } from './pull-progress.ts'
 import {
   requireConfirmation,
   databaseOption,
@@ -191,9 +191,9 @@ function withTemporary(out: string, work: (path: string) => Promise<void>): Prom
 }
 
 async function round(options: RoundOptions): Promise<PullReport> {
-  const shown = startPullProgress()
+  const shown = startProgress()
   try {
-    return await pullOnce({ ...options, ...(shown === undefined ? {} : { progress: shown.show }) })
+    return await pullOnce({ ...options, progress: ({ title, rows, expected }) => shown?.show(title, rows, expected) })
   } finally {
     shown?.end()
   }
@@ -221,7 +221,8 @@ async function withSource(given: PullFlags, { databaseUrl, sourceUrl, sourceAcco
 }
 
 function isMissingFile(databaseUrl: string): boolean {
-  return databaseUrl.startsWith('sqlite:') && !existsSync(databaseUrl.slice('sqlite:'.length))
+  const file = sqliteFile(databaseUrl)
+  return file !== undefined && !existsSync(file)
 }
 
 function sourceAddress({ from }: PullFlags, { sourceUrl }: PullConfig): string {

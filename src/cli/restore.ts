@@ -3,10 +3,10 @@ import { type Command, Option } from 'commander'
 import { restoreBackup, type RestoreReport } from '../backup/restore.ts'
 import { removeDatabase, workFoldersOf } from '../backup/files.ts'
 import type { VerifiedBackup } from '../backup/verify.ts'
-import type { Store } from '../store/index.ts'
+import { sqliteFile, type Store } from '../store/index.ts'
 import { plainCopyOption, requireFile, type VerifyFlags, withVerified } from './backup.ts'
 import { identityOption } from './encryption.ts'
-import { startRowProgress } from './progress.ts'
+import { startProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,
@@ -59,11 +59,11 @@ export async function writeTo(
   backup: VerifiedBackup,
   options: Parameters<typeof restoreBackup>[2],
 ): Promise<RestoreReport> {
-  const path = databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined
+  const path = sqliteFile(databaseUrl)
   const isNew = path !== undefined && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
   // The engine would apply a log that an earlier database left there to the new one.
   if (isNew) removeDatabase(path)
-  const progress = startRowProgress('Restoring')
+  const progress = startProgress('Restoring')
   let store: Store | undefined
   try {
     store = await openStore(databaseUrl, { busyTimeoutMs: 60_000, exclusive: true, schema: 'any' })
@@ -81,9 +81,8 @@ export async function writeTo(
 }
 
 function refuseSameFile(file: string, databaseUrl: string) {
-  if (!databaseUrl.startsWith('sqlite:')) return
-  const path = databaseUrl.slice('sqlite:'.length)
-  if (existsSync(path) && realpathSync(path) === realpathSync(file)) {
+  const path = sqliteFile(databaseUrl)
+  if (path !== undefined && existsSync(path) && realpathSync(path) === realpathSync(file)) {
     throw new UsageError(`${file} is the database itself: name another one with --database`)
   }
 }

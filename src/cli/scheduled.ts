@@ -11,10 +11,16 @@ import { say, withStore } from './terminal.ts'
 
 /** The process that pulls from connected sources, and what starts it. */
 
-type PullConfig = Pick<
-  Config,
-  'databaseUrl' | 'pullDatabaseUrl' | 'secretFile' | 'sourceOrigins' | 'pullRate' | 'maxRecords' | 'maxBytes'
->
+const SETTINGS = [
+  'databaseUrl',
+  'pullDatabaseUrl',
+  'secretFile',
+  'sourceOrigins',
+  'pullRate',
+  'maxRecords',
+  'maxBytes',
+] as const
+type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
 interface PullOrder extends PullConfig {
   readonly passing: string
@@ -106,18 +112,9 @@ export class Scheduler {
 
   #start() {
     if (this.#isClosed) return
-    const { databaseUrl, pullDatabaseUrl, secretFile, sourceOrigins, pullRate, maxRecords, maxBytes } =
-      this.#options.config
-    const order: PullOrder = {
-      databaseUrl,
-      pullDatabaseUrl,
-      secretFile,
-      sourceOrigins,
-      pullRate,
-      maxRecords,
-      maxBytes,
-      passing: passingSecret(),
-    }
+    const { config } = this.#options
+    // Nothing but these settings, whatever else is set.
+    const order = { ...Object.fromEntries(SETTINGS.map(name => [name, config[name]])), passing: passingSecret() }
     const started = performance.now()
     this.#child = startChild(['pull', '--scheduled'], order)
     this.#child.ended.then(

@@ -4,6 +4,7 @@ import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import { readNote, writeNote } from '../store/notes.ts'
 import type { Tables } from '../store/tables.ts'
 import { PulledAccounts } from './accounts.ts'
 import { claimRejected } from './claims.ts'
@@ -77,16 +78,12 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
 async function noteWho({ store, check }: RoundOptions, id: number) {
   const by = check === undefined ? 'the command' : 'the service'
   const value = `since ${formatTimestamp(Date.now())} by ${by} (process ${process.pid} on ${hostname()})`
-  await store.db
-    .insertInto('note')
-    .values({ name: noteOf(id), value })
-    .onConflict(conflict => conflict.column('name').doUpdateSet({ value }))
-    .execute()
+  await writeNote(store.db, noteOf(id), value)
 }
 
 async function whoPulls({ db }: Store, id: number): Promise<string> {
-  const note = await db.selectFrom('note').select('value').where('name', '=', noteOf(id)).executeTakeFirst()
-  return `another pull for account ${id} is running${note === undefined ? '' : ` ${note.value}`}`
+  const note = await readNote(db, noteOf(id))
+  return `another pull for account ${id} is running${note === undefined ? '' : ` ${note}`}`
 }
 
 function noteOf(id: number): string {

@@ -1,10 +1,11 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { decryptText, encryptText } from '../accounts/encryption.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import type { Config } from '../config.ts'
-import { syncFile, syncFolder } from '../store/index.ts'
+import { sqliteFile, syncFile, syncFolder } from '../store/index.ts'
 
 /**
  * API keys of sources, encrypted under a secret that is never in the database. So a backup, an export or the database
@@ -78,33 +79,18 @@ function secretOf(text: string): Secret {
 
 /** Encrypts an API key, for this account and this origin only. */
 export function sealKey(secret: Secret, owner: KeyOwner, apiKey: string): { sealed: string; secretId: string } {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', secret.key, nonce).setAAD(boundTo(owner))
-  const text = Buffer.concat([cipher.update(apiKey, 'utf8'), cipher.final()])
-  return { sealed: Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url'), secretId: secret.id }
+  return { sealed: encryptText(secret.key, contextOf(owner), apiKey), secretId: secret.id }
 }
 
 /** The API key; undefined if it was encrypted with another secret, for another account or another origin, or was changed. */
 export function openKey(secret: Secret, owner: KeyOwner, sealed: string): string | undefined {
-  const bytes = Buffer.from(sealed, 'base64url')
-  if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
-  const decipher = createDecipheriv('aes-256-gcm', secret.key, bytes.subarray(0, NONCE_BYTES), {
-    authTagLength: TAG_BYTES,
-  })
-  decipher.setAAD(boundTo(owner)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-  try {
-    return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
-  } catch {
-    return undefined
-  }
+  return decryptText(secret.key, contextOf(owner), sealed)
 }
 
-function boundTo({ accountId, origin }: KeyOwner): Buffer {
-  return Buffer.from(JSON.stringify([accountId, origin]))
+function contextOf({ accountId, origin }: KeyOwner): string {
+  return JSON.stringify([accountId, origin])
 }
 
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 /** 32 random bytes in base64url. */
 const SECRET = /^[\w-]{43}$/
 
@@ -116,7 +102,8 @@ type SecretConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
 
 function fileOf({ databaseUrl, secretFile }: SecretConfig): string | undefined {
   if (secretFile !== '') return secretFile
-  return databaseUrl.startsWith('sqlite:') ? `${databaseUrl.slice('sqlite:'.length)}.secret` : undefined
+  const database = sqliteFile(databaseUrl)
+  return database === undefined ? undefined : `${database}.secret`
 }
 
 /** The file gets its name when it is whole, so that several processes that start at once have the same secret. */

@@ -39,12 +39,18 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
 const OLD_SCHEMA =
   'the schema of the database is out of date: make a backup with the version that wrote it, then run `lockstep migrate`'
 
+/** The file of an SQLite database; undefined for PostgreSQL. */
+export function sqliteFile(url: string): string | undefined {
+  return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
+}
+
 async function openEngine(url: string, options: OpenOptions): Promise<Store> {
-  if (url.startsWith('sqlite:')) {
+  const file = sqliteFile(url)
+  if (file !== undefined) {
     if (options.readUrls !== undefined && options.readUrls.length > 0) {
       throw new StoreError('only a PostgreSQL database has replicas: name one, or leave the replicas out')
     }
-    return openSqlite(url.slice('sqlite:'.length), options)
+    return openSqlite(file, options)
   }
   if (/^postgres(ql)?:\/\//.test(url)) {
     // Loaded only when needed: most installations use SQLite.

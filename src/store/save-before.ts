@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'n
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { lockFile, open, type Store, StoreError, syncFile, syncFolder } from './index.ts'
+import { lockFile, open, sqliteFile, type Store, StoreError, syncFile, syncFolder } from './index.ts'
 import { rewritesAfter, schemaVersion } from './migrations.ts'
 import { sql } from '../vendor/kysely.js'
 
@@ -11,8 +11,8 @@ import { sql } from '../vendor/kysely.js'
  * StoreError if the disk has no room for it, or another process copies the database for longer than `maxWaitMs`.
  */
 export async function saveBeforeRewrite(url: string, maxWaitMs = MAX_WAIT_MS): Promise<string | undefined> {
-  const path = url.replace(/^sqlite:/, '')
-  if (path === url || !existsSync(path)) return undefined
+  const path = sqliteFile(url)
+  if (path === undefined || !existsSync(path)) return undefined
   if (!(await inspected(url, async store => isRewritten(await schemaVersion(store))))) return undefined
   const release = await lock(path, maxWaitMs)
   try {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { dataFolderOf } from '../backup/files.ts'
-import { lockFile, makeFolders, syncFolder } from '../store/index.ts'
+import { lockFile, makeFolders, sqliteFile, syncFolder } from '../store/index.ts'
 
 /** How long the files of an upload are kept. */
 export const KEPT_MS = 3_600_000
@@ -97,7 +97,8 @@ export class UploadFolder {
 
 /** Services of several databases may share a data folder. A password is no part of the name. */
 function databaseName(url: string): string {
-  return url.startsWith('sqlite:') ? basename(url) : `postgres-${hash('sha256', url.replace(/^.*@/, '')).slice(0, 16)}`
+  const file = sqliteFile(url)
+  return file === undefined ? `postgres-${hash('sha256', url.replace(/^.*@/, '')).slice(0, 16)}` : basename(file)
 }
 
 /** Begins with the time, so that the age of a folder is known without the database. */
