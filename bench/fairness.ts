@@ -77,7 +77,7 @@ async function command(args: readonly string[], env: Readonly<Record<string, str
 }
 
 /** Measures without and with limits, while the work is done again and again. */
-async function measure(what: string, { busy = [] }: { busy?: readonly Caller[] } = {}, work?: () => Promise<void>) {
+async function measure(what: string, { busy = [] }: { busy?: readonly Caller[] } = {}, work?: () => Promise<unknown>) {
   const end = new AbortController()
   const repeat = async () => {
     await work?.()

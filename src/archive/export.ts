@@ -6,6 +6,7 @@ import { endLine } from './end-line.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { MAX_LINE_BYTES } from './lines.ts'
+import { PartSize } from './part-size.ts'
 import { writeLine } from './records.ts'
 
 type Write = (text: string) => Promise<void>
@@ -64,7 +65,7 @@ async function* allParts(db: Kysely<Tables>, kind: Kind, ownerId?: number): Asyn
   for (;;) {
     const part = await readPart(db, kind, sql`where ${isOwn} and ${isNext} order by ${key} limit ${size.rows}`)
     const isLast = part.lines < size.rows
-    size.adapt(part)
+    size.adapt(part.lines, part.text.length)
     yield part
     if (isLast) return
     isNext = sql`(${key}) > (${sql.join(part.last)})`
@@ -92,7 +93,7 @@ async function* partsByIds(db: Kysely<Tables>, kind: Kind, accountId: number): A
       kind,
       sql`where +owner_id = ${accountId} and id in (select value from json_each(${batch})) order by id`,
     )
-    size.adapt(part)
+    size.adapt(part.lines, part.text.length)
     yield part
   }
 }
@@ -164,18 +165,3 @@ async function selectRows(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unkn
   const { rows } = await sql<Row>`select ${columns} from ${sql.table(kind.table)} ${which}`.execute(db)
   return rows
 }
-
-/** How many rows to read at once: a record can be as long as a line of an archive, and these are held in memory. */
-class PartSize {
-  rows = MIN_ROWS
-
-  adapt({ lines, text }: Part) {
-    const average = text.length / Math.max(1, lines)
-    this.rows = Math.min(MAX_ROWS, Math.max(MIN_ROWS, Math.floor(PART_CHARACTERS / Math.max(1, average))))
-  }
-}
-
-const MIN_ROWS = 4
-const MAX_ROWS = 100
-/** On PostgreSQL an export takes a quarter longer with parts of 64 KB. A text of more than 128 KB is a large object for V8. */
-const PART_CHARACTERS = 120 * 1024

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { get } from 'node:http'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
-import { PASSWORD, type Visitor, visitor } from './dashboard.ts'
+import { PASSWORD, visitor } from './dashboard.ts'
 import type { TestDatabase } from './databases.ts'
 import { longHistory } from './heavy-year.ts'
+import { Callers, type Download } from './neighbours.ts'
 import { account, trainingSession } from './records.ts'
 import { ask, type Outcome, serve } from './serving.ts'
+import { cookiesOf } from './uploads.ts'
 
 /** The API keys of an account with 100,000 training sessions, which can sign in, and of another one with a single session. */
 export interface LongKeys {
@@ -70,6 +71,8 @@ export interface LongVisit {
 /** A service on such a database, on which requests of the other account are running smoothly. Needs /proc. */
 export async function serveLong({ url }: TestDatabase, { own, others }: LongKeys): Promise<LongService> {
   const service = await serve(url)
+  // A thread of its own: with 400 MB to read, this one would notice the responses to others late.
+  const reader = new Callers()
   const askOther = () => ask(`${service.url}/api/v1/dtt/sessions/200000`, others)
   for (let round = 0; round < WARM_UP_REQUESTS; round += 1) await askOther()
   const ann = visitor(service.url)
@@ -96,15 +99,21 @@ export async function serveLong({ url }: TestDatabase, { own, others }: LongKeys
           peak = Math.max(peak, memory())
         }
       })()
-      let status = await read(service.url + path, own, ann)
+      const headers: Download['headers'] = path.startsWith('/api')
+        ? { Authorization: `Bearer ${own}` }
+        : { Cookie: cookiesOf(ann) }
+      let status = await reader.download({ url: service.url + path, headers })
       // On a busy machine a page may time out. The service goes on with the read, so a further request finds the result.
       for (let tries = 0; status === 503 && tries < MAX_TRIES; tries += 1)
-        status = await read(service.url + path, own, ann)
+        status = await reader.download({ url: service.url + path, headers })
       done.abort()
       await asking
       return { status, before, peak, others: outcomes, idleWait: medianWait(idle), wait: medianWait(outcomes) }
     },
-    [Symbol.asyncDispose]: () => service[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose]() {
+      await reader[Symbol.asyncDispose]()
+      await service[Symbol.asyncDispose]()
+    },
   }
 }
 
@@ -116,20 +125,6 @@ const REQUESTS_BEFORE = 300
 
 /** With PostgreSQL a page gets 503 after five seconds. */
 const MAX_TRIES = 6
-
-/** The status of a response that is read, but not kept. On a connection of its own, as a service closes idle ones. */
-async function read(url: string, token: string, { cookies }: Visitor): Promise<number> {
-  const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const isApi = new URL(url).pathname.startsWith('/api')
-  const headers: Record<string, string> = isApi ? { Authorization: `Bearer ${token}` } : { Cookie: cookie }
-  return new Promise((resolve, reject) => {
-    const request = get(url, { agent: false, headers }, response => {
-      response.on('error', reject).on('end', () => resolve(response.statusCode ?? 0))
-      response.resume()
-    })
-    request.on('error', reject)
-  })
-}
 
 function medianWait(outcomes: readonly Outcome[]): number {
   const waits = outcomes.map(({ took }) => took).toSorted((a, b) => a - b)

@@ -90,10 +90,11 @@ export class Callers implements AsyncDisposable {
     return result
   }
 
-  /** Reads a response to its end. Nothing else may be under way. */
-  async download(order: Download): Promise<void> {
+  /** Reads a response to its end, and returns its status. Nothing else may be under way. */
+  async download(order: Download): Promise<number> {
     this.#worker.postMessage(order, [])
-    await once(this.#worker, 'message')
+    const [status] = (await once(this.#worker, 'message')) as [number]
+    return status
   }
 
   async [Symbol.asyncDispose]() {
@@ -173,9 +174,14 @@ async function serveOrder(
   return { waits: ascending(waits), work: ascending(work), statuses, busy: busyStatuses }
 }
 
-function download({ url, headers }: Download): Promise<void> {
+/** On a connection of its own, as a service closes idle ones. */
+function download({ url, headers }: Download): Promise<number> {
   return new Promise((resolve, reject) => {
-    get(url, { headers }, response => response.resume().on('end', resolve)).on('error', reject)
+    const request = get(url, { agent: false, headers }, response => {
+      response.on('error', reject).on('end', () => resolve(response.statusCode ?? 0))
+      response.resume()
+    })
+    request.on('error', reject)
   })
 }
 

@@ -1,3 +1,4 @@
+import { PartSize } from '../../archive/part-size.ts'
 import type { TrainingSession } from '../../contract/training-sessions.ts'
 import { totalsOf } from '../../stats/intervals.ts'
 import { lockRecords, locksSince } from '../../stats/lock-queries.ts'
@@ -97,13 +98,16 @@ async function segmentTable(
 ): Promise<KeptTable> {
   const access = pageAccess.sessions('dtt')
   const rows: string[][] = []
-  for (let start = 0; start < sessions.length; start += ROWS_AT_ONCE) {
-    const some = sessions.slice(start, start + ROWS_AT_ONCE)
+  const size = new PartSize()
+  for (let start = 0; start < sessions.length;) {
+    const some = sessions.slice(start, start + size.rows)
+    start += some.length
     const records = await trainingRecords(
       store,
       access,
       some.map(({ id }) => id),
     )
+    size.adaptTo(records)
     for (const { id, at } of some) {
       const document = records.get(id)
       // A record that was removed in the meantime is left out.

@@ -1,4 +1,5 @@
 import { lockWriter } from '../../archive/formats/tables.ts'
+import { PartSize } from '../../archive/part-size.ts'
 import type { OwnerAccess } from '../../accounts/access.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import { breaksOf, totalsOf } from '../../stats/intervals.ts'
@@ -187,7 +188,7 @@ function filteredSessions(visit: Visit): AsyncIterable<DownloadedLock> {
   return readSessions(visit, visit.pageAccess.sessions('lkbx'))
 }
 
-/** A few at a time, because records are large. */
+/** A few at a time: records can be long. */
 async function* readSessions(visit: Visit, access: OwnerAccess): AsyncGenerator<DownloadedLock> {
   const { store, viewer, now } = visit
   const query = readLockQuery(visit)
@@ -196,18 +197,19 @@ async function* readSessions(visit: Visit, access: OwnerAccess): AsyncGenerator<
   const time = period && timeOfDays(period, viewer.timeZone)
   const ofPeriod = time && sessionsWithin(await locksSince(store, access, until, time.from), time, until)
   const entries = entriesOf(await lockEntries(store, access), query, ofPeriod)
-  for (let start = 0; start < entries.length; start += SESSIONS_AT_ONCE) {
-    const ids = entries.slice(start, start + SESSIONS_AT_ONCE).map(({ id }) => id)
+  const size = new PartSize()
+  for (let start = 0; start < entries.length;) {
+    const ids = entries.slice(start, start + size.rows).map(({ id }) => id)
+    start += ids.length
     const [sessions, records] = await Promise.all([
       someLocks(store, access, ids, until),
       lockRecords(store, access, ids),
     ])
+    size.adaptTo(records)
     for (const session of sessions) yield { session, document: records.get(session.id) }
     await turnOf('computation', access.owner)
   }
 }
-
-const SESSIONS_AT_ONCE = 100
 
 export function recordOf(document: string | undefined): LockSession | undefined {
   // The archive wrote it in the form of the contract.

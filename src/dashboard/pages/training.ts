@@ -1,4 +1,5 @@
 import { trainingWriter } from '../../archive/formats/tables.ts'
+import { PartSize } from '../../archive/part-size.ts'
 import { chartCards } from '../charts/charts.ts'
 import { csvFile, ndjsonFile } from '../files.ts'
 import type { Periods } from '../../stats/periods.ts'
@@ -184,13 +185,12 @@ async function downloadRecords(visit: Visit) {
   return ndjsonFile(visit, 'training', recordLines(visit, ids))
 }
 
-/** A few at a time: records are large. */
-const RECORDS_AT_ONCE = 50
-
 async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]): AsyncGenerator<string> {
   const access = pageAccess.sessions('dtt')
-  for (let start = 0; start < ids.length; start += RECORDS_AT_ONCE) {
-    const some = ids.slice(start, start + RECORDS_AT_ONCE)
+  const size = new PartSize()
+  for (let start = 0; start < ids.length;) {
+    const some = ids.slice(start, start + size.rows)
+    start += some.length
     const records = await trainingRecords(store, access, some)
     // Records that were removed in the meantime are left out.
     yield some
@@ -198,6 +198,7 @@ async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]
       .filter(record => record !== undefined)
       .map(record => `${record}\n`)
       .join('')
+    size.adaptTo(records)
     await turnOf('computation', access.owner)
   }
 }
