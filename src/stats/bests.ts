@@ -5,7 +5,7 @@ import { daysInRow, streaksOf } from './streaks.ts'
 import type { SessionStats } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-/** The highest value, the latest of equal ones, and the one that was the highest before: a lower one. */
+/** The highest value, the latest of equal ones, and the one that was the highest before it. */
 export interface Best<Item> {
   readonly best: Item
   readonly before: Item | undefined
@@ -105,9 +105,7 @@ export function highest<Item>(items: readonly Item[], valueOf: (item: Item) => n
 
 function higher<Item>(found: Best<Item> | undefined, item: Item, valueOf: (item: Item) => number): Best<Item> {
   if (found === undefined) return { best: item, before: undefined }
-  const difference = valueOf(item) - valueOf(found.best)
-  if (difference < 0) return found
-  return { best: item, before: difference === 0 ? found.before : found.best }
+  return valueOf(item) < valueOf(found.best) ? found : { best: item, before: found.best }
 }
 
 /** A time that was locked without a break, and the session that it began in. */

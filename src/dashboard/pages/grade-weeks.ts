@@ -117,7 +117,8 @@ export function axes({ timeZone }: Viewer, shown: ShownSessions, grades: readonl
     period: unit === 'week' ? undefined : unit,
   }
   if (grades.length === 0) return { ...ends, low: 0, high: 100 }
-  const low = Math.floor(Math.min(...grades, 100) / 10) * 10
+  // Without a part above 100, unless a grade is there.
+  const low = Math.floor(Math.min(...grades, 99) / 10) * 10
   const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
   return isFullScale ? { ...ends, low: Math.min(0, low), high: Math.max(100, high) } : { ...ends, low, high }
 }

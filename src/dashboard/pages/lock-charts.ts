@@ -49,10 +49,11 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
   const length = (seconds: number) => durationText(seconds)
   const states = [...Map.groupBy(counted, ({ state }) => stateName(state, viewer).toLowerCase())]
   const practice = sessions.length - counted.length
-  const outcomes = [
-    ...states.map(([name, { length: count }]) => `${numberText(count)} ${name}`),
-    ...(practice === 0 ? [] : [`${numberText(practice)} not counted`]),
-  ]
+  const outcomes = states.map(([name, { length: count }]) => `${numberText(count)} ${name}`).join(', ')
+  const uncounted =
+    practice === 0
+      ? ''
+      : `${outcomes === '' ? '' : '; '}${numberText(practice)}${outcomes === '' ? '' : ' more'} not counted`
   const isKnown = total.knownSeconds > 0
   return stats(
     stat(
@@ -69,7 +70,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
         now.breaks === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
       ),
     ),
-    stat('Sessions', numberText(now.sessions), noteOf('sessions', numberText, outcomes.join(', '))),
+    stat('Sessions', numberText(now.sessions), noteOf('sessions', numberText, `${outcomes}${uncounted}`)),
     stat(
       lockText('Longest locked stretch', viewer),
       now.longest === 0 ? NONE : length(now.longest),

@@ -22,6 +22,7 @@ import {
   NONE,
   numberText,
   partText,
+  round1,
   timeAgo,
 } from '../text/text.ts'
 import { NOT_SHARED } from '../layout/subject-notes.ts'
@@ -130,16 +131,22 @@ export function thisWeek(
       </table>
       ${
         current.sessions === 0
-          ? html`<p>No session yet this week${usual(totals => countText(Math.round(totals.sessions * 10) / 10, 'session'))}.</p>`
+          ? html`<p>No session yet this week${usual(totals => countText(sessionsAWeek(totals), 'session'))}.</p>`
           : html`<dl class="lines">
-              ${line('Sessions', ({ sessions }) => numberText(sessions))}
+              ${line('Sessions', totals => numberText(sessionsAWeek(totals)))}
               ${line('Repetitions', ({ reps }) => numberText(Math.round(reps)))}
               ${line('Distance', distance)}
             </dl>`
       }
+      ${before === null ? nothing : html`<p class="small muted">Usually: the average of the four weeks before.</p>`}
       ${goalBar(goal, current.reps)}
     `,
   )
+}
+
+/** Fewer than one in a week on average are a tenth of one and more. */
+function sessionsAWeek({ sessions }: Totals): number {
+  return sessions < 1 ? round1(sessions) : Math.round(sessions)
 }
 
 function dayText(day: DrawnDay | undefined): string {

@@ -17,8 +17,8 @@ export function segmentsChart(viewer: Viewer, { Segment }: TrainingTemplate): Ch
     empty: 'No segments',
     legend: has('passFailEnabled')
       ? [
-          ['solid', 'Graded as passed or not'],
-          ['approximate', 'Not graded'],
+          ['solid', 'Pass or fail'],
+          ['approximate', 'No pass or fail'],
         ]
       : [],
     columns: [

@@ -118,7 +118,11 @@ interface Row {
 
 /** The totals beside those of the year before. */
 function totalsTable({ viewer }: Reader, statistics: YearStatistics): Html {
-  const { year, isRunning, total, before, wholeBefore } = statistics
+  const { year, isRunning, total, before, wholeBefore, firstTraining, firstLock } = statistics
+  const { timeZone } = viewer
+  const first = zoneClock(timeZone).dayOf(Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity))
+  const since = ({ from, to }: Totals) =>
+    first > from && first <= to ? html` <small class="muted">from ${shortDay(first * DAY_MS)}</small>` : nothing
   const columns = [
     { title: isRunning ? `${year} so far` : String(year), totals: total },
     ...(isRunning ? [{ title: `${year - 1} to ${shortDay(before.to * DAY_MS)}`, totals: before }] : []),
@@ -131,7 +135,11 @@ function totalsTable({ viewer }: Reader, statistics: YearStatistics): Html {
       { title: html`<span class="hidden">Figure</span>`, cell: ({ name }: Row) => name },
       ...columns
         .filter(({ totals }) => rows.some(row => row.of(totals) !== NONE))
-        .map(({ title, totals }) => ({ title, numeric: true, cell: (row: Row) => row.of(totals) })),
+        .map(({ title, totals }) => ({
+          title: html`${title}${since(totals)}`,
+          numeric: true,
+          cell: (row: Row) => row.of(totals),
+        })),
     ],
     rows,
     { look: 'compact' },

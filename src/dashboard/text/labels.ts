@@ -61,7 +61,7 @@ export const labels: Readonly<Record<string, string>> = {
   Segment: 'Segments',
   repeat: 'Repeats',
   speed: 'Pace',
-  passFailEnabled: 'Graded',
+  passFailEnabled: 'Pass or fail',
   passGradeThreshold: 'Passing grade',
   failureText: 'Text when not passed',
 
