@@ -1,13 +1,12 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { settings } from '../../src/config.ts'
 import { api } from '../../src/contract/index.ts'
+import { needsJinja, renderAll } from '../support/jinja.ts'
 import { account, lockSegment, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -38,11 +37,6 @@ interface Rendered {
   readonly main: string
   readonly entities: readonly Shown[]
 }
-
-const python = ['python3', '/usr/bin/python3'].find(
-  program => spawnSync(program, ['-c', 'import jinja2'], { stdio: 'ignore' }).status === 0,
-)
-const needsJinja = { skip: python === undefined && 'missing: python3-jinja2' }
 
 let service: TestService
 /** Responses of a real server, by the state that the package must show for them. */
@@ -193,44 +187,25 @@ function pathOf(url: string): string {
 
 /** Renders the templates for each body as Home Assistant does, but with an error for any undefined value that is used. */
 async function render(bodies: readonly string[]): Promise<Rendered[]> {
-  const running = promisify(execFile)(python ?? '', ['-c', RENDER], { maxBuffer: 64 * 1024 * 1024 })
-  running.child.stdin?.end(
-    JSON.stringify({
-      bodies,
-      main: sensor.value_template,
-      attributes: sensor.json_attributes,
-      entities: entities.map(({ availability, state }) => ({ available: availability, state })),
-    }),
+  const templates = [sensor.value_template, ...entities.flatMap(({ availability, state }) => [availability, state])]
+  const rendered = await renderAll(
+    templates.map(text => text.replaceAll(/state_attr\('[^']+', /g, 'attributes.get(')),
+    bodies.map(variablesOf),
   )
-  return JSON.parse((await running).stdout)
+  return rendered.map(([main = '', ...texts]) => ({
+    main,
+    entities: entities.map((_, index) => ({ available: texts[2 * index] ?? '', state: texts[2 * index + 1] ?? '' })),
+  }))
 }
 
-const RENDER = `
-import json, sys
-from jinja2 import StrictUndefined
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-given = json.load(sys.stdin)
-jinja = ImmutableSandboxedEnvironment(undefined=StrictUndefined)
-attributes = {}
-jinja.globals["state_attr"] = lambda entity, name: attributes.get(name)
-main = jinja.from_string(given["main"])
-entities = [{name: jinja.from_string(text) for name, text in entity.items()} for entity in given["entities"]]
-shown = []
-for body in given["bodies"]:
-    variables = {"value": body}
-    try:
-        variables["value_json"] = json.loads(body)
-    except ValueError:
-        pass
-    parsed = variables.get("value_json")
-    data = parsed.get("data") if isinstance(parsed, dict) else None
-    attributes.clear()
-    if isinstance(data, dict):
-        attributes.update({name: data[name] for name in given["attributes"] if name in data})
-    shown.append({
-        "main": main.render(variables).strip(),
-        "entities": [{name: part.render().strip() for name, part in entity.items()} for entity in entities],
-    })
-json.dump(shown, sys.stdout)
-`
+/** What a template reads of a body: its JSON, if it is JSON, and the attributes that are taken from it. */
+function variablesOf(value: string): object {
+  let json: any
+  try {
+    json = JSON.parse(value)
+  } catch {
+    return { value, attributes: {} }
+  }
+  const read = Object.entries(json?.data ?? {}).filter(([name]) => sensor.json_attributes.includes(name))
+  return { value, value_json: json, attributes: Object.fromEntries(read) }
+}

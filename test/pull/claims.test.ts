@@ -38,6 +38,8 @@ test('a source that claims the id and the name of an account here replaces its r
   const pulled = await here.export()
   await assert.rejects(pull(here.store, other.url, options), /^PullUsageError: account 1 has records/)
   assert.equal(await here.export(), pulled)
+  await pull(here.store, other.url, { ...options, account: 'ann' })
+  for (const { url } of [source, other]) await pull(here.store, url, options)
 })
 
 test('messages show the beginning of a long name that a source sent', async () => {

@@ -345,32 +345,6 @@ test('an id or a name that belongs to another account here stops the pull with 1
   }
 })
 
-test('an account that is pulled from one source is pulled from another only if --account names it', async () => {
-  await using first = await startSource(usual(makeWorld()))
-  await using second = await startSource(usual(makeWorld().add(trainingSession(3, 1))))
-  await using folder = await makeFolder()
-  assert.equal((await folder.run(['pull'], { env: env(first.url) })).code, 0)
-  const refused = await folder.run(['pull'], { env: env(second.url) })
-  assert.equal(refused.code, 2)
-  assert.match(
-    refused.stderr,
-    /^lockstep: account 1 has records that are not from this source, .+ give the account \(--account 1\)\n$/,
-  )
-  const meant = await folder.run(['pull', '--account', 'ann'], { env: env(second.url) })
-  assert.equal(meant.code, 0, meant.stderr)
-  const status: { origin: string; rows: Record<string, number> }[] = JSON.parse(
-    (await folder.run(['pull', 'status', '--json'])).stdout,
-  )
-  assert.deepEqual(
-    status.map(({ origin, rows }) => [origin, rows['training-session']]),
-    [
-      [first.url, 2],
-      [second.url, 3],
-    ],
-  )
-  for (const { url } of [first, second]) assert.equal((await folder.run(['pull'], { env: env(url) })).code, 0)
-})
-
 test('a row that cannot be stored ends the pull with 1 when it is rejected first, and with 0 afterwards', async () => {
   const world = makeWorld().add(trainingSession(3, 1, { created_at: 'yesterday' }))
   await using source = await startSource(usual(world))

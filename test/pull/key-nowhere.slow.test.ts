@@ -96,6 +96,9 @@ async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
     seen.push({ name: args.join(' '), text: stdout + stderr })
   }
   lookInFiles('after a round')
+  const secret = readFileSync(work.file('secret/secret'), 'latin1').trim()
+  const withSecret = seen.filter(({ text }) => text.includes(secret)).map(({ name }) => name.replace(/^.*: /, ''))
+  assert.deepEqual([...new Set(withSecret)], [work.file('secret/secret')], 'a backup cannot be read with what is in it')
   await look('forgetting', ann.post('/source/forget'))
   assert.equal(await readConnection(store, 1), undefined)
   if (databaseUrl.startsWith('sqlite:')) {

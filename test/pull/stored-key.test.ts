@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
 import { isOtherSecret, isPassing, openKey, openSecret, sealKey, setPassingSecret } from '../../src/pull/stored-key.ts'
-import { makeFolder } from '../support/command.ts'
 
 // engine: both
 
@@ -91,49 +89,6 @@ test(
     }
   },
 )
-
-test('a stored key is in no file, backup or export, and only the secret next to the database opens it', async () => {
-  const key = 'lks_0123456789abcdefghijABCDEFGHIJ'
-  await using files = await makeFolder()
-  await files.run(['account', 'add', '--username', 'ann', '--id', '7'])
-  await using store = await files.store()
-  const config = { databaseUrl: files.databaseUrl, secretFile: files.file('data/lockstep.db.secret') }
-  mkdirSync(files.file('data'), { recursive: true })
-  const secret = openSecret(config)
-  const { sealed, secretId } = sealKey(secret, owner, key)
-  await sql`insert into source_connection
-    (account_id, origin, every_minutes, sealed_key, secret_id, state, progress, failures, known_locks, mine, revision)
-    values (7, ${owner.origin}, 5, ${sealed}, ${secretId}, 'stopped', '[]', 0, '', 0, 1)`.execute(store.db)
-  const outcomes = [
-    await files.run(['backup', 'backup.db']),
-    await files.run(['export']),
-    await files.run(['export', '--account', '7']),
-  ]
-  assert.deepEqual(
-    outcomes.map(({ code }) => code),
-    [0, 0, 0],
-  )
-  const names = readdirSync(files.path, { recursive: true, encoding: 'utf8' }).filter(name =>
-    statSync(files.file(name)).isFile(),
-  )
-  const texts = [
-    ...names.map(name => ({ name, text: readFileSync(files.file(name), 'latin1') })),
-    ...outcomes.map(({ stdout, stderr }, index) => ({ name: `output ${index}`, text: stdout + stderr })),
-  ]
-  const secretText = readFileSync(config.secretFile, 'utf8').trim()
-  const having = (part: string) => texts.filter(({ text }) => text.includes(part)).map(({ name }) => name)
-  assert.deepEqual(having(key.slice(4, 20)), [])
-  assert.deepEqual(having(secretText), ['data/lockstep.db.secret'])
-  assert.ok(having(sealed).includes('backup.db'), 'a backup has the encrypted key')
-  assert.deepEqual(
-    having(sealed).filter(name => name.startsWith('output')),
-    [],
-  )
-  // After a restore elsewhere, another secret is made.
-  rmSync(config.secretFile)
-  assert.notEqual(openSecret(config).id, secretId)
-  assert.equal(openKey(openSecret(config), owner, sealed), undefined)
-})
 
 test('on PostgreSQL without a file, the secret is in memory only and another service has another', () => {
   const config = { databaseUrl: 'postgres://db.example/lockstep', secretFile: '' }

@@ -288,6 +288,9 @@ function ofParameters({ ann }: Tokens): Refused[] {
     ...['OWNER', 'owners', 'owner,owner', ''].map(value =>
       refused('invalid_parameter', `${ONE}?include=${value}`, { field: 'include', message: 'must be owner' }),
     ),
+    ...[LIST, `${LIST}/latest`].map(path =>
+      refused('invalid_parameter', `${path}?include=all`, { field: 'include', message: 'must be owner' }),
+    ),
     ...[
       '2026-02-30', '2026-2-3', '20260203', '2026-02-16T18:00', '2026-02-16%2018:00:00Z', '1771264800', 'yesterday', '',
       '2026-02-16T18:00:00+01:00Z', '2026-02-16T24:00:00Z', '+002026-02-16', MARK,
@@ -298,10 +301,13 @@ function ofParameters({ ann }: Tokens): Refused[] {
       { field: 'id', message: 'must be an integer of 1 or more' },
       { field: 'include', message: 'must be owner' },
     ),
-    refused('invalid_parameter', `${LIST}?from=2026-02-17T00:00:01Z&to=2026-02-16`, {
-      field: 'from',
-      message: 'must not be after to',
-    }),
+    ...[
+      '2026-02-17&to=2026-02-16',
+      '2026-02-17T00:00:00.001Z&to=2026-02-16',
+      '2026-02-16T12:00:00Z&to=2026-02-16T12:59:59%2B01:00',
+    ].map(range =>
+      refused('invalid_parameter', `${LIST}?from=${range}`, { field: 'from', message: 'must not be after to' }),
+    ),
     ...[MARK, 'AAAA', '%20', 'MC4wLkFBQUFBQUFBQUFBQUFBQUE'].map(value =>
       refused('invalid_parameter', `${templates}?cursor=${value}`, { field: 'cursor', message: cursor }),
     ),
