@@ -8,7 +8,7 @@ import { endsAfter, hasEnded } from './access.ts'
 import { RefusedError } from './errors.ts'
 import { type Actor, OPERATOR, recordEvent } from './events.ts'
 import { expiryOf, isEntitled, noteGrantChange } from './grants.ts'
-import { lockedAccount } from './proofs.ts'
+import { lockAccount } from './proofs.ts'
 import { hashSecret, mintKey } from './secrets.ts'
 
 /** How many keys of an account may be active (not revoked, replaced or expired) at once. */
@@ -212,9 +212,7 @@ function isValidKey(now: number): RawBuilder<boolean> {
 
 /** Locks an account, because two concurrent requests would both count too few keys. Throws RefusedError unless it has a tier. */
 async function lockEntitled(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
-  const account = await lockedAccount(db, store, id)
-    .select(['subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
-    .executeTakeFirst()
+  const account = await lockAccount(db, store, id)
   if (account === undefined) throw new RefusedError('there is no such account')
   if (!isEntitled(account, now)) {
     throw new RefusedError('the account has no subscription tier, so its API keys could not be used')

@@ -195,12 +195,8 @@ export async function verifyPasskey(
   if (!verification.verified) return undefined
   // Devices leave it out only where they were told which passkeys to use.
   const { userHandle } = response.response
-  if (
-    accountId === undefined
-      ? userHandle !== passkey.user_handle
-      : (userHandle ?? passkey.user_handle) !== passkey.user_handle
-  )
-    return undefined
+  const handle = accountId === undefined ? userHandle : (userHandle ?? passkey.user_handle)
+  if (handle !== passkey.user_handle) return undefined
   const { newCounter } = verification.authenticationInfo
   return store.db.transaction().execute(async db => {
     if (!(await useChallenge(db, challenge, now))) return undefined

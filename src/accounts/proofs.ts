@@ -44,23 +44,16 @@ export async function isCurrent(db: Kysely<Tables>, store: Pick<Store, 'engine'>
   }
 }
 
-/** Locks the sign-in methods of an account until the transaction ends. */
-export async function lockAccount(
-  db: Kysely<Tables>,
-  store: Pick<Store, 'engine'>,
-  accountId: number,
-): Promise<{ readonly password_hash: string | null } | undefined> {
-  return lockedAccount(db, store, accountId).select('password_hash').executeTakeFirst()
+/** Locks an account until the transaction ends, and reads what its sign-in and keys depend on. SQLite has one writer in any case. */
+export function lockAccount(db: Kysely<Tables>, { engine }: Pick<Store, 'engine'>, id: number) {
+  return db
+    .selectFrom('account')
+    .select(['password_hash', 'subscription_tier as tier', 'subscription_ends_at as tierEndsAt'])
+    .where('id', '=', id)
+    .$if(engine === 'postgres', accounts => accounts.forUpdate())
+    .executeTakeFirst()
 }
 
 function findMethod(db: Kysely<Tables>, table: 'passkey' | 'linked_identity', id: number, accountId: number) {
   return db.selectFrom(table).select('id').where('id', '=', id).where('account_id', '=', accountId).executeTakeFirst()
-}
-
-/** The row of an account, locked until the transaction ends. SQLite has one writer in any case. */
-export function lockedAccount(db: Kysely<Tables>, { engine }: Pick<Store, 'engine'>, id: number) {
-  return db
-    .selectFrom('account')
-    .where('id', '=', id)
-    .$if(engine === 'postgres', accounts => accounts.forUpdate())
 }

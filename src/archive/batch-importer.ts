@@ -81,7 +81,7 @@ export function openBatchImporter(store: Store, options: BatchImporterOptions): 
         await batch.stage(owners)
         return store.locked(db, async () => {
           await options.check?.(db)
-          const report = await batch.inStore(() => batch.store(Date.now()))
+          const report = await batch.store(Date.now())
           await within?.(db, report)
           return report
         })
@@ -162,11 +162,11 @@ class ImporterBatch {
     await this.#incoming.compareLines()
   }
 
-  inStore<Result>(work: () => Promise<Result>): Promise<Result> {
-    return this.#incoming.inStore(work)
+  store(now: number): Promise<BatchReport> {
+    return this.#incoming.inStore(() => this.#store(now))
   }
 
-  async store(now: number): Promise<BatchReport> {
+  async #store(now: number): Promise<BatchReport> {
     // PostgreSQL has no statistics of the staging tables; without this, it reads all stored rows.
     if (this.#engine === 'postgres') {
       await sql`select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`.execute(

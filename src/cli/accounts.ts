@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type AccountFacts, addAccount, findAccount, listAccounts, setTier } from '../accounts/accounts.ts'
+import { type AccountFacts, addAccount, listAccounts, setTier } from '../accounts/accounts.ts'
 import { allEvents, eventText } from '../accounts/events.ts'
 import { eraseDeleted, removeAccount } from '../accounts/removal.ts'
 import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
@@ -21,6 +21,7 @@ import {
   serviceAddress,
   type StoreOptions,
   UsageError,
+  withAccount,
   withOptions,
   withStore,
 } from './terminal.ts'
@@ -81,10 +82,7 @@ function addSetTierCommand(account: Command) {
       'Sets the subscription tier of an account, or removes it. API keys of an account without a tier do not work.',
     )
     .action(async (flags: StoreOptions & { account: string; tier: TierFlag; until?: number }) => {
-      await withStore(flags, async store => {
-        const { id } = await findAccount(store, flags.account)
-        await setTier(store, id, tierOrNull(flags.tier), flags.until ?? null)
-      })
+      await withAccount(flags, (store, { id }) => setTier(store, id, tierOrNull(flags.tier), flags.until ?? null))
       say('The tier is set.')
     })
 }
@@ -101,10 +99,7 @@ function addSetPasswordCommand(account: Command) {
           'a password must not be an argument, because others can see it: type it when asked, or pipe it to stdin',
         )
       }
-      await withStore(flags, async store => {
-        const { id } = await findAccount(store, flags.account)
-        await setPassword(store, id, await askPassword())
-      })
+      await withAccount(flags, async (store, { id }) => setPassword(store, id, await askPassword()))
       say('The password is set.')
     })
 }
@@ -116,10 +111,7 @@ function addInviteCommand(account: Command) {
     )
     .action(async (flags: StoreOptions & { account: string }) => {
       const config = readConfig(process.env, ['publicUrl', 'host', 'port'])
-      const secret = await withStore(flags, async store => {
-        const { id } = await findAccount(store, flags.account)
-        return createInvitation(store, id, Date.now())
-      })
+      const secret = await withAccount(flags, (store, { id }) => createInvitation(store, id, Date.now()))
       print(`${serviceAddress(config)}${INVITATION_PATH}${secret}`)
       say(
         'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links no longer work.',
@@ -134,10 +126,7 @@ function addEventsCommand(account: Command) {
       'Lists what concerned the safety of an account in the last year, the newest first: sign-ins, API keys, access, exports.',
     )
     .action(async (flags: StoreOptions & { account: string; json?: boolean }) => {
-      const events = await withStore(flags, async store => {
-        const { id } = await findAccount(store, flags.account)
-        return Array.fromAsync(allEvents(store, id))
-      })
+      const events = await withAccount(flags, (store, { id }) => Array.fromAsync(allEvents(store, id)))
       printRows(
         events.map(event => ({
           at: formatTimestamp(event.at),
@@ -161,8 +150,7 @@ function addRemoveCommand(account: Command) {
       'Removes an account with all its records, API keys and access, and erases them from the database file. Its id stays marked as removed.',
     )
     .action(async (flags: StoreOptions & { account: string; yes?: boolean }) => {
-      await withStore(flags, async store => {
-        const { id, username } = await findAccount(store, flags.account)
+      await withAccount(flags, async (store, { id, username }) => {
         if (flags.yes !== true) {
           await requireConfirmation(
             '--yes',

@@ -18,6 +18,7 @@ import {
   say,
   type StoreOptions,
   UsageError,
+  withAccount,
   withOptions,
   withStore,
 } from './terminal.ts'
@@ -76,7 +77,7 @@ async function revoke(id: number | undefined, flags: StoreOptions & { all?: bool
     say('The API key is revoked.')
     return
   }
-  await withStore(flags, async store => revokeAllKeys(store, (await findAccount(store, account ?? '')).id, Date.now()))
+  await withAccount({ ...flags, account: account ?? '' }, (store, owner) => revokeAllKeys(store, owner.id, Date.now()))
   say('All API keys of the account are revoked.')
 }
 
@@ -90,8 +91,7 @@ interface CreateFlags extends StoreOptions {
 async function create(flags: CreateFlags) {
   const now = Date.now()
   const expiresAt = flags.expires(now)
-  const key = await withStore(flags, async store => {
-    const account = await findAccount(store, flags.account)
+  const key = await withAccount(flags, (store, account) => {
     checkTier(account, now)
     const facts = { accountId: account.id, name: flags.name, scopes: flags.scope ?? defaultScopes, expiresAt }
     return createKey(store, facts, now)

@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander'
-import { findAccount } from '../accounts/accounts.ts'
 import { readPreferences } from '../accounts/preferences.ts'
 import { recordOperatorExport } from '../accounts/read-log.ts'
 import { workFoldersOf } from '../backup/files.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
-import { databaseOption, databaseUrlOf, type StoreOptions, withOptions, withStore } from './terminal.ts'
+import { databaseOption, databaseUrlOf, type StoreOptions, withAccount, withOptions } from './terminal.ts'
 
 export function addPageCommand(program: Command) {
   withOptions(
@@ -23,8 +22,7 @@ async function writePage(flags: StoreOptions & { readonly account: string; reado
   // Other commands start without the code of pages.
   const { keptPage } = await import('../dashboard/keep/kept-page.ts')
   const { isUnits } = await import('../dashboard/viewer.ts')
-  await withStore(flags, async store => {
-    const { id, username } = await findAccount(store, flags.account)
+  await withAccount(flags, async (store, { id, username }) => {
     const { displayName, timeZone, units } = await readPreferences(store, id)
     await recordOperatorExport(store, id)
     const keeper = {

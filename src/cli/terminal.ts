@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
 import { type Command, Option } from 'commander'
+import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
 import { openMigrated } from '../archive/migrate.ts'
@@ -58,6 +59,14 @@ export async function withStore<Result>(
   } finally {
     await store.close()
   }
+}
+
+/** Runs work on the account that an option names. Throws RefusedError if there is none. */
+export function withAccount<Result>(
+  flags: StoreOptions & { readonly account: string },
+  work: (store: Store, account: AccountFacts) => Promise<Result>,
+): Promise<Result> {
+  return withStore(flags, async store => work(store, await findAccount(store, flags.account)))
 }
 
 /** Runs work on a store that is only read, and of which nothing is changed or removed. */

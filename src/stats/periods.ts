@@ -58,22 +58,13 @@ export function groupByPeriod<Item extends { readonly at: number }>(
   return groups
 }
 
-/** How many milliseconds of the intervals lie in each of the periods. */
-export function timeByPeriod(
+/** How many milliseconds of the intervals lie between two instants. */
+export function timeWithin(
   intervals: readonly { readonly start: number; readonly end: number }[],
-  periods: Periods,
-): number[] {
-  const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => 0)
-  for (const { start, end } of intervals) {
-    let index = periodOf(Math.max(start, periods[0] ?? Infinity), periods)
-    while (index >= 0 && index < sums.length && (periods[index] ?? Infinity) < end) {
-      const from = Math.max(start, periods[index] ?? 0)
-      const to = Math.min(end, periods[index + 1] ?? 0)
-      sums[index] = (sums[index] ?? 0) + Math.max(0, to - from)
-      index += 1
-    }
-  }
-  return sums
+  start: number,
+  end: number,
+): number {
+  return intervals.reduce((sum, one) => sum + Math.max(0, Math.min(one.end, end) - Math.max(one.start, start)), 0)
 }
 
 /** The local time in a zone, as `YYYY-MM-DDTHH:mm:ss`. */

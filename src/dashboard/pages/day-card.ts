@@ -1,6 +1,6 @@
 import { lockedTimes } from '../../stats/lock-statistics.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
-import { dayFrom, timeByPeriod } from '../../stats/periods.ts'
+import { dayFrom, timeWithin } from '../../stats/periods.ts'
 import { sessionsBetween, type SessionStats } from '../../stats/training.ts'
 import { longDay } from '../charts/days.ts'
 import { card, recordLink, resultMark, table } from '../layout/components.ts'
@@ -39,7 +39,7 @@ export function dayCard(visit: Visit, { sessions, locks, from, until }: Known, p
   const events: readonly Event[] = [
     ...sessionsBetween(sessions, start, end).map(session => trainingEvent(viewer, session, programs)),
     ...under.map(lock => {
-      const [locked = 0] = timeByPeriod(lockedTimes([lock], until), [start, end])
+      const locked = timeWithin(lockedTimes([lock], until), start, end)
       const result = lockText(`${durationText(locked / 1000)} under lock`, viewer)
       return { at: lock.at, to: `/locks/${lock.id}`, name: 'Lock session', result }
     }),
