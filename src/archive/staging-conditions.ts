@@ -41,8 +41,15 @@ export function isStoredAsStaged(kind: Kind): string {
 }
 
 /** Whether a row differs from another with the same key. Rows that are only a key never differ. */
-export function differs({ identity }: Kind, other: string): string {
-  return ['1 = 0', ...identity.map(column => `${other}.${column} is distinct from incoming.${column}`)].join(' or ')
+export function differs(kind: Kind, other: string): string {
+  return ['1 = 0', ...contentOf(kind).map(column => `${other}.${column} is distinct from incoming.${column}`)].join(
+    ' or ',
+  )
+}
+
+/** The columns of what a record says. A damaged document has the hash of the whole one. */
+export function contentOf({ identity, columns }: Kind): readonly string[] {
+  return columns.includes('document') ? [...identity, 'document'] : identity
 }
 
 export function conflicts(kind: Kind): string {

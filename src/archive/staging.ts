@@ -5,7 +5,7 @@ import { type KindReport, MAX_LISTED, type Outcome } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
 import { withLocalRecords } from '../store/distributed.ts'
 import { compareLines, compareWithStore } from './staging-comparison.ts'
-import { conflicts, differs, isStoredAsStaged, newValue, refreshes, same } from './staging-conditions.ts'
+import { conflicts, contentOf, differs, isStoredAsStaged, newValue, refreshes, same } from './staging-conditions.ts'
 import { StagingTables } from './staging-tables.ts'
 
 /** What an import would do with the records of a kind. */
@@ -155,7 +155,7 @@ export class ImportStaging extends StagingTables {
   async #move(kind: Kind, total: number): Promise<KindReport> {
     if (total === 0) return { kind: kind.name, added: 0, replaced: 0, skipped: 0, unchanged: 0 }
     const { onConflict, engine } = this.options
-    const { table, columns, key, identity, isOwned } = kind
+    const { table, columns, key, isOwned } = kind
     const { conflicting, refreshed } = await this.#countStored(kind)
     const replaced = onConflict === 'replace' ? conflicting : 0
     if (replaced > 0 && isOwned) {
@@ -168,7 +168,7 @@ export class ImportStaging extends StagingTables {
     const primaryKey = isOwned && engine === 'postgres' ? ['owner_id', ...key] : key
     const rest = columns.filter(column => !primaryKey.includes(column))
     const updates = [
-      ...identity.map(column => `${table}.${column} is distinct from excluded.${column}`),
+      ...contentOf(kind).map(column => `${table}.${column} is distinct from excluded.${column}`),
       refreshes(kind, 'excluded', table),
     ]
     const written = await this.run(

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from '../../src/vendor/kysely.js'
+import { importArchive } from '../../src/archive/import.ts'
 import { writeBackup } from '../../src/backup/create.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
@@ -13,6 +14,8 @@ import { type Folder, makeFolder } from '../support/command.ts'
 import { newPostgres, postgresUrl } from '../support/databases.ts'
 import { everything, fillEveryTable } from '../support/every-table.ts'
 import { postgresPrograms } from '../support/postgres.ts'
+import { account, lockTemplate, trainingSession } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
 
 test('a backup holds every row of every table, and restores into either engine', async () => {
   await using folder = await makeFolder()
@@ -173,6 +176,25 @@ test('a record whose bytes changed on the disk is named, and no backup of it is 
     readdirSync(folder.path).filter(name => name.startsWith('copy')),
     [],
   )
+})
+
+test('records whose bytes changed on the disk are repaired by importing them again', async () => {
+  await using folder = await makeFolder()
+  const store = await folder.store()
+  await importArchive(store, archiveOf([account(1, 'ann'), lockTemplate(2, 1), trainingSession(3, 1)]))
+  await folder.run(['export', '--out', 'whole.ndjson'])
+  const archive = readFileSync(folder.file('whole.ndjson'), 'utf8')
+  for (const table of ['account', 'lock_template', 'training_session'])
+    await sql`update ${sql.table(table)} set document = replace(document, '{', '{ ')`.execute(store.db)
+  await store.close()
+  assert.equal((await folder.run(['backup', 'copy.db'])).code, 3)
+  const refused = await folder.run(['import', 'whole.ndjson'])
+  assert.match(refused.stderr, /is a record that the store has with other content/)
+  const repaired = await folder.run(['import', 'whole.ndjson', '--on-conflict', 'replace'])
+  assert.equal(repaired.code, 0, repaired.stderr)
+  assert.equal((await folder.run(['export'])).stdout, archive)
+  const written = await folder.run(['backup', 'copy.db'])
+  assert.equal(written.code, 0, written.stderr)
 })
 
 test('what a killed backup left in the folder is removed by the next one, also a digest without its backup', async () => {
