@@ -12,7 +12,7 @@ import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
 import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
-import { makeFolders, sqliteFile, type Store, StoreError } from '../store/index.ts'
+import { makeFolders, messageOf, sqliteFile, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { parseSpan } from './instants.ts'
 import { startProgress } from './progress.ts'
@@ -197,7 +197,7 @@ async function noting(note: () => Promise<void>) {
   try {
     await note()
   } catch (error) {
-    say(`the time could not be stored in the database: ${error instanceof Error ? error.message : String(error)}`)
+    say(`the time could not be stored in the database: ${messageOf(error)}`)
   }
 }
 

@@ -9,7 +9,7 @@ import { DAY_MS } from '../contract/time.ts'
 import { databaseNow } from '../pull/connections.ts'
 import { listSources } from '../pull/status.ts'
 import { networkPart } from '../http/addresses.ts'
-import type { Store } from '../store/index.ts'
+import { messageOf, type Store } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { type PostgresVersions, readPostgresVersions } from '../store/postgres-versions.ts'
 import type { Machine } from './doctor-machine.ts'
@@ -322,7 +322,7 @@ function problemsOfSecret(file: string): string[] {
     readSecretFile(file)
     return problemsOfOwner(file)
   } catch (error) {
-    return [error instanceof Error ? error.message : String(error)]
+    return [messageOf(error)]
   }
 }
 
@@ -354,7 +354,7 @@ async function unreachable(publicUrl: string): Promise<string[]> {
     return status === 200 ? [] : [`${publicUrl}/healthz answers with status ${status}`]
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-    return [`${publicUrl} cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`]
+    return [`${publicUrl} cannot be reached: ${messageOf(cause)}`]
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Config, ConfigError, readConfig, settings } from '../config.ts'
-import { open, sqliteFile, type Store } from '../store/index.ts'
+import { messageOf, open, sqliteFile, type Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
 import { type Machine, makeMachine } from './doctor-machine.ts'
@@ -91,8 +91,4 @@ async function openPatient(url: string): Promise<Pick<Patient, 'store' | 'failur
     await store?.close()
     return { store: undefined, failure: error instanceof Error ? error : new Error(messageOf(error)) }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -8,7 +8,7 @@ import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
 import type { Metrics, MetricsListener } from '../http/metrics.ts'
 import type { Service } from '../http/server.ts'
-import type { Store } from '../store/index.ts'
+import { messageOf, type Store } from '../store/index.ts'
 import type { FullServiceOptions } from './service.ts'
 import { storedValues } from './stored-values.ts'
 import { errorCode, sourceOf, UsageError } from './terminal.ts'
@@ -80,7 +80,7 @@ export async function runService(
 
 /** Says why the service ends, if nobody has stopped it. */
 function sayEnd(reason: unknown) {
-  writeToStderr(`lockstep: the service ends: ${reason instanceof Error ? reason.message : String(reason)}\n`)
+  writeToStderr(`lockstep: the service ends: ${messageOf(reason)}\n`)
 }
 
 /** How long a process may take to stop. */

@@ -5,7 +5,7 @@ import { makeGuardedFetch } from '../pull/guarded-fetch.ts'
 import { nextRound } from '../pull/leases.ts'
 import { pullDue } from '../pull/scheduled.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
-import type { Store } from '../store/index.ts'
+import { messageOf, type Store } from '../store/index.ts'
 import { readOrder, startChild } from './child.ts'
 import { say, withStore } from './terminal.ts'
 
@@ -48,7 +48,7 @@ export async function pullScheduled(): Promise<void> {
       rate: order.pullRate,
       clock: systemClock,
       stop: stopped.signal,
-      onProblem: problem => say(`lockstep: ${problem instanceof Error ? problem.message : String(problem)}`),
+      onProblem: problem => say(`lockstep: ${messageOf(problem)}`),
     }),
   )
   process.stdin.destroy()

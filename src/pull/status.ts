@@ -1,5 +1,5 @@
 import type { Store } from '../store/index.ts'
-import { formatTimestamp } from '../contract/time.ts'
+import { formatOptionalTimestamp } from '../contract/time.ts'
 import type { Connection } from './connections.ts'
 import { isOtherSecret } from './stored-key.ts'
 
@@ -58,8 +58,8 @@ export async function pullStatus(store: Store, account?: number): Promise<Source
       accountId,
       username,
       origin,
-      completedAt: timeOf(completedAt),
-      fullAt: timeOf(fullAt),
+      completedAt: formatOptionalTimestamp(completedAt),
+      fullAt: formatOptionalTimestamp(fullAt),
       rows: Object.fromEntries(counts.map(({ kind, all }) => [kind, all])),
       gone: Object.fromEntries(counts.flatMap(({ kind, gone }) => (gone > 0 ? [[kind, gone]] : []))),
       setAside,
@@ -96,7 +96,10 @@ export async function connectedStatus(
   const statuses = new Map(
     connections.map(row => {
       const { account_id: accountId, username, origin, state, every_minutes: everyMinutes, failure } = row
-      const times = { nextAt: timeOf(row.next_at), failingSince: timeOf(row.failing_since) }
+      const times = {
+        nextAt: formatOptionalTimestamp(row.next_at),
+        failingSince: formatOptionalTimestamp(row.failing_since),
+      }
       const none = { completedAt: null, fullAt: null, rows: {}, gone: {}, setAside: 0 }
       const connection = { state, everyMinutes, failure, ...times, needsKey: isOtherSecret(row.secret_id, config) }
       return [`${accountId} ${origin}`, { accountId, username, origin, ...none, connection }]
@@ -121,10 +124,6 @@ export function countConnections({ reads }: Store) {
       fn.min<number | null>('failing_since').as('since'),
     ])
     .executeTakeFirstOrThrow()
-}
-
-function timeOf(instant: number | null): string | null {
-  return instant === null ? null : formatTimestamp(instant)
 }
 
 /** The oldest of the last complete rounds of all sources; null without any complete round. */

@@ -1,11 +1,11 @@
 import { applyMigrations, currentVersion, SchemaError, schemaVersion } from './migrations.ts'
 import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
 import { lockFile, openSqlite } from './sqlite.ts'
-import { createDatabaseFile } from './sqlite-connection.ts'
+import { createDatabaseFile, messageOf } from './sqlite-connection.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 
 export { type Engine, jsonRows } from './query.ts'
-export { createDatabaseFile, lockFile, makeFolders, syncFile, syncFolder }
+export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder }
 export {
   type OpenOptions,
   type Store,

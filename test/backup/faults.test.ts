@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, w
 import { test } from 'node:test'
 import { sql } from '../../src/vendor/kysely.js'
 import { type Folder, makeFolder } from '../support/command.ts'
-import { fillEveryTable } from '../support/every-table.ts'
+import { fillFolder } from '../support/every-table.ts'
 import { serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 
@@ -44,7 +44,7 @@ test('the log of a database that is gone is not mixed with what is restored in i
 
 test('old pages in the journal of a restore that was killed before it changed anything are removed by the next command', async () => {
   await using folder = await makeFolder()
-  await fill(folder)
+  await fillFolder(folder)
   const before = (await folder.run(['export'])).stdout
   // Without a header: the engine neither applies such a journal nor removes it.
   writeFileSync(folder.file('data/lockstep.db-journal'), Buffer.alloc(8712))
@@ -64,7 +64,7 @@ test('after a crash everything that was committed can be read, and replaced by a
 
 test('a database file that was copied without its log is taken for a backup only if one says so', async () => {
   await using folder = await makeFolder()
-  await fill(folder)
+  await fillFolder(folder)
   const before = (await folder.run(['export'])).stdout
   await crash(folder)
   copyFileSync(folder.file('data/lockstep.db'), folder.file('copy.db'))
@@ -128,7 +128,7 @@ test('a database whose creation was cut short, or that several processes create,
 
 test('a running service names records that changed on the disk, once a day however many processes it has', async () => {
   await using folder = await makeFolder()
-  await fill(folder)
+  await fillFolder(folder)
   const store = await folder.store()
   await sql`update account set document = replace(document, 'ann', 'eve') where id = 1`.execute(store.db)
   await store.close()
@@ -156,14 +156,8 @@ test('a restore that fails leaves no new database behind', async () => {
   assert.deepEqual(readdirSync(folder.path).toSorted(), ['copy.db', 'data'])
 })
 
-async function fill(folder: Folder) {
-  const store = await folder.store()
-  await fillEveryTable(store)
-  await store.close()
-}
-
 async function backUp(folder: Folder) {
-  await fill(folder)
+  await fillFolder(folder)
   const { code, stderr } = await folder.run(['backup', 'copy.db'])
   assert.equal(code, 0, stderr)
 }

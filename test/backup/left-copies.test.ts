@@ -10,7 +10,7 @@ import { removeLeftWorkFolders, withUnfinished, writeDigest } from '../../src/ba
 import { lockFile } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { postgresUrl } from '../support/databases.ts'
-import { fillEveryTable } from '../support/every-table.ts'
+import { fillFolder } from '../support/every-table.ts'
 
 const next: readonly { title: string; run: (folder: Folder, env: Record<string, string>) => Promise<unknown> }[] = [
   { title: 'the next command of any kind', run: (folder, env) => folder.run(['account', 'list'], { env }) },
@@ -26,10 +26,7 @@ const next: readonly { title: string; run: (folder: Folder, env: Record<string, 
 for (const { title, run } of next) {
   test(`an unencrypted copy that a killed backup left is removed by ${title}`, async () => {
     await using folder = await makeFolder()
-    {
-      await using store = await folder.store()
-      await fillEveryTable(store)
-    }
+    await fillFolder(folder)
     const parent = folder.file(postgresUrl === undefined ? 'data' : 'tmp')
     mkdirSync(parent, { recursive: true })
     const env = { TMPDIR: parent }
@@ -60,10 +57,7 @@ for (const args of [
 ]) {
   test(`what a killed \`${args.join(' ')}\` had written is removed by the next command of any kind`, async () => {
     await using folder = await makeFolder()
-    {
-      await using store = await folder.store()
-      await fillEveryTable(store)
-    }
+    await fillFolder(folder)
     mkdirSync(folder.file('tmp'))
     mkdirSync(folder.file('backups'))
     const env = { TMPDIR: folder.file('tmp') }

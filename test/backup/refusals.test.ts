@@ -14,7 +14,7 @@ import { open } from '../../src/store/index.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { flip } from '../support/flips.ts'
-import { everything, fillEveryTable } from '../support/every-table.ts'
+import { everything, fillFolder } from '../support/every-table.ts'
 import { testOn } from '../support/databases.ts'
 import { connect } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
@@ -29,9 +29,7 @@ let made: { folder: Folder; plain: string; encrypted: string }
 
 before(async () => {
   const folder = await makeFolder()
-  const store = await folder.store()
-  await fillEveryTable(store)
-  await store.close()
+  await fillFolder(folder)
   const identity = await generateIdentity()
   const second = await generateIdentity()
   const recipients = [await identityToRecipient(identity), await identityToRecipient(second)]

@@ -12,7 +12,7 @@ import { currentVersion } from '../../src/store/migrations.ts'
 import { open } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { newPostgres, postgresUrl } from '../support/databases.ts'
-import { everything, fillEveryTable } from '../support/every-table.ts'
+import { everything, fillEveryTable, fillFolder } from '../support/every-table.ts'
 import { postgresPrograms } from '../support/postgres.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -214,9 +214,7 @@ test('what a killed backup left in the folder is removed by the next one, also a
 
 /** Fills the database of a folder and backs it up; returns the path of the backup. */
 async function backUp(folder: Folder): Promise<string> {
-  const store = await folder.store()
-  await fillEveryTable(store)
-  await store.close()
+  await fillFolder(folder)
   return await backUpAgain(folder)
 }
 

@@ -3,6 +3,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { readTables } from '../../src/backup/tables.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { records } from './all-responses.ts'
+import type { Folder } from './command.ts'
 import { archiveOf } from './service.ts'
 
 /** Stores without empty tables, and all their rows. */
@@ -21,6 +22,12 @@ export async function fillEveryTable(store: Store): Promise<void> {
       values (${sql.join(values)})`.execute(store.db)
   }
   await empty.close()
+}
+
+/** The same for the database of a folder. */
+export async function fillFolder(folder: Folder): Promise<void> {
+  await using store = await folder.store()
+  await fillEveryTable(store)
 }
 
 /** Every row of every table that the database itself lists, by table. */
