@@ -30,7 +30,7 @@ const MAX_BYTES: Readonly<Record<string, number>> = {
   'docs/performance.md': 8800,
   'docs/postgresql.md': 11_400,
   'docs/reliability.md': 8300,
-  'docs/security.md': 11_800,
+  'docs/security.md': 11_700,
   'docs/troubleshooting.md': 6000,
   'docs/settings.md': Infinity,
   'docs/your-own-history.md': 4000,
