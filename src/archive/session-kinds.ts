@@ -84,20 +84,13 @@ function columnsOf(session: JsonObject, document: string, envelope: JsonObject, 
 
 /** A session without `legacyUpload` keeps its approximate distance, and without extra fields its missing grades. */
 function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): Row {
-  let document = String(incoming['document'])
-  if (
-    !isArchive &&
-    incoming['has_legacy_upload'] === 0 &&
-    incoming['approximate'] === 0 &&
-    before['approximate'] === 1
-  ) {
-    // The mark is the last field of a document.
-    document = `${document.slice(0, -1)},"distanceApproximate":true}`
-  }
-  const extra = incoming['extra'] ?? before['extra'] ?? '{}'
   // A document and extra fields are JSON of an object.
-  const columns = gradedColumns(JSON.parse(document) as JsonObject, JSON.parse(String(extra)) as JsonObject)
-  return { ...columns, ...stored(document) }
+  const session = JSON.parse(String(incoming['document'])) as JsonObject
+  const extra = JSON.parse(String(incoming['extra'] ?? before['extra'] ?? '{}')) as JsonObject
+  const keepsMark =
+    !isArchive && incoming['has_legacy_upload'] === 0 && incoming['approximate'] === 0 && before['approximate'] === 1
+  const merged = keepsMark ? { ...session, distanceApproximate: true } : session
+  return { ...gradedColumns(merged, extra), ...stored(writers.trainingSession(merged, new Notes())) }
 }
 
 /**

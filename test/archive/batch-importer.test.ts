@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type IncomingRecord, openBatchImporter, OWNER_REFUSED } from '../../src/archive/batch-importer.ts'
+import { Notes } from '../../src/archive/notes.ts'
+import { writers } from '../../src/archive/record-writers.ts'
 import { reasonForOwner } from '../../src/archive/report.ts'
 import { retryRejected } from '../../src/archive/retry-rejected.ts'
+import { trainingSession as sessions } from '../../src/archive/session-kinds.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
 import { account, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 
@@ -97,6 +100,20 @@ test('fields that the source does not send keep their stored values', async () =
     { ...incoming(trainingSession(2, 1)), envelope: { ownerId: 1, legacyUpload: false } },
   ])
   assert.deepEqual(report.outcomes, ['unchanged', 'replaced', 'unchanged', 'replaced'])
+})
+
+test('a session that keeps its approximate distance is the text that an import of it is, wherever its fields stand', () => {
+  const { data } = trainingSession(1, 1, { repsMeasured: 19 })
+  const merged = sessions.merge?.row(
+    {
+      document: JSON.stringify(Object.fromEntries(Object.entries(data).toReversed())),
+      has_legacy_upload: 0,
+      approximate: 0,
+    },
+    { approximate: 1 },
+    { isArchive: false, tiers: false },
+  )
+  assert.equal(merged?.['document'], writers.trainingSession({ ...data, distanceApproximate: true }, new Notes()))
 })
 
 test('an account keeps the fields that a row does not have, and its tier', async () => {
