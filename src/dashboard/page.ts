@@ -15,19 +15,29 @@ import type { SiteOrigin } from './origin.ts'
 import type { PageAccess } from './page-access.ts'
 import type { Uploads } from '../uploads/uploads.ts'
 
-/** The sections of the dashboard, with their titles in the navigation. */
+interface SectionInNavigation {
+  readonly title: string
+  readonly path: string
+  /**
+   * Where the navigation shows it: in the bar, as another list of a section there, or in the menu of the account. A section of that
+   * menu is about the account that signed in, whichever account's records the others show.
+   */
+  readonly place: 'bar' | 'training' | 'locks' | 'account'
+}
+
+/** The sections of the dashboard, in the order of the navigation. */
 export const sections = {
-  overview: { title: 'Overview', path: '/' },
-  training: { title: 'Training', path: '/training' },
-  programs: { title: 'Programs', path: '/programs' },
-  locks: { title: 'Locks', path: '/locks' },
-  lockTemplates: { title: 'Templates', path: '/lock-templates' },
-  year: { title: 'Year', path: '/year' },
-  people: { title: 'People', path: '/people' },
-  source: { title: 'Source', path: '/source' },
-  keys: { title: 'API keys', path: '/keys' },
-  settings: { title: 'Settings', path: '/settings' },
-} as const
+  overview: { title: 'Overview', path: '/', place: 'bar' },
+  training: { title: 'Training', path: '/training', place: 'bar' },
+  programs: { title: 'Programs', path: '/programs', place: 'training' },
+  locks: { title: 'Locks', path: '/locks', place: 'bar' },
+  lockTemplates: { title: 'Templates', path: '/lock-templates', place: 'locks' },
+  year: { title: 'Year', path: '/year', place: 'bar' },
+  people: { title: 'People', path: '/people', place: 'account' },
+  source: { title: 'Source', path: '/source', place: 'account' },
+  keys: { title: 'API keys', path: '/keys', place: 'account' },
+  settings: { title: 'Settings', path: '/settings', place: 'account' },
+} as const satisfies Readonly<Record<string, SectionInNavigation>>
 export type Section = keyof typeof sections
 /** Null for what is in no section, such as the switches of the header. */
 export type PageSection = Section | null

@@ -5,7 +5,7 @@ import { ownName, personName } from '../text/names.ts'
 import { passwordNotice } from '../sign-in/password-notice.ts'
 import { type PageSection, type Section, sections, type View, type Viewer } from '../page.ts'
 import { primaryDownBanner } from './primary-down.ts'
-import { isOwnSection, otherOwner, OWN_SECTIONS, ownerBanner } from './subject-notes.ts'
+import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
 
@@ -83,13 +83,12 @@ ${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : 
   return htmlDocument(display, title, head, body)
 }
 
-/** Where people go. Each is a section, and a second list that is shown with it. */
-const destinations: readonly (readonly [Section, Section?])[] = [
-  ['overview'],
-  ['training', 'programs'],
-  ['locks', 'lockTemplates'],
-  ['year'],
-]
+const sectionNames = Object.keys(sections) as Section[]
+
+/** The sections of the bar, each with the lists that are shown with it. */
+const destinations = sectionNames
+  .filter(name => sections[name].place === 'bar')
+  .map(first => ({ first, others: sectionNames.filter(name => sections[name].place === first) }))
 
 function header(viewer: Viewer, section: PageSection, path: string, owner = viewer.subject.id): Html {
   return html`
@@ -108,7 +107,7 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
               shortcut: viewer.hasShortcut ? 'd' : undefined,
             })}
             ${themeToggle(viewer, path)}
-            <nav aria-label="Account"><ul>${OWN_SECTIONS.map(name => sectionLink(name, name === section ? 'page' : undefined))}</ul></nav>
+            <nav aria-label="Account"><ul>${sectionNames.filter(isOwnSection).map(name => sectionLink(name, name === section ? 'page' : undefined))}</ul></nav>
             <form method="post" action="/signout"><button class="link">Sign out</button></form>
           </div>
         </details>
@@ -118,8 +117,8 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
 }
 
 function destinationLinks(current: PageSection): readonly Html[] {
-  return destinations.map(([name, second]) =>
-    sectionLink(name, name === current ? 'page' : second !== undefined && second === current ? 'true' : undefined),
+  return destinations.map(({ first, others }) =>
+    sectionLink(first, first === current ? 'page' : others.some(name => name === current) ? 'true' : undefined),
   )
 }
 
@@ -127,12 +126,13 @@ function sectionLink(name: Section, current: 'page' | 'true' | undefined, title:
   return html`<li><a href="${sections[name].path}"${current === undefined ? nothing : html` aria-current="${current}"`}>${title}</a></li>`
 }
 
-/** The two lists of a destination. */
+/** The lists of a destination that has several. */
 function listTabs(current: PageSection): Html {
-  const [first, second] = destinations.find(pair => pair[1] !== undefined && pair.includes(current ?? undefined)) ?? []
-  if (first === undefined || second === undefined) return nothing
+  const shown = destinations.find(({ first, others }) => [first, ...others].some(name => name === current))
+  if (shown === undefined || shown.others.length === 0) return nothing
   const link = (name: Section, title?: string) => sectionLink(name, name === current ? 'page' : undefined, title)
-  return html`<nav class="tabs" aria-label="${sections[first].title}"><ul>${link(first, 'Sessions')}${link(second)}</ul></nav>`
+  const { first, others } = shown
+  return html`<nav class="tabs" aria-label="${sections[first].title}"><ul>${link(first, 'Sessions')}${others.map(name => link(name))}</ul></nav>`
 }
 
 /** Selects whose records are shown, and names the owner of the present ones; only for viewers whom somebody gave access. */

@@ -3,16 +3,14 @@ import { emptyState } from './components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { areaLabels } from '../text/labels.ts'
 import { personName } from '../text/names.ts'
-import { type PageSection, type Person, type View, view, type Viewer } from '../page.ts'
+import { type PageSection, type Person, sections, type View, view, type Viewer } from '../page.ts'
 import { dateText, unbroken } from '../text/text.ts'
 
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
-/** Sections that are about the account that signed in, whichever account's records the others show. */
-export const OWN_SECTIONS = ['people', 'source', 'keys', 'settings'] as const
-
+/** Whether it is about the account that signed in, whichever account's records the others show. */
 export function isOwnSection(section: PageSection): boolean {
-  return OWN_SECTIONS.some(name => name === section)
+  return section !== null && sections[section].place === 'account'
 }
 
 /** The owner of the records that a page shows, if that is not the viewer but somebody who gave them access. */
