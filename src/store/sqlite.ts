@@ -27,7 +27,7 @@ import { checkVersion } from './migrations.ts'
 import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, MEMORY, messageOf, openWriter } from './sqlite-connection.ts'
 import { makeExecutor, type SqliteExecutor } from './sqlite-executor.ts'
 import { startWriterThread } from './sqlite-thread.ts'
-import { type Compiled, compile, type Query, query } from './query.ts'
+import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 
@@ -47,7 +47,6 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     db,
     reads,
     read: reader.read,
-    version: reader.version,
     async health() {
       await checkVersion(this)
     },
@@ -104,11 +103,9 @@ function makeReader(db: Kysely<Tables>, path: string) {
   let isShared = false
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
-  let version: number | undefined
   const open = () => (connection ??= openReader(path))
   const refresh = () => {
     isShared = false
-    version = undefined
     // Some errors of the engine have ended it already.
     if (connection?.isOpen === true && connection.isTransaction) commit?.run()
   }
@@ -141,17 +138,10 @@ function makeReader(db: Kysely<Tables>, path: string) {
     read,
     /** What is read next sees what was committed until now. */
     refresh,
-    version() {
-      // All commits are of other connections: this one only reads.
-      version ??= read(dataVersion, {})[0]?.data_version ?? NaN
-      return version
-    },
     connection: open,
     close: () => connection?.close(),
   }
 }
-
-const dataVersion = query<object, { data_version: number }>(() => sql`pragma data_version`)
 
 /** Runs statements on a connection that is opened with the first of them; its owner closes it. */
 function lazyExecutor(connection: () => DatabaseSync): SqliteExecutor {

@@ -13,11 +13,6 @@ export interface Store {
    * TooLongError (SQLite only).
    */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
-  /**
-   * A number that changes with every commit, read once for each turn of the event loop; SQLite only. Whatever is read after it
-   * is at least as new. Throws StoreUnavailableError.
-   */
-  readonly version?: () => number
   /** Throws StoreUnavailableError unless records can be read, if only from a replica. */
   health(): Promise<void>
   /** Runs reads that all see the same state of the database, without blocking writers. */

@@ -55,7 +55,6 @@ async function startWrong(username: string) {
     return rows instanceof Promise ? rows.then(all => changed(query, all)) : changed(query, rows)
   }
   const store = { ...service.store, read: read as Store['read'] }
-  delete store.version
   const server = await startSecondServer(service, { ...unlimited, LOCKSTEP_ACCESS_LOG: 'off' }, { store })
   const url = `http://127.0.0.1:${server.port}`
   const token = await (tokens[username] ??= service.token(username))

@@ -132,7 +132,7 @@ test('a resource is two files of one name: its endpoints in contract, its handle
       .filter(file => unitOf(file) === unit && file !== `${unit}/index.ts` && content.test(textOf(file)))
       .map(file => file.slice(unit.length + 1))
       .toSorted()
-  const promised = named('contract', /\b(?:get|page)\('\/api\//)
+  const promised = named('contract', /\b(?:get|listEndpoint)\('\/api\//)
   assert.ok(promised.includes('people.ts'), 'these are the files that promise something')
   assert.deepEqual(named('resources', /^export const handlers\b/m), promised)
   for (const unit of ['contract', 'resources']) {
