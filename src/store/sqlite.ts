@@ -34,7 +34,7 @@ import { runTransaction } from './transaction.ts'
 /** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
 export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
-  const writer = refreshing(makeWriter(path, options), () => reader.refresh())
+  const writer = endingShared(makeWriter(path, options), () => reader.endShared())
   const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
   const reader = makeReader(db, path)
   const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true || options.inspect === true
@@ -80,13 +80,13 @@ function makeWriter(path: string, options: OpenOptions): SqliteExecutor {
   return startWriterThread({ path, options })
 }
 
-/** Calls `refresh` around each statement, so that what is read next sees what it wrote. */
-function refreshing(executor: SqliteExecutor, refresh: () => void): SqliteExecutor {
+/** Ends the shared transaction of reads around each statement, so that what is read next sees what it wrote. */
+function endingShared(executor: SqliteExecutor, endShared: () => void): SqliteExecutor {
   return {
     execute(statement, parameters) {
-      refresh()
+      endShared()
       const result = executor.execute(statement, parameters)
-      return result instanceof Promise ? result.finally(refresh) : result
+      return result instanceof Promise ? result.finally(endShared) : result
     },
     close: () => executor.close(),
   }
@@ -100,21 +100,21 @@ function makeReader(db: Kysely<Tables>, path: string) {
   let connection: DatabaseSync | undefined
   let begin: StatementSync | undefined
   let commit: StatementSync | undefined
-  let isShared = false
+  let inShared = false
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
   const open = () => (connection ??= openReader(path))
-  const refresh = () => {
-    isShared = false
+  const endShared = () => {
+    inShared = false
     // Some errors of the engine have ended it already.
     if (connection?.isOpen === true && connection.isTransaction) commit?.run()
   }
-  const share = () => {
+  const beginShared = () => {
     begin ??= open().prepare('begin')
     commit ??= open().prepare('commit')
     begin.run()
-    isShared = true
-    setImmediate(refresh)
+    inShared = true
+    setImmediate(endShared)
   }
   const prepare = (query: Query<never, unknown>) => {
     const compiled = compile(db, 'sqlite', query)
@@ -125,7 +125,7 @@ function makeReader(db: Kysely<Tables>, path: string) {
 
   const read = <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
     try {
-      if (!isShared) share()
+      if (!inShared) beginShared()
       const { statement, parameters } = statements.get(query) ?? prepare(query)
       // Parameters of a query are numbers and texts; its columns are those of its Row.
       return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
@@ -137,7 +137,7 @@ function makeReader(db: Kysely<Tables>, path: string) {
   return {
     read,
     /** What is read next sees what was committed until now. */
-    refresh,
+    endShared,
     connection: open,
     close: () => connection?.close(),
   }
