@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from '../vendor/kysely.js'
 import type { Store } from '../store/index.ts'
-import { type Params, type Query, query } from '../store/query.ts'
+import { type Params, type Query, query, type QueryOptions } from '../store/query.ts'
 
 /**
- * The last check of who sees what. Every row that is read for a caller says which query it answers, and whose it is. Both are compared
- * with what was asked for, so that no mistake in a query, in a driver or in a pooler shows somebody what they may not see.
+ * The last check of who sees what. Every row that is read for a caller says which query it answers, and whose it is; a row about
+ * somebody else says for whom it was read. Both are compared with what was asked for, so that no mistake in a query, in a driver or in
+ * a pooler shows somebody what they may not see.
  */
 
-/** What a row says of itself: the name of its query, and whose it is. */
+/** What a row says of itself: the name of its query, and in `owner_id` whose it is, or for whom it was read. */
 type CheckedRow = { readonly query: string } & (
   | { readonly owner_id: number; readonly is_public?: number }
   /** Of rows that a query has joined to one: their owners, or the lowest and the highest, separated by commas; null if there are none. */
@@ -18,7 +19,7 @@ type CheckedRow = { readonly query: string } & (
 
 export type OwnedRow = Extract<CheckedRow, { owner_id: number }>
 
-/** Values of a query: whose rows it may return. */
+/** Values of a query: whose rows it may return, or who asks. */
 export type Asked = { readonly owner: number } | { readonly owners: readonly number[] } | { readonly hash: string }
 
 /** A query whose rows can be checked. */
@@ -32,20 +33,20 @@ export interface CheckedQuery<Values, Row> {
 export function checkedQuery<Values, Row>(
   name: string,
   build: (param: Params<Values>, named: RawBuilder<unknown>) => RawBuilder<unknown>,
-  onlyRecords = false,
+  options?: QueryOptions,
 ): CheckedQuery<Values, Row> {
   const named = sql`${sql.lit(name)} as query`
   // The statement has the columns of the row.
-  return { name, query: query(param => build(param, named) as RawBuilder<Row & CheckedRow>, onlyRecords) }
+  return { name, query: query(param => build(param, named) as RawBuilder<Row & CheckedRow>, options) }
 }
 
-/** A query of rows with the column `owner_id`; it selects `owned`. */
+/** A query of a table with the column `owner_id`; it selects `owned`. */
 export function recordQuery<Values, Row>(
   name: string,
   build: (param: Params<Values>, owned: RawBuilder<unknown>) => RawBuilder<unknown>,
-  onlyRecords = false,
+  options?: QueryOptions,
 ): CheckedQuery<Values, Row & OwnedRow> {
-  return checkedQuery(name, (param, named) => build(param, sql`${named}, owner_id`), onlyRecords)
+  return checkedQuery(name, (param, named) => build(param, sql`${named}, owner_id`), options)
 }
 
 /** Runs a query and checks its rows. Synchronous on SQLite. Throws WrongRowError, and what the store throws. */

@@ -76,7 +76,6 @@ const peoplePages = pageQueries<PeopleRange>({
     ),
   row: person,
   ofOneOwner: true,
-  onlyRecords: false,
 })
 
 /** For an API key that reads nothing of others. */
@@ -91,7 +90,6 @@ const callerPages = pageQueries<PeopleRange>({
     ),
   row: person,
   ofOneOwner: true,
-  onlyRecords: false,
 })
 
 function seesOthers({ grant: { scopes } }: Caller): boolean {

@@ -43,7 +43,7 @@ export async function recordById(caller: Caller, view: ById, id: number): Promis
           select ${owned}, ${columnsOf(view)} ${columns} from ${sql.table(view.table)} as record
           where ${condition} and id = ${param('id')}`
       },
-      true,
+      { mayUseReplica: true },
     ),
   )
   const [record] = await readChecked(caller.store, query, { ...access, id })
@@ -68,7 +68,7 @@ export async function newestRecord(caller: Caller, view: Newest, ownerId: number
         select ${owned}, ${columnsOf(view)} from ${sql.table(view.table)} as record
         where ${isReadable(param, form)} ${view.isActive === true ? sql`and is_active = 1` : sql``}
         order by at desc, id desc limit 1`,
-      true,
+      { mayUseReplica: true },
     ),
   )
   const [record] = await readChecked(caller.store, query, access)

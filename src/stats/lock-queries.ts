@@ -263,7 +263,7 @@ const allLocks = recordQuery<OwnerAccess, LockEntry>(
     order by at desc, id desc`,
 )
 
-// The templates may be of other accounts.
+// The templates may be of any account, so only their ids are returned. Their rows say who asked: no more of them can be checked.
 const practiceTemplatesById = checkedQuery<{ owner: number; ids: readonly number[] }, { id: number }>(
   'templates for practice',
   (param, named) => sql`

@@ -48,7 +48,7 @@ export async function openPostgres(address: string, options: OpenOptions): Promi
     engine: 'postgres',
     db,
     reads: db,
-    read: (query, values) => (query.onlyRecords ? readRecords(query, values) : readPrimary(query, values)),
+    read: (query, values) => (query.mayUseReplica === true ? readRecords(query, values) : readPrimary(query, values)),
     async health() {
       const check = () => checkVersion({ read: readPrimary })
       if (replicas === undefined) return check()

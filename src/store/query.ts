@@ -5,12 +5,15 @@ import type { Tables } from './tables.ts'
  * A read on the path of a request: compiled once per store, then run with new values each time.
  * `Values` are the values it takes, `Row` is what comes back.
  */
-export interface Query<Values, Row> {
+export interface Query<Values, Row> extends QueryOptions {
   readonly build: (engine: Engine, isDistributed?: boolean) => RawBuilder<Row>
-  /** Whether it reads nothing but records, and may be a few seconds behind, like a replica that answers it. */
-  readonly onlyRecords: boolean
   /** Type only: a run may pass more values than the query needs. */
   readonly values?: (values: Values) => void
+}
+
+export interface QueryOptions {
+  /** Whether a replica may answer it, which may be a few seconds behind. What decides who may read something is not asked of one. */
+  readonly mayUseReplica?: boolean
 }
 
 export interface Params<Values> {
@@ -37,9 +40,9 @@ export interface Params<Values> {
 
 export function query<Values, Row>(
   build: (param: Params<Values>) => RawBuilder<Row>,
-  onlyRecords = false,
+  options: QueryOptions = {},
 ): Query<Values, Row> {
-  return { onlyRecords, build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
+  return { ...options, build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
 }
 
 export interface Compiled {

@@ -49,7 +49,7 @@ testOnCitus(
       for (const view of views) {
         asked.length = 0
         await ask(`http://127.0.0.1:${service.port}${view}`, token)
-        for (const one of asked.filter(({ query }) => query.onlyRecords)) {
+        for (const one of asked.filter(({ query }) => query.mayUseReplica)) {
           const counts = await taskCounts(client, store, one)
           // The template of a session may belong to another owner.
           const isOfOne = view.includes('ownerId=') && !view.startsWith('/api/v1/lkbx/templates/active')

@@ -55,7 +55,7 @@ testOnEmptyPostgres(
       for (const view of views) {
         asked.length = 0
         await ask(`http://127.0.0.1:${service.port}${view}`, token)
-        for (const one of asked.filter(({ query }) => query.onlyRecords)) {
+        for (const one of asked.filter(({ query }) => query.mayUseReplica)) {
           const parts = new Set<string>()
           for (const node of nodesOf(await planOf(client, store, one))) {
             // Parts of the same number are of the same owners.

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from '../../vendor/kysely.js'
 import type { Engine } from '../../store/index.ts'
 import { checkedQuery, type CheckedQuery } from '../../accounts/checked-reads.ts'
-import type { Params } from '../../store/query.ts'
+import type { Params, QueryOptions } from '../../store/query.ts'
 
 /** The queries of a page: as one long text, or in chunks if that text would take too much memory. */
 export interface PageQueries<Values> {
@@ -51,7 +51,7 @@ export const CHUNK_CHARACTERS = 60 * 1024
 
 export const DOCUMENT_SEPARATOR = ',\n'
 
-export interface RowSource<Values> {
+export interface RowSource<Values> extends QueryOptions {
   /** No other list has it. */
   readonly name: string
   /** A query of rows that have `owner_id`, `document`, `etag`, `size` and `position`, in their order. */
@@ -62,8 +62,6 @@ export interface RowSource<Values> {
   readonly revisions?: (param: Params<Values>) => RawBuilder<unknown>
   /** Whether only one owner is allowed. Then the lowest and the highest say whose the rows are; otherwise all are named. */
   readonly ofOneOwner?: boolean
-  /** Whether a replica has the rows. */
-  readonly onlyRecords: boolean
 }
 
 /**
@@ -76,7 +74,7 @@ export function pageQueries<Values>({
   row,
   revisions,
   ofOneOwner = false,
-  onlyRecords,
+  ...options
 }: RowSource<Values>): PageQueries<Values> {
   const owners = ofOneOwner
     ? sql`cast(min(owner_id) as text) || ',' || cast(max(owner_id) as text)`
@@ -101,7 +99,7 @@ export function pageQueries<Values>({
       (param, named) => sql`
         select ${named}, ${owners} as owners, ${documents(param.engine)} as documents, ${shownEtags}, ${shownPositions}, ${counted(param)}
         from (${rows(param)}) as page`,
-      onlyRecords,
+      options,
     )
   return {
     page: page('page', sql`null as positions`),
@@ -111,17 +109,17 @@ export function pageQueries<Values>({
       (param, named) => sql`
         select ${named}, ${owners} as owners, ${etags}, ${positions}, string_agg(cast(size as text), ',') as sizes, ${counted(param)}
         from (${rows(param)}) as page`,
-      onlyRecords,
+      options,
     ),
     revisions:
       revisions &&
-      checkedQuery(`revisions of ${name}`, (...built) => revisionsAlone(ofOneOwner, revisions, ...built), onlyRecords),
+      checkedQuery(`revisions of ${name}`, (...built) => revisionsAlone(ofOneOwner, revisions, ...built), options),
     chunk: checkedQuery(
       `chunk of ${name}`,
       (param, named) => sql`
         select ${named}, owner_id, substr(document, ${param('start')}, ${sql.lit(CHUNK_CHARACTERS)}) as text, etag
         from (${row(param)}) as page`,
-      onlyRecords,
+      options,
     ),
   }
 }

@@ -107,7 +107,7 @@ function recordsOf(name: string, form: ListForm): RowSource<ListValues> {
       where ${isReadable(param, access)} and id = ${param('id')}`,
     ...(access.isLimited ? {} : { revisions: param => revisionsOf(view.table, param, access) }),
     ofOneOwner: access.owners === 1,
-    onlyRecords: true,
+    mayUseReplica: true,
   }
 }
 
