@@ -26,14 +26,16 @@ interface RejectedReason {
   readonly lines: readonly number[]
 }
 
-export interface PreviewOptions extends Pick<ImportOptions, 'isArchive' | 'onlyAccount' | 'signal'> {
+type SharedOptions = 'isArchive' | 'onlyAccount' | 'onConflict' | 'tiers' | 'signal'
+
+export interface PreviewOptions extends Pick<ImportOptions, SharedOptions> {
   /** Called with each line that would be rejected, in any order. */
   readonly onRejected?: (row: Pick<RejectedRow, 'line' | 'kind' | 'recordId' | 'reason'>) => void
 }
 
-/** Checks and compares lines as an import does, and stores nothing. Throws ImportError if lines of an archive are missing. */
+/** Checks and compares lines as an import with the same options does, and stores nothing. Throws ImportError if lines of an archive are missing. */
 export function previewImport(store: Store, lines: Lines, options: PreviewOptions = {}): Promise<Preview> {
-  const { isArchive = true, onlyAccount, signal, onRejected } = options
+  const { isArchive = true, onlyAccount, onConflict = 'fail', tiers = false, signal, onRejected } = options
   const { engine } = store
   return store.db.connection().execute(async db => {
     const reasons = new Reasons()
@@ -43,7 +45,7 @@ export function previewImport(store: Store, lines: Lines, options: PreviewOption
     }
     const rejected = new RejectedRows({ db, source: '', onReject })
     const common = { db, engine, rejected, isArchive, onlyAccount, rawOf: () => undefined }
-    const incoming = new ImportStaging({ ...common, onConflict: 'replace', tiers: false })
+    const incoming = new ImportStaging({ ...common, onConflict, tiers })
     await incoming.discard()
     await incoming.prepare()
     try {

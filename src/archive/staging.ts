@@ -12,9 +12,10 @@ import { StagingTables } from './staging-tables.ts'
 export interface KindPreview {
   readonly kind: string
   readonly added: number
+  /** Records that would be replaced. */
   readonly changed: number
   readonly unchanged: number
-  /** Sessions that have not started or are not finished. */
+  /** Records that conflict, with `onConflict: 'skip'`, and sessions that have not started or are not finished. */
   readonly skipped: number
   /** The times of the oldest and the newest record (milliseconds since 1970); null for kinds without a time. */
   readonly first: number | null
@@ -71,12 +72,21 @@ export class ImportStaging extends StagingTables {
         )
         .execute(this.db)
       const [counts] = rows
-      const [added, changed] = [Number(counts?.added ?? 0), Number(counts?.changed ?? 0)]
-      const unchanged = Number(counts?.total ?? 0) - added - changed
+      const [added, conflicting] = [Number(counts?.added ?? 0), Number(counts?.changed ?? 0)]
+      const unchanged = Number(counts?.total ?? 0) - added - conflicting
+      const changed = this.options.onConflict === 'skip' ? 0 : conflicting
       const [first, last] = [counts?.first ?? null, counts?.last ?? null].map(cell =>
         cell === null ? null : Number(cell),
       )
-      previews.push({ kind: kind.name, added, changed, unchanged, skipped, first: first ?? null, last: last ?? null })
+      previews.push({
+        kind: kind.name,
+        added,
+        changed,
+        unchanged,
+        skipped: skipped + conflicting - changed,
+        first: first ?? null,
+        last: last ?? null,
+      })
     }
     return previews
   }

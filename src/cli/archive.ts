@@ -62,7 +62,7 @@ export function addArchiveCommands(program: Command) {
       kinds.filter(({ isOwned }) => isOwned).map(({ name }) => name),
     ),
     new Option('--account <id|username>', 'the account of records that do not say whose they are'),
-    new Option('--preview', 'say what would be stored, and store nothing'),
+    new Option('--preview', 'say what the import with the same options would do, and store nothing'),
     identityOption(),
     databaseOption(),
     jsonOption(),
@@ -143,22 +143,24 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
   const bar = startBar(file, source.size)
   const progress = (bytes: number | undefined) => bar?.show(bytes)
   let unit = 'line'
+  const { onConflict, onError, tiers = false } = flags
   try {
     const records = await openRecords(withProgress(source.chunks, { progress, signal }), format)
     const isArchive = records.format === 'archive'
     if (records.format === 'responses') unit = 'record'
     if (flags.preview === true) {
-      const preview = await previewImport(store, records.lines, { isArchive, signal })
+      const preview = await previewImport(store, records.lines, { onConflict, tiers, isArchive, signal })
       bar?.end('checked')
       sayFound(file, records, format)
-      printPreview(file, preview, { unit, json: flags.json })
+      if (isArchive && !preview.hasEnd) sayNoEnd(file)
+      printPreview(file, preview, { unit, onError, json: flags.json })
       return []
     }
     const report = await importLines(store, records.lines, {
-      onConflict: flags.onConflict,
-      onError: flags.onError,
+      onConflict,
+      onError,
       source: file === STDIN ? 'stdin' : basename(file),
-      tiers: flags.tiers === true,
+      tiers,
       isArchive,
       signal,
       progress,
@@ -166,7 +168,7 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
     })
     bar?.end('stored')
     sayFound(file, records, format)
-    if (isArchive && !report.hasEnd) say(`${file}: has no end line, so it may be truncated`)
+    if (isArchive && !report.hasEnd) sayNoEnd(file)
     printReport(file, report, { unit, json: flags.json })
     if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
     return report.kinds
@@ -250,14 +252,20 @@ function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: Format
   if (found.notRead.length > 0) say(`${file}: columns that are not read: ${found.notRead.join(', ')}`)
 }
 
+function sayNoEnd(file: string) {
+  say(`${file}: has no end line, so it may be truncated`)
+}
+
 interface PrintOptions {
   /** What the numbers of a file count. */
   readonly unit: string
   readonly json: boolean | undefined
 }
 
-function printPreview(file: string, preview: Preview, { unit, json }: PrintOptions) {
-  if (json === true) return print(JSON.stringify({ file, ...preview }))
+function printPreview(file: string, preview: Preview, { unit, onError, json }: PrintOptions & { onError: OnError }) {
+  const { rejected, rejectedCount } = preview
+  const isRefused = onError === 'fail' && rejectedCount > 0
+  if (json === true) return print(JSON.stringify({ file, isRefused, ...preview }))
   const day = (at: number | null) => (at === null ? null : formatTimestamp(at).slice(0, 10))
   printRows(preview.kinds, [
     'kind',
@@ -269,8 +277,15 @@ function printPreview(file: string, preview: Preview, { unit, json }: PrintOptio
     'skipped',
   ])
   for (const line of deviationLines(preview)) say(line)
-  for (const { reason, count, lines } of preview.rejected) {
-    say(`${unit} ${lines.join(', ')}${count > lines.length ? ' …' : ''}: ${reason} (${count} would be rejected)`)
+  for (const { reason, count, lines } of rejected) {
+    const places = `${unit} ${lines.join(', ')}${count > lines.length ? ' …' : ''}`
+    say(isRefused ? `${places}: ${reason}` : `${places}: ${reason} (${count} would be rejected)`)
+  }
+  if (isRefused) {
+    const errors = rejectedCount === 1 ? '1 error' : `${rejectedCount} errors`
+    say(`${file}: nothing would be stored, because of ${errors} (--on-error set-aside stores the other ${unit}s)`)
+  } else if (preview.kinds.every(({ added, changed }) => added + changed === 0)) {
+    say(`${file}: no record would be added or replaced`)
   }
 }
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { type CsvCells, csvLine } from '../archive/csv.ts'
 import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
-import { importLines, ImportError } from '../archive/import.ts'
+import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import { Quota, QuotaError } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
@@ -90,13 +90,16 @@ function kindOf(kind: string | undefined): Pick<UploadReport, 'kind'> {
   return kind === undefined ? {} : { kind }
 }
 
+/** A later copy of a record is the newer one. */
+const ON_CONFLICT: OnConflict = 'replace'
+
 async function check(store: Store, order: UploadOrder, folder: UploadFolder, files: UploadedFiles) {
   using list = new RejectedList(folder.rejectedFile(order.id))
   const onRejected: PreviewOptions['onRejected'] = ({ line, kind, recordId, reason }) =>
     list.add([files.placeOf(line), kind, recordId, reason])
   await files.open()
   const { isArchive } = files
-  const options = { onlyAccount: order.accountId, isArchive, onRejected }
+  const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onRejected }
   const { rejected, ...preview } = await previewImport(store, files.lines(), options)
   list.flush()
   const report: UploadReport = {
@@ -116,7 +119,7 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   await files.open()
   await importLines(store, files.lines(), {
     onlyAccount: accountId,
-    onConflict: 'replace',
+    onConflict: ON_CONFLICT,
     onError: 'set-aside',
     source: `upload of account ${accountId}`,
     isArchive: files.isArchive,

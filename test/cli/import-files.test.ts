@@ -58,23 +58,39 @@ test('saved responses are imported with the kind and the account that they do no
   assert.match(wrong.stderr, /^-: record 1: locked is missing$/m)
 })
 
-test('a preview says what an import would store, and stores nothing', async () => {
+test('a preview says what an import with the same options would do, and stores nothing', async () => {
   await using folder = await makeFolder()
   writeFileSync(folder.file('first.ndjson'), ndjson([...world, lockTemplate(1, 1), lockTemplate(2, 1)]))
   await folder.run(['import', 'first.ndjson'])
   const before = await folder.run(['export'])
   const second = [lockTemplate(1, 1), lockTemplate(2, 1, { name: 'Other' }), lockTemplate(3, 1), { kind: 'x' }]
-  const preview = await folder.run(['import', '-', '--preview'], { input: ndjson(second) })
-  assert.equal(preview.code, 0)
+  const say = async (lines: readonly object[], ...options: string[]) => {
+    const { code, stdout, stderr } = await folder.run(['import', '-', '--preview', ...options], {
+      input: ndjson(lines),
+    })
+    assert.equal(code, 0, stderr)
+    return { counts: stdout.split('\n').map(row => row.split(/ {2,}/).slice(3).join(' ')), stdout, stderr }
+  }
+  const refused = await say(second)
   assert.equal(
-    preview.stdout,
+    refused.stdout,
     `kind           first       last        new  changed  same  skipped
-lock-template  2026-01-01  2026-01-01  1    1        1     0
+lock-template  2026-01-01  2026-01-01  1    0        1     0
 `,
   )
-  assert.match(preview.stderr, /^line 4: kind must be one of .+ \(1 would be rejected\)$/m)
-  const json = await folder.run(['import', '-', '--preview', '--json'], { input: ndjson(second) })
-  assert.equal((JSON.parse(json.stdout) as { rejectedCount: number }).rejectedCount, 1)
+  assert.match(refused.stderr, /^-: has no end line, so it may be truncated$/m)
+  assert.match(refused.stderr, /^line 2: is a record that the store has with other content \(see --on-conflict\)$/m)
+  assert.match(refused.stderr, /^line 4: kind must be one of .+-session$/m)
+  assert.match(refused.stderr, /^-: nothing would be stored, because of 2 errors/m)
+  const setAside = await say(second, '--on-error', 'set-aside', '--on-conflict', 'replace')
+  assert.equal(setAside.counts[1], '1 1 1 0')
+  assert.match(setAside.stderr, /^line 4: kind must be one of .+ \(1 would be rejected\)$/m)
+  assert.doesNotMatch(setAside.stderr, /line 2|nothing would|no record would/)
+  const skipped = await say(second.slice(0, 2), '--on-conflict', 'skip')
+  assert.equal(skipped.counts[1], '0 0 1 1')
+  assert.match(skipped.stderr, /^-: no record would be added or replaced$/m)
+  const json = JSON.parse((await say(second, '--json')).stdout) as { isRefused: boolean; rejectedCount: number }
+  assert.deepEqual([json.isRefused, json.rejectedCount], [true, 2])
   assert.equal((await folder.run(['export'])).stdout, before.stdout)
 })
 
