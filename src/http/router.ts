@@ -17,27 +17,27 @@ export interface Routed {
 
 /** Finds routes by path: segments are decoded once and compared exactly. */
 export function makeRouter<Route extends Routed>(routes: readonly Route[]) {
-  const fixed = new Map<string, Route>()
-  const withId = new Map<string, Route>()
-  for (const route of routes) {
-    const { path } = route.endpoint
-    if (path.endsWith(ID)) withId.set(path.slice(0, -ID.length), route)
-    else fixed.set(path, route)
+  const fixedPaths = routes.map(({ endpoint: { path } }) => (path.endsWith(ID) ? undefined : path))
+  const parents = routes.map(({ endpoint: { path } }) => (path.endsWith(ID) ? path.slice(0, -ID.length) : undefined))
+  // No map: it would enter each path into a table of all texts first, and the paths of records are many.
+  const routeAt = (paths: readonly (string | undefined)[], path: string) => {
+    const index = paths.indexOf(path)
+    return index === -1 ? undefined : routes[index]
   }
   return ({ path, segments }: Target): Match<Route> | undefined => {
     if (segments === undefined) {
-      const route = fixed.get(path)
+      const route = routeAt(fixedPaths, path)
       if (route !== undefined) return { route, id: undefined }
       const end = path.lastIndexOf('/')
-      return matchId(withId.get(path.slice(0, end)), path.slice(end + 1))
+      return matchId(routeAt(parents, path.slice(0, end)), path.slice(end + 1))
     }
     // An encoded slash is part of its segment: joining would make two segments of it.
     const last = segments.at(-1) ?? ''
-    const parents = segments.slice(0, -1)
-    if (parents.some(segment => segment.includes('/'))) return undefined
-    const parent = parents.join('/')
-    const route = last.includes('/') ? undefined : fixed.get(`${parent}/${last}`)
-    return route === undefined ? matchId(withId.get(parent), last) : { route, id: undefined }
+    const others = segments.slice(0, -1)
+    if (others.some(segment => segment.includes('/'))) return undefined
+    const parent = others.join('/')
+    const route = last.includes('/') ? undefined : routeAt(fixedPaths, `${parent}/${last}`)
+    return route === undefined ? matchId(routeAt(parents, parent), last) : { route, id: undefined }
   }
 }
 

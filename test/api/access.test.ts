@@ -173,10 +173,12 @@ const byId = endpoints.filter(({ path }) => path.endsWith('/:id')).map(({ path }
 test('a path segment that is not an identifier is an invalid parameter', async () => {
   assert.ok(byId.length > 0)
   for (const path of byId) {
-    assertRefused(await service.fetch(`${path}/x`, 'ann'), 400, 'invalid_parameter', {
-      error: 'id must be an integer of 1 or more',
-      fieldErrors: [{ field: 'id', message: 'must be an integer of 1 or more' }],
-    })
+    for (const segment of ['x', ':id']) {
+      assertRefused(await service.fetch(`${path}/${segment}`, 'ann'), 400, 'invalid_parameter', {
+        error: 'id must be an integer of 1 or more',
+        fieldErrors: [{ field: 'id', message: 'must be an integer of 1 or more' }],
+      })
+    }
   }
 })
 
