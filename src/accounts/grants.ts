@@ -93,8 +93,8 @@ function parseSharedAccess(text: string | null): SharedAccess[] {
 
 /** Keeps grants for less than a second, so that an API key in steady use does not cost a look-up for each request. */
 export interface GrantCache {
-  /** The grant of an API key; undefined if there is no such key. Takes at most one look-up. */
-  find(key: string): Promise<Grant | undefined>
+  /** The grant of an API key, at once if it is known; undefined if there is no such key. Takes at most one look-up. */
+  find(key: string): Grant | Promise<Grant | undefined>
 }
 
 /**
@@ -127,7 +127,7 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
   }
 
   return {
-    async find(key) {
+    find(key) {
       if (grantChanges !== knownChanges) entries.clear()
       knownChanges = grantChanges
       const entry = entries.get(key)

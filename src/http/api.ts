@@ -1,6 +1,6 @@
 import type { BlockList } from 'node:net'
 import { type Endpoint, hasScope } from '../contract/endpoint.ts'
-import { ApiError, type ErrorCode, notFound } from '../contract/errors.ts'
+import { ApiError, notFound } from '../contract/errors.ts'
 import type { ListPage, PageStart } from '../resources/handler.ts'
 import { type GrantCache, type Grant, isEntitled } from '../accounts/grants.ts'
 import type { Store } from '../store/index.ts'
@@ -71,16 +71,19 @@ export function makeApi(options: ApiOptions): Handle {
   const find = makeRouter(routes)
   const isBehindProxy = trustedProxies.rules.length > 0
 
+  /**
+   * What the API key of a request grants now. Reads the store at most once, and not at all for text without a valid checksum. Throws
+   * what `readKey` throws; and invalid_token, token_revoked, token_expired, which count as attempts to guess an API key.
+   */
   const identify = async (context: RequestContext, query: Query, now: number): Promise<Grant> => {
     const { headers, target, startedAt, request } = context
-    try {
-      return await authenticate(grants, readKey(headers.authorization, target, query), now)
-    } catch (error) {
-      if (error instanceof ApiError && GUESS_ERRORS.has(error.code)) {
-        limits.countFailure(clientAddress(request, trustedProxies), startedAt)
-      }
-      throw error
-    }
+    const found = grants.find(readKey(headers.authorization, target, query))
+    // Most grants are in memory, and a promise for each costs more than finding it.
+    const grant = found instanceof Promise ? await found : found
+    if (grant !== undefined && grant.revokedAt === null && !hasEnded(grant.expiresAt, now)) return grant
+    limits.countFailure(clientAddress(request, trustedProxies), startedAt)
+    if (grant === undefined) throw new ApiError('invalid_token')
+    throw new ApiError(grant.revokedAt === null ? 'token_expired' : 'token_revoked')
   }
 
   return async context => {
@@ -142,9 +145,6 @@ function checkScope({ entitled, scopes }: Endpoint, grant: Grant, now: number) {
   if (!hasScope(grant.scopes, scopes)) throw new ApiError('insufficient_scope')
 }
 
-/** Errors that count as an attempt to guess an API key. */
-const GUESS_ERRORS: ReadonlySet<ErrorCode> = new Set(['invalid_token', 'token_revoked', 'token_expired'])
-
 function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: ListPage): string | undefined {
   if (next === undefined && previous === undefined) return undefined
   const links: string[] = []
@@ -170,18 +170,6 @@ function readKey(authorization: readonly string[], target: Target, query: Query)
   const value = header === undefined ? undefined : BEARER.exec(header)?.[1]
   if (value === undefined) throw new ApiError('missing_token')
   return value
-}
-
-/**
- * What the API key grants now. Reads the store at most once, and not at all for text without a valid checksum. Throws invalid_token,
- * token_revoked, token_expired.
- */
-async function authenticate(grants: GrantCache, key: string, now: number): Promise<Grant> {
-  const grant = await grants.find(key)
-  if (grant === undefined) throw new ApiError('invalid_token')
-  if (grant.revokedAt !== null) throw new ApiError('token_revoked')
-  if (hasEnded(grant.expiresAt, now)) throw new ApiError('token_expired')
-  return grant
 }
 
 const BEARER = /^bearer +(.+)$/i
