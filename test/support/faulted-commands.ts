@@ -11,6 +11,7 @@ import { everything } from './every-table.ts'
 import { type PostgresServer, runSql } from './postgres.ts'
 import { account, lockSession, trainingSession } from './records.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from './sources/source-server.ts'
+import { within } from './waiting.ts'
 
 /** Commands that something fails in, and what must be true afterwards: the change is whole or not there, and nothing is left over. */
 
@@ -162,7 +163,7 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
       }
       const copies = filesIn(folder).filter(name => COPIES.test(name))
       const known = new Set([...expected.files, ...locksIn(folder), ...copies])
-      assertNothingLeft(folder, known, `after the next command; the command itself said: ${stderr}`)
+      await assertNothingLeft(folder, known, `after the next command; the command itself said: ${stderr}`)
       const found = await stateOf(command)
       const isAfter = isSame(found, expected.after, expected.random)
       const isBefore = isSame(found, expected.before, new Set()) || (expected.before === undefined && isEmpty(found))
@@ -186,7 +187,7 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
         assertPart(last, expected)
         assertPart(expected.after, { ...expected, after: last })
       } else assert.equal(differences(last, expected.after, expected.random), '', 'once more')
-      assertNothingLeft(folder, new Set([...expected.files, ...locksIn(folder)]), 'after it was done once more')
+      await assertNothingLeft(folder, new Set([...expected.files, ...locksIn(folder)]), 'after it was done once more')
       await checkBackups(folder)
     },
     async [Symbol.asyncDispose]() {
@@ -301,9 +302,14 @@ const COPIES = /\.schema-\d+\.unfinished(-journal)?$/
 
 const LOCKS = /\.(pull-\d+|erase|lock|new)$/
 
-function assertNothingLeft(folder: Folder, known: ReadonlySet<string>, when: string) {
-  const left = filesIn(folder).filter(name => !known.has(name))
-  assert.deepEqual(left, [], when)
+/** A command of another test may be removing at this moment what the one that failed left. */
+async function assertNothingLeft(folder: Folder, known: ReadonlySet<string>, when: string) {
+  let left: string[] = []
+  const isClean = async () => {
+    left = filesIn(folder).filter(name => !known.has(name))
+    return left.length === 0
+  }
+  await within(10_000, isClean).catch(() => assert.deepEqual(left, [], when))
 }
 
 /** Every backup and every archive is whole. */
