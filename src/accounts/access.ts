@@ -42,7 +42,7 @@ export interface OwnerAccess {
 /** Access to the rows that a list of a table shows: of the account named, or of all the caller may read. Throws owner_not_accessible. */
 export function accessTo(holder: AccessHolder, table: RecordName, ownerId?: number): Access {
   if (ownerId !== undefined) {
-    const { owner, start } = sessionsOf(holder, RULES[table].area, ownerId)
+    const { owner, start } = accessToOwner(holder, RULES[table].area, ownerId)
     return { owners: [owner], starts: RULES[table].isDated && start !== ALL ? [start] : undefined }
   }
   const { accountId, shared } = holder.grant
@@ -55,8 +55,8 @@ export function accessTo(holder: AccessHolder, table: RecordName, ownerId?: numb
   }
 }
 
-/** Access to the sessions of one account in an area: the one named, or the caller. Throws owner_not_accessible. */
-export function sessionsOf({ grant, now }: AccessHolder, area: Area, ownerId = grant.accountId): OwnerAccess {
+/** Access to the records of one account in an area: the one named, or the caller. Throws owner_not_accessible. */
+export function accessToOwner({ grant, now }: AccessHolder, area: Area, ownerId = grant.accountId): OwnerAccess {
   if (ownerId === grant.accountId) return { owner: ownerId, start: ALL }
   const access = grant.shared.find(one => one.ownerId === ownerId)
   if (access === undefined || !allows(access, area, now)) throw new ApiError('owner_not_accessible')
@@ -71,7 +71,7 @@ export function readableAreas({ grant, now }: AccessHolder, ownerId: number): re
 }
 
 /** Access that shows nothing: no account has this identifier. */
-export const NO_SESSIONS: OwnerAccess = { owner: 0, start: 0 }
+export const NO_ACCESS: OwnerAccess = { owner: 0, start: 0 }
 
 function allows({ areas: allowed, until }: SharedAccess, area: Area, now: number): boolean {
   return !hasEnded(until, now) && allowed.includes(area)

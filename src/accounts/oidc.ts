@@ -1,5 +1,5 @@
 import type { Configuration, CustomFetch } from 'openid-client'
-import { BodyTooLargeError, checkJsonSize, readBody } from '../contract/received-json.ts'
+import { ResponseTooLargeError, checkJsonSize, readBody } from '../contract/received-json.ts'
 
 /** Signing in at an OpenID Connect issuer: the code flow with PKCE, `state`, `nonce` and `iss`. */
 
@@ -140,7 +140,7 @@ async function discover({ issuer, clientId, clientSecret }: Omit<OidcSettings, '
 /** Far more than the keys and the metadata of an issuer take. */
 const MAX_BODY_MIB = 1
 
-/** Throws BodyTooLargeError. */
+/** Throws ResponseTooLargeError. */
 const boundedFetch: CustomFetch = async (url, options) => {
   // The two types differ only in how they say that a field is absent.
   const response = await fetch(url, options as RequestInit)
@@ -164,7 +164,7 @@ function reasonOf(error: unknown): OidcError['reason'] {
 /** The code of an error, which is one of a few words, or else its name. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return 'none'
-  if (error.cause instanceof BodyTooLargeError) return error.cause.name
+  if (error.cause instanceof ResponseTooLargeError) return error.cause.name
   if ('error' in error && typeof error.error === 'string' && /^[a-z_]{1,40}$/.test(error.error)) return error.error
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
@@ -175,7 +175,7 @@ const AWAY: ReadonlySet<string> = new Set([
   'temporarily_unavailable',
   'TypeError',
   'AbortError',
-  'BodyTooLargeError',
+  'ResponseTooLargeError',
   'TimeoutError',
   'OAUTH_TIMEOUT',
   'OAUTH_PARSE_ERROR',

@@ -1,4 +1,4 @@
-import { mean, sum } from '../contract/numbers.ts'
+import { roundedRatio, sum } from '../contract/numbers.ts'
 import { type JsonObject, readInstant } from './values.ts'
 
 /** The columns of a training session that statistics read. They are derived from the record alone. */
@@ -40,7 +40,7 @@ export function sessionColumns(session: JsonObject, isGraded: (index: number) =>
   return {
     settings_id: Number(session['settings_id']),
     segments: segments.length,
-    grade: mean(sum(grades), grades.length),
+    grade: roundedRatio(sum(grades), grades.length),
     reps: Number(session['repsMeasured']),
     distance_um: micrometres(session['distanceTravelled']),
     approximate: session['distanceApproximate'] === true ? 1 : 0,

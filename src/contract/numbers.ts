@@ -2,12 +2,7 @@ export function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-/** The mean of integers, rounded half up as everywhere in the API; null without values. */
-export function mean(total: number, count: number): number | null {
-  return roundedRatio(total, count)
-}
-
-/** The quotient of two integers, rounded half up, divided by `scale`; null when divided by 0. */
+/** The quotient of two integers, rounded half up as everywhere in the API, divided by `scale`; null when divided by 0. */
 export function roundedRatio(numerator: number, denominator: number, scale = 1): number | null {
   if (denominator === 0) return null
   // In integers, because adding 0.5 to the quotient could round.

@@ -1,8 +1,8 @@
 /** JSON of servers that are not trusted: its size, its depth and the number of its values are bounded. */
 
 /** The response is longer, or has more in it, than its reader accepts; the message says what. */
-export class BodyTooLargeError extends Error {
-  override readonly name = 'BodyTooLargeError'
+export class ResponseTooLargeError extends Error {
+  override readonly name = 'ResponseTooLargeError'
 }
 
 /** What is read of a response: its body in chunks, null if it has none. */
@@ -10,21 +10,21 @@ export interface ReceivedBody {
   readonly body: AsyncIterable<Uint8Array> | null
 }
 
-/** The text of a response; reading ends, and the connection with it, once it is too long. Throws BodyTooLargeError. */
+/** The text of a response; reading ends, and the connection with it, once it is too long. Throws ResponseTooLargeError. */
 export async function readBody({ body }: ReceivedBody, maxMebibytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   let bytes = 0
   for await (const chunk of body ?? []) {
     bytes += chunk.byteLength
-    if (bytes > maxMebibytes * 1024 * 1024) throw new BodyTooLargeError(`more than ${maxMebibytes} MiB`)
+    if (bytes > maxMebibytes * 1024 * 1024) throw new ResponseTooLargeError(`more than ${maxMebibytes} MiB`)
     text += decoder.decode(chunk, { stream: true })
   }
   return text + decoder.decode()
 }
 
 /**
- * Throws BodyTooLargeError for a text whose parsed form could take many times its own memory. It need not be JSON: the
+ * Throws ResponseTooLargeError for a text whose parsed form could take many times its own memory. It need not be JSON: the
  * parser stops where it is not.
  */
 export function checkJsonSize(text: string) {
@@ -38,8 +38,8 @@ export function checkJsonSize(text: string) {
       values += 1
     } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth -= 1
     else if (code === COMMA) values += 1
-    if (depth > MAX_DEPTH) throw new BodyTooLargeError(`JSON that is nested more than ${MAX_DEPTH} deep`)
-    if (values > MAX_VALUES) throw new BodyTooLargeError(`JSON of more than ${MAX_VALUES} values`)
+    if (depth > MAX_DEPTH) throw new ResponseTooLargeError(`JSON that is nested more than ${MAX_DEPTH} deep`)
+    if (values > MAX_VALUES) throw new ResponseTooLargeError(`JSON of more than ${MAX_VALUES} values`)
   }
 }
 

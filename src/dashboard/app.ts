@@ -23,7 +23,7 @@ import { claimedSession } from './sign-in/session-cookie.ts'
 
 /** A request as it is passed to Fastify. */
 interface PageRequest extends IncomingMessage {
-  readonly page: {
+  readonly exchange: {
     readonly context: RequestContext
     /** Passes an error to the listener, which sends it as JSON. */
     readonly reject: (error: unknown) => void
@@ -56,7 +56,7 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
   app.addHook('onRoute', ({ url }) => void paths.push(url))
   app.decorateRequest('context', {
     getter(this: FastifyRequest) {
-      return pageOf(this).context
+      return exchangeOf(this).context
     },
   })
   app.setErrorHandler((error, request, reply) => {
@@ -102,7 +102,7 @@ export async function makePageHandler(options: Omit<DashboardOptions, 'sendAsJso
         throw error
       }
       // The client has gone while the page waited.
-      if (request.socket.destroyed) return context.page?.end()
+      if (request.socket.destroyed) return context.pagePlace?.end()
       await run(app, context)
     },
     refuse: (context, error) => refuse(context, error, securityHeaders),
@@ -122,7 +122,7 @@ function refuseRouteAsPrefix({ publicUrl }: Config, paths: readonly string[]) {
 function completeResponses(app: FastifyInstance) {
   // How long it takes to send a page is up to its reader.
   app.addHook('onSend', async ({ context }, reply) => {
-    context.page?.end()
+    context.pagePlace?.end()
     const location = reply.getHeader('Location')
     if (typeof location === 'string') reply.header('Location', addressOfPath(location))
   })
@@ -136,8 +136,8 @@ function run(app: FastifyInstance, context: RequestContext): Promise<void> {
   const { request, response, target } = context
   return new Promise((resolve, reject) => {
     response.once('close', resolve)
-    const page: PageRequest['page'] = { context, reject }
-    app.routing(Object.assign(request, { url: target.path, page }), response)
+    const exchange: PageRequest['exchange'] = { context, reject }
+    app.routing(Object.assign(request, { url: target.path, exchange }), response)
   })
 }
 
@@ -163,9 +163,9 @@ async function admit(pageLimits: PageLimits, config: Config, context: RequestCon
   const session = claimedSession(request.headers.cookie, siteOriginOf(context, config))
   pageLimits.count(session, clientAddress(request, config.trustedProxies), startedAt)
   if (session === undefined) return
-  const page = await pageLimits.begin(session)
-  context.page = page
-  context.response.once('close', page.end)
+  const place = await pageLimits.begin(session)
+  context.pagePlace = place
+  context.response.once('close', place.end)
 }
 
 /** Throws the error for programs, which get it as JSON. */
@@ -190,12 +190,12 @@ const CLIENT_FILES = {
 /** Passes the error to the listener, which sends it as JSON. */
 function sendAsJson(request: FastifyRequest, reply: FastifyReply, error: unknown) {
   reply.hijack()
-  pageOf(request).reject(error)
+  exchangeOf(request).reject(error)
 }
 
-function pageOf({ raw }: FastifyRequest): PageRequest['page'] {
-  // `handle` sets the page of every request.
-  return (raw as PageRequest).page
+function exchangeOf({ raw }: FastifyRequest): PageRequest['exchange'] {
+  // `run` sets it for every request.
+  return (raw as PageRequest).exchange
 }
 
 function isKnown({ target: { decodedPath } }: RequestContext, known: RegExp): boolean {

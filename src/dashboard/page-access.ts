@@ -3,10 +3,10 @@ import {
   type AccessHolder,
   accessTo,
   areaOf,
-  NO_SESSIONS,
+  NO_ACCESS,
   type OwnerAccess,
   readableAreas,
-  sessionsOf,
+  accessToOwner,
 } from '../accounts/access.ts'
 import type { Area } from '../contract/areas.ts'
 import type { RecordName } from '../store/tables.ts'
@@ -24,9 +24,9 @@ export class PageAccess {
 
   /** The sessions of an account, of the subject if it is not named; none where the viewer may not read the area. */
   sessions(area: Area, owner = this.#subject): OwnerAccess {
-    if (!readableAreas(this.#holder, owner).includes(area)) return NO_SESSIONS
+    if (!readableAreas(this.#holder, owner).includes(area)) return NO_ACCESS
     this.note(area, owner)
-    return sessionsOf(this.#holder, area, owner)
+    return accessToOwner(this.#holder, area, owner)
   }
 
   /** The templates of the subject; none where the viewer may not read the area. */

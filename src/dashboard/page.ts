@@ -56,7 +56,7 @@ export interface Viewer extends Display {
   /** The account whose records the pages show: the viewer's own, or one that gave access. Checked on every request. */
   readonly subject: Person
   /** Whether this browser last showed the records of an account that the viewer may not read any more. */
-  readonly accessEnded: boolean
+  readonly chosenIsGone: boolean
   /** What others let the viewer read. */
   readonly shared: readonly SharedAccess[]
   /** Every account of which the viewer may read records now, the viewer first. */
@@ -87,7 +87,7 @@ export interface Visit {
   readonly now: number
   readonly path: string
   /** The first page of the section, to which forms and records lead back. */
-  readonly home: Link
+  readonly sectionStart: Link
   /** The `:id` of the path; 0 if it has none, or one that cannot be an identifier. */
   readonly id: number
   readonly query: URLSearchParams

@@ -43,7 +43,7 @@ import {
   type Viewer,
   type Visit,
 } from './page.ts'
-import { accessEnded, notShared } from './layout/subject-notes.ts'
+import { accessEndedView, notShared } from './layout/subject-notes.ts'
 import { deleteAccountPages } from './pages/delete-account.ts'
 import { yearPages } from './pages/year.ts'
 import { displayPages } from './pages/display.ts'
@@ -179,7 +179,7 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
     config: { receivesFiles, takesLong },
     handler: async (request, reply) => {
       if (!isRead) await requirePrimary(options)
-      const run = (source: PageSource) => runPage(options, reply, page, source)
+      const run = (source: PageSource) => visitPage(options, reply, page, source)
       const outcome = await (isRead ? readFromPrimaryOrReplica(options, run) : run({ store }))
       if (outcome === undefined) return askToSignIn(request, reply)
       const { visit, result } = outcome
@@ -210,7 +210,7 @@ async function viewerOrNone(options: DashboardOptions, reply: FastifyReply): Pro
 }
 
 /** The visit of a request, and the result of its page; undefined if nobody is signed in. */
-async function runPage(options: DashboardOptions, reply: FastifyReply, page: DashboardPage, source: PageSource) {
+async function visitPage(options: DashboardOptions, reply: FastifyReply, page: DashboardPage, source: PageSource) {
   const visit = await visitOf(options, reply, source, page.section)
   if (visit === undefined) return undefined
   const instead = endedView(visit, page) ?? notSharedView(visit, page) ?? (await askAgain(visit, page))
@@ -219,19 +219,19 @@ async function runPage(options: DashboardOptions, reply: FastifyReply, page: Das
 
 /** The page in place of the records of an account whose access has ended. */
 function endedView(
-  { viewer, home }: Visit,
+  { viewer, sectionStart }: Visit,
   { section, area, method, isDownload = false }: DashboardPage,
 ): View | undefined {
-  if (!viewer.accessEnded || method === 'POST' || section === null || area === undefined) return undefined
-  const ended = accessEnded(viewer, home.title)
+  if (!viewer.chosenIsGone || method === 'POST' || section === null || area === undefined) return undefined
+  const ended = accessEndedView(viewer, sectionStart.title)
   // With this status, browsers do not save the page under the name of the file.
   return isDownload ? { ...ended, status: 403 } : ended
 }
 
 /** The page in place of a list of records that somebody else does not share. A record may belong to another owner. */
-function notSharedView({ viewer, home }: Visit, { reads, area }: DashboardPage): View | undefined {
+function notSharedView({ viewer, sectionStart }: Visit, { reads, area }: DashboardPage): View | undefined {
   if (reads !== 'list' || area === 'both') return undefined
-  return notShared(viewer, area, home.title)
+  return notShared(viewer, area, sectionStart.title)
 }
 
 /** Accepts forms as the only bodies. Those with files are read by their page. */
@@ -273,7 +273,7 @@ async function visitOf(
     pageAccess: new PageAccess({ grant, now }, viewer.subject.id),
     now,
     path: target.path,
-    home: sections[section ?? 'overview'],
+    sectionStart: sections[section ?? 'overview'],
     id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
     query: new URLSearchParams(target.query),
     form: formFields(request),
@@ -320,8 +320,8 @@ function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, res
       if (shown.status !== undefined) reply.code(shown.status)
       for (const cookie of shown.cookies ?? []) reply.header('Set-Cookie', cookie)
       if (viewer.brokenRule !== undefined) reply.header('Set-Cookie', noPasswordNotice(visit.site))
-      const back = query.size === 0 ? path : `${path}?${query}`
-      return sendPage(reply, renderLayout(viewer, shown, { section, back }).toString())
+      const returnTo = query.size === 0 ? path : `${path}?${query}`
+      return sendPage(reply, renderLayout(viewer, shown, { section, returnTo }).toString())
     }
     case 'live': {
       reply.header('ETag', result.etag).header('Cache-Control', 'no-store')

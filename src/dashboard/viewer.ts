@@ -28,7 +28,7 @@ export async function viewerOf(
     shared: received.map(({ accountId: ownerId, ...terms }) => ({ ownerId, ...terms })),
     readable,
     subject,
-    accessEnded: chosen !== undefined && found === undefined,
+    chosenIsGone: chosen !== undefined && found === undefined,
     asOf,
     brokenRule: readPasswordNotice(cookies, site),
     replicaAsOf,

@@ -171,7 +171,8 @@ export class Connections implements Iterable<Connection> {
 
   /**
    * Counts a request that was read. A turn of the event loop reads from all connections before it does anything else, and from each of them
-   * more than a thousand requests. After so many, the others are read in pieces, and those that are opened in the next seconds.
+   * more than a thousand requests. Once a turn has read that
+   * many, all other connections are read in pieces, and so are those that open in the next ten seconds.
    */
   noteRead(reading: Connection) {
     if (this.#read === 0) setImmediate(this.#endTurn)

@@ -28,8 +28,8 @@ export class PageLimits {
   }
 
   /**
-   * Counts a page: for its session, once that is known to exist, or for the address, so that nobody there uses up the limit of who is signed
-   * in. Throws rate_limited if there were too many; what is refused is not counted.
+   * Counts a page against its session if that is known to exist, else against the address, so that strangers at an address cannot use up the
+   * limit of those who are signed in there. Throws rate_limited if there were too many; what is refused is not counted.
    */
   count(session: string | undefined, address: string, now: number) {
     if (session !== undefined && this.#confirmed.has(session)) {

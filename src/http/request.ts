@@ -48,8 +48,8 @@ export class RequestContext extends RequestSummary {
   /** Whether the whole response is about to be sent. */
   isAnswered = false
   deadline: NodeJS.Timeout | undefined
-  /** The page that it asks for, if it names a session. */
-  page: PageInWork | undefined
+  /** The place of its page among those of the session that it names. */
+  pagePlace: PageInWork | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse, connection: ConnectionState) {
     super(request.method ?? '', new RequestHeaders(request.rawHeaders))

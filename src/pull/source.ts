@@ -1,4 +1,4 @@
-import { BodyTooLargeError, checkJsonSize, readBody, type ReceivedBody } from '../contract/received-json.ts'
+import { ResponseTooLargeError, checkJsonSize, readBody, type ReceivedBody } from '../contract/received-json.ts'
 import type { Clock } from './clock.ts'
 import { isObject } from '../archive/values.ts'
 import { USER_AGENT } from '../version.ts'
@@ -128,7 +128,7 @@ export class Source {
       checkJsonSize(body)
     } catch (error) {
       if (error instanceof SourceError) throw error
-      if (error instanceof BodyTooLargeError)
+      if (error instanceof ResponseTooLargeError)
         throw new SourceUnavailableError(`${this.address} responds to ${path} with ${error.message}`)
       return this.#failureOf(error)
     }

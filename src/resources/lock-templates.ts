@@ -11,7 +11,7 @@ import {
   isReadable,
   isReadableOf,
   type OwnerAccess,
-  sessionsOf,
+  accessToOwner,
 } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordOrNull, recordById, type RecordRow } from './record-queries.ts'
@@ -27,7 +27,7 @@ export const handlers: Handlers<typeof lockTemplates> = {
 
   async getActiveLockTemplate(caller, { ownerId }) {
     const area = areaOf(templates.table)
-    const sessions = sessionsOf(caller, area, ownerId)
+    const sessions = accessToOwner(caller, area, ownerId)
     const access = accessTo(caller, templates.table)
     const form = accessForm(access)
     const query = templatesInUse.getOrInsertComputed(accessFormName(form), () => templateInUse(form))

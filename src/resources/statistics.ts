@@ -1,4 +1,4 @@
-import { type OwnerAccess, sessionsOf } from '../accounts/access.ts'
+import { type OwnerAccess, accessToOwner } from '../accounts/access.ts'
 import type { Area } from '../contract/areas.ts'
 import { type BucketRange, formatDate } from '../contract/calendar.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -75,7 +75,7 @@ async function readScope(
   params: RangeParams & { readonly ownerId: number | undefined; readonly tz: string | undefined },
 ): Promise<StatisticsScope> {
   const { store, now, grant } = caller
-  const access = sessionsOf(caller, area, params.ownerId)
+  const access = accessToOwner(caller, area, params.ownerId)
   const stored = await readKnownTime(store, grant.accountId, access.owner, now)
   const known = { ...stored, timeZone: params.tz ?? stored.timeZone }
   const clock = zoneClock(known.timeZone)

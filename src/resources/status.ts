@@ -1,4 +1,4 @@
-import { readableAreas, sessionsOf } from '../accounts/access.ts'
+import { readableAreas, accessToOwner } from '../accounts/access.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Status, status } from '../contract/status.ts'
 import { formatOptionalTimestamp, formatTimestamp, HOUR_MS } from '../contract/time.ts'
@@ -16,8 +16,8 @@ export const handlers: Handlers<typeof status> = {
     if (areas.length === 0) throw new ApiError('owner_not_accessible')
     const [known, lock, history] = await Promise.all([
       readKnownTime(store, grant.accountId, owner, now),
-      areas.includes('lkbx') ? runningLock(store, sessionsOf(caller, 'lkbx', owner)) : undefined,
-      areas.includes('dtt') ? trainingHistory(store, sessionsOf(caller, 'dtt', owner)) : undefined,
+      areas.includes('lkbx') ? runningLock(store, accessToOwner(caller, 'lkbx', owner)) : undefined,
+      areas.includes('dtt') ? trainingHistory(store, accessToOwner(caller, 'dtt', owner)) : undefined,
     ])
     const { asOf } = known
     const timeZone = tz ?? known.timeZone

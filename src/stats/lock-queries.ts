@@ -19,7 +19,7 @@ import {
 } from './intervals.ts'
 import { withoutPractice } from './lock-statistics.ts'
 
-/** Queries of lock sessions for statistics: they read columns, not records. */
+/** Queries of lock sessions for statistics: most read columns, not records. */
 
 /** A lock session without its record. */
 export interface LockStats {
@@ -218,7 +218,7 @@ function ruleColumns(param: ServersParam): RawBuilder<unknown> {
 type ServersParam = Pick<Params<unknown>, 'onOneServer'>
 
 /** The lock sessions that are readable, with what `ruleColumns` shows. */
-function lockSessions(param: ServersParam, readable: RawBuilder<unknown>): RawBuilder<unknown> {
+function lockSessionTable(param: ServersParam, readable: RawBuilder<unknown>): RawBuilder<unknown> {
   return param.onOneServer(
     sql`lock_session`,
     // The templates are of several owners, so they are found before the sessions are joined with them.
@@ -249,7 +249,7 @@ type Part = OwnerAccess & Position & { from: number; lastAt: number; lastId: num
 const activeSince = recordQuery<Part, LockRow>(
   'lock sessions since',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
+    select ${owned}, ${lockColumns(param)} from ${lockSessionTable(param, isReadableOf(param))}
     where ${isAfter(param)} and at <= ${param('lastAt')} and (at, id) <= (${param('lastAt')}, ${param('lastId')})
       and (is_active = 1 or ended_at is null or ended_at >= ${param('from')})
     order by at, id limit ${param.count('limit')}`,
@@ -275,14 +275,14 @@ const practiceTemplatesById = checkedQuery<{ owner: number; ids: readonly number
 const locksById = recordQuery<OwnerAccess & { ids: readonly number[] }, LockRow>(
   'lock sessions by id',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param, 'by id'))}
+    select ${owned}, ${lockColumns(param)} from ${lockSessionTable(param, isReadableOf(param, 'by id'))}
     where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
 )
 
 const newestLockSessions = recordQuery<OwnerAccess & { limit: number }, LockRow>(
   'newest lock sessions',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
+    select ${owned}, ${lockColumns(param)} from ${lockSessionTable(param, isReadableOf(param))}
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${param.count('limit')}`,
 )
@@ -290,7 +290,7 @@ const newestLockSessions = recordQuery<OwnerAccess & { limit: number }, LockRow>
 const runningLockSession = recordQuery<OwnerAccess, LockRow>(
   'running lock session',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)} from ${lockSessions(param, isReadableOf(param))}
+    select ${owned}, ${lockColumns(param)} from ${lockSessionTable(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
@@ -298,7 +298,7 @@ const runningLockSession = recordQuery<OwnerAccess, LockRow>(
 const activeLockSession = recordQuery<OwnerAccess, LockRow & { document: string }>(
   'active lock session',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)}, document from ${lockSessions(param, isReadableOf(param))}
+    select ${owned}, ${lockColumns(param)}, document from ${lockSessionTable(param, isReadableOf(param))}
     where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
@@ -306,6 +306,6 @@ const activeLockSession = recordQuery<OwnerAccess, LockRow & { document: string 
 const sessionById = recordQuery<Access & { id: number }, LockRow & { document: string }>(
   'lock session by id',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)}, document from ${lockSessions(param, isReadable(param, ANY_SESSIONS))}
+    select ${owned}, ${lockColumns(param)}, document from ${lockSessionTable(param, isReadable(param, ANY_SESSIONS))}
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )

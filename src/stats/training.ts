@@ -1,4 +1,4 @@
-import { mean, sum } from '../contract/numbers.ts'
+import { roundedRatio, sum } from '../contract/numbers.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { forEachInTurns } from '../turns.ts'
 import { GradeCounts } from './grades.ts'
@@ -54,7 +54,7 @@ export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string
 
 /** The mean grade of graded segments; null without any. */
 function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>): number | null {
-  return mean(gradeSum, graded)
+  return roundedRatio(gradeSum, graded)
 }
 
 /** Where nothing was recorded for as long, an average starts again and a line is broken. `chart-breaks.js` has the same. */
@@ -120,7 +120,7 @@ class KindSums {
       kind,
       passed: this.#passed,
       total: this.#total,
-      grade: mean(this.#grades, this.#graded),
+      grade: roundedRatio(this.#grades, this.#graded),
       isSteady: this.#sessions > 1 && this.#highest - this.#lowest <= STEADY_POINTS,
     }
   }
@@ -188,7 +188,7 @@ export class SessionSums {
   totals(): Totals {
     const { sessions, passed, reps, measured, approximate, unknownDistances } = this
     const distance = sessions > 0 && unknownDistances === sessions ? null : measured + approximate
-    const grade = mean(this.#grades, this.#graded)
+    const grade = roundedRatio(this.#grades, this.#graded)
     return { sessions, passed, segments: this.#segments, reps, measured, approximate, distance, grade }
   }
 }

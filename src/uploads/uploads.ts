@@ -99,7 +99,7 @@ export class Uploads {
     try {
       await claim(store.db, { accountId, id, now: context.now })
       // Pages of this browser need not wait for it.
-      context.page?.end()
+      context.pagePlace?.end()
       await this.#readFiles(context, id)
     } catch (error) {
       this.#folder.remove(id)

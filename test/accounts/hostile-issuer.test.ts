@@ -46,7 +46,7 @@ for (const path of [METADATA, '/token']) {
     })
     await assert.rejects(issuer.finish(), {
       name: 'OidcError',
-      message: 'the sign-in at the OIDC issuer was not completed: away (BodyTooLargeError)',
+      message: 'the sign-in at the OIDC issuer was not completed: away (ResponseTooLargeError)',
     })
     const sent = await sending
     // Beside what was read, what the buffers of both sockets hold.
@@ -56,6 +56,6 @@ for (const path of [METADATA, '/token']) {
   test(`deeply nested JSON at ${path} is not parsed, and nobody is signed in`, async () => {
     const nested = '['.repeat(200_000)
     await using issuer = await startIssuer(path, response => response.end(nested + ']'.repeat(nested.length)))
-    await assert.rejects(issuer.finish(), /^OidcError: .+ away \(BodyTooLargeError\)$/)
+    await assert.rejects(issuer.finish(), /^OidcError: .+ away \(ResponseTooLargeError\)$/)
   })
 }

@@ -75,8 +75,8 @@ function tick() {
     const { since, until, now, passed } = element.dataset
     if (!clocks.has(element)) clocks.set(element, Number(now) - Date.now())
     const time = Date.now() + Number(clocks.get(element))
-    if (since !== undefined) element.textContent = clockText(time - Number(since))
-    else if (time < Number(until)) element.textContent = `${clockText(Number(until) - time)} left`
+    if (since !== undefined) element.textContent = tickingText(time - Number(since))
+    else if (time < Number(until)) element.textContent = `${tickingText(Number(until) - time)} left`
     else element.textContent = passed ?? ''
   }
 }
@@ -86,7 +86,7 @@ function tick() {
  *
  * @param {number} milliseconds
  */
-function clockText(milliseconds) {
+function tickingText(milliseconds) {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000))
   const days = Math.floor(seconds / 86_400)
   const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]

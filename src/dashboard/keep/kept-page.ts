@@ -64,7 +64,7 @@ async function readerOf(store: Store, { session, discreet, timeZone, units }: Ke
       hasShortcut: false,
       session,
       subject: own,
-      accessEnded: false,
+      chosenIsGone: false,
       shared: [],
       readable: [own],
       timeZone,

@@ -95,6 +95,6 @@ function errorPage(
     : // The error says what a notice would.
       renderLayout(isPrimaryDown ? { ...viewer, replicaAsOf: undefined } : viewer, view({ title, body }), {
         section: null,
-        back: '/',
+        returnTo: '/',
       })
 }

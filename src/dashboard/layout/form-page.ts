@@ -22,7 +22,7 @@ interface FormPage {
 }
 
 /** A page that consists of one form. It opens as a dialog over the page that links to it. Canceling leads to the first page of the section. */
-export function formPage({ home, path }: Visit, { title, problem, body, ...more }: FormPage): View {
+export function formPage({ sectionStart, path }: Visit, { title, problem, body, ...more }: FormPage): View {
   const {
     action = path,
     button = title,
@@ -33,7 +33,7 @@ export function formPage({ home, path }: Visit, { title, problem, body, ...more 
   } = more
   return view({
     title,
-    back: home,
+    back: sectionStart,
     status,
     body: html`
       <div class="card narrow" data-dialog-body>
@@ -43,7 +43,7 @@ export function formPage({ home, path }: Visit, { title, problem, body, ...more 
           ${body}
           <div class="buttons">
             <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}>${button}</button>
-            <a class="button" href="${home.path}" data-close>${isDangerous ? keep : 'Cancel'}</a>
+            <a class="button" href="${sectionStart.path}" data-close>${isDangerous ? keep : 'Cancel'}</a>
           </div>
         </form>
       </div>

@@ -13,11 +13,11 @@ interface Place {
   /** The section in which the page is; null for errors. */
   readonly section: PageSection
   /** The address that the switches of the header lead back to. */
-  readonly back: string
+  readonly returnTo: string
 }
 
 /** A page for somebody who is signed in. */
-export function renderLayout(viewer: Viewer, view: View, { section, back: path }: Place): Html {
+export function renderLayout(viewer: Viewer, view: View, { section, returnTo: path }: Place): Html {
   const { title, heading = title, back, lead, actions, body, charts = [], isBusy = false } = view
   const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
   return document(

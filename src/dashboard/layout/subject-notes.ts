@@ -72,7 +72,7 @@ export function notShared(viewer: Viewer, area: Area, title: string): View | und
 export const NOT_SHARED = 'Not shared with you'
 
 /** The page in place of records that may not be read any more. */
-export function accessEnded(viewer: Viewer, title: string): View {
+export function accessEndedView(viewer: Viewer, title: string): View {
   return view({
     title,
     body: html`

@@ -40,7 +40,7 @@ function showForm(visit: Visit, problem?: string) {
   const { viewer } = visit
   return view({
     title: 'Delete account',
-    back: visit.home,
+    back: visit.sectionStart,
     status: problem === undefined ? 200 : 422,
     body: html`
       <form class="card narrow stack" method="post" action="/settings/delete">

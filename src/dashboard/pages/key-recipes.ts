@@ -47,7 +47,7 @@ function showRecipes(visit: Visit) {
   const { baseUrl, path, query } = visit
   return view({
     title: 'Recipes',
-    back: visit.home,
+    back: visit.sectionStart,
     lead: 'Examples to copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
     body: tabs(
       path,

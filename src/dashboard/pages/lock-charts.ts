@@ -1,4 +1,4 @@
-import { mean, roundedRatio, sum } from '../../contract/numbers.ts'
+import { roundedRatio, sum } from '../../contract/numbers.ts'
 import { formatDate } from '../../contract/calendar.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { breaksOf } from '../../stats/intervals.ts'
@@ -195,7 +195,7 @@ export function lockCalendar(viewer: Viewer, { counted, first, last, now, until 
 
 /** Rounded once: the percent of a share has a decimal. */
 function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | null {
-  return mean(lockedSeconds * 100, knownSeconds)
+  return roundedRatio(lockedSeconds * 100, knownSeconds)
 }
 
 function lockedText({ lockedSeconds, knownSeconds }: LockedShare): string {

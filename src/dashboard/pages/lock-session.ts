@@ -39,7 +39,7 @@ async function showSession(visit: Visit) {
     owner,
     asOf: viewer.asOf,
     title: recordName(viewer, 'lock', record),
-    back: visit.home,
+    back: visit.sectionStart,
     lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${timesText(
       viewer,
       session,

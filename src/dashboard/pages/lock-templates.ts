@@ -120,7 +120,7 @@ async function showTemplate(visit: Visit) {
     owner,
     asOf,
     title: recordName(viewer, 'lockTemplate', record),
-    back: visit.home,
+    back: visit.sectionStart,
     lead: html`${countText(entries.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
     }`,

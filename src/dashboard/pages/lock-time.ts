@@ -53,7 +53,7 @@ export function breakRules({ breakRegularity, breakMaximum }: LockTemplate): str
 function tickingTime(start: number, { until, now }: Clock): Part {
   if (start > until) return NONE
   return until === now
-    ? html`<span data-since="${start}" data-now="${now}">${clockText(now - start)}</span>`
+    ? html`<span data-since="${start}" data-now="${now}">${tickingText(now - start)}</span>`
     : html`<span>${durationText((until - start) / 1000)}</span>`
 }
 
@@ -68,7 +68,7 @@ export function timeBar(lock: Lock, { until, now }: Clock): Html {
   const text = `${durationText(elapsed / 1000)} of ${durationText(length / 1000)}`
   const rest =
     until === now && !isPaused
-      ? html`<span data-until="${plannedEnd}" data-now="${now}" data-passed="Planned end passed">${clockText(left)} left</span>`
+      ? html`<span data-until="${plannedEnd}" data-now="${now}" data-passed="Planned end passed">${tickingText(left)} left</span>`
       : html`<span>${durationText(left / 1000)} left</span>`
   return html`
     <p class="small time-of">${text}</p>
@@ -102,7 +102,7 @@ export function missingEnd(viewer: Viewer, lock: LockStats, owner: number): stri
 }
 
 /** `4 d 22:13:05` or `22:13:05`: as assets/live-updates.js writes it, so that nothing moves when the script starts. */
-function clockText(milliseconds: number): string {
+function tickingText(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000))
   const days = Math.floor(seconds / 86_400)
   const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]

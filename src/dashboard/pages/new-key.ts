@@ -17,7 +17,7 @@ export function showNewKey(visit: Visit, secret: string, key: NewKey) {
   const path = testPathOf(key.scopes)
   return view({
     title: 'Your new key',
-    back: visit.home,
+    back: visit.sectionStart,
     body: html`
       <div class="card narrow" data-dialog-body data-once>
         <h2 class="dialog-title" id="dialog-title">Your new key</h2>

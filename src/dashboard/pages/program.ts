@@ -40,7 +40,7 @@ export async function showProgram(visit: Visit) {
   return view({
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
-    back: visit.home,
+    back: visit.sectionStart,
     lead: html`${program.isActive || program.isPublic ? stateMarks(program) : nothing} ${tagline}`,
     charts,
     body: recordTabs(visit, {

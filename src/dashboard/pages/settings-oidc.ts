@@ -94,7 +94,7 @@ async function showLinking(visit: Visit) {
   const mark = await sessionMark(visit.store, visit.viewer.session.id, visit.now)
   return view({
     title: `Link with ${name}`,
-    back: visit.home,
+    back: visit.sectionStart,
     body: html`
       <div class="card narrow stack">
         <p>You sign in there next. From then on, whoever can sign in there as you can also sign in to this account.</p>

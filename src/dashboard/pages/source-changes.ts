@@ -64,7 +64,7 @@ async function claim({ store, viewer }: Visit): Promise<PageResult> {
 }
 
 async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
-  const { store, viewer, home } = visit
+  const { store, viewer, sectionStart } = visit
   const found = await findGone(store, viewer.session.accountId)
   if (found.length === 0) return redirect('/source')
   const numbers = table<GoneRecords>(
@@ -81,7 +81,7 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
   const text = html`<p>That server does not have these records any more. They were missing twice, a day apart, and it does not know their numbers.</p>`
   if (!(await mayWriteRecords(store))) {
     const body = html`<div class="card narrow stack">${text}${numbers}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(`${ownCommand} pull prune`, 'command')}</div>`
-    return view({ title, back: home, body })
+    return view({ title, back: sectionStart, body })
   }
   return formPage(visit, {
     title,

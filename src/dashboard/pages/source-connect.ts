@@ -126,7 +126,7 @@ async function showForm(visit: Visit, entered: Entered = {}, status?: number): P
   if ((await readConnection(store, viewer.session.accountId)) !== undefined) return redirect('/source')
   return view({
     title: 'From another server',
-    back: visit.home,
+    back: visit.sectionStart,
     status: status ?? (entered.problem === undefined ? 200 : 422),
     body: html`<div class="card narrow stack">${connectForm(visit, entered)}</div>`,
   })
@@ -203,7 +203,7 @@ function askWhose(visit: Visit, source: KeptCheck): View {
   const title = intervals.find(([minutes]) => minutes === every)?.[1] ?? ONCE[1]
   return view({
     title: 'Whose key is it?',
-    back: visit.home,
+    back: visit.sectionStart,
     body: html`
       <form class="card narrow stack" method="post" action="/source/start">
         <p>${whose(visit, source)} ${source.id === undefined ? 'Go on only if it is yours.' : 'Is that you?'}</p>
@@ -235,7 +235,7 @@ function showUnfit(visit: Visit, source: KeptCheck): View {
   const { id = 0 } = source
   return view({
     title: 'They cannot be stored here',
-    back: visit.home,
+    back: visit.sectionStart,
     cookies: [noCookie(keptCheck(visit))],
     body: html`
       <div class="card narrow stack">

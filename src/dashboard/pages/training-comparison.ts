@@ -1,4 +1,4 @@
-import { mean } from '../../contract/numbers.ts'
+import { roundedRatio } from '../../contract/numbers.ts'
 import type { Filters, SessionStats, Totals, TrainingSummary } from '../../stats/training.ts'
 import { stat, stats } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
@@ -96,7 +96,7 @@ export function totalTiles(viewer: Viewer, { passed }: Filters, now: Totals, com
   }
   const isKnown = now.distance !== null
   const distance = ({ measured, approximate }: Totals) => (isKnown ? measured + approximate : null)
-  const rate = ({ passed, sessions }: Totals) => mean(passed * 100, sessions)
+  const rate = ({ passed, sessions }: Totals) => roundedRatio(passed * 100, sessions)
   const points = (value: number) => unbroken(countText(value, 'point'))
   return stats(
     tile('Sessions', numberText(now.sessions), ({ sessions }) => sessions, numberText),

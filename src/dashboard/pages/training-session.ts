@@ -47,7 +47,7 @@ async function showSession(visit: Visit) {
         ? ofProgram
         : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
     }</span>`,
-    back: visit.home,
+    back: visit.sectionStart,
     lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)} · ${amountsText(visit, session, segments)}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,

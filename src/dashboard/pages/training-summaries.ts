@@ -1,4 +1,4 @@
-import { mean, sum } from '../../contract/numbers.ts'
+import { roundedRatio, sum } from '../../contract/numbers.ts'
 import type { KindTotals, SessionStats } from '../../stats/training.ts'
 import { kindName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
@@ -33,7 +33,7 @@ export function gradeSummary(sessions: readonly SessionStats[], averages: readon
   const known = averages.filter(average => average !== null)
   const first = Math.round(known[0] ?? 0)
   const last = Math.round(known.at(-1) ?? 0)
-  const whole = `The mean of ${grades.length} session grades is ${mean(sum(grades), grades.length) ?? 0}\u00a0%`
+  const whole = `The mean of ${grades.length} session grades is ${roundedRatio(sum(grades), grades.length) ?? 0}\u00a0%`
   if (known.length < 8) return `${whole}; each is the mean of the grades of its segments.`
   const change = first === last ? `stayed at ${last}\u00a0%` : `went from ${first} to ${last}\u00a0%`
   return `${whole}; the average over seven sessions ${change}.`

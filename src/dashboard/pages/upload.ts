@@ -142,7 +142,7 @@ async function showForm(visit: Visit, problem?: string) {
   }
   return view({
     title: 'Upload a file',
-    back: visit.home,
+    back: visit.sectionStart,
     status: problem === undefined ? 200 : 422,
     body: html`
       <form class="card narrow stack" method="post" action="/source/upload" enctype="multipart/form-data">
@@ -153,7 +153,7 @@ async function showForm(visit: Visit, problem?: string) {
           <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
         </label>
         <p class="muted">Nothing is stored before you have seen what is in them. They are deleted from this service as soon as you have decided, after an hour at the latest.</p>
-        <div class="buttons"><button class="primary">Upload and check</button><a class="button" href="${visit.home.path}">Cancel</a></div>
+        <div class="buttons"><button class="primary">Upload and check</button><a class="button" href="${visit.sectionStart.path}">Cancel</a></div>
       </form>
     `,
   })
@@ -163,7 +163,7 @@ async function showForm(visit: Visit, problem?: string) {
 function notFresh(visit: Visit): View {
   return view({
     title: 'Upload a file',
-    back: visit.home,
+    back: visit.sectionStart,
     status: 403,
     body: html`
       <div class="card narrow stack">
@@ -178,7 +178,7 @@ function showUpload(visit: Visit, upload: Upload | undefined, problem?: string):
   const isBusy = upload !== undefined && ['receiving', 'checking', 'storing'].includes(upload.state)
   return view({
     title: 'From a file',
-    back: visit.home,
+    back: visit.sectionStart,
     lead: upload === undefined ? undefined : leadOf(visit, upload),
     status: problem === undefined ? 200 : 422,
     isBusy,

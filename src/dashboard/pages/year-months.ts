@@ -1,4 +1,4 @@
-import { mean, roundedRatio, sum } from '../../contract/numbers.ts'
+import { roundedRatio, sum } from '../../contract/numbers.ts'
 import type { LockedShare } from '../../stats/lock-statistics.ts'
 import type { YearStatistics } from '../../stats/year.ts'
 import { monthName } from '../charts/days.ts'
@@ -65,7 +65,7 @@ function monthBars(months: readonly LockedMonth[], title: string): Html {
     <svg class="month-bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 36}" role="img" aria-label="${title}: ${text.join(', ')}">
       ${months.map(({ name, percent, partial, lockedSeconds, knownSeconds }, index) => {
         const [x, y] = [centreOf(index), heightOf(percent ?? 0)]
-        return html`${percent === null ? nothing : html`<rect${partial ? html` class="so-far"` : nothing} x="${x - BAR / 2}" y="${y}" width="${BAR}" height="${(HEIGHT - Number(y)).toFixed(1)}"/>`}<text class="name" x="${x}" y="${HEIGHT + 14}">${name}</text><text x="${x}" y="${HEIGHT + 29}">${mean(lockedSeconds * 100, knownSeconds) ?? NONE}</text>`
+        return html`${percent === null ? nothing : html`<rect${partial ? html` class="so-far"` : nothing} x="${x - BAR / 2}" y="${y}" width="${BAR}" height="${(HEIGHT - Number(y)).toFixed(1)}"/>`}<text class="name" x="${x}" y="${HEIGHT + 14}">${name}</text><text x="${x}" y="${HEIGHT + 29}">${roundedRatio(lockedSeconds * 100, knownSeconds) ?? NONE}</text>`
       })}
       <path d="M0 ${HEIGHT}H${WIDTH}"/>
       ${line.includes(' ') ? html`<polyline points="${line}"/>` : nothing}

@@ -43,7 +43,7 @@ export async function askAgain(
   if (visit.store.isReplica === true) throw new PrimaryDownError(true)
   if (method !== 'POST') {
     // A download does not replace the page with the form, so the form leads back to the button of the download.
-    const next = isDownload ? `${visit.home.path}?confirmed=${path}` : visit.path
+    const next = isDownload ? `${visit.sectionStart.path}?confirmed=${path}` : visit.path
     return ask(visit, { action: CONFIRM_PATH, fields: [['next', next]], confirms })
   }
   const isAnswered = visit.form.has(PASSWORD_FIELD) || visit.form.has(PASSKEY_FIELD)
@@ -87,13 +87,13 @@ interface AskedForm extends Omit<PendingForm, 'back'> {
 }
 
 async function ask(visit: Visit, form: AskedForm): Promise<PageResult> {
-  const { store, viewer, site, oidc, home } = visit
+  const { store, viewer, site, oidc, sectionStart } = visit
   const methods = await readSignInMethods(store, viewer.session.accountId, signInAddress(visit))
   // On the way to the issuer and back, the form is in a cookie.
   const cookie = methods.isLinked ? ((await pendingFormCookie(visit, form)) ?? noPendingForm(visit)) : undefined
   return view({
     title: 'Confirm',
-    back: home,
+    back: sectionStart,
     status: 403,
     cookies: cookie === undefined ? [] : [cookie],
     body: html`
@@ -105,7 +105,7 @@ async function ask(visit: Visit, form: AskedForm): Promise<PageResult> {
         ${methods.passkeys > 0 ? passkeyForm(methods, form) : nothing}
         ${methods.isLinked ? html`<p><a class="button" href="/confirm/oidc"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
         ${isStuck(methods) ? html`<p>No sign-in method of this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>lockstep account invite</code>.`}</p>` : nothing}
-        ${methods.hasPassword ? nothing : html`<p><a class="button" href="${home.path}" data-close>Cancel</a></p>`}
+        ${methods.hasPassword ? nothing : html`<p><a class="button" href="${sectionStart.path}" data-close>Cancel</a></p>`}
       </div>
     `,
   })
@@ -115,7 +115,7 @@ function isStuck({ hasPassword, passkeys, isLinked }: SignInMethods): boolean {
   return !hasPassword && passkeys === 0 && !isLinked
 }
 
-function passwordForm({ viewer, home }: Visit, form: AskedForm): Html {
+function passwordForm({ viewer, sectionStart }: Visit, form: AskedForm): Html {
   const { discreet, session } = viewer
   const { action, problem } = form
   return html`
@@ -127,7 +127,7 @@ function passwordForm({ viewer, home }: Visit, form: AskedForm): Html {
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
       </label>
-      <div class="buttons"><button class="primary">Continue</button><a class="button" href="${home.path}" data-close>Cancel</a></div>
+      <div class="buttons"><button class="primary">Continue</button><a class="button" href="${sectionStart.path}" data-close>Cancel</a></div>
     </form>
   `
 }
@@ -217,7 +217,7 @@ export function hiddenFields({ fields }: Pick<PendingForm, 'fields'>): readonly 
 
 /** A cookie that keeps the form for this session; undefined for a form that is too long for one. */
 function pendingFormCookie(visit: Visit, { action, fields, confirms }: AskedForm): Promise<string | undefined> {
-  const form: PendingForm = { action, fields, confirms, back: visit.home.path }
+  const form: PendingForm = { action, fields, confirms, back: visit.sectionStart.path }
   return sealedCookie(visit.store, pendingFormPlace(visit), form, PENDING_FORM_MS)
 }
 

@@ -1,4 +1,4 @@
-import { mean } from '../../contract/numbers.ts'
+import { roundedRatio } from '../../contract/numbers.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { html, type Html } from '../html.ts'
 import type { Units, Viewer } from '../page.ts'
@@ -133,7 +133,7 @@ export function percentText(percent: number): string {
 
 /** `75 %`, rounded once: the figures of the API have a decimal. A dash if the whole is 0. */
 export function partText(part: number, whole: number): string {
-  const percent = mean(part * 100, whole)
+  const percent = roundedRatio(part * 100, whole)
   return percent === null ? NONE : percentText(percent)
 }
 

@@ -19,7 +19,7 @@ export interface PageParams {
 }
 
 /** A page, apart from its rows. */
-export interface PageSource {
+export interface ListPageSource {
   readonly params: PageParams
   /** The list that cursors are bound to. */
   readonly list: string
@@ -30,7 +30,7 @@ export interface PageSource {
 }
 
 /** A page of rows. One row more than `limit` means that another page follows. */
-export function pageResult(page: PageRow, source: PageSource): ListPage {
+export function pageResult(page: PageRow, source: ListPageSource): ListPage {
   const { hasMore, pagination, ...rest } = frameOf(page, source)
   const records = (hasMore ? withoutLast(page.documents, DOCUMENT_SEPARATOR) : page.documents) ?? ''
   return { kind: 'page', data: ['{"data":[', records, `],"pagination":${pagination}}`], ...rest }
@@ -39,7 +39,7 @@ export function pageResult(page: PageRow, source: PageSource): ListPage {
 /** A page whose rows are read in chunks while it is sent. */
 export function longPageResult(
   rowSizes: RowSizes,
-  source: PageSource,
+  source: ListPageSource,
   read: (id: number, row: LongRow) => AsyncIterable<string>,
 ): ListPage {
   const { hasMore, pagination, ...rest } = frameOf(rowSizes, source)
@@ -71,14 +71,14 @@ export function longPageResult(
 export function unchangedPage(
   header: string,
   revisions: string,
-  { params, list, key }: PageSource & { readonly key: PageKey },
+  { params, list, key }: ListPageSource & { readonly key: PageKey },
 ): ListPage | undefined {
   const known = knownPage(header, key, revisions)
   return known && { kind: 'unchanged page', etag: known.etag, ...startsOf(known.links, params, list) }
 }
 
 /** Everything but the rows of a page: pagination, validator and the starts of other pages. */
-function frameOf(page: Omit<PageRow, 'documents'>, { params, list, key, isPreviousEmpty }: PageSource) {
+function frameOf(page: Omit<PageRow, 'documents'>, { params, list, key, isPreviousEmpty }: ListPageSource) {
   const { limit, offset = 0, cursor } = params
   const { count, etags, positions, revisions } = page
   const hasMore = count > limit

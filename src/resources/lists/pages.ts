@@ -1,5 +1,6 @@
 import { type Access, areaOf } from '../../accounts/access.ts'
 import { type Asked, readChecked } from '../../accounts/checked-reads.ts'
+import type { ListEndpoint } from '../../contract/endpoint.ts'
 import type { End } from '../../contract/parameters.ts'
 import { type Store, StoreUnavailableError, TooLongError } from '../../store/index.ts'
 import type { RecordName } from '../../store/tables.ts'
@@ -7,12 +8,7 @@ import type { Caller, ListPage } from '../handler.ts'
 import { CHUNK_CHARACTERS, type PageQueries, type PageRow } from './page-queries.ts'
 import type { PageKey } from './page-validators.ts'
 import { pageOfRecords, type RecordList } from './record-lists.ts'
-import { longPageResult, type PageParams, pageResult, type PageSource, unchangedPage } from './page-results.ts'
-
-/** A list as its endpoint describes it. */
-interface ListEndpoint {
-  readonly listOf: (values: object) => string
-}
+import { longPageResult, type PageParams, pageResult, type ListPageSource, unchangedPage } from './page-results.ts'
 
 interface RangeParams extends PageParams {
   readonly from?: number | undefined
@@ -24,7 +20,7 @@ export async function recordPage<Table extends RecordName>(
   list: RecordList<Table>,
   access: Access,
   params: RangeParams,
-  endpoint: ListEndpoint,
+  endpoint: Pick<ListEndpoint, 'listOf'>,
 ): Promise<ListPage> {
   const range = list.order === 'newest' ? timeRangeOf(params) : idRangeOf(params)
   const { name, queries, values } = pageOfRecords(list, access, range)
@@ -41,7 +37,7 @@ export async function recordPage<Table extends RecordName>(
 }
 
 /** Everything that the text of a page depends on, apart from the records of its owners. */
-function keyOf(name: string, { params, list }: PageSource): PageKey {
+function keyOf(name: string, { params, list }: ListPageSource): PageKey {
   const { limit, offset = 0, cursor } = params
   const position = typeof cursor === 'object' ? [cursor.at, cursor.id] : cursor
   return JSON.stringify([name, list, limit, offset, position])
@@ -64,7 +60,7 @@ export async function readListPage<Values extends Asked & { limit: number; offse
   store: Store,
   queries: PageQueries<Values>,
   values: Values,
-  source: PageSource,
+  source: ListPageSource,
 ): Promise<ListPage> {
   const { params } = source
   try {
