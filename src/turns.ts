@@ -70,10 +70,11 @@ const TURN_MS = 5
 const COMPUTATION_MS = 2
 
 function mayGoOn(now: number, limitMs = TURN_MS): boolean {
-  return kinds.every(kind => waiting[kind].isEmpty) && !isOver(now, limitMs)
+  return kinds.every(kind => waiting[kind].isEmpty) && !isTurnOver(now, limitMs)
 }
 
-function isOver(now: number, limitMs = TURN_MS): boolean {
+/** Whether the turn has lasted too long; begins one if none has begun. */
+function isTurnOver(now: number, limitMs = TURN_MS): boolean {
   if (turnStart === undefined) {
     turnStart = now
     setImmediate(endTurn)
@@ -93,7 +94,7 @@ function enqueue(kind: Kind, key: Key, work: () => void) {
 
 /** Is called once for each piece that waits. */
 function doNext() {
-  const isLate = isOver(performance.now())
+  const isLate = isTurnOver(performance.now())
   const kind = kinds.find(kind => !waiting[kind].isEmpty && !(isLate && served.has(kind)))
   if (kind === undefined) {
     setImmediate(doNext)

@@ -35,7 +35,7 @@ interface ApiOptions {
   readonly primaryGrace: number
 }
 
-const statistics = new Places<number>(limitTable.statistics.max)
+const statisticsPlaces = new Places<number>(limitTable.statistics.max)
 
 interface LongWork<Result> {
   readonly grant: Grant
@@ -47,9 +47,9 @@ interface LongWork<Result> {
 }
 
 /** Waits for a place of the account. Null if the client has gone meanwhile, or has been told that it took too long. */
-async function whenPlace<Result>({ grant, context, endpoint, again, work }: LongWork<Result>): Promise<Result | null> {
+async function inPlace<Result>({ grant, context, endpoint, again, work }: LongWork<Result>): Promise<Result | null> {
   const { request, response } = context
-  const leave = await statistics.take(grant.accountId)
+  const leave = await statisticsPlaces.take(grant.accountId)
   try {
     if (response.headersSent || request.socket.destroyed) return null
     // Meanwhile the key may have been revoked, and access may have ended.
@@ -122,7 +122,7 @@ export function makeApi(options: ApiOptions): Handle {
         handle({ store: from, grant: current, now: at, ifNoneMatch }, query, match.id),
       )
     const again = (at: number) => identify(context, query, at)
-    const result = await (endpoint.isLong ? whenPlace({ grant, context, endpoint, again, work }) : work(grant, now))
+    const result = await (endpoint.isLong ? inPlace({ grant, context, endpoint, again, work }) : work(grant, now))
     if (result === null) return
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 

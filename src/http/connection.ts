@@ -92,7 +92,7 @@ export class Connection implements ConnectionState {
     this.#onBodyError?.(error)
   }
 
-  async runPage(context: RequestContext, work: () => Promise<void>) {
+  async runInOrder(context: RequestContext, work: () => Promise<void>) {
     if (this.#hasPageInWork) {
       context.limit = 'pages'
       await new Promise<void>(resolve => this.#waitingPages.push(resolve))
@@ -171,8 +171,8 @@ export class Connections implements Iterable<Connection> {
 
   /**
    * Counts a request that was read. A turn of the event loop reads from all connections before it does anything else, and from each of them
-   * more than a thousand requests. Once a turn has read that
-   * many, all other connections are read in pieces, and so are those that open in the next ten seconds.
+   * more than a thousand requests. Once a turn has read so many, all other connections are read in pieces, and so are those that open in the
+   * next ten seconds.
    */
   noteRead(reading: Connection) {
     if (this.#read === 0) setImmediate(this.#endTurn)

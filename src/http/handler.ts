@@ -14,6 +14,7 @@ import {
   checkHeaders,
   checkHost,
   parseTarget,
+  type Target,
   readHost,
 } from './request.ts'
 import type { Responder } from './respond.ts'
@@ -58,7 +59,7 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
 
   const route = (context: RequestContext): Promise<void> | undefined => {
     const { target } = context
-    const handle = isBelowApi(target.segments?.[1] ?? target.path) ? api : health(target)
+    const handle = isBelowApi(target) ? api : health(target)
     if (handle === undefined) return handlePage(context)
     startTimeout(context)
     return handle(context)
@@ -68,10 +69,10 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
     if (pages === undefined) throw new ApiError('no_route')
     // A page that waits for others of its connection is late for another reason.
     const isLate = isOverloaded(context.startedAt)
-    await context.connection.runPage(context, () => sendPage(context, pages, isLate))
+    await context.connection.runInOrder(context, () => passToPages(context, pages, isLate))
   }
 
-  const sendPage = async (context: RequestContext, pages: () => Promise<PageHandler>, isLate: boolean) => {
+  const passToPages = async (context: RequestContext, pages: () => Promise<PageHandler>, isLate: boolean) => {
     if (shutdown.isClosing && context.connection.isNewest(context)) context.response.setHeader('Connection', 'close')
     madePageHandler ??= pages().catch((error: unknown) => {
       // The next request tries again.
@@ -115,8 +116,9 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
 /** The first segments of paths that are no pages. */
 export const pathsBeforePages: readonly string[] = ['/api', '/healthz', '/readyz']
 
-function isBelowApi(path: string): boolean {
-  return path === 'api' || path === '/api' || path.startsWith('/api/')
+function isBelowApi({ path, segments }: Target): boolean {
+  if (segments !== undefined) return segments[1] === 'api'
+  return path === '/api' || path.startsWith('/api/')
 }
 
 /** Whether a request is answered without waiting for its turn: somebody has to notice that the service is busy, but alive. */

@@ -51,8 +51,10 @@ export function makeRateLimits({
     admit({ keyId, accountId, createdAt }, { startedAt, now }) {
       const windows = { key: keys.get(keyId, startedAt), account: accounts.get(accountId, startedAt) }
       const { key, account } = windows
-      // A new key does not escape the limit: it begins with what the account has used in this window.
-      if (key.used === 0 && Math.abs(now - createdAt) < startedAt - account.endsAt + WINDOW_MS) {
+      // A new key does not escape the limit: it begins with what the account has used in this window. Ages, because the clocks differ.
+      const windowAge = startedAt - (account.endsAt - WINDOW_MS)
+      const keyAge = Math.abs(now - createdAt)
+      if (key.used === 0 && keyAge < windowAge) {
         key.used = Math.min(account.used, rateLimit)
         key.endsAt = account.endsAt
       }

@@ -66,7 +66,7 @@ export interface ConnectionState {
   isClosing: boolean
   isNewest(context: RequestContext): boolean
   /** Runs the work of a page after that of all earlier pages of the connection. Does not run it if the connection has ended. */
-  runPage(context: RequestContext, work: () => Promise<void>): Promise<void>
+  runInOrder(context: RequestContext, work: () => Promise<void>): Promise<void>
   /** Calls back if the body that is read cannot arrive any more. */
   onBodyError(callback: (error: Error) => void): void
   /** The same for a body that may take longer than others: whoever reads it bounds the time. */
