@@ -6,7 +6,7 @@ import { publicPath } from '../config.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
 import { runOrder } from './upload.ts'
 
-export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'reads' | 'events'> {
+export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'readLog' | 'events'> {
   /** The account that is filled in on the sign-in page, if all data is a sample. */
   readonly sample?: SampleAccount | undefined
 }
@@ -14,7 +14,7 @@ export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'read
 /** Starts the service. Its pages are loaded with the first request for one, because a service without them needs less memory. */
 export async function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
-  const reads = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })
+  const readLog = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })
   const events = makeEventCounter(store, error => log.failure(error, undefined))
   const background = new Set<Promise<void>>()
   const inBackground = (work: Promise<void>) => {
@@ -27,7 +27,7 @@ export async function startService({ sample, ...options }: FullServiceOptions): 
       store,
       config,
       log,
-      reads,
+      readLog,
       events,
       uploads,
       inBackground,
@@ -35,7 +35,7 @@ export async function startService({ sample, ...options }: FullServiceOptions): 
     })
   // Only the pages know whether that path is one of theirs.
   const made = publicPath(config.publicUrl) === '' ? undefined : await pages()
-  const service = await startServer({ ...options, reads, events, pages: async () => made ?? pages() })
+  const service = await startServer({ ...options, readLog, events, pages: async () => made ?? pages() })
   return {
     ...service,
     async close() {

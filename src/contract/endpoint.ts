@@ -37,7 +37,7 @@ export interface Endpoint<
   /** Names the record in the text of a 404; undefined where the endpoint never sends one. */
   readonly resourceName: string | undefined
   /** The kind of its reads in the log of reads, if it returns records. */
-  readonly reads: ReadKind
+  readonly readKind: ReadKind
   /** Whether it reads a long history, so that an account may ask for few at the same time. */
   readonly isLong: boolean
   readonly query: Query
@@ -69,7 +69,7 @@ interface Facts {
   readonly scope?: Scope | readonly Scope[]
   readonly entitled?: boolean
   readonly resourceName?: string
-  readonly reads?: ReadKind
+  readonly readKind?: ReadKind
   readonly isLong?: boolean
 }
 
@@ -81,7 +81,7 @@ export function get<const Path extends string, Data extends TSchema, Query exten
   return {
     ...commonFacts(path, facts),
     resourceName: facts.resourceName,
-    reads: facts.reads ?? 'record',
+    readKind: facts.readKind ?? 'record',
     // Without `query` in the facts, Query is inferred as {}.
     query: facts.query ?? ({} as Query),
     data: facts.data,
@@ -114,7 +114,7 @@ export function listEndpoint<
   return {
     ...commonFacts(path, facts),
     resourceName: undefined,
-    reads: 'list',
+    readKind: 'list',
     // The defaults of Filters and Options are {}, which is what is missing here when they are not given.
     query: { ...paging, ...(facts.filters as Filters), ...(facts.options as Options) },
     data: Type.Object({

@@ -178,7 +178,7 @@ export const statistics = {
     description:
       'Sessions, repetitions, distances, durations, points and grades of the caller, or of `ownerId`, in the buckets of a range and in total, and the streak of days. At most 400 buckets, which are 16 days of hours; empty ones are zero.',
     scope: ['dtt:read', 'status:read'],
-    reads: 'statistics',
+    readKind: 'statistics',
     isLong: true,
     query: {
       ...rangeParameters,
@@ -193,7 +193,7 @@ export const statistics = {
     description:
       'Time locked, in breaks and open of the caller, or of `ownerId`, in the buckets of a range and in total. At most 400 buckets, which are 16 days of hours; empty ones are zero. Practice locks do not count.',
     scope: ['lkbx:read', 'status:read'],
-    reads: 'statistics',
+    readKind: 'statistics',
     isLong: true,
     query: rangeParameters,
     data: LockStatistics,

@@ -19,7 +19,7 @@ export interface DashboardOptions {
   /** Passes an error to the listener, which sends it as JSON. */
   readonly sendAsJson: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
   readonly log: Log
-  readonly reads: ReadLog
+  readonly readLog: ReadLog
   readonly events: EventCounter
   /** Lets work that logs its failure go on after the response; a service that stops waits for its end. */
   readonly inBackground: (work: Promise<void>) => void

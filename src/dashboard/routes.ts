@@ -167,7 +167,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
 }
 
 function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
-  const { store, reads } = options
+  const { store, readLog } = options
   const { path, method = 'GET', isDownload = false, isExport = false, changesCookiesOnly = false } = page
   const { receivesFiles = false, takesLong = receivesFiles } = page
   const isRead = method === 'GET' || changesCookiesOnly
@@ -186,7 +186,7 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
       // The body of a file is not read yet.
       if (result.kind === 'download') checkDownloadOrigin(request.raw)
       if (result.kind === 'download' && isExport) await beginExport(exports, visit, reply)
-      recordReads(reads, visit, page, result)
+      recordReads(readLog, visit, page, result)
       return send(reply, visit, page, result, options.log)
     },
   })
@@ -296,7 +296,7 @@ async function visitOf(
 }
 
 /** Counts what a page reads of others. A viewer's own records are not counted. */
-function recordReads(reads: ReadLog, visit: Visit, page: DashboardPage, { kind }: PageResult) {
+function recordReads(readLog: ReadLog, visit: Visit, page: DashboardPage, { kind }: PageResult) {
   const { viewer, pageAccess, now } = visit
   const { accountId } = viewer.session
   for (const [area, owner] of pageAccess.noted()) {
@@ -305,7 +305,7 @@ function recordReads(reads: ReadLog, visit: Visit, page: DashboardPage, { kind }
     }
     if (owner === accountId) continue
     const read = kind === 'download' ? 'export' : page.reads
-    reads.record({ accountId, via: 'dashboard', keyName: '' }, owner, area, read, now)
+    readLog.record({ accountId, via: 'dashboard', keyName: '' }, owner, area, read, now)
   }
 }
 

@@ -25,7 +25,7 @@ interface ApiOptions {
   readonly responder: Responder
   readonly limits: RateLimits
   readonly usage: KeyUsage
-  readonly reads: ReadLog
+  readonly readLog: ReadLog
   /** The start of links; empty for links without a host. */
   readonly publicUrl: string
   /** The proxies whose X-Forwarded-For is trusted. */
@@ -67,7 +67,7 @@ async function inPlace<Result>({ grant, context, endpoint, again, work }: LongWo
  * from the store before the credentials are checked.
  */
 export function makeApi(options: ApiOptions): Handle {
-  const { store, grants, responder, limits, usage, reads, publicUrl, trustedProxies, isOverloaded } = options
+  const { store, grants, responder, limits, usage, readLog, publicUrl, trustedProxies, isOverloaded } = options
   const find = makeRouter(routes)
   const isBehindProxy = trustedProxies.rules.length > 0
 
@@ -127,8 +127,8 @@ export function makeApi(options: ApiOptions): Handle {
     if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 
     // A 304 also counts as a read.
-    for (const { area, owners } of result.reads ?? [])
-      for (const owner of owners) reads.record(grant, owner, area, endpoint.reads, now)
+    for (const { area, owners } of result.ownersRead ?? [])
+      for (const owner of owners) readLog.record(grant, owner, area, endpoint.readKind, now)
 
     const etag = `"${result.etag}"`
     const link = result.kind === 'json' ? undefined : linkOf(publicUrl, endpoint, query, result)

@@ -38,7 +38,7 @@ export interface ServiceOptions {
   readonly config: Config
   readonly log: Log
   readonly metrics?: Metrics | undefined
-  readonly reads: ReadLog
+  readonly readLog: ReadLog
   readonly events: EventCounter
   /** Handles all paths except the API and health, and is made for the first of them; without it, these paths do not exist. */
   readonly pages?: (() => Promise<PageHandler>) | undefined
@@ -64,7 +64,7 @@ function usageOf({ store, config, log, events }: ServiceOptions): KeyUsage {
 
 /** Starts the service on an open store. Rejects if the address cannot be bound. */
 export async function startServer(options: ServiceOptions): Promise<Service> {
-  const { store, config, log, metrics, reads, events, pages, internals = await detectInternals() } = options
+  const { store, config, log, metrics, readLog, events, pages, internals = await detectInternals() } = options
   logMissing(log, internals)
   const rateLimits = makeRateLimits(config)
   const usage = usageOf(options)
@@ -82,7 +82,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     responder,
     limits: rateLimits,
     usage,
-    reads,
+    readLog,
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     isOverloaded: overload.isOverloaded,
@@ -119,7 +119,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
       overload.close()
       await usage.close()
       await events.close()
-      await reads.close()
+      await readLog.close()
       log.flush()
     },
   }

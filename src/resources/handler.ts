@@ -28,7 +28,7 @@ interface Validated {
   /** A strong validator. */
   readonly etag: string
   /** Whose records it holds, or could hold. */
-  readonly reads?: readonly OwnersRead[] | undefined
+  readonly ownersRead?: readonly OwnersRead[] | undefined
 }
 
 /** Data that is not a page. */

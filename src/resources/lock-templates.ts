@@ -34,7 +34,7 @@ export const handlers: Handlers<typeof lockTemplates> = {
     const [template] = await readChecked(caller.store, query, { ...access, ...sessions })
     // The template may belong to another account than the session.
     const owners = new Set([sessions.owner, template?.owner_id ?? sessions.owner])
-    return { ...recordOrNull(template), reads: [{ area, owners: [...owners] }] }
+    return { ...recordOrNull(template), ownersRead: [{ area, owners: [...owners] }] }
   },
 
   getLockTemplate(caller, { id }) {

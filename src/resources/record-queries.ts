@@ -48,7 +48,7 @@ export async function recordById(caller: Caller, view: ById, id: number): Promis
   )
   const [record] = await readChecked(caller.store, query, { ...access, id })
   const result = recordResult(record)
-  return result && record && { ...result, reads: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
+  return result && record && { ...result, ownersRead: [{ area: areaOf(view.table), owners: [record.owner_id] }] }
 }
 
 interface Newest extends RecordView {
@@ -72,7 +72,7 @@ export async function newestRecord(caller: Caller, view: Newest, ownerId: number
     ),
   )
   const [record] = await readChecked(caller.store, query, access)
-  return { ...recordOrNull(record), reads: [{ area: areaOf(view.table), owners: access.owners }] }
+  return { ...recordOrNull(record), ownersRead: [{ area: areaOf(view.table), owners: access.owners }] }
 }
 
 const byId = new Map<string, CheckedQuery<Access & { id: number }, RecordRow>>()

@@ -17,7 +17,7 @@ import { hourOf } from './status.ts'
 
 export const handlers: Handlers<typeof statistics> = {
   async getTrainingStatistics(caller, params) {
-    const { access, range, buckets, known, reads } = await readScope(caller, 'dtt', params)
+    const { access, range, buckets, known, ownersRead } = await readScope(caller, 'dtt', params)
     const history = await trainingHistory(caller.store, access)
     const filters = { kind: params.type, program: params.programId }
     const sums = await history.statistics(filters, range, known.timeZone, caller.now)
@@ -35,11 +35,11 @@ export const handlers: Handlers<typeof statistics> = {
         longestTo: streaks.to === null ? null : formatDate(streaks.to),
       },
     }
-    return { ...jsonResult(JSON.stringify(data)), reads }
+    return { ...jsonResult(JSON.stringify(data)), ownersRead }
   },
 
   async getLockStatistics(caller, params) {
-    const { access, range, buckets, known, reads } = await readScope(caller, 'lkbx', params)
+    const { access, range, buckets, known, ownersRead } = await readScope(caller, 'lkbx', params)
     const until = countedUntil(known.asOf, caller.now)
     const [start, end] = [buckets[0]?.start ?? 0, buckets.at(-1)?.end ?? 0]
     const { counted: sessions, ...sources } = locksWithin(
@@ -56,7 +56,7 @@ export const handlers: Handlers<typeof statistics> = {
       total: sums.total,
       buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
     }
-    return { ...jsonResult(JSON.stringify(data)), reads }
+    return { ...jsonResult(JSON.stringify(data)), ownersRead }
   },
 }
 
@@ -65,7 +65,7 @@ interface StatisticsScope {
   readonly range: BucketRange
   readonly buckets: readonly Bucket[]
   readonly known: KnownTime
-  readonly reads: Result['reads']
+  readonly ownersRead: Result['ownersRead']
 }
 
 /** The account and the buckets of a request. Throws ApiError. */
@@ -84,8 +84,8 @@ async function readScope(
   if (error !== undefined) {
     throw new ApiError('invalid_parameter', `${error.field} ${error.message}`, { fieldErrors: errors })
   }
-  const reads = [{ area, owners: [access.owner] }]
-  return { access, range, buckets: bucketsOf(range, clock, now), known, reads }
+  const ownersRead = [{ area, owners: [access.owner] }]
+  return { access, range, buckets: bucketsOf(range, clock, now), known, ownersRead }
 }
 
 function commonFieldsOf({ weekStart, from, to }: BucketRange, { timeZone, asOf }: KnownTime) {

@@ -31,7 +31,7 @@ export const handlers: Handlers<typeof status> = {
       ...trainingFields(await history?.status(timeZone, now)),
     }
     const data = relative === undefined ? status : { ...status, ...secondsOf(locked, asOf, now) }
-    return { ...jsonResult(JSON.stringify(data)), reads: areas.map(area => ({ area, owners: [owner] })) }
+    return { ...jsonResult(JSON.stringify(data)), ownersRead: areas.map(area => ({ area, owners: [owner] })) }
   },
 }
 

@@ -24,16 +24,16 @@ export async function recordPage<Table extends RecordName>(
 ): Promise<ListPage> {
   const range = list.order === 'newest' ? timeRangeOf(params) : idRangeOf(params)
   const { name, queries, values } = pageOfRecords(list, access, range)
-  const reads = [{ area: areaOf(list.table), owners: access.owners }]
+  const ownersRead = [{ area: areaOf(list.table), owners: access.owners }]
   const source = { params, list: endpoint.listOf(params) }
-  if (queries.revisions === undefined) return { ...(await readListPage(store, queries, values, source)), reads }
+  if (queries.revisions === undefined) return { ...(await readListPage(store, queries, values, source)), ownersRead }
   const keyed = { ...source, key: keyOf(name, source) }
   if (ifNoneMatch !== undefined) {
     const [row] = await readChecked(store, queries.revisions, values)
     const unchanged = unchangedPage(ifNoneMatch, row?.revisions ?? '', keyed)
-    if (unchanged !== undefined) return { ...unchanged, reads }
+    if (unchanged !== undefined) return { ...unchanged, ownersRead }
   }
-  return { ...(await readListPage(store, queries, values, keyed)), reads }
+  return { ...(await readListPage(store, queries, values, keyed)), ownersRead }
 }
 
 /** Everything that the text of a page depends on, apart from the records of its owners. */
