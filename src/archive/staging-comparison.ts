@@ -74,7 +74,7 @@ export async function compareWithStore(staging: StagingTables) {
       await reject(
         staging,
         kind,
-        'names an account that neither the archive nor the store has: add it under this id first (account add --id)',
+        `${FIELDS[column] ?? column} names an account that neither the archive nor the store has: add it under this id first (account add --id)`,
         `${nobody(stagedAccounts)} and ${nobody('account')}`,
       )
     }
@@ -153,6 +153,9 @@ async function reject(staging: StagingTables, kind: Kind, reason: string, condit
 
 /** Each of these queries reads all rows. */
 const ROWS_AT_ONCE_WITHOUT_TEXT = 10_000
+
+/** The fields of a line, by their columns. */
+const FIELDS: Readonly<Record<string, string>> = { owner_id: 'ownerId', partner_id: 'partnerId' }
 
 const USERNAME_TAKEN =
   'has the username of a stored account with another id: accounts are matched by id, so remove that one (account remove) or give this one another name'

@@ -61,7 +61,10 @@ export function addArchiveCommands(program: Command) {
     new Option('--kind <kind>', 'the kind of records that do not say it').choices(
       kinds.filter(({ isOwned }) => isOwned).map(({ name }) => name),
     ),
-    new Option('--account <id|username>', 'the account of records that do not say whose they are'),
+    new Option(
+      '--account <id|username>',
+      'the account of records that do not say whose they are; when you save responses, ask for your own (ownerId=me)',
+    ),
     new Option('--preview', 'say what the import with the same options would do, and store nothing'),
     identityOption(),
     databaseOption(),

@@ -711,8 +711,8 @@ test('a username is text of 1 to 64 characters without control characters, and n
   ])
 })
 
-const nobody =
-  'names an account that neither the archive nor the store has: add it under this id first (account add --id)'
+const nobody = (field: string) =>
+  `${field} names an account that neither the archive nor the store has: add it under this id first (account add --id)`
 
 /** Records that name the account 99, which nobody is. */
 const orphans: readonly (readonly [kind: string, line: object])[] = [
@@ -731,7 +731,8 @@ test('a record must name an account that the archive or the store has', async t 
     await t.test(kind, async () => {
       await using store = await openStore([account(1, 'ann')])
       for (const onConflict of ['fail', 'skip', 'replace'] as const) {
-        assert.deepEqual((await store.refuse([line], { onConflict })).errors, [{ line: 1, reason: nobody }])
+        const reason = nobody(kind.endsWith('partner') ? 'partnerId' : 'ownerId')
+        assert.deepEqual((await store.refuse([line], { onConflict })).errors, [{ line: 1, reason }])
       }
       // The account may come later in the file, or be there already.
       await store.import([line, account(99, 'new')])

@@ -10,7 +10,7 @@ const reasons = async ({ store }: TestStore) =>
   (await listRejected(store)).map(({ kind, record_id, reason }) => [kind, record_id, reason])
 
 const NO_ACCOUNT =
-  'names an account that neither the archive nor the store has: add it under this id first (account add --id)'
+  'ownerId names an account that neither the archive nor the store has: add it under this id first (account add --id)'
 
 test('an import that sets errors aside stores the valid lines, and keeps the others as they came', async () => {
   await using store = await openStore([account(1, 'ann'), lockDevice(5, 1)])

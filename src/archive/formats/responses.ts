@@ -59,7 +59,7 @@ class Reader {
     const kind = kindByFields(record) ?? this.#options.kind ?? this.#kind
     if (kind === undefined) throw new UnclearKindError()
     this.#kind = kind
-    const owner = record['ownerId'] ?? this.#options.account
+    const owner = record['ownerId'] ?? namedOwner(record) ?? this.#options.account
     if (kind === 'account') return lineText(kind, text)
     if (owner === undefined) throw new UnclearOwnerError()
     if (kind === 'training-session') return lineText(kind, text, { ownerId: owner })
@@ -67,6 +67,11 @@ class Reader {
     const { templateId } = record
     return lineText(kind, owned, kind === 'lock-session' && templateId !== undefined ? { templateId } : {})
   }
+}
+
+/** Other servers of this API may name the owner in this field. Only an id says which account it is; the check of the line refuses others. */
+function namedOwner({ owner = null }: JsonObject): unknown {
+  return (isObject(owner) ? owner['id'] : owner) ?? undefined
 }
 
 /** Whether it is a line of an archive. */

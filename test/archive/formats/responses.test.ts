@@ -7,6 +7,7 @@ import { UnclearKindError, UnclearOwnerError } from '../../../src/archive/format
 import type { SourceLine } from '../../support/arbitraries.ts'
 import { openStore } from '../../support/archives.ts'
 import { sampleService } from '../../support/dashboard.ts'
+import { sql } from '../../../src/vendor/kysely.js'
 import { importFile, openFile } from '../../support/files.ts'
 import {
   account,
@@ -111,6 +112,26 @@ test('every kind of record is recognised by its fields', async () => {
       [line.kind],
     )
   }
+})
+
+test('records that name their owner are not stored under another account', async () => {
+  await using store = await openStore(world)
+  const session = (id: number, owner: unknown) => ({ ...trainingSession(id, 1).data, owner })
+  const owned = JSON.stringify([session(3, 2), session(4, { id: 2, username: 'ben' }), session(5, null)])
+  await importFile(store, owned, { account: 1 })
+  const { rows } = await sql`select id, owner_id from training_session order by id`.execute(store.store.db)
+  assert.deepEqual(
+    rows.map(row => Object.values(row as object).map(Number)),
+    [
+      [3, 2],
+      [4, 2],
+      [5, 1],
+    ],
+  )
+  await assert.rejects(importFile(store, JSON.stringify([session(6, 'ben')]), { account: 1 }), ({ errors }) => {
+    assert.deepEqual(errors, [{ line: 1, reason: 'ownerId must be an integer of 1 or more' }])
+    return true
+  })
 })
 
 test('records that do not say of which kind or whose they are ask for it', async () => {
