@@ -12,7 +12,7 @@ import { countRows, readTables, removeAllRows, type Table } from './tables.ts'
 import type { VerifiedBackup } from './verify.ts'
 
 export interface RestoreOptions extends Watching {
-  /** Replaces the rows of a database that is not empty. */
+  /** Replaces the rows of a database that is not empty. Undefined if the caller has no such option. */
   readonly force?: boolean
   readonly revokeKeys?: boolean
   /** Whether people stay signed in. */
@@ -39,7 +39,7 @@ export async function restoreBackup(
     target.locked(db, async () => {
       await migrateWithin(db, engine, now)
       const tables = await readTables()
-      if (options.force !== true) await requireEmpty(db, tables)
+      if (options.force !== true) await requireEmpty(db, tables, options.force === false)
       await removeAllRows(db, engine, tables)
       const { rows } = await backup.store.snapshot(from =>
         copyRows(tables, { db: from, engine: backup.store.engine }, { db, engine }, options),
@@ -56,11 +56,12 @@ export async function restoreBackup(
   )
 }
 
-async function requireEmpty(db: Kysely<Tables>, tables: readonly Table[]) {
+async function requireEmpty(db: Kysely<Tables>, tables: readonly Table[], canForce: boolean) {
   for (const { name } of tables) {
     // Facts about the store itself.
     if (name === 'note' || (await countRows(db, name)) === 0) continue
-    throw new StoreError('the database is not empty: name another one, or replace everything in it with --force')
+    const orForce = canForce ? ', or replace everything in it with --force' : ''
+    throw new StoreError(`the database is not empty: name another one${orForce}`)
   }
 }
 

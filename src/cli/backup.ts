@@ -12,6 +12,7 @@ import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
 import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
+import { ownCommand } from '../version.ts'
 import { makeFolders, messageOf, sqliteFile, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { parseSpan } from './instants.ts'
@@ -241,7 +242,7 @@ async function checkBackup(file: string, flags: CheckFlags, { parent, signal }: 
     if (!(await checkDigest(file, signal))) {
       throw new MissingIdentityError(`${file} is encrypted and has no digest next to it: name a file with --identity`)
     }
-    return `${file} matches its digest. It is encrypted, so nothing more was checked: name a file with --identity.`
+    return `${file} matches its digest. It is encrypted, so nothing more was checked: for that, run \`${ownCommand} backup check --full --identity FILE\` where the identity is.`
   }
   let intact = ''
   await withVerified(file, flags, { parent, signal }, async (backup, workFolder) => {

@@ -90,10 +90,11 @@ function refuseSameFile(file: string, databaseUrl: string) {
 function sayRestored({ manifest }: VerifiedBackup, { rows, keys, access }: RestoreReport, isRevoked: boolean) {
   const moment = manifest === undefined ? 'the time of the backup' : manifest.madeAt
   print(`restored ${rows} rows, as of ${moment}`)
+  const grants = access === 1 ? '1 grant' : `${access} grants`
   say(
     isRevoked
-      ? `All API keys are revoked. ${access} grants of access are valid again, as they were then.`
-      : `${keys} API keys and ${access} grants of access are valid again, as they were then (--revoke-keys revokes the API keys).`,
+      ? `All API keys are revoked. Valid again, as they were then: ${grants} of access.`
+      : `Valid again, as they were then: ${keys === 1 ? '1 API key' : `${keys} API keys`} and ${grants} of access${keys === 0 ? '' : ' (--revoke-keys revokes the API keys)'}.`,
   )
   say('Everybody has to sign in again.')
 }

@@ -12,7 +12,14 @@ import { type Config, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { saveBeforeRewrite } from '../store/save-before.ts'
 import { UploadFolder } from '../uploads/folder.ts'
-import { open, type OpenOptions, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
+import {
+  open,
+  type OpenOptions,
+  type Store,
+  StoreError,
+  StoreLocationError,
+  StoreUnavailableError,
+} from '../store/index.ts'
 
 /** What all commands share: opening the store, printing and asking. */
 
@@ -121,7 +128,7 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
     await saySaved(url)
     return await openMigrated(url, options)
   } catch (error) {
-    if (!(error instanceof StoreError)) throw error
+    if (!(error instanceof StoreLocationError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })
   }
 }

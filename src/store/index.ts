@@ -2,7 +2,7 @@ import { applyMigrations, currentVersion, SchemaError, schemaVersion } from './m
 import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
 import { lockFile, openSqlite } from './sqlite.ts'
 import { createDatabaseFile, messageOf } from './sqlite-connection.ts'
-import { type OpenOptions, type Store, StoreError } from './store.ts'
+import { type OpenOptions, type Store, StoreError, StoreLocationError } from './store.ts'
 
 export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder }
@@ -10,6 +10,7 @@ export {
   type OpenOptions,
   type Store,
   StoreError,
+  StoreLocationError,
   StoreBusyError,
   StoreUnavailableError,
   TooLongError,
@@ -44,6 +45,17 @@ export function sqliteFile(url: string): string | undefined {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }
 
+/** How a database is named. */
+export const DATABASE_URL = 'sqlite:<path> or postgres://user@host:port/database'
+
+export function isDatabaseUrl(url: string): boolean {
+  return isPostgresUrl(url) || (sqliteFile(url) ?? '') !== ''
+}
+
+function isPostgresUrl(url: string): boolean {
+  return /^postgres(ql)?:\/\//.test(url)
+}
+
 async function openEngine(url: string, options: OpenOptions): Promise<Store> {
   const file = sqliteFile(url)
   if (file !== undefined) {
@@ -52,10 +64,10 @@ async function openEngine(url: string, options: OpenOptions): Promise<Store> {
     }
     return openSqlite(file, options)
   }
-  if (/^postgres(ql)?:\/\//.test(url)) {
+  if (isPostgresUrl(url)) {
     // Loaded only when needed: most installations use SQLite.
     const { openPostgres } = await import('./postgres.ts')
     return openPostgres(url, options)
   }
-  throw new StoreError('the database must be named as sqlite:<path> or postgres://user@host:port/database')
+  throw new StoreLocationError(`the database must be named as ${DATABASE_URL}`)
 }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
 import { makeFolders, syncFolder } from './disk-sync.ts'
-import { type OpenOptions, StoreError } from './store.ts'
+import { type OpenOptions, StoreError, StoreLocationError } from './store.ts'
 
 /** Opens the database for writing, or creates it if `create` allows it. Throws StoreError. */
 export function openWriter(path: string, options: OpenOptions): DatabaseSync {
@@ -48,7 +48,7 @@ function openFinished(path: string): DatabaseSync {
 
 /** Without a log nobody has the file open. With one, the engine finds it and its index there, and creates neither. */
 function openToInspect(path: string): DatabaseSync {
-  if (!existsSync(path)) throw new StoreError(`there is no database at ${path}`)
+  if (!existsSync(path)) throw new StoreLocationError(`there is no database at ${path}`)
   refuseEmptied(path)
   refuseForeignLog(path)
   try {
@@ -75,7 +75,7 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
   try {
     if (path === MEMORY) return new DatabaseSync(path)
     if (!existsSync(path)) {
-      if (!create) throw new StoreError(`there is no database at ${path}`)
+      if (!create) throw new StoreLocationError(`there is no database at ${path}`)
       makeFolders(dirname(path))
       startCreating(path)
     }

@@ -20,6 +20,7 @@ import {
   type Store,
   StoreBusyError,
   StoreError,
+  StoreLocationError,
   StoreUnavailableError,
   TooLongError,
 } from './store.ts'
@@ -33,7 +34,7 @@ import { runTransaction } from './transaction.ts'
 
 /** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
 export function openSqlite(path: string, options: OpenOptions): Store {
-  if (path === '') throw new StoreError('the database must be named as sqlite:<path>')
+  if (path === '') throw new StoreLocationError('the database must be named as sqlite:<path>')
   const writer = endingShared(makeWriter(path, options), () => reader.endShared())
   const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
   const reader = makeReader(db, path)

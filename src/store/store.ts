@@ -73,7 +73,12 @@ export class TooLongError extends Error {
 
 /** The database cannot be opened or used as requested; the message says what to do. */
 export class StoreError extends Error {
-  override readonly name = 'StoreError'
+  override readonly name: string = 'StoreError'
+}
+
+/** There is no database where the address leads, or it is no address. */
+export class StoreLocationError extends StoreError {
+  override readonly name = 'StoreLocationError'
 }
 
 export interface OpenOptions {

@@ -135,7 +135,10 @@ testOn(
     writeDigest(file, await sha256Of(file))
     const good = await folder.run(['backup', 'check', 'copy.db.age'])
     assert.equal(good.code, 0, good.stderr)
-    assert.match(good.stdout, /matches its digest\. It is encrypted, so nothing more was checked/)
+    assert.match(
+      good.stdout,
+      /matches its digest\. It is encrypted, so nothing more was checked: for that, run `\S+ backup check --full --identity FILE` where/,
+    )
     assert.equal((await folder.run(['backup', 'check', '--full', 'copy.db.age'])).code, 2)
     flip(file, 5000)
     const bad = await folder.run(['backup', 'check', 'copy.db.age'])
@@ -194,7 +197,10 @@ test('a database that is not empty is refused with code 3, and replaced with --f
   await folder.run(['account', 'add', '--username', 'zoe'])
   const refused = await folder.run(['restore', made.plain])
   assert.equal(refused.code, 3)
-  assert.match(refused.stderr, /the database is not empty/)
+  assert.match(
+    refused.stderr,
+    /the database is not empty: name another one, or replace everything in it with --force$/m,
+  )
   assert.match((await folder.run(['account', 'list'])).stdout, /zoe/)
   const forced = await folder.run(['restore', made.plain, '--force'])
   assert.equal(forced.code, 0, forced.stderr)
