@@ -77,8 +77,10 @@ function record<Item>(
 ): Fact[] {
   if (found === undefined) return []
   const { best, before } = found
-  const earlier = before === undefined ? '' : `; before ${valueOf(before)}, ${whenOf(before)}`
-  return [fact(name, valueOf(best), addressOf(best), `${whenOf(best)}${earlier}`)]
+  const value = valueOf(best)
+  const former = before && valueOf(before)
+  const earlier = before && (former === value ? `; also ${whenOf(before)}` : `; before ${former}, ${whenOf(before)}`)
+  return [fact(name, value, addressOf(best), `${whenOf(best)}${earlier ?? ''}`)]
 }
 
 function fact(name: string, value: Part, to: string, note: string): Fact {
