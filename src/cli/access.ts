@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
-import { allReads } from '../accounts/reads.ts'
+import { allReads } from '../accounts/read-log-queries.ts'
 import { listAllAccess } from '../accounts/access-lists.ts'
 import { addAccess, type AccessPair, endAccess } from '../accounts/shared-access.ts'
 import { type Area, areas } from '../contract/areas.ts'

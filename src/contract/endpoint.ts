@@ -159,13 +159,13 @@ type PageSchema<Item extends TSchema> = ReturnType<
   }>
 >
 
-const limits = { minimum: 1, maximum: 100, default: 50 }
-const offsets = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+const limitBounds = { minimum: 1, maximum: 100, default: 50 }
+const offsetBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 
 type Paging = typeof paging
 const paging = {
-  limit: integer('The most records in the response.', limits, limits.default),
-  offset: integer('Number of records to skip (default 0). Not together with `cursor`.', offsets, undefined),
+  limit: integer('The most records in the response.', limitBounds, limitBounds.default),
+  offset: integer('Number of records to skip (default 0). Not together with `cursor`.', offsetBounds, undefined),
   cursor: cursor(
     'Reads a whole list: send it empty first, then each `nextCursor` until it is null. Returns every record once, even if records are added meanwhile.',
   ),

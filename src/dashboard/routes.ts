@@ -2,12 +2,13 @@
  * The dashboard: pages for people, rendered by the server, which work without scripts. CONTRIBUTING.md says how to add one.
  *
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
- *    which the policy forbids. A view that names its `charts` loads assets/charts.js and allows the styles that Plot sets.
+ *    which the policy forbids. A view that names its `charts` waits for the script before it is shown, and allows the styles
+ *    that Plot sets.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
- *  - Names, kinds and texts come from names.ts, which implements discreet mode; fields are named by labels.ts.
- *  - Instants, lengths and distances are written by text.ts, in the zone and units of the account; cards, tables, tabs
- *    and empty states are in components.ts.
+ *  - Names, kinds and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
+ *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account; cards, tables, tabs
+ *    and empty states are in layout/components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs, and that the
  *    primary database is up, unless the page `changesCookiesOnly`. All other pages may be read from a replica, and write nothing.

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { listReads, type ReadEntry } from '../accounts/reads.ts'
+import { listReads, type ReadEntry } from '../accounts/read-log-queries.ts'
 import { listAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
 import { formatDate } from '../contract/calendar.ts'
 import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
-import { allReads, listReads } from '../../src/accounts/reads.ts'
+import { allReads, listReads } from '../../src/accounts/read-log-queries.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'

@@ -23,7 +23,7 @@ import { removeIdentity, removePasskey, removePassword } from '../../src/account
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import { recordTables, type Tables } from '../../src/store/tables.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
-import { listReads } from '../../src/accounts/reads.ts'
+import { listReads } from '../../src/accounts/read-log-queries.ts'
 import { writeUsage } from '../../src/accounts/key-usage.ts'
 import { createKey, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { makeFolder, run } from '../support/command.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Random } from '../../src/demo/random.ts'
-import { listReads } from '../../src/accounts/reads.ts'
+import { listReads } from '../../src/accounts/read-log-queries.ts'
 import { pages } from '../../src/dashboard/routes.ts'
 import { giveAccess } from './access.ts'
 import { allowSignIn, type Visitor, visitor } from './dashboard.ts'

@@ -1,4 +1,4 @@
-import { listReaders } from '../../accounts/reads.ts'
+import { listReaders } from '../../accounts/read-log-queries.ts'
 import { personName } from '../text/names.ts'
 import type { Visit } from '../page.ts'
 

@@ -1,4 +1,4 @@
-import { allReads, listReads, type ReadEntry } from '../../accounts/reads.ts'
+import { allReads, listReads, type ReadEntry } from '../../accounts/read-log-queries.ts'
 import { listGiven } from '../../accounts/given-access.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import { card, table } from '../layout/components.ts'

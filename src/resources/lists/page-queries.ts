@@ -19,7 +19,7 @@ export interface PageQueries<Values> {
  */
 export interface PageRow {
   readonly count: number
-  /** On PostgreSQL also null if it would be too long; SQLite throws TooLongError then. */
+  /** Null if `count` is 0; on PostgreSQL also with another count, if it would be too long. SQLite throws TooLongError then. */
   readonly documents: string | null
   /** Separated by commas; null in a list that has revisions. */
   readonly etags: string | null
