@@ -174,7 +174,7 @@ export const settings = {
   sourceTokenFile: setting(
     'LOCKSTEP_SOURCE_TOKEN_FILE',
     '',
-    'A file, readable by its owner only, with the API key that `pull` sends.',
+    'A file, readable by its owner only, with the API key that `pull` sends unless `LOCKSTEP_SOURCE_TOKEN` is set.',
     text,
   ),
   pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
@@ -407,6 +407,8 @@ function url(value: string): string {
   if (parsed === null || !/^https?:$/.test(parsed.protocol) || parsed.search !== '' || parsed.hash !== '') {
     throw new Error('must be an http or https address, such as https://history.example')
   }
+  // The message does not repeat them.
+  if (parsed.username !== '' || parsed.password !== '') throw new Error('must not contain a username or a password')
   return parsed.href.replace(/\/$/, '')
 }
 
