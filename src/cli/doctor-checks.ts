@@ -7,12 +7,14 @@ import { type Config, MIN_FREE_BYTES, publicPath, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { databaseNow } from '../pull/connections.ts'
+import { TLS_ERROR } from '../pull/source.ts'
 import { listSources } from '../pull/status.ts'
 import { networkPart } from '../http/addresses.ts'
 import { messageOf, type Store } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { type PostgresVersions, readPostgresVersions } from '../store/postgres-versions.ts'
 import type { Machine } from './doctor-machine.ts'
+import { errorCode } from './terminal.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -78,9 +80,13 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'files',
-    holds: 'The files of an SQLite database belong to the user who runs the command, and nobody else can read them.',
-    advice: 'Run `chown lockstep:` and `chmod 600` for the files that are named.',
-    examine: ({ file }) => (file === undefined ? undefined : filesOf(file).flatMap(problemsOfOwner)),
+    holds:
+      'The files of an SQLite database belong to the user who runs the command. Nobody else can read them, or write their folder.',
+    advice: 'Run `chown lockstep:` and `chmod 600` for the files that are named, and `chmod 700` for the folder.',
+    examine({ file }) {
+      if (file === undefined || !existsSync(file)) return undefined
+      return [...filesOf(file).flatMap(problemsOfOwner), ...problemsOfFolder(dirname(resolve(file)))]
+    },
   },
   {
     name: 'space',
@@ -99,7 +105,7 @@ export const checks: readonly Check[] = [
     advice:
       'Restart the service. Another program that keeps the database open for long prevents that the log is emptied.',
     examine({ file }) {
-      if (file === undefined) return undefined
+      if (file === undefined || !existsSync(file)) return undefined
       const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
       return size <= MAX_LOG_MB * MEGABYTE ? [] : [`${file}-wal has ${megabytes(size)}`]
     },
@@ -317,6 +323,13 @@ function problemsOfOwner(path: string): string[] {
   return (mode & 0o077) === 0 ? [] : [`others can read ${path}`]
 }
 
+/** Whoever writes the folder can replace the database, unless the folder says that only owners of files can. */
+function problemsOfFolder(folder: string): string[] {
+  const { mode } = statSync(folder)
+  const isOpen = process.platform !== 'win32' && (mode & 0o002) !== 0 && (mode & 0o1000) === 0
+  return isOpen ? [`others can write ${folder}`] : []
+}
+
 function problemsOfSecret(file: string): string[] {
   try {
     readSecretFile(file)
@@ -354,7 +367,9 @@ async function unreachable(publicUrl: string): Promise<string[]> {
     return status === 200 ? [] : [`${publicUrl}/healthz answers with status ${status}`]
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-    return [`${publicUrl} cannot be reached: ${messageOf(cause)}`]
+    const isUnencrypted = TLS_ERROR.test(errorCode(cause) ?? '')
+    const reason = isUnencrypted ? 'what listens there does not speak https' : messageOf(cause)
+    return [`${publicUrl} cannot be reached: ${reason}`]
   }
 }
 

@@ -219,7 +219,7 @@ const MAX_RETRY_AFTER_MS = 300_000
 const MAX_BODY_MIB = 64
 
 /** The connection cannot be encrypted, for example because the server is one for plain HTTP. */
-const TLS_ERROR = /^(ERR_SSL_|EPROTO)/
+export const TLS_ERROR = /^(ERR_SSL_|EPROTO)/
 export const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS/
 
 /** The header holds seconds or a date. */

@@ -48,7 +48,7 @@ function openFinished(path: string): DatabaseSync {
 
 /** Without a log nobody has the file open. With one, the engine finds it and its index there, and creates neither. */
 function openToInspect(path: string): DatabaseSync {
-  if (!existsSync(path)) throw new StoreLocationError(`there is no database at ${path}`)
+  if (!exists(path)) throw new StoreLocationError(`there is no database at ${path}`)
   refuseEmptied(path)
   refuseForeignLog(path)
   try {
@@ -74,7 +74,7 @@ function connect(path: string, create: boolean, busyTimeoutMs: number): Database
   let database: DatabaseSync | undefined
   try {
     if (path === MEMORY) return new DatabaseSync(path)
-    if (!existsSync(path)) {
+    if (!exists(path)) {
       if (!create) throw new StoreLocationError(`there is no database at ${path}`)
       makeFolders(dirname(path))
       startCreating(path)
@@ -180,6 +180,19 @@ function cannotOpen(path: string, error: unknown): StoreError {
   return new StoreError(`the database at ${path} cannot be opened: ${reasonOf(path) ?? messageOf(error)}`, {
     cause: error,
   })
+}
+
+/** Throws StoreError if this user cannot see whether there is such a file. */
+function exists(path: string): boolean {
+  try {
+    statSync(path)
+    return true
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EACCES')
+      throw new StoreError(`this user may not enter the folder of the database at ${path}`, { cause: error })
+    return false
+  }
 }
 
 /** Why the system refuses to open the file, which the engine does not say. */

@@ -1,8 +1,10 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { recordEvent } from '../../src/accounts/events.ts'
 import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
 import { checks, oldVersions } from '../../src/cli/doctor-checks.ts'
@@ -62,6 +64,7 @@ const damages: readonly Damage[] = [
       store.db.insertInto('migration').values({ version: 999, name: 'x', checksum: 'x', applied_at: 0 }).execute(),
     says: /a newer version of Lockstep wrote this database/,
   },
+  { check: 'files', files: folder => chmodSync(folder.file('data'), 0o777), says: /^others can write .*data$/ },
   { check: 'files', files: folder => chmodSync(database(folder), 0o644), says: /others can read .*lockstep\.db/ },
   ...(process.getuid?.() === 0 ? [4711] : []).map(uid => ({
     check: 'files',
@@ -186,6 +189,30 @@ test('doctor asks the address of the service, and is content if it answers', asy
   await using service = await startService()
   const found = await diagnose({ LOCKSTEP_DATABASE_URL: service.databaseUrl, LOCKSTEP_PUBLIC_URL: service.url })
   assert.equal(found.find(({ check }) => check === 'address')?.result, 'ok')
+  const https = service.url.replace('http:', 'https:')
+  const wrong = wrongOf(await diagnose({ LOCKSTEP_DATABASE_URL: service.databaseUrl, LOCKSTEP_PUBLIC_URL: https }))
+  assert.equal(wrong['address'], `${https} cannot be reached: what listens there does not speak https`)
+})
+
+test('doctor says that its user may not enter the folder of the database', async t => {
+  await using folder = await makeSound()
+  chmodSync(folder.file('data'), 0)
+  // Root may enter every folder.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  const cli = fileURLToPath(import.meta.resolve('../../src/cli.ts'))
+  const env = { LOCKSTEP_DATABASE_URL: `sqlite:${database(folder)}`, PATH: process.env['PATH'] }
+  const { stdout, stderr, error } = spawnSync(process.execPath, [cli, 'doctor', '--json'], {
+    ...user,
+    env,
+    cwd: '/',
+    encoding: 'utf8',
+  })
+  chmodSync(folder.file('data'), 0o700)
+  if (error !== undefined || /EACCES.*src|Cannot find module/.test(stderr))
+    return t.skip('needs sources that all may read')
+  const wrong = wrongOf(JSON.parse(stdout) as Diagnosis[])
+  assert.match(wrong['database'] ?? '', /^this user may not enter the folder of the database at .*lockstep\.db$/)
+  assert.deepEqual([wrong['files'], wrong['log'], wrong['space']], [undefined, undefined, undefined])
 })
 
 test('doctor takes the settings of a proxy for right if people sign in from elsewhere', async () => {
