@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { makeClient } from '../client.ts'
@@ -19,10 +19,13 @@ export function addHomeAssistantCommands(program: Command) {
     )
   withOptions(
     command.command('entities'),
-    new Option('--broker <url>', 'the MQTT broker of Home Assistant, mqtt:// or mqtts://'),
+    new Option('--broker <url>', 'the MQTT broker of Home Assistant, mqtt:// or mqtts://').makeOptionMandatory(),
     new Option('--username <name>', 'the user name at the broker'),
     new Option('--password-file <file>', 'a file with the password at the broker'),
-    new Option('--ca <file>', 'the certificate (PEM) that signed that of the broker, if the system does not know it'),
+    new Option(
+      '--ca <file>',
+      'the certificate (PEM) that signed that of an mqtts:// broker, if the system does not know it',
+    ),
     new Option('--id <name>', 'names the device and its topics, for a second account or service')
       .argParser(parseId)
       .default('lockstep'),
@@ -39,8 +42,14 @@ export function addHomeAssistantCommands(program: Command) {
     .action(entities)
   withOptions(
     command.command('history'),
-    new Option('--server <url>', 'the address of Home Assistant, such as ws://homeassistant.local:8123'),
-    new Option('--token-file <file>', 'a file with a long-lived access token of an administrator'),
+    new Option(
+      '--server <url>',
+      'the address of Home Assistant, such as ws://homeassistant.local:8123',
+    ).makeOptionMandatory(),
+    new Option(
+      '--token-file <file>',
+      'a file with a long-lived access token of an administrator',
+    ).makeOptionMandatory(),
     new Option('--id <name>', 'names the statistics, for a second account or service')
       .argParser(parseId)
       .default('lockstep'),
@@ -54,7 +63,7 @@ export function addHomeAssistantCommands(program: Command) {
 }
 
 interface EntitiesFlags {
-  readonly broker?: string
+  readonly broker: string
   readonly username?: string
   readonly passwordFile?: string
   readonly ca?: string
@@ -70,11 +79,12 @@ async function entities(flags: EntitiesFlags) {
   const { username, passwordFile, ca, id, prefix, every, maxAge } = flags
   const broker = brokerAddress(flags.broker)
   if (broker.protocol === 'mqtt:') warnUnencrypted(broker, 'the broker', 'states and password', 'mqtts://')
+  if (ca !== undefined && broker.protocol !== 'mqtts:') throw new UsageError('--ca is only used with mqtts://')
   const connection = {
     url: broker.href,
     username,
     password: passwordFile === undefined ? undefined : firstLine(passwordFile),
-    ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+    ca: ca === undefined ? undefined : readNamed(ca, file => readFileSync(file, 'utf8')),
   }
   const outcome = flags.remove === true ? NOT_REMOVED : ENTITIES_STOPPED
   const stop = stopSignals(outcome)
@@ -108,16 +118,13 @@ const ENTITIES_STOPPED = 'stopped: the entities are unavailable until the next s
 const NOT_REMOVED = 'stopped: the entities are still there'
 
 interface HistoryFlags {
-  readonly server?: string
-  readonly tokenFile?: string
+  readonly server: string
+  readonly tokenFile: string
   readonly id: string
   readonly every?: number
 }
 
 async function history({ server, tokenFile, id, every }: HistoryFlags) {
-  if (server === undefined || tokenFile === undefined) {
-    throw new UsageError('--server and --token-file name Home Assistant and a token of one of its administrators')
-  }
   const url = serverAddress(server)
   if (url.protocol === 'ws:') warnUnencrypted(url, 'Home Assistant', 'statistics and token', 'wss://')
   const stop = stopSignals(HISTORY_STOPPED)
@@ -185,11 +192,21 @@ function nameOf(id: string): string {
 
 /** A secret from a file that only its owner can read. */
 function firstLine(file: string): string {
-  return readSecretFile(file).split('\n')[0]?.trim() ?? ''
+  return readNamed(file, readSecretFile).split('\n')[0]?.trim() ?? ''
+}
+
+/** The text of a file that an option names. Throws UsageError if it cannot be read. */
+function readNamed(file: string, read: (file: string) => string): string {
+  try {
+    accessSync(file, constants.R_OK)
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read`, { cause: error })
+  }
+  return read(file)
 }
 
 /** Errors do not repeat the address, because it could have a password. */
-function brokerAddress(text = ''): URL {
+function brokerAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['mqtt:', 'mqtts:'].includes(url.protocol) || url.hostname === '') {
     throw new UsageError('--broker must be the address of an MQTT broker, such as mqtts://broker.example:8883')

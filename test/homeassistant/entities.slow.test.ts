@@ -398,7 +398,10 @@ test('a password in the address, an unknown protocol and a bad id are wrong usag
     [['--broker', 'mqtt://ha:right@127.0.0.1'], /use --username and --password-file/],
     [['--broker', 'http://127.0.0.1'], /--broker must be the address of an MQTT broker/],
     [['--broker', 'mqtt://127.0.0.1', '--id', 'Ann Home'], /lower-case letters/],
-    [[], /--broker must be the address/],
+    [[], /required option '--broker <url>' not specified/],
+    [['--broker', 'mqtt://127.0.0.1', '--ca', 'x.pem'], /--ca is only used with mqtts:/],
+    [['--broker', 'mqtts://127.0.0.1', '--ca', 'x.pem'], /x\.pem cannot be read/],
+    [['--broker', 'mqtt://127.0.0.1', '--password-file', 'nowhere'], /nowhere cannot be read/],
   ] as const) {
     const { code, stderr } = await folder.run(['homeassistant', 'entities', ...more])
     assert.equal(code, 2)
