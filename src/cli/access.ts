@@ -112,7 +112,7 @@ function addReadsCommand(access: Command) {
         [
           'hour',
           ['reader', row => (row.readerId === null ? row.reader : `${row.reader} (${row.readerId})`)],
-          'via',
+          ['via', row => (row.via === 'token' ? 'API key' : row.via)],
           ['key', row => row.tokenName],
           'area',
           ['kind', row => row.kind ?? 'only counted'],

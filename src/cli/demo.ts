@@ -12,7 +12,7 @@ import type { Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
-import { openStore, print, UsageError, withOptions } from './terminal.ts'
+import { openStore, print, say, UsageError, withOptions } from './terminal.ts'
 
 export function addDemoCommand(program: Command) {
   withOptions(
@@ -53,6 +53,8 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
     },
     { sample: { username: DEMO_USER, password: DEMO_PASSWORD }, ports: PORTS_TO_TRY },
   )
+  const port = flags.port ?? config.port
+  if (port !== 0 && service.port !== port) say(`Port ${port} is taken: this uses ${service.port}.`)
   print(`Lockstep with sample data: ${service.url}
 API reference:             ${service.url}/docs
 Sign-in:                   ${DEMO_USERS.join(' or ')} / ${DEMO_PASSWORD}

@@ -126,6 +126,10 @@ test('the demo works in an empty folder, as often as one likes in a day, and lea
   // A second one in the same folder: its port is taken, its sample is there already, and all API keys work.
   await using second = await demo(folder, '--port', String(first.port))
   assert.ok(second.port > first.port)
+  assert.match(
+    second.running.said.stderr,
+    new RegExp(`^Port ${first.port} is taken: this uses ${second.port}\\.$`, 'm'),
+  )
   assert.equal(second.sample, first.sample, 'the sample was not made again')
   assert.notEqual(second.token, first.token)
   for (const token of [first.token, second.token, ...mine]) assert.equal((await me(second.url, token)).status, 200)
