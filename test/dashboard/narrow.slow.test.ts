@@ -43,6 +43,53 @@ describe('narrow screens and paper', needsChromium, () => {
     })
   }
 
+  for (const width of [561, 641, 768, 900]) {
+    test(`no list of sessions scrolls sideways on ${width} pixels`, async () => {
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
+      for (const path of ['/training', '/locks']) {
+        await browser.page.goto(service.url + path)
+        const [content = 0, view = 0] = await browser.page
+          .locator('#sessions > .scroll')
+          .evaluate(table => [table.scrollWidth, table.clientWidth])
+        assert.ok(content <= view + 1, `${path}: ${content} of ${view}`)
+      }
+    })
+  }
+
+  test('on a phone a long name of a figure has lines of its own beside the figure', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
+    await browser.page.goto(`${service.url}/training/100`)
+    await browser.page.locator('.more > summary').click()
+    const spaces = await browser.page
+      .locator('.more td[data-title]')
+      .evaluateAll(cells => cells.map(cell => getComputedStyle(cell, '::before').whiteSpace))
+    assert.deepEqual(new Set(spaces), new Set(['normal']))
+  })
+
+  test('the months of a year are named in letters of one size, which grow with the text', async () => {
+    for (const width of [360, 1440]) {
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
+      const { page } = browser
+      await page.goto(`${service.url}/year`)
+      const size = () =>
+        page.locator('.month-bars li').evaluateAll(all => all.map(one => getComputedStyle(one).fontSize))
+      const names = new Set(await size())
+      assert.deepEqual(names, new Set([width === 360 ? '11px' : '12px']))
+      await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'))
+      assert.deepEqual(new Set(await size()), new Set([width === 360 ? '22px' : '24px']))
+    }
+  })
+
+  test('on paper a page of a list says that it is one of several', async () => {
+    await using browser = await openSession(service, { viewport: { width: 718, height: 1000 } })
+    const { page } = browser
+    await page.goto(`${service.url}/training?range=all`)
+    const note = page.getByText(/^To get all rows, print each of the \d+ pages\.$/)
+    assert.equal(await note.isVisible(), false)
+    await page.emulateMedia({ media: 'print' })
+    assert.equal(await note.isVisible(), true)
+  })
+
   test('on a phone the names of the totals of a year break between words only', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     await browser.page.goto(`${service.url}/year`)

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
-import { sampleService, startSession } from '../support/dashboard.ts'
-import type { TestService } from '../support/service.ts'
+import { allowSignIn, sampleService, startSession } from '../support/dashboard.ts'
+import { openSession } from '../support/pages.ts'
+import * as records from '../support/records.ts'
+import { startService, type TestService } from '../support/service.ts'
 
 const DAY_MS = 86_400_000
 
@@ -43,6 +45,24 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
     const { searchParams } = new URL(url)
     return ['from', 'to'].map(name => Date.parse(searchParams.get(name) ?? '') / DAY_MS)
   }
+
+  test('arrow keys step through the years that have records', async () => {
+    const year = new Date().getUTCFullYear()
+    const at = (year: number) => ({ created_at: `${year}-01-01T12:00:00Z` })
+    await using years = await startService([
+      records.account(1, 'ann'),
+      records.trainingSession(1, 1, at(year - 1)),
+      records.trainingSession(2, 1, at(year)),
+    ])
+    await allowSignIn(years, 'ann')
+    await using ann = await openSession(years, { username: 'ann' })
+    await ann.page.goto(`${years.url}/year`)
+    await ann.page.keyboard.press('ArrowLeft')
+    await ann.page.waitForURL(`**/year/${year - 1}`)
+    assert.equal(await ann.page.locator('.stepper a').count(), 1, 'no arrow leads to a year without records')
+    await ann.page.keyboard.press('ArrowRight')
+    await ann.page.waitForURL(`**/year/${year}`)
+  })
 
   test('arrow keys and links step through periods of one length, and the address says which is shown', async () => {
     await open('/training?range=4w&compare=before')

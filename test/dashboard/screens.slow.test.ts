@@ -62,7 +62,7 @@ describe('on any screen and on paper', needsChromium, () => {
       ['/locks', 84],
     ] as const) {
       await page.goto(service.url + path)
-      const days = page.locator('.calendar td > *')
+      const days = page.locator('.calendar .day')
       assert.ok((await days.count()) >= least, path)
       const hidden = days.evaluateAll(
         all => all.filter(day => day.getBoundingClientRect().right > innerWidth - 16).length,

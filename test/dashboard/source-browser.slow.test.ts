@@ -186,6 +186,15 @@ describe('in a browser', needsChromium, () => {
     await page.getByRole('button', { name: 'Check and use it' }).click()
     await page.getByText(COMPLETE).waitFor()
     await page.getByText('has refused the key').waitFor({ state: 'detached' })
+    const gaps = await page
+      .locator('main, [data-live=source-rounds]')
+      .evaluateAll(lists => lists.map(list => getComputedStyle(list).rowGap))
+    assert.deepEqual(gaps, ['16px', '16px'], 'its cards are as far apart as on other pages')
+    await page.setViewportSize({ width: 1440, height: 900 })
+    const wide = await page
+      .locator('main, [data-live=source-rounds]')
+      .evaluateAll(lists => lists.map(list => getComputedStyle(list).rowGap))
+    assert.deepEqual(wide, ['24px', '24px'])
     assert.deepEqual(browser.problems, [])
   })
 

@@ -1,6 +1,7 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { scopes } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { openapi } from '../../src/openapi/document.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
@@ -42,6 +43,8 @@ describe('the reference', () => {
         assert.ok(section.includes(`<code>${field}</code>`), `${name}.${field}`)
     }
     for (const code of Object.keys(errors)) assert.ok(pages.get('/docs')?.includes(`id="error-${code}"`), code)
+    for (const scope of scopes)
+      assert.ok(pages.get('/docs')?.includes(`<code><span class="nowrap">${scope}</span></code>: `), scope)
   })
 
   test('every link of the reference has a target', async () => {

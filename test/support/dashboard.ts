@@ -155,7 +155,9 @@ export function tableRows(page: string, id: string): string[] | undefined {
 
 /** The text of each cell of such a row. */
 export function cellTexts(row: string): string[] {
-  return [...row.matchAll(/<td[^>]*>([^]*?)<\/td>/g)].map(([, cell = '']) => cell.replaceAll(/<[^>]*>/g, '').trim())
+  return [...row.matchAll(/<td[^>]*>([^]*?)(?=<\/?td|$)/g)].map(([, cell = '']) =>
+    cell.replaceAll(/<[^>]*>/g, '').trim(),
+  )
 }
 
 /** The text of a page: markup becomes single spaces. */

@@ -15,27 +15,27 @@ export function daysTable(days: readonly DayLook[]): Html {
   const months = [...Map.groupBy(days, ({ date }) => date.slice(0, 7))]
   return html`
     <table class="calendar">
-      <thead><tr><th scope="col"><span class="hidden">Month</span></th>${NUMBERS.map(day => html`<th scope="col">${day}</th>`)}</tr></thead>
-      <tbody>${months.map(([month, ofMonth]) => html`<tr><th scope="row">${monthName(Date.parse(month))}</th>${cells(ofMonth)}</tr>`)}</tbody>
+      <thead><tr><th scope="col"><span class="hidden">Month</span></th>${NUMBERS.map(day => html`<th scope="col">${day}`)}</tr></thead>
+      <tbody>${months.map(([month, ofMonth]) => html`<tr><th scope="row">${monthName(Date.parse(month))}${cells(ofMonth)}</tr>`)}</tbody>
     </table>
   `
 }
 
 const NUMBERS = Array.from({ length: 31 }, (_, index) => index + 1)
 
-/** Those before the first day are empty. */
+/** Those before the first day are empty. A page has hundreds of them, so they do without end tags. */
 function cells(days: readonly DayLook[]): Html[] {
   const byNumber = new Map(days.map(day => [Number(day.date.slice(8)), day]))
   const last = Math.max(...byNumber.keys())
-  return NUMBERS.slice(0, last).map(number => html`<td>${cell(byNumber.get(number))}</td>`)
+  return NUMBERS.slice(0, last).map(number => cell(byNumber.get(number)))
 }
 
-function cell(day: DayLook | undefined): Html | string {
-  if (day === undefined) return ''
+function cell(day: DayLook | undefined): Html {
+  if (day === undefined) return html`<td>`
   const { look, text, to } = day
   return to === undefined
-    ? html`<i class="day ${look}">${text}</i>`
-    : html`<a class="day ${look}" href="${to}">${text}</a>`
+    ? html`<td class="day ${look}">${text}`
+    : html`<td><a class="day ${look}" href="${to}">${text}</a>`
 }
 
 /** `Jan` */

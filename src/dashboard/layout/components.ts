@@ -64,10 +64,16 @@ export function table<Row>(
   rows: readonly Row[],
   { id, look = columns.some(({ line }) => line !== undefined) ? 'records' : undefined }: TableOptions = {},
 ): Html {
-  const kind = ({ numeric = false }: TableColumn<Row>) => (numeric ? html` class="number"` : nothing)
+  const kind = ({ numeric = false, line }: TableColumn<Row>) => {
+    const names = [...(numeric ? ['number'] : []), ...(look === 'records' && line === undefined ? ['extra'] : [])]
+    return names.length === 0 ? nothing : html` class="${names.join(' ')}"`
+  }
   const cellAttributes = ({ numeric = false, line, unit: given }: TableColumn<Row>, row: Row) => {
     const unit = typeof given === 'function' ? given(row) : given
-    const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
+    const names = [
+      ...(numeric ? ['number'] : []),
+      ...(line === undefined ? (look === 'records' ? ['extra'] : []) : [`${line}-line`]),
+    ]
     return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
   }
   const titled = ({ title }: TableColumn<Row>) =>

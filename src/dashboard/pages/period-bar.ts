@@ -34,20 +34,25 @@ export function periodBar(control: PeriodControl): Html {
 }
 
 function stepper(period: Period, addressOf: PeriodControl['addressOf']): Html {
-  const arrow = (steps: -1 | 1, sign: string, name: string, rel: string) => {
+  const address = (steps: -1 | 1) => {
     const step = stepFrom(period, steps)
-    const key = steps < 0 ? 'ArrowLeft' : 'ArrowRight'
-    return step === undefined
-      ? html`<span class="end" aria-hidden="true">${sign}</span>`
-      : html`<a href="${addressOf(step)}" data-shortcut="${key.toLowerCase()}" aria-keyshortcuts="${key}" rel="${rel}"><span aria-hidden="true">${sign}</span><span class="hidden">${name}</span></a>`
+    return step && addressOf(step)
   }
   return html`
     <nav class="stepper" aria-label="Steps">
-      ${arrow(-1, '‹', 'Period before', 'prev')}
+      ${stepTo('prev', address(-1), 'Period before')}
       <span class="span">${daysText(period)}</span>
-      ${arrow(1, '›', 'Period after', 'next')}
+      ${stepTo('next', address(1), 'Period after')}
     </nav>
   `
+}
+
+/** An arrow that leads to the page before or after this one, also by its key; a mark without a link where there is none. */
+export function stepTo(rel: 'prev' | 'next', address: string | undefined, name: string): Html {
+  const [sign, key] = rel === 'prev' ? ['‹', 'ArrowLeft'] : ['›', 'ArrowRight']
+  return address === undefined
+    ? html`<span class="end" aria-hidden="true">${sign}</span>`
+    : html`<a href="${address}" data-shortcut="${key.toLowerCase()}" aria-keyshortcuts="${key}" rel="${rel}"><span aria-hidden="true">${sign}</span><span class="hidden">${name}</span></a>`
 }
 
 /** In a menu: fields of dates take long to draw, and few people need them. */

@@ -75,10 +75,10 @@ export function hoursCard({ hours }: YearStatistics): Html {
     html`
       <p class="summary">Most sessions were on ${WEEKDAYS[top] ?? NONE} (${numberText(weekdays[top] ?? 0)} of ${numberText(all)}). The hour with the most is ${WEEKDAYS[Math.floor(busiest / 24)] ?? NONE}, ${hourText(busiest % 24)} (${numberText(most)}).</p>
       <table class="calendar">
-        <thead><tr><th scope="col"><span class="hidden">Day</span></th>${(hours[0] ?? []).map((_, hour) => html`<th scope="col">${hour}</th>`)}</tr></thead>
+        <thead><tr><th scope="col"><span class="hidden">Day</span></th>${(hours[0] ?? []).map((_, hour) => html`<th scope="col">${hour}`)}</tr></thead>
         <tbody>${hours.map(
           (ofDay, weekday) =>
-            html`<tr><th scope="row">${WEEKDAYS[weekday]?.slice(0, 3) ?? ''}</th>${ofDay.map(count => html`<td><i class="day ${count === 0 ? 'none' : shades(count)}">${count}</i></td>`)}</tr>`,
+            html`<tr><th scope="row">${WEEKDAYS[weekday]?.slice(0, 3) ?? ''}${ofDay.map(count => html`<td class="day ${count === 0 ? 'none' : shades(count)}">${count}`)}</tr>`,
         )}</tbody>
       </table>
     `,

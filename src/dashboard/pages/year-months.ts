@@ -55,32 +55,31 @@ function trendText(months: readonly LockedMonth[]): string {
   return `${name(-TREND_MONTHS)} to ${name(-1)}: ${percentText(last)}, the three months before: ${percentText(before)}.`
 }
 
-/** Bars from 0 to 100, with the trend as a line. */
+/** Bars from 0 to 100, with the trend as a line. The drawing is stretched, so names and figures are text below it. */
 function monthBars(months: readonly LockedMonth[], title: string): Html {
   const text = months.map(({ name, percent }) => `${name} ${percent === null ? 'unknown' : percentText(percent)}`)
   const line = months
-    .flatMap(({ trend }, index) => (trend === null ? [] : [`${centreOf(index)},${heightOf(trend)}`]))
+    .flatMap(({ trend }, index) => (trend === null ? [] : [`${index * STEP + STEP / 2},${heightOf(trend)}`]))
     .join(' ')
   return html`
-    <svg class="month-bars" viewBox="0 0 ${WIDTH} ${HEIGHT + 36}" role="img" aria-label="${title}: ${text.join(', ')}">
-      ${months.map(({ name, percent, partial, lockedSeconds, knownSeconds }, index) => {
-        const [x, y] = [centreOf(index), heightOf(percent ?? 0)]
-        return html`${percent === null ? nothing : html`<rect${partial ? html` class="so-far"` : nothing} x="${x - BAR / 2}" y="${y}" width="${BAR}" height="${(HEIGHT - Number(y)).toFixed(1)}"/>`}<text class="name" x="${x}" y="${HEIGHT + 14}">${name}</text><text x="${x}" y="${HEIGHT + 29}">${roundedRatio(lockedSeconds * 100, knownSeconds) ?? NONE}</text>`
-      })}
-      <path d="M0 ${HEIGHT}H${WIDTH}"/>
-      ${line.includes(' ') ? html`<polyline points="${line}"/>` : nothing}
-    </svg>
+    <div class="month-bars" role="img" aria-label="${title}: ${text.join(', ')}">
+      <svg viewBox="0 0 ${12 * STEP} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true">
+        ${months.map(({ percent, partial }, index) => {
+          if (percent === null) return nothing
+          const y = heightOf(percent)
+          return html`<rect${partial ? html` class="so-far"` : nothing} x="${index * STEP + (STEP - BAR) / 2}" y="${y}" width="${BAR}" height="${(HEIGHT - Number(y)).toFixed(1)}"/>`
+        })}
+        <path d="M0 ${HEIGHT}H${12 * STEP}"/>
+        ${line.includes(' ') ? html`<polyline points="${line}"/>` : nothing}
+      </svg>
+      <ol aria-hidden="true">${months.map(({ name, lockedSeconds, knownSeconds }) => html`<li>${name}<b>${roundedRatio(lockedSeconds * 100, knownSeconds) ?? NONE}</b>`)}</ol>
+    </div>
   `
 }
 
 const STEP = 30
-const WIDTH = 12 * STEP
 const HEIGHT = 110
 const BAR = 18
-
-function centreOf(index: number): number {
-  return index * STEP + STEP / 2
-}
 
 function heightOf(percent: number): string {
   return (HEIGHT - (percent * HEIGHT) / 100).toFixed(1)

@@ -15,6 +15,7 @@ import { type Programs, readPrograms } from '../text/program-names.ts'
 import { distanceText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
 import { dayCard } from './day-card.ts'
 import { lockText } from './lock-states.ts'
+import { stepTo } from './period-bar.ts'
 import { daysCard, drawnDays, hoursCard } from './year-days.ts'
 import { lockedMonths } from './year-months.ts'
 import { yearPicture } from './year-picture.ts'
@@ -57,9 +58,8 @@ async function showYear(visit: Visit) {
     actions: html`${stepper(years, year)}<a class="button" href="/year.svg?year=${year}" download>Save as picture</a>`,
     body: html`
       <div class="year">
-        ${yearCards(visit, statistics, programs)}
+        ${yearCards(visit, statistics, programs, query.has('day') ? await dayOf(visit, statistics, programs) : nothing)}
       </div>
-      ${query.has('day') ? await dayOf(visit, statistics, programs) : nothing}
     `,
   })
 }
@@ -81,24 +81,23 @@ function clockOf({ viewer, now }: Reader) {
   return { timeZone: viewer.timeZone, now, until: countedUntil(viewer.asOf, now) }
 }
 
-/** Everything that is known of a year. */
-export function yearCards(reader: Reader, year: YearStatistics, programs: Programs): Html {
+/** Everything that is known of a year. The card of a chosen day is below the days. */
+export function yearCards(reader: Reader, year: YearStatistics, programs: Programs, day: Html = nothing): Html {
   const areas = sharedAreas(reader.viewer)
   return html`
     ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
     ${areas.includes('lkbx') ? lockedMonths(reader.viewer, year) : nothing}
     ${daysCard(reader.viewer, 'Days', drawnDays(year.days))}
+    ${day}
     ${areas.includes('dtt') ? hoursCard(year) : nothing}
     ${recordCards(reader, year, programs)}
   `
 }
 
 function stepper(years: readonly number[], year: number): Html {
-  const link = (to: number, rel: string, mark: string, key: string) =>
-    years.includes(to)
-      ? html`<a class="button" rel="${rel}" href="/year/${to}" aria-label="${to}" data-shortcut="${key}">${mark}</a>`
-      : html`<span class="button" aria-disabled="true">${mark}</span>`
-  return html`<nav class="stepper" aria-label="Years">${link(year - 1, 'prev', '‹', 'ArrowLeft')}${link(year + 1, 'next', '›', 'ArrowRight')}</nav>`
+  const step = (rel: 'prev' | 'next', to: number) =>
+    stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
+  return html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
 }
 
 /** What happened on a day of the year. */
