@@ -61,6 +61,7 @@ describe('in a browser', needsChromium, () => {
     const dialog = page.getByRole('dialog', { name: 'Revoke key' })
     await dialog.getByText('Kitchen display').waitFor()
     await dialog.getByText('Last used').waitFor()
+    assert.equal(await focusedText(page), 'Keep it', 'Enter alone removes nothing')
     await assertAccessible(page, 'the question')
     await keyboard.press('Escape')
     assert.equal(await page.getByRole('dialog').count(), 0)

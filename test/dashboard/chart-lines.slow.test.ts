@@ -74,7 +74,7 @@ describe('lines of charts', needsChromium, () => {
       const left = gap.x - drawing.x
       assert.ok(Math.abs(left - (places(parts[0]).at(-1) ?? 0)) < 2, `${left} after ${parts[0]}`)
       assert.ok(left + gap.width < (places(parts[1])[0] ?? 0))
-      assert.match(await page.locator(`#${chart} .legend`).innerText(), /Nothing recorded for two weeks or more/)
+      assert.match(await page.locator(`#${chart} .legend`).innerText(), /No session here for two weeks or more/)
     }
     assert.deepEqual(browser.problems, [])
   })

@@ -38,6 +38,12 @@ test(
         assert.equal(await rows.count(), 50)
         await page.getByLabel('Search in Training sessions').fill('159')
         assert.equal(await rows.count(), 1)
+        await page.getByText('1 of 1 rows found in 60').waitFor()
+        const heads = page.locator('#tables th')
+        assert.match(await heads.first().innerText(), / ↓$/)
+        await page.getByRole('button', { name: 'Repetitions' }).first().click()
+        assert.doesNotMatch(await heads.first().innerText(), /↓/)
+        assert.equal(await page.locator('#tables th[aria-sort=descending]').innerText(), 'Repetitions ↓')
       }
       assert.deepEqual(browser.problems, [])
     }

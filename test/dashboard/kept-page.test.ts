@@ -55,6 +55,8 @@ describe('the page to keep', () => {
     const [, present = ''] =
       /<section class="kept" id="present">([^]*?)<section class="card" id="overview">/.exec(page) ?? []
     const text = shownText({ text: present })
+    assert.match(text, /^ ?On \d+ \w+ \d{4}, \d\d:\d\d /)
+    assert.doesNotMatch(text, /\bago\b/, 'a file is read when that is not true any more')
     const { data: session } = (await service.fetch('/api/v1/dtt/sessions/latest', 'alex')).body
     assert.match(text, new RegExp(`Last session .*${session.repsMeasured} repetitions`))
     const { data: lock } = (await service.fetch('/api/v1/lkbx/session/current', 'alex')).body

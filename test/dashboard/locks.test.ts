@@ -290,7 +290,7 @@ test('where the template hides the time, its owner sees no end, length or time l
       .join('\n')
     assert.doesNotMatch(shown, TIME, path)
   }
-  assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>–<small>The end is hidden</)
+  assert.match((await it.viewer.get('/locks/54')).text, /Planned end<\/dt><dd>Hidden</)
   const pages = await everyPage(it.viewer)
   for (const path of ['/locks/54', '/locks/54?view=data', '/year', '/training', '/lock-templates/42']) {
     assert.ok(pages.has(path), path)
@@ -355,7 +355,11 @@ test('an end that the template hides, and that nobody knows, reads the same for 
     await using it = await signedIn(username, [...lines.slice(0, -1), { ...session, data }])
     await it.viewer.post('/subject', { subject: '1', back: '/locks' })
     for (const path of ['/locks', '/locks/54'])
-      assert.match(shownText(await it.viewer.get(path)), /Planned end (– )?The end is hidden/, `${username} ${path}`)
+      assert.match(
+        shownText(await it.viewer.get(path)),
+        /Planned end (The end is hidden|Hidden)/,
+        `${username} ${path}`,
+      )
   }
 })
 
@@ -400,6 +404,25 @@ test("a running lock of somebody else counts up to what is known of its owner's 
   assert.match(text, /<dt>Locked<\/dt><dd>1\sd</)
   assert.ok(text.includes(`Records as of <time datetime="${asOf.toISOString()}"`))
   assert.match((await it.viewer.get('/lock-templates/42')).text, />1\sd</)
+})
+
+test('a period is not compared with a time of which nothing is known', async () => {
+  await using it = await signedIn('ann', running({}, recently()))
+  const { text } = await it.viewer.get('/locks?range=4w&compare=year')
+  const tiles = [...text.matchAll(/<small>Year before: ([^<]*)<\/small>/g)].map(([, then]) => then)
+  assert.deepEqual(tiles, ['–', '–', '–', '–'])
+  assert.doesNotMatch(text, /<li><i class="mark before">/)
+})
+
+test('the page of a running lock says what Locks says of it now', async () => {
+  await using it = await signedIn('ann', running({}, recently()))
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  const [list, lock] = [await it.viewer.get('/locks'), await it.viewer.get('/locks/54')]
+  const [, said = ''] = /<h2>(Locked <span[^]*?)<\/h2>/.exec(list.text) ?? []
+  const [since, rest = ''] = said.split('</span>')
+  assert.match(rest, /^ .*, day \d+$/)
+  assert.ok(lock.text.includes(`</span>${rest}`), rest)
+  assert.equal(/data-since="(\d+)"/.exec(lock.text)?.[1], /data-since="(\d+)"/.exec(since ?? '')?.[1])
 })
 
 test('a practice lock is marked, and not counted', async () => {

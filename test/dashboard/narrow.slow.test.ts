@@ -80,6 +80,24 @@ describe('narrow screens and paper', needsChromium, () => {
     }
   })
 
+  test('with large text on a phone the hours and days of a lock can be read, beside bars', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 900 } })
+    const { page } = browser
+    await page.addInitScript(() => {
+      document.addEventListener('DOMContentLoaded', () => (document.documentElement.style.fontSize = '200%'))
+    })
+    await page.goto(`${service.url}/locks/43`)
+    const chart = page.locator('#timeline .plot > svg')
+    await chart.waitFor()
+    const boxes = await chart
+      .locator('[data-mark^="x-axis tick label"] text')
+      .evaluateAll(all => all.map(label => label.getBoundingClientRect()).map(({ left, right }) => ({ left, right })))
+    assert.ok(boxes.length >= 2)
+    for (const [index, { right }] of boxes.slice(0, -1).entries()) assert.ok(right < (boxes[index + 1]?.left ?? 0))
+    const [bars, whole] = [await chart.locator('[data-mark=rect]').boundingBox(), await chart.boundingBox()]
+    assert.ok((bars?.width ?? 0) > (whole?.width ?? 0) * 0.4, `${bars?.width} of ${whole?.width}`)
+  })
+
   test('on paper a page of a list says that it is one of several', async () => {
     await using browser = await openSession(service, { viewport: { width: 718, height: 1000 } })
     const { page } = browser

@@ -108,6 +108,15 @@ test('a file that is discarded is deleted, and another one can be sent', async (
   assert.deepEqual(await storedIds(service), [])
 })
 
+test('a file of records that are stored already is not offered to be stored again', async () => {
+  await using service = await startService([...world, lockTemplate(1, 1)])
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1)]) })
+  const page = textOf(await settledPage(ann))
+  assert.match(page, /There is nothing new to store\. Discard/)
+  assert.doesNotMatch(page, /Store these records/)
+})
+
 test('nobody sees, stores or discards the file of another account', async () => {
   await using service = await startService(world)
   const [ann, ben] = [await signedIn(service), await signedIn(service, 'ben')]
@@ -241,17 +250,17 @@ test('saved responses are stored as records of the account that sent them, sever
 test('what opens an encrypted file is asked for, used, and stored nowhere', async () => {
   await using service = await startService(world)
   const ann = await signedIn(service)
-  const archive = Buffer.from(ndjson([lockTemplate(1, 1)]))
   const identity = await generateX25519Identity()
   const withPassphrase = new Encrypter()
   withPassphrase.setScryptWorkFactor(10)
   withPassphrase.setPassphrase('open sesame')
   const withIdentity = new Encrypter()
   withIdentity.addRecipient(await identityToRecipient(identity))
-  for (const [encrypter, secret] of [
-    [withPassphrase, 'open sesame'],
-    [withIdentity, identity],
+  for (const [id, encrypter, secret] of [
+    [1, withPassphrase, 'open sesame'],
+    [2, withIdentity, identity],
   ] as const) {
+    const archive = Buffer.from(ndjson([lockTemplate(id, 1)]))
     await upload(service.url, ann, { 'a.age': Buffer.from(await encrypter.encrypt(gzipSync(archive))) })
     assert.match(textOf(await settledPage(ann)), /The file is encrypted\. Passphrase or age identity/)
     await decide(ann, 'check', { secret: 'open barley' })
@@ -272,7 +281,7 @@ test('what opens an encrypted file is asked for, used, and stored nowhere', asyn
     assert.ok(!String(report).includes(secret))
     assert.ok(!service.log.join('').includes(secret))
   }
-  assert.deepEqual(await storedIds(service), [1])
+  assert.deepEqual(await storedIds(service), [1, 2])
 })
 
 test('the kind of records that do not say it is asked for, also of an encrypted file', async () => {

@@ -27,6 +27,9 @@ const DAY_MS = 24 * HOUR_MS
 const LINE_DAYS = [1, 7, 28, 91]
 const MAX_LINES = 60
 
+/** In pixels of letters of the usual size. */
+const NARROW = 220
+
 /** Lines of weeks begin on Mondays. */
 const FIRST_MONDAY = new Date(4 * DAY_MS)
 
@@ -50,20 +53,23 @@ export const timeline = {
       return
     }
     const { lines, lineDays, wraps, positionOf } = layout
+    const width = widthForLetters(host)
+    // With large text on a phone, the names of weekdays would leave no room.
+    const isShort = lineDays > 1 || width < NARROW
     const blocks = rows.flatMap(row => blocksOf(row, layout))
     const events = ticks.map(positionOf)
     draw(plot, host, {
       title,
       height: heightOf(layout),
       marginTop: 4,
-      marginLeft: wraps ? (lineDays === 1 ? 84 : 92) : 12,
+      marginLeft: wraps ? (lineDays > 1 ? 92 : isShort ? 52 : 84) : 12,
       marginRight: 24,
-      x: xAxis(layout, widthForLetters(host)),
+      x: xAxis(layout, width),
       y: {
         type: 'band',
         domain: lines,
         axis: wraps ? 'left' : null,
-        tickFormat: lineDays === 1 ? dayText : dateText,
+        tickFormat: isShort ? dateText : dayText,
         tickSize: 0,
         label: null,
         padding: 0.25,
@@ -208,7 +214,7 @@ function xAxis({ first, last, wraps, lineDays }, width) {
   }
   return {
     domain: [0, 24],
-    ticks: width < 400 ? [0, 12, 24] : [0, 6, 12, 18, 24],
+    ticks: width < NARROW ? [0, 24] : width < 400 ? [0, 12, 24] : [0, 6, 12, 18, 24],
     tickFormat: (/** @type {number} */ hour) => `${String(hour).padStart(2, '0')}:00`,
     label: null,
     grid: true,

@@ -27,6 +27,7 @@ function showTable(section) {
       draw()
     })
     const cell = make('th', { scope: 'col', className: numeric ? 'number' : '' })
+    button.append(make('span', { ariaHidden: 'true' }))
     cell.append(button)
     titles.append(cell)
     return cell
@@ -57,9 +58,13 @@ function showTable(section) {
     const shown = sorted.slice(0, state.shown)
     body.replaceChildren(...shown.map(row => lineOf(row, columns)))
     for (const [index, cell] of buttons.entries()) {
-      cell.ariaSort = index === state.column ? (state.descending ? 'descending' : 'ascending') : null
+      const isSorted = index === state.column
+      cell.ariaSort = isSorted ? (state.descending ? 'descending' : 'ascending') : null
+      const mark = cell.querySelector('[aria-hidden]')
+      if (mark !== null) mark.textContent = isSorted ? (state.descending ? ' ↓' : ' ↑') : ''
     }
-    count.textContent = `${shown.length} of ${found.length} rows`
+    const places = found.length === rows.length ? '' : ` found in ${rows.length}`
+    count.textContent = `${shown.length} of ${found.length} rows${places}`
     more.hidden = shown.length === found.length
   }
 }

@@ -35,7 +35,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   yield head
   const overview = await readOverview(reader, null)
   const present = overview?.cards ?? html`<p>There are no records.</p>`
-  yield withoutLinks(html`<section class="kept" id="present"><h1>${presentText(reader)}</h1>${present}</section>`)
+  yield asKept(html`<section class="kept" id="present"><h1>${presentText(reader)}</h1>${present}</section>`)
   const { sessions } = await trainingHistory(store, reader.pageAccess.sessions('dtt'))
   const all: YearStatistics[] = []
   const sections: string[] = []
@@ -43,9 +43,9 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
     await turnOf('computation', viewer.session.accountId)
     const statistics = await readYear(reader, year)
     all.push(statistics)
-    sections.push(withoutLinks(yearSection(reader, statistics, programs)))
+    sections.push(asKept(yearSection(reader, statistics, programs)))
   }
-  yield withoutLinks(card('All years', allYears(reader, all), { id: 'overview' }))
+  yield asKept(card('All years', allYears(reader, all), { id: 'overview' }))
   yield* sections
   for await (const kept of keptTables(reader, programs, sessions)) yield* tableOf(reader, kept)
   yield foot
@@ -100,16 +100,18 @@ function hashOf(text: string): string {
 }
 
 function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
-  const asOf = viewer.asOf === null ? nothing : html`, as of ${dateTimeText(viewer, viewer.asOf)}`
+  const written = dateTimeText(viewer, now)
+  const known = viewer.asOf === null ? written : dateTimeText(viewer, viewer.asOf)
+  const asOf = known === written ? nothing : html`, as of ${known}`
   return html`
-    <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${dateTimeText(viewer, now)}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.</p></div></div>
+    <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${written}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.</p></div></div>
     <nav class="kept-contents" aria-label="Contents"><a href="#present">${presentText({ viewer, now })}</a> <a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)} <a href="#tables">Tables</a></nav>
   `
 }
 
 /** What is said of the present holds for the time at which the file was written. */
 function presentText({ viewer, now }: Pick<Reader, 'viewer' | 'now'>): string {
-  return `On ${dateText(viewer, now)}`
+  return `On ${dateTimeText(viewer, now)}`
 }
 
 /** One row for each year, with the figures of its totals. */
@@ -135,9 +137,12 @@ function yearSection(reader: Reader, year: YearStatistics, programs: Programs): 
   return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="year">${yearCards(reader, year, programs)}</div></section>`
 }
 
-/** Records have no page in the file. */
-function withoutLinks(markup: Html): string {
-  return markup.toString().replaceAll(/ href="(?!#)[^"]*"/g, '')
+/** Records have no page in the file, and how long ago something was holds for one day. */
+function asKept(markup: Html): string {
+  return markup
+    .toString()
+    .replaceAll(/ href="(?!#)[^"]*"/g, '')
+    .replaceAll(/<time[^>]*data-exact="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')
 }
 
 /**

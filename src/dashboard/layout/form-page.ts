@@ -17,7 +17,7 @@ interface FormPage {
   readonly isDangerous?: boolean
   /** The button that leads back from such a form. */
   readonly keep?: string
-  /** Whether the button has the focus, because there is nothing to fill in. By default, that of a dangerous form has. */
+  /** Whether the button has the focus, because there is nothing to fill in. In a dangerous form the way back has it. */
   readonly focusesButton?: boolean
 }
 
@@ -29,7 +29,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     status = problem === undefined ? 200 : 422,
     isDangerous = false,
     keep = 'Keep it',
-    focusesButton = isDangerous,
+    focusesButton = false,
   } = more
   return view({
     title,
@@ -43,7 +43,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
           ${body}
           <div class="buttons">
             <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}>${button}</button>
-            <a class="button" href="${sectionStart.path}" data-close>${isDangerous ? keep : 'Cancel'}</a>
+            <a class="button" href="${sectionStart.path}" data-close${isDangerous ? html` autofocus` : nothing}>${isDangerous ? keep : 'Cancel'}</a>
           </div>
         </form>
       </div>

@@ -177,7 +177,7 @@ export function comparedLegend(shown: ShownSessions, overlay: ReturnType<typeof 
 export function breakLegend(lines: readonly (readonly number[])[], days = 0): LegendItem[] {
   const length = (BREAK_DAYS + days) * DAY_MS
   const hasBreak = lines.some(times => times.some((at, index) => at - (times[index - 1] ?? at) >= length))
-  return hasBreak ? [['break', 'Nothing recorded for two weeks or more']] : []
+  return hasBreak ? [['break', 'No session here for two weeks or more']] : []
 }
 
 /** As in `chart-format.js`, which draws it. */

@@ -41,7 +41,7 @@ const MONTH_SECONDS = (365.25 * 24 * 3600) / 12
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
   const { query, total, counted, sessions } = shown
-  const compared = query.compare && shown.before
+  const compared = knownBefore(shown)
   const [now, then] = [figuresOf(shown), compared && figuresOf(compared)]
   const title = query.compare && comparisons[query.compare]
   const noteOf = (name: keyof typeof now, text: (value: number) => string, note?: string) =>
@@ -79,6 +79,11 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
   )
 }
 
+/** What is shown beside the period, if anything is known of it: nothing known is not 0. */
+function knownBefore({ query, before }: ShownLocks) {
+  return query.compare !== undefined && before !== undefined && before.total.knownSeconds > 0 ? before : undefined
+}
+
 function figuresOf({ counted, from, to, total }: LockTime) {
   const breaks = breaksOf(counted.flatMap(({ intervals }) => intervals.filter(one => one.start < to && one.end > from)))
   return {
@@ -100,9 +105,9 @@ function knownText({ total, until, from, to }: ShownLocks): string {
 const MAX_UNKNOWN_SECONDS = 86_400
 
 export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
-  const { buckets, unit, query, before } = shown
+  const { buckets, unit, query } = shown
   const { timeZone } = viewer
-  const compared = query.compare && before
+  const compared = knownBefore(shown)
   const title = query.compare === undefined ? '' : comparisons[query.compare]
   // Parts of weeks or months would count as much as whole ones.
   const whole = buckets.filter(({ partial, knownSeconds }) => !partial && knownSeconds > 0)

@@ -7,7 +7,7 @@ import { lockTemplate } from '../../stats/lock-template-queries.ts'
 import { wallClock } from '../../stats/periods.ts'
 import { readKnownTime } from '../../stats/known-time.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { isTimeHidden, withoutTime } from '../text/hidden-time.ts'
+import { HIDDEN, isTimeHidden, withoutTime } from '../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { eventLabels, label } from '../text/labels.ts'
 import { personName, personOf, recordName } from '../text/names.ts'
@@ -15,7 +15,7 @@ import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '.
 import { card, jsonFile, drawnText, recordTabs, stat, stats, table } from '../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../paging.ts'
 import { ageText, countText, dateTime, dateTimeText, durationText, NONE, numberText, timeSpan } from '../text/text.ts'
-import { breaksText, missingEnd, plannedEndDistance } from './lock-time.ts'
+import { breaksText, lockNow, missingEnd, plannedEndDistance } from './lock-time.ts'
 import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './lock-states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
@@ -44,7 +44,7 @@ async function showSession(visit: Visit) {
       viewer,
       session,
       { until, now },
-    )}${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
+    )}${session.endAt === null ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     charts,
@@ -102,7 +102,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
     stat(stateName('locked', viewer), intervals.length === 0 ? NONE : durationText(locked / 1000)),
     intervals.length === 0
       ? stat('Open', NONE)
-      : stat('Open', durationText(open / 1000), breaksText(session, template)),
+      : stat('Open', durationText(open / 1000), breaksText(session, viewer.discreet ? undefined : template)),
     stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
     endAt === null
       ? plannedEndStat(viewer, session, until)
@@ -114,8 +114,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
 
 function plannedEndStat(viewer: Viewer, session: LockDetails, until: number): Html {
   const missing = missingEnd(viewer, session, session.owner)
-  // As a value it would be too wide for a phone.
-  if (missing !== undefined) return stat('Planned end', NONE, missing === NONE ? undefined : missing)
+  if (missing !== undefined) return stat('Planned end', missing === HIDDEN ? 'Hidden' : NONE)
   return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, session.plannedEnd ?? 0))
 }
 
@@ -202,7 +201,7 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
       },
       { title: 'From then on', line: 'first', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
       {
-        title: 'Time since last',
+        title: 'Since the event before',
         numeric: true,
         line: 'second',
         unit: ' later',

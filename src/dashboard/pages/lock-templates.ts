@@ -170,7 +170,7 @@ export function rulesOf(template: LockTemplate): string[] {
       ? `Task credit takes off ${numberText(template.deepthroatTimeReduction)}`
       : 'No task credit',
     template.isShameEnabled ? `Penalty votes add ${numberText(template.shameTimeAdd)}` : 'No penalty votes',
-    template.isEmergencyUnlockEnabled ? 'Emergency unlock' : 'No emergency unlock',
+    template.isEmergencyUnlockEnabled ? 'Emergency unlock is possible' : 'No emergency unlock',
     template.isTimeDisplayed ? 'The end is shown' : HIDDEN,
     ...(template.isTestLock ? ['Sessions with this template are not counted'] : []),
   ]

@@ -110,7 +110,7 @@ async function nowCard(
       ${facts([
         ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
         [lockText('Locked since', viewer), dateTime(viewer, active.at)],
-        ['Open', openText(active, template?.record)],
+        ['Open', openText(active, viewer.discreet ? undefined : template?.record)],
         ['Planned end', plannedEndText(viewer, active, clock.until)],
       ])}
       ${isTimeHidden(viewer, viewer.subject.id, active) ? nothing : timeBar(active, clock)}

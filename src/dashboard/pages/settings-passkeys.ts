@@ -138,7 +138,8 @@ async function ownPasskey({ store, viewer, id }: Visit): Promise<PasskeyFacts> {
 function showAdding(visit: Visit, problem?: string) {
   const { site, form, userAgent } = visit
   const why = whyNoPasskeys(site)
-  if (why !== undefined) return view({ title: 'Add a passkey', body: html`<p class="card">${why}</p>` })
+  if (why !== undefined)
+    return view({ title: 'Add a passkey', back: visit.sectionStart, body: html`<p class="card">${why}</p>` })
   return formPage(visit, {
     title: 'Add a passkey',
     action: '/settings/passkeys',

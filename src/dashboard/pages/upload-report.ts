@@ -21,7 +21,7 @@ export function previewOf(visit: Visit, upload: Upload) {
   const counts = preview?.kinds ?? []
   return {
     needsSecret,
-    hasRecords: counts.some(({ added, changed, unchanged }) => added + changed + unchanged > 0),
+    hasNews: counts.some(({ added, changed }) => added + changed > 0),
     shown: html`
       ${counts.length === 0 ? nothing : card('What is in it', html`${kindTable(visit, counts)}${notes(visit, upload)}`)}
       ${counts.length === 0 ? html`<div class="card stack"><p>No records of yours are in it.</p>${notes(visit, upload)}</div>` : nothing}

@@ -261,13 +261,13 @@ function elsewhere({ uploads }: Visit, upload: Upload): Html | undefined {
 }
 
 function readyBody(visit: Visit, upload: Upload): Html {
-  const { needsSecret, hasRecords, shown } = previewOf(visit, upload)
+  const { needsSecret, hasNews, shown } = previewOf(visit, upload)
   return html`
     ${upload.failure === null ? nothing : html`<p class="problem" role="alert">${failureText(upload)} Nothing was stored.</p>`}
     ${shown}
     <div class="card stack">
       ${
-        hasRecords
+        hasNews
           ? html`
               <form class="stack" method="post" action="/source/upload/store">
                 <input type="hidden" name="id" value="${upload.id}">
@@ -279,7 +279,7 @@ function readyBody(visit: Visit, upload: Upload): Html {
                 </div>
               </form>
             `
-          : html`<p>There is nothing to store.</p>${discardForm(upload)}`
+          : html`<p>There is nothing new to store.</p>${discardForm(upload)}`
       }
       <p class="muted">The file is deleted from this service at ${dateTime(visit.viewer, upload.received_at + KEPT_MS)}, if you have not decided by then.</p>
     </div>
