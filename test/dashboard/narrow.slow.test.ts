@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { needsChromium } from '../support/chromium.ts'
 import { sampleService, signInAs } from '../support/dashboard.ts'
 import { heavyYear } from '../support/heavy-year.ts'
-import { openSession } from '../support/pages.ts'
+import { drawCharts, openSession } from '../support/pages.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 
@@ -87,8 +87,8 @@ describe('narrow screens and paper', needsChromium, () => {
       document.addEventListener('DOMContentLoaded', () => (document.documentElement.style.fontSize = '200%'))
     })
     await page.goto(`${service.url}/locks/43`)
+    await drawCharts(page)
     const chart = page.locator('#timeline .plot > svg')
-    await chart.waitFor()
     const boxes = await chart
       .locator('[data-mark^="x-axis tick label"] text')
       .evaluateAll(all => all.map(label => label.getBoundingClientRect()).map(({ left, right }) => ({ left, right })))

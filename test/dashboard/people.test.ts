@@ -78,6 +78,10 @@ test('People says who may read what, from when, until when and since when', asyn
   const received = rowsOf((await cas.get('/people')).text, 'Whose records I may read')
   assert.deepEqual(received[0]?.slice(0, 4), ['ann', 'Training', '16 Feb 2026', 'End of 1 Jan 9990'])
   assert.match((await cas.get('/people')).text, /Nobody has access to your records/)
+  const [, subject = ''] =
+    /name="subject" value="(\d+)" aria-label="Show the records of ann"/.exec((await cas.get('/people')).text) ?? []
+  assert.equal((await cas.post('/subject', { subject, back: '/' })).to, '/')
+  assert.match((await cas.get('/training')).text, /Showing ann’s records/)
 })
 
 test('access can be given, narrowed and ended, but not widened', async () => {

@@ -280,6 +280,17 @@ test('a session is compared with what is usual with its program, whoever looks a
   assert.match(shownText(await ben.get('/training/6')), /96 % Passed 3 over the usual with/)
 })
 
+test('a session that was not passed says how many of its segments were not', async () => {
+  const TrainerSegment = [true, false, false].map((passed, index) => segment(index, 'training', 70, passed, 10, 1))
+  await using ann = await open([
+    ...records.world,
+    records.trainingSession(1, 1, { created_at: ago(2), passed: false, TrainerSegment }),
+    records.trainingSession(2, 1, { created_at: ago(1), passed: true, TrainerSegment }),
+  ])
+  assert.match(await ann.page('/training/1'), / · 2 of 3 segments not passed /)
+  assert.doesNotMatch(await ann.page('/training/2'), /segments not passed/)
+})
+
 test('the passing grade of a segment is a line, as long as the program has the segments of the session', async () => {
   const kinds = ['warmup', 'training', 'training']
   const sessionOf = (id: number, types: readonly string[]) =>

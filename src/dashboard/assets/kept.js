@@ -61,7 +61,7 @@ function showTable(section) {
       const isSorted = index === state.column
       cell.ariaSort = isSorted ? (state.descending ? 'descending' : 'ascending') : null
       const mark = cell.querySelector('[aria-hidden]')
-      if (mark !== null) mark.textContent = isSorted ? (state.descending ? ' ↓' : ' ↑') : ''
+      if (mark !== null) mark.textContent = isSorted ? (state.descending ? '\u00a0↓' : '\u00a0↑') : ''
     }
     const places = found.length === rows.length ? '' : ` found in ${rows.length}`
     count.textContent = `${shown.length} of ${found.length} rows${places}`

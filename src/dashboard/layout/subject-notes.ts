@@ -86,8 +86,13 @@ export function accessEndedView(viewer: Viewer, title: string): View {
 }
 
 function backToMine({ session }: Viewer, path: string, look: 'link' | 'primary'): Html {
-  return html`<form method="post" action="/subject">
-    <input type="hidden" name="back" value="${path}">
-    <button class="${look}" name="subject" value="${session.accountId}">Back to my records</button>
-  </form>`
+  return showRecords(
+    path,
+    html`<button class="${look}" name="subject" value="${session.accountId}">Back to my records</button>`,
+  )
+}
+
+/** A form whose button, named `subject`, shows the records of an account. */
+export function showRecords(path: string, button: Html): Html {
+  return html`<form method="post" action="/subject"><input type="hidden" name="back" value="${path}">${button}</form>`
 }

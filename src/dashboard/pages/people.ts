@@ -8,6 +8,7 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../page.ts'
 import { dateText, NONE, timeAgo } from '../text/text.ts'
 import { revokeAllOffer } from './own-keys.ts'
+import { showRecords } from '../layout/subject-notes.ts'
 import { makeNames, type PeopleNames } from './people-names.ts'
 import {
   areasOf,
@@ -164,7 +165,19 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
 function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names: PeopleNames): Html {
   return table(
     'Whose records I may read',
-    [{ title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` }, ...termColumns(visit)],
+    [
+      { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
+      ...termColumns(visit),
+      {
+        title: html`<span class="hidden">Action</span>`,
+        numeric: true,
+        cell: ({ username, accountId }) =>
+          showRecords(
+            '/',
+            html`<button class="small" name="subject" value="${accountId}" aria-label="Show the records of ${names.of(username)}">Show</button>`,
+          ),
+      },
+    ],
     received,
     { look: 'stacks' },
   )

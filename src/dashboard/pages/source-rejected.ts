@@ -34,7 +34,7 @@ export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReas
 
 function exampleOf({ discreet }: Pick<Viewer, 'discreet'>, { example }: RejectedReason): Html {
   const { kind, recordId, raw, encoding } = example
-  const name = `${kind === '' ? 'record' : kind}${recordId === null ? '' : ` ${recordId}`}`
+  const name = `${kind === '' ? 'record' : kind.replaceAll('-', ' ')}${recordId === null ? '' : ` ${recordId}`}`
   if (discreet || encoding !== 'utf-8') return html`${name}`
   const shown = raw.length > MAX_SHOWN ? `${raw.slice(0, MAX_SHOWN).toWellFormed()}…` : raw
   return html`<details><summary>${name}</summary>${code(shown, `${name} as it came`)}</details>`

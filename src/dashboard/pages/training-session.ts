@@ -48,7 +48,7 @@ async function showSession(visit: Visit) {
         : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
     }</span>`,
     back: visit.sectionStart,
-    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)} · ${amountsText(visit, session, segments)}${
+    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     actions: html`${step(sessions[place - 1], '‹', 'Earlier session', 'prev')}${step(place === -1 ? undefined : sessions[place + 1], '›', 'Later session', 'next')}`,
@@ -94,6 +94,12 @@ function amountsText({ viewer }: Visit, session: Parameters<typeof distanceOf>[1
     ...(session.distance === null ? [] : [distanceOf(viewer, session)]),
     ...(segments.length === 0 ? [] : [durationText(seconds)]),
   ].join(' · ')
+}
+
+/** Why a session was not passed, as far as its segments tell. */
+function failedText({ passed }: { readonly passed: boolean }, segments: readonly Row[]): string {
+  const failed = segments.filter(segment => !segment.passed).length
+  return passed || failed === 0 ? '' : ` · ${numberText(failed)} of ${countText(segments.length, 'segment')} not passed`
 }
 
 type Row = TrainerSegment & {

@@ -6,7 +6,7 @@ import { sharedAreas } from '../layout/subject-notes.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Reader, Viewer } from '../page.ts'
 import type { Programs } from '../text/program-names.ts'
-import { countText, dateText, durationText, numberText, percentText, unbroken } from '../text/text.ts'
+import { capital, countText, dateText, durationText, numberText, percentText, unbroken } from '../text/text.ts'
 import { lockText } from './lock-states.ts'
 
 /** The highest values up to the end of a year, what was new in it, and what is not known of it. */
@@ -16,11 +16,18 @@ export function recordCards({ viewer }: Reader, year: YearStatistics, programs: 
   const best = bestByProgram(year, programs)
   const firsts = firstsOf(viewer, year, programs)
   const unknown = unknownOf(viewer, year)
+  const rules = html`<ul class="rules">${unknown.map(text => html`<li>${text}</li>`)}</ul>`
+  const column = (...cards: readonly (Html | false)[]) =>
+    cards.some(Boolean) ? html`<div class="stack">${cards}</div>` : nothing
   return html`
-    ${records.length === 0 ? nothing : card(year.isRunning ? 'Records' : `Records at the end of ${year.year}`, facts(records))}
-    ${best.length === 0 ? nothing : card('Best grade by program', facts(best))}
-    ${firsts.length === 0 ? nothing : card(`First in ${year.year}`, facts(firsts))}
-    ${unknown.length === 0 ? nothing : card('Not known, not counted', html`<ul class="rules">${unknown.map(text => html`<li>${text}</li>`)}</ul>`)}
+    ${column(
+      records.length > 0 && card(year.isRunning ? 'Records' : `Records at the end of ${year.year}`, facts(records)),
+      unknown.length > 0 && card('Not known, not counted', rules),
+    )}
+    ${column(
+      best.length > 0 && card('Best grade by program', facts(best)),
+      firsts.length > 0 && card(`First in ${year.year}`, facts(firsts)),
+    )}
   `
 }
 
@@ -157,6 +164,7 @@ function unknownOf(viewer: Viewer, year: YearStatistics): string[] {
     ungradedSegments > 0 && `${countText(ungradedSegments, 'segment')} had no grade.`,
     locksWithoutEvents > 0 && `No event of ${locks(locksWithoutEvents)} is known, so no time is counted.`,
     unknownTemplates > 0 && `The template of ${locks(unknownTemplates)} is not known; the time is counted.`,
-    practiceLocks > 0 && `The template of ${locks(practiceLocks)} says that the time is not counted.`,
+    practiceLocks > 0 &&
+      `${capital(locks(practiceLocks))} ${practiceLocks === 1 ? 'is' : 'are'} not counted, as the template says.`,
   ].filter(text => text !== false)
 }
