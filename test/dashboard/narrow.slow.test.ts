@@ -48,7 +48,7 @@ describe('narrow screens and paper', needsChromium, () => {
       await using browser = await openSession(service, { viewport: { width, height: 900 } })
       for (const path of ['/training', '/locks']) {
         await browser.page.goto(service.url + path)
-        const [content = 0, view = 0] = await browser.page
+        const [content, view] = await browser.page
           .locator('#sessions > .scroll')
           .evaluate(table => [table.scrollWidth, table.clientWidth])
         assert.ok(content <= view + 1, `${path}: ${content} of ${view}`)

@@ -15,7 +15,7 @@ import { readOverview } from '../pages/overview.ts'
 import { readYear, yearCards, yearFigures, yearsOf } from '../pages/year.ts'
 import { type Programs, readPrograms } from '../text/program-names.ts'
 import { ownName } from '../text/names.ts'
-import { dateText, dateTimeText, numberText } from '../text/text.ts'
+import { dateTimeText, numberText } from '../text/text.ts'
 import { type KeptTable, keptTables, ROWS_AT_ONCE } from './kept-tables.ts'
 
 /** Who keeps their records, and how they are shown: names may be hidden. */
