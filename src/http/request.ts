@@ -208,7 +208,8 @@ export function checkHost({ host }: Target, allowed: readonly string[]) {
 /** Whether the client expects the connection to stay open after the response. */
 function wantsKeepAlive({ httpVersion }: IncomingMessage, { connection, expect }: RequestHeaders): boolean {
   // A client that waits for "100 Continue" may send a body or not, so where the next request begins is not known.
-  if (expect === CONTINUE) return false
+  // Node closes then, even if the header says more.
+  if (expect !== undefined && /(?:^|\W)100-continue(?:$|\W)/.test(expect)) return false
   if (connection === undefined) return httpVersion === '1.1'
   if (connection === 'keep-alive') return true
   const options = connection.split(',').map(option => option.trim())

@@ -200,6 +200,17 @@ test('a client that sends Expect: 100-continue gets its response at once, withou
   assert.deepEqual([post.status, header(post, 'Connection')], [405, 'close'])
 })
 
+test('a client that expects 100-continue and more gets 417, and its connection is closed, whatever follows', async () => {
+  for (const more of ['Expect: 100-continue', 'Expect: x', 'Expect: x100-continue, 100-continue']) {
+    using connection = open(service.service.port)
+    const first = lines(`GET ${ONE} HTTP/1.1`, 'Host: a', 'Expect: 100-continue', more)
+    connection.send(`${first}${lines('GET /healthz HTTP/1.1', 'Host: a')}no request\r\n\r\n`)
+    const { status } = await connection.answer()
+    assert.equal(status, 417)
+    assert.equal(await connection.closed(), '')
+  }
+})
+
 const dressed: Readonly<Record<string, (path: string, token: string) => string>> = {
   'as most send it': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(own)),
   'the scheme in capitals': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: a', `Authorization: BEARER ${own}`),
