@@ -94,6 +94,14 @@ describe('narrow screens and paper', needsChromium, () => {
       .evaluateAll(all => all.map(label => label.getBoundingClientRect()).map(({ left, right }) => ({ left, right })))
     assert.ok(boxes.length >= 2)
     for (const [index, { right }] of boxes.slice(0, -1).entries()) assert.ok(right < (boxes[index + 1]?.left ?? 0))
+    const days = await chart
+      .locator('[data-mark^="y-axis tick label"] text')
+      .evaluateAll(all => all.map(label => [label.textContent, label.getBoundingClientRect().left]))
+    const left = (await chart.boundingBox())?.x ?? 0
+    for (const [name, start] of days) {
+      assert.match(String(name), /^\d+ \w+$/)
+      assert.ok(Number(start) >= left, String(name))
+    }
     const [bars, whole] = [await chart.locator('[data-mark=rect]').boundingBox(), await chart.boundingBox()]
     assert.ok((bars?.width ?? 0) > (whole?.width ?? 0) * 0.4, `${bars?.width} of ${whole?.width}`)
   })

@@ -11,7 +11,7 @@ import {
   WARN,
   widthForLetters,
 } from './chart-draw.js'
-import { clockText, dateText, dateTimeText, dayText } from './chart-format.js'
+import { clockText, dateText, dateTimeText, dayMonthText, dayText } from './chart-format.js'
 import { parseInstant } from './chart-data.js'
 
 /**
@@ -55,7 +55,8 @@ export const timeline = {
     const { lines, lineDays, wraps, positionOf } = layout
     const width = widthForLetters(host)
     // With large text on a phone, the names of weekdays would leave no room.
-    const isShort = lineDays > 1 || width < NARROW
+    const isShort = width < NARROW
+    const nameOfDay = isShort ? dayMonthText : dayText
     const blocks = rows.flatMap(row => blocksOf(row, layout))
     const events = ticks.map(positionOf)
     draw(plot, host, {
@@ -69,7 +70,7 @@ export const timeline = {
         type: 'band',
         domain: lines,
         axis: wraps ? 'left' : null,
-        tickFormat: isShort ? dateText : dayText,
+        tickFormat: lineDays > 1 ? dateText : nameOfDay,
         tickSize: 0,
         label: null,
         padding: 0.25,

@@ -16,6 +16,8 @@ function showTable(section) {
   const state = { column: 0, descending: true, words: '', shown: ROWS_SHOWN }
   const search = make('input', { type: 'search', placeholder: 'Search', ariaLabel: `Search in ${name}` })
   const more = make('button', { type: 'button', textContent: 'Show all rows' })
+  const total = section.querySelector('.card-head .muted')
+  const all = total?.textContent ?? ''
   const count = make('p', { className: 'muted' })
   const titles = make('tr')
   const body = make('tbody')
@@ -63,8 +65,8 @@ function showTable(section) {
       const mark = cell.querySelector('[aria-hidden]')
       if (mark !== null) mark.textContent = isSorted ? (state.descending ? '\u00a0↓' : '\u00a0↑') : ''
     }
-    const places = found.length === rows.length ? '' : ` found in ${rows.length}`
-    count.textContent = `${shown.length} of ${found.length} rows${places}`
+    count.textContent = `${shown.length} of ${found.length} rows`
+    if (total !== null) total.textContent = found.length === rows.length ? all : `${found.length} of ${all}`
     more.hidden = shown.length === found.length
   }
 }

@@ -44,7 +44,7 @@ async function showSession(visit: Visit) {
       viewer,
       session,
       { until, now },
-    )}${session.endAt === null ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
+    )}${session.endAt === null && session.at <= until ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     charts,
