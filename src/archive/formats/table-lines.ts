@@ -32,8 +32,10 @@ export function findTable(start: Buffer): FoundTable | undefined {
     const table = tables.find(({ recognised }) => recognised.every(title => titles.includes(title.toLowerCase())))
     if (table !== undefined) return { table, delimiter }
   }
+  // Two cells may also be a damaged line of an archive.
+  const isTable = widest > 2 || (widest === 2 && !start.includes('{'))
   // No table has NUL in its text: these bytes are something else.
-  if (widest < 3 || first.includes('\0')) return undefined
+  if (!isTable || first.includes('\0')) return undefined
   const needed = tables.map(({ recognised }) => recognised.join(' and ')).join(', or ')
   throw new FormatError(`this looks like a table, but its first line has no columns named ${needed}`)
 }
