@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { checkDigest, openVerified, type VerifiedBackup } from '../backup/verify.ts'
@@ -146,6 +146,8 @@ async function backup(file: string | undefined, flags: BackupFlags) {
 
 async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSignals) {
   if (existsSync(file)) throw new UsageError(`${file} exists: name a new file`)
+  const folder = dirname(resolve(file))
+  if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
   await withStore(flags, store => write(store, file, flags, signal))
   say(`The backup is complete and verified: ${file}`)
   if (flags.recipient === undefined) say(NOT_ENCRYPTED)

@@ -140,6 +140,8 @@ test('export --out writes a file that only its owner can read, or none', async (
 
   const missing = await folder.run(['export', '--out', 'nowhere/history.ndjson'])
   assert.deepEqual([missing.code, missing.stderr], [2, `lockstep: there is no folder ${folder.file('nowhere')}\n`])
+  const ofFolder = await folder.run(['export', '--out', '.'])
+  assert.deepEqual([ofFolder.code, ofFolder.stderr], [2, 'lockstep: . is a folder: name a file\n'])
   const { code: full } = await folder.shell('ulimit -f 1; trap "" XFSZ; "$0" export --out cut.ndjson')
   assert.notEqual(full, 0)
   assert.deepEqual(readdirSync(folder.path).toSorted(), ['all.ndjson', 'data', 'history.ndjson'])

@@ -23,6 +23,7 @@ const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: 'key create --account x --name x --expires soon', says: /30d.*never.*RFC 3339/ },
   { args: 'key create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read, status:read/ },
   { args: 'key revoke first', says: /id of an API key, as key list shows it/ },
+  { args: 'backup nowhere/x.db', says: /there is no folder \S+nowhere/ },
   { args: 'move --to mysql://localhost/x', says: /--to must name the database as sqlite:<path> or postgres:/ },
   { args: 'serve --workers 0', says: /a number from 1 to 99/ },
   { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
