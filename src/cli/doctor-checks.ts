@@ -75,7 +75,8 @@ export const checks: readonly Check[] = [
   {
     name: 'schema',
     holds: 'The schema of the database is that of this version.',
-    advice: 'If it is older, make a backup and run `lockstep migrate`. If it is newer, upgrade, or restore a backup.',
+    advice:
+      'If it is older, back it up with the version that wrote it. Then start the service, or run `lockstep migrate`. If it is newer, upgrade, or restore a backup.',
     examine: ({ store }) => (store === undefined ? undefined : oldSchema(store)),
   },
   {
