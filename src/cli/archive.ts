@@ -57,7 +57,7 @@ export function addArchiveCommands(program: Command) {
     new Option('--on-error <what>', 'what to do with an invalid line: store nothing, or reject it and store the others')
       .choices(errorChoices)
       .default('fail'),
-    new Option('--tiers', 'also update the tier of stored accounts'),
+    new Option('--tiers', 'also update the tier of stored accounts, with --on-conflict replace'),
     new Option('--kind <kind>', 'the kind of records that do not say it').choices(
       kinds.filter(({ isOwned }) => isOwned).map(({ name }) => name),
     ),

@@ -35,6 +35,14 @@ const STAND_INS: Readonly<Record<string, string>> = {
   curl: '',
 }
 
+/** What the unit for Home Assistant and `completion` need. */
+const OF_OTHER_PAGES = [
+  'etc/systemd/system/lockstep-homeassistant.service',
+  'etc/lockstep-homeassistant.env',
+  'etc/lockstep-broker-password',
+  'etc/bash_completion.d/lockstep',
+]
+
 test('the commands to install, back up, upgrade, roll back and uninstall work one after the other', async () => {
   await using folder = await makeFolder()
   const run = await sandbox(folder)
@@ -62,9 +70,14 @@ test('the commands to install, back up, upgrade, roll back and uninstall work on
     backups.some(name => /^lockstep-.*\.db$/.test(name)),
     backups.join(),
   )
+  for (const file of OF_OTHER_PAGES) {
+    mkdirSync(dirname(folder.file(`machine/${file}`)), { recursive: true })
+    writeFileSync(folder.file(`machine/${file}`), '')
+  }
   await run('Uninstall')
   assert.match(readFileSync(folder.file('machine/root/lockstep-records.ndjson'), 'utf8'), /"username":"alex"/)
-  for (const gone of ['opt/lockstep', 'var/lib/lockstep', 'etc/lockstep.env', 'usr/local/bin/lockstep']) {
+  const own = ['opt/lockstep', 'var/lib/lockstep', 'etc/lockstep.env', 'usr/local/bin/lockstep']
+  for (const gone of [...own, ...OF_OTHER_PAGES]) {
     assert.ok(!existsSync(folder.file(`machine/${gone}`)), gone)
   }
   const calls = readFileSync(folder.file('calls'), 'utf8')
