@@ -96,7 +96,7 @@ ${settingsWithoutEffect.map(env => `\`${env}\``).join(', ')} has no effect, and 
 
 ## Limits
 
-These are all limits of callers, of the API and the dashboard alike. Each process counts on its own, in memory, so two workers allow twice
+These are all limits of callers, of the API and the dashboard alike; the reference has the bounds of parameters. Each process counts on its own, in memory, so two workers allow twice
 as much. An address is an IPv4 address or an IPv6 /64. The metric \`lockstep_limited_requests_total\` counts how often each limit was
 reached, by the name in the first column.
 
