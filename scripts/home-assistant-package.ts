@@ -53,7 +53,6 @@ export function yamlPackage(address: string, fields: readonly string[]): string 
 
 const YAML_HEAD =
   `# Lockstep in Home Assistant without MQTT, as a package: one request a minute, and entities made from its answer.
-# \`npm run docs\` writes this file.
 #
 # 1. Copy this file into the folder \`packages\` of the configuration; configuration.yaml must have
 #      homeassistant:

@@ -45,8 +45,8 @@ interface ProgramBest {
 }
 
 /**
- * The bests of sessions, which must be in order, the oldest first. Those after `lastDay` do not count, but for those of its week. Others
- * have their turns while there are many.
+ * The bests of sessions, which must be in order, the oldest first. Those after `lastDay` do not count. Others have their turns while there
+ * are many.
  */
 export async function bestsOf(
   account: number,
@@ -61,11 +61,10 @@ export async function bestsOf(
   let most: Best<SessionStats> | undefined
   await forEachInTurns(account, sessions, session => {
     const { at, program, reps } = session
+    if (at >= end) return
     const day = clock.dayOf(at)
     const monday = bucketStart('week', 'monday', day)
-    if (monday > lastDay) return
     weeks.set(monday, (weeks.get(monday) ?? 0) + reps)
-    if (at >= end) return
     days.add(day)
     most = higher(most, session, ({ reps }) => reps)
     const { first, best } = programs.get(program) ?? { first: session, best: undefined }
@@ -82,7 +81,7 @@ export async function bestsOf(
     week: highest(
       [...weeks]
         .filter(([, reps]) => reps > 0)
-        .map(([monday, reps]) => ({ reps, from: formatDate(monday), to: formatDate(monday + 6) })),
+        .map(([monday, reps]) => ({ reps, from: formatDate(monday), to: formatDate(Math.min(monday + 6, lastDay)) })),
       ({ reps }) => reps,
     ),
     session: most === undefined || most.best.reps === 0 ? undefined : most,

@@ -163,13 +163,29 @@ describe('a year of the sample', () => {
   })
 })
 
+const at = (date: string) => `${date}T12:00:00.000Z`
+
+function session(id: number, date: string, reps: number) {
+  return records.trainingSession(id, 1, {
+    created_at: at(date),
+    TrainerSegment: [records.trainerSegment(id, { repsMeasured: reps })],
+  })
+}
+
+test('the records of a year count no day of the next one, also in a week of both', async () => {
+  await using service = await startService([
+    records.account(1, 'ann'),
+    session(1, '2023-12-06', 500),
+    session(2, '2024-12-31', 450),
+    session(3, '2025-01-01', 100),
+  ])
+  const ann = await signInAs(service, 'ann')
+  const text = async (of: number) => shownText({ text: (await ann.get(`/year/${of}`)).text }).replaceAll('\u00a0', ' ')
+  assert.match(await text(2024), /Most repetitions in a week 500 week of 4 Dec 2023/)
+  assert.match(await text(2025), /Most repetitions in a week 550 week of 30 Dec 2024; before 500/)
+})
+
 test('a record says which one it replaced, and the records of a year end with it', async () => {
-  const at = (date: string) => `${date}T12:00:00.000Z`
-  const session = (id: number, date: string, reps: number) =>
-    records.trainingSession(id, 1, {
-      created_at: at(date),
-      TrainerSegment: [records.trainerSegment(id, { repsMeasured: reps })],
-    })
   const lock = (id: number, date: string, days: number) => {
     const end = Temporal.PlainDate.from(date).add({ days }).toString()
     return records.lockSession(

@@ -137,7 +137,8 @@ function stack(periods, columns, data) {
       : [`${name} · ${amount(sum)}`, ...besideAverage(data, start, sum)]
     for (const { key, title, series: look = '' } of series) {
       const value = row.number(key) ?? 0
-      if (series.length > 1) lines.push(`${title}: ${amount(value)}`)
+      // The first line has the only one that counts.
+      if (look === 'open' || counted.length > 1) lines.push(`${title.replace(' (%)', '')}: ${amount(value)}`)
       const bottom = top
       top += value
       if (value <= 0) continue
@@ -171,7 +172,8 @@ function besideAverage({ average, averageFrom, unit }, start, sum) {
   const from = parseInstant(averageFrom)
   if (average === undefined || (from !== undefined && start < from)) return []
   const difference = sum - Number(average)
-  return [`${amountIn(unit, Math.abs(difference))} ${difference < 0 ? 'under' : 'over'} average`]
+  const amount = unit === '%' ? `${amountText(Math.abs(difference))} points` : amountIn(unit, Math.abs(difference))
+  return [`${amount} ${difference < 0 ? 'under' : 'over'} average`]
 }
 
 /**

@@ -87,11 +87,14 @@ async function nowCard(
 ): Promise<Html> {
   if (active === undefined) {
     const ends = history.flatMap(session => knownEnd(session) ?? []).filter(end => end <= now)
-    const last = ends.length === 0 ? nothing : html` The last one ended ${dateTime(viewer, Math.max(...ends))}.`
+    const last =
+      ends.length === 0
+        ? 'No session is running.'
+        : html`The last lock session ended ${dateTime(viewer, Math.max(...ends))}.`
     return html`
       <section class="card" data-live="now">
-        <div class="card-head"><h2>Now</h2><span class="state">Open${ageText(viewer, now)}</span></div>
-        <p>No session is running.${last}</p>
+        <div class="card-head"><h2>Open${ageText(viewer, now)}</h2></div>
+        <p>${last}</p>
       </section>
     `
   }
