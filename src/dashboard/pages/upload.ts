@@ -147,7 +147,7 @@ async function showForm(visit: Visit, problem?: string) {
     body: html`
       <form class="card narrow stack" method="post" action="/source/upload" enctype="multipart/form-data">
         ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-        <p>Exports from the settings of another Lockstep, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them. Records that do not say whose they are count as yours: when you save responses, ask for your own with <code>ownerId=me</code>.</p>
+        <p>Exports from the settings of another Lockstep, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them. Records that do not say whose they are count as yours: when you save responses, ask for your own only.</p>
         <p>Or fill in a table: <a href="/source/upload/training.csv" download>training sessions</a>, <a href="/source/upload/locks.csv" download>lock sessions</a>. Write times as <span class="nowrap">2026-02-16 18:00</span>, in your time zone.</p>
         <label>Files <span class="muted">${numberText(uploads.maxBytes / 1024 / 1024)} MB together, ${limits.uploadFiles.max} at most</span>
           <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>

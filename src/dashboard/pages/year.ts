@@ -118,8 +118,8 @@ interface Row {
 /** The totals beside those of the year before. */
 function totalsTable({ viewer }: Reader, statistics: YearStatistics): Html {
   const { year, isRunning, total, before, wholeBefore, firstTraining, firstLock } = statistics
-  const { timeZone } = viewer
-  const first = zoneClock(timeZone).dayOf(Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity))
+  const starts = [firstTraining, firstLock].flatMap(session => session?.at ?? [])
+  const first = starts.length === 0 ? NaN : zoneClock(viewer.timeZone).dayOf(Math.min(...starts))
   const since = ({ from, to }: Totals) =>
     first > from && first <= to ? html` <small class="muted">from ${shortDay(first * DAY_MS)}</small>` : nothing
   const columns = [
