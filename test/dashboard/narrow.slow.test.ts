@@ -80,6 +80,32 @@ describe('narrow screens and paper', needsChromium, () => {
     }
   })
 
+  test('with large text on a phone the months and totals of a year are in view, apart from each other', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 900 } })
+    const { page } = browser
+    await page.goto(`${service.url}/year`)
+    await page.evaluate(() => document.documentElement.style.setProperty('font-size', '200%'))
+    const boxesOf = (selector: string) =>
+      page.locator(selector).evaluateAll(all =>
+        all
+          .filter(one => one.checkVisibility({ visibilityProperty: true }))
+          .map(one => {
+            const range = document.createRange()
+            range.selectNodeContents(one)
+            const { left, right } = range.getBoundingClientRect()
+            return { text: one.textContent, left, right }
+          }),
+      )
+    const months = await boxesOf('.month-bars li')
+    assert.ok(months.length >= 3)
+    const totals = await boxesOf('[id^=totals] td.number')
+    assert.ok(totals.length >= 10)
+    for (const { text, left, right } of [...months, ...totals]) assert.ok(left >= 0 && right <= 344, text)
+    for (const [index, { text, right }] of months.slice(0, -1).entries()) {
+      assert.ok(right + 4 < (months[index + 1]?.left ?? 0), text)
+    }
+  })
+
   test('with large text on a phone the hours and days of a lock can be read, beside bars', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 900 } })
     const { page } = browser
