@@ -330,7 +330,7 @@ test('a running lock says how long it is locked since the last break, on which d
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const text = shownText(await it.viewer.get('/locks'))
   assert.match(text, /Locked 1\sd 00:0\d:\d\d since the last break, day 4/)
-  assert.match(text, /Open 1\sd 1 break\. Regularity 1\sd, maximum 30\smin/)
+  assert.match(text, /Open 1\sd 1 break\. Over the maximum of 30\smin\. Regularity 1\sd [^,]/)
   const [, since] = /Locked since (\d+ \w+ \d+, [\d:]+)/.exec(text) ?? []
   const { body } = await it.service.fetch('/api/v1/status', 'ann')
   assert.equal(Date.parse(`${since} UTC`), Math.floor(Date.parse(body.data.lockedSince) / 60_000) * 60_000)
@@ -345,6 +345,33 @@ test('a lock that has ended says how long it was locked and open, what it was pl
   assert.match(text, /Completed after 2\sd planned: 2\sh/)
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   assert.match(shownText(await it.viewer.get('/locks/52')), /Ended early after 1\sh/)
+})
+
+test('a lock says how many of its breaks were longer than its template allows, where that may be shown', async () => {
+  const events = [
+    lockSegment(1, 'start', '2026-02-01T08:00:00Z', true),
+    lockSegment(2, 'break', '2026-02-01T20:00:00Z', false),
+    lockSegment(3, 'locked', '2026-02-01T20:30:00Z', true),
+    lockSegment(4, 'break', '2026-02-02T20:00:00Z', false),
+    lockSegment(5, 'locked', '2026-02-02T20:30:01Z', true),
+    lockSegment(6, 'unlocked', '2026-02-03T08:00:00Z', false),
+  ]
+  const dates = { startDate: '2026-02-01T08:00:00Z', endDate: '2026-02-03T08:00:00Z', LockSegment: events }
+  const templates = [{}, { isBreakEnabled: false }, { breakMaximum: 0 }]
+  const locks = templates.flatMap((rules, index) => [
+    lockTemplate(41 + index, 1, rules),
+    lockSession(51 + index, 1, dates, { templateId: 41 + index }),
+  ])
+  await using it = await signedIn('ann', [...world, ...locks])
+  const said = async (id: number) => shownText(await it.viewer.get(`/locks/${id}`))
+  assert.match(
+    await said(51),
+    /2 breaks\. Longest 30\smin 1\ss\. 1 of 2 over the maximum of 30\smin\. Regularity 1\sd [^,]/,
+  )
+  assert.doesNotMatch(await said(52), /maximum/)
+  assert.match(await said(53), /2 breaks\. Longest 30\smin 1\ss\. Regularity 1\sd, maximum 0\ss/)
+  it.viewer.cookies.set('discreet', '1')
+  assert.doesNotMatch(await said(51), /maximum/)
 })
 
 test('an end that the template hides, and that nobody knows, reads the same for the owner and a partner', async () => {
@@ -530,6 +557,18 @@ test('the page of locks shows the sessions of a period, and what the period is c
   assert.deepEqual(drawnValues(page.text, 'shares', 'before'), drawnValues(other.text, 'shares', 'locked'))
   const none = shownText(await it.viewer.get('/locks?range=4w&state=completed&from=2020-01-01&to=2020-01-05'))
   assert.match(none, /No lock sessions There is none in these 5 days\./)
+})
+
+test('a week alone is shown by days, not as a chart of one week with its average', async () => {
+  await using it = await signedIn('ann', ofHalfAYear)
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  const start = Date.parse(FROM ?? '')
+  const upTo = (days: number) =>
+    it.viewer.get(`/locks?from=${FROM}&to=${new Date(start + (days - 1) * DAY_MS).toISOString().slice(0, 10)}`)
+  const week = await upTo(7)
+  assert.doesNotMatch(week.text, /id="shares"|average/)
+  assert.match(shownText(week), /% of the time under lock in these 7 days.* Days \d days? of 7 with time under lock/)
+  assert.match((await upTo(8)).text, /id="shares"/)
 })
 
 test('a running lock has the instants of its status', async () => {

@@ -199,6 +199,16 @@ test('repetitions and distances count whole sessions', async () => {
   assert.equal(sum(rows.approximate), 50)
 })
 
+test('a week alone has its figures, not charts of one week with their averages', async () => {
+  await using ann = await open()
+  const page = (first: number) => ann.reader.get(`/training?from=${ago(first).slice(0, 10)}&to=${ago(1).slice(0, 10)}`)
+  const week = await page(7)
+  assert.match(shownText(week), /Repetitions 71 Distance 23/)
+  assert.match(week.text, /id="grades"/)
+  assert.doesNotMatch(week.text, /id="(repetitions|distance)"|average week/)
+  assert.match((await page(8)).text, /id="repetitions"[^]*id="distance"/)
+})
+
 async function weeks(reader: { get(path: string): Promise<Seen> }, path: string) {
   const { text } = await reader.get(path)
   return {

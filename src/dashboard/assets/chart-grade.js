@@ -96,7 +96,7 @@ function drawGrades(plot, host, chart, panel) {
       ? dotPaths(points, r)
       : plot.dot(points, { x: 'at', y: 'grade', r, fill: 'fill', fillOpacity: 'opacity', ...DOT_STROKE }),
     before,
-    points.some(({ average }) => !Number.isNaN(average))
+    points.filter(({ average }) => !Number.isNaN(average)).length > 1
       ? plot.lineY(broken(points), { x: 'at', y: 'average', stroke: INK, strokeWidth: 1.75, strokeOpacity: 0.7 })
       : null,
     plot.tip(points, plot.pointer({ ...TIP, x: 'at', y: 'grade', title: 'tip' })),

@@ -33,6 +33,11 @@ export function chartUnit({ from, to }: Time): ChartUnit {
   return days <= MAX_POINTS * 30 ? 'month' : 'quarter'
 }
 
+/** Whether weeks are drawn: in a week or less there is nothing to compare. */
+export function isDrawnByWeek({ from, to }: Time): boolean {
+  return Math.round((to - from) / DAY_MS) > 7
+}
+
 /** The weeks, months or quarters from the one that holds `from` to the one before `to` that holds its last instant. */
 function chartPeriods({ from, to }: Time, { timeZone }: Viewer): Periods {
   const unit = chartUnit({ from, to })

@@ -34,13 +34,25 @@ export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   return html`${lockText('Locked', viewer)} ${time} ${since}, ${day}`
 }
 
-/** `7 breaks. Longest 1 h 28 min. Regularity 12 h, maximum 1 h 30 min`: what was, and what the template says. */
+/**
+ * `7 breaks. Longest 1 h 28 min. Regularity 12 h, maximum 1 h 30 min`: what was, and what the template says. With a longer one,
+ * `1 of 7 over the maximum of 1 h 30 min. Regularity 12 h`.
+ */
 export function breaksText({ intervals }: Pick<LockStats, 'intervals'>, template?: LockTemplate): string {
   const { count, longest } = breaksOf(intervals)
-  return [
+  const said = [
     count === 0 ? 'No break' : countText(count, 'break'),
     ...(count > 1 ? [`Longest ${durationText(longest / 1000)}`] : []),
-    ...(template?.isBreakEnabled === true ? [breakRules(template)] : []),
+  ]
+  if (template?.isBreakEnabled !== true) return said.join('. ')
+  const { breakRegularity, breakMaximum } = template
+  const over = intervals.filter(one => one.kind === 'break' && one.end - one.start > breakMaximum * 1000).length
+  if (over === 0 || breakMaximum <= 0) return [...said, breakRules(template)].join('. ')
+  const which = count === 1 ? 'Over' : `${numberText(over)} of ${numberText(count)} over`
+  return [
+    ...said,
+    `${which} the maximum of ${durationText(breakMaximum)}`,
+    `Regularity ${durationText(breakRegularity)}`,
   ].join('. ')
 }
 

@@ -13,6 +13,7 @@ import { recordName } from '../text/names.ts'
 import { type DashboardPage, view, type Visit } from '../page.ts'
 import { periodProblem, periodText } from '../text/period.ts'
 import { ageText, dateTime, durationText, NONE } from '../text/text.ts'
+import { isDrawnByWeek } from './chart-unit.ts'
 import { lockCalendar, lockTiles, shareChart, shareText } from './lock-charts.ts'
 import { lockFilters, shownLocks } from './lock-filters.ts'
 import { breaksText, lockNow, plannedEndText, timeBar } from './lock-time.ts'
@@ -52,7 +53,7 @@ async function showLocks(visit: Visit) {
   const problem = shown.period && periodProblem(shown.period)
   const isEmpty = shown.sessions.length === 0
   const isOneDay = shown.first === shown.last
-  const charts = isEmpty || isOneDay ? [] : [shareChart(viewer, shown)]
+  const charts = isEmpty || !isDrawnByWeek(shown) ? [] : [shareChart(viewer, shown)]
   return view({
     title: 'Locks',
     lead: isEmpty ? undefined : shareText(viewer, shown),

@@ -31,7 +31,7 @@ import {
   weekAddress,
 } from './training-filters.ts'
 import { changeText, type Compared, totalTiles } from './training-comparison.ts'
-import { timeOf } from './chart-unit.ts'
+import { isDrawnByWeek, timeOf } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
 import { gradeCharts } from './training-charts.ts'
 import { sessionsTable, sortedBy } from './training-table.ts'
@@ -135,6 +135,8 @@ function chartsOf(viewer: Visit['viewer'], filters: TrainingQuery, shown: ShownS
   const { kind } = filters
   const totals = shown.summary.kinds
   const kinds = totals.map(one => one.kind)
+  const grades = gradeCharts(viewer, shown, kinds, kind)
+  if (!isDrawnByWeek(shown)) return grades
   const weeks = weeksOf(shown, viewer)
   const isOwn = viewer.subject.id === viewer.session.accountId
   const options = {
@@ -142,11 +144,7 @@ function chartsOf(viewer: Visit['viewer'], filters: TrainingQuery, shown: ShownS
     compared: shown.compared,
     goal: isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined,
   }
-  return [
-    ...gradeCharts(viewer, shown, kinds, kind),
-    repetitionsChart(viewer, weeks, options),
-    distanceChart(viewer, weeks, options),
-  ]
+  return [...grades, repetitionsChart(viewer, weeks, options), distanceChart(viewer, weeks, options)]
 }
 
 async function filteredSessions(visit: Visit) {
