@@ -181,7 +181,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await assertAccessible(page, 'the banner')
     for (const path of ['/keys', '/settings', '/people']) {
       await page.goto(service.url + path)
-      assert.equal(await page.getByLabel('Records of').count(), 0, path)
+      assert.equal(await page.getByLabel('Records of', { exact: true }).count(), 0, path)
       assert.equal(await page.getByText('Showing robin').count(), 0, path)
     }
     await page.goto(`${service.url}/locks`)

@@ -456,6 +456,8 @@ function healthCheck(): readonly string[] {
 async function ended(child: ReturnType<typeof spawn>, input = '') {
   const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) child[name]?.on('data', text => (output[name] += String(text)))
+  // A program may end before it has read its input; its exit code says whether that is right.
+  child.stdin?.on('error', () => {})
   child.stdin?.end(input)
   const [code] = (await once(child, 'close')) as [number | null]
   return { code, ...output }
