@@ -88,16 +88,19 @@ describe('narrow screens and paper', needsChromium, () => {
     const boxesOf = (selector: string) =>
       page.locator(selector).evaluateAll(all =>
         all
-          .filter(one => one.checkVisibility({ visibilityProperty: true }))
           .map(one => {
             const range = document.createRange()
             range.selectNodeContents(one)
             const { left, right } = range.getBoundingClientRect()
             return { text: one.textContent, left, right }
-          }),
+          })
+          .filter(({ left, right }) => right > left),
       )
-    const months = await boxesOf('.month-bars li')
+    const months = await boxesOf('.month-bars b')
     assert.ok(months.length >= 3)
+    const bars = await page.locator('.month-bars svg').boundingBox()
+    const name = await page.locator('.month-bars b').first().boundingBox()
+    assert.ok(bars !== null && name !== null && name.y > bars.y + bars.height, 'names are below the bars')
     const totals = await boxesOf('[id^=totals] td.number')
     assert.ok(totals.length >= 10)
     for (const { text, left, right } of [...months, ...totals]) assert.ok(left >= 0 && right <= 344, text)
@@ -130,6 +133,40 @@ describe('narrow screens and paper', needsChromium, () => {
     }
     const [bars, whole] = [await chart.locator('[data-mark=rect]').boundingBox(), await chart.boundingBox()]
     assert.ok((bars?.width ?? 0) > (whole?.width ?? 0) * 0.4, `${bars?.width} of ${whole?.width}`)
+  })
+
+  test('on paper the days of a page have a year', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 900 } })
+    const { page } = browser
+    await page.emulateMedia({ media: 'print' })
+    const year = new Date().getUTCFullYear()
+    for (const [path, printed] of [
+      [`/training?from=${year}-01-01&to=${year}-01-02`, `" ${year}"`],
+      [`/locks?from=${year - 1}-12-01&to=${year - 1}-12-31`, 'none'],
+    ] as const) {
+      await page.goto(service.url + path)
+      const [text, added] = await page
+        .locator('.stepper > .span')
+        .evaluate(span => [span.textContent, getComputedStyle(span, '::after').content])
+      assert.match(text ?? '', printed === 'none' ? / \d{4}$/ : /Jan$/)
+      assert.equal(added?.replaceAll('" "', ' '), printed, 'a year is printed once')
+    }
+  })
+
+  test('the last weeks are three small charts on one line, and the last days begin with a date', async () => {
+    for (const width of [768, 1440]) {
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
+      const { page } = browser
+      await page.goto(service.url)
+      const feet = await page
+        .locator('.multiples .spark')
+        .evaluateAll(all => all.map(one => Math.round(one.getBoundingClientRect().bottom)))
+      assert.equal(feet.length, 3)
+      assert.equal(new Set(feet).size, 1, `${width}: ${feet.join(' ')}`)
+      const first = new Date(Date.now() - 27 * 86_400_000)
+      const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' }).format(first)
+      assert.deepEqual(await page.locator('.days-strip p > .nowrap').allTextContents(), [date, 'now'])
+    }
   })
 
   test('on paper a page of a list says that it is one of several', async () => {

@@ -101,13 +101,24 @@ describe('a year of the sample', () => {
 
   test('the percent of time locked by month is that of the API', async () => {
     const { buckets } = await statistics('lkbx', `bucket=month&from=${year}-01-01&to=${today}`)
-    const [, text = ''] = /class="month-bars"[^>]*aria-label="[^:]*: ([^"]*)"/.exec(page) ?? []
+    const [, text = ''] = /class="month-bars">\s*<svg[^>]*aria-label="[^:]*: ([^"]*)"/.exec(page) ?? []
     const since = formatTimestamp(await firstLock(service))
     const shown = text.split(', ').map(month => month.split(' ')[1]?.replace('\u00a0%', '') ?? '')
     assert.equal(shown.length, buckets.length)
     for (const [index, { start, lockedPercent }] of buckets.entries()) {
       if (start > since) assert.equal(shown[index], numberText(lockedPercent))
     }
+    const [, list = ''] = /class="month-bars">[^]*?<ol>([^]*?)<\/ol>/.exec(page) ?? []
+    const links = [...list.matchAll(/<a href="([^"]*)" title="([^:]*): ([\d.]+)[^"]* locked, /g)]
+    assert.deepEqual(
+      links.map(([, , , percent]) => percent),
+      shown.filter(percent => percent !== 'unknown'),
+    )
+    const [, address = ''] = links[0] ?? []
+    const first = Number(/-(\d\d)-01&/.exec(address.replace('&amp;', '&'))?.[1])
+    const last = Temporal.PlainYearMonth.from({ year, month: first }).daysInMonth
+    const month = `${year}-${String(first).padStart(2, '0')}`
+    assert.equal(address.replace('&amp;', '&'), `/locks?from=${month}-01&to=${month}-${last}`)
   })
 
   test('the best grade by program is that of the session it links to, no session has a better one, and no grade is listed twice', async () => {

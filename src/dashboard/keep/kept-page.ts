@@ -114,21 +114,21 @@ function presentText({ viewer, now }: Pick<Reader, 'viewer' | 'now'>): string {
   return `On ${dateTimeText(viewer, now)}`
 }
 
-/** One row for each year, with the figures of its totals. */
+/** A column for each year, with its totals. */
 function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
-  const figures = years.map(year => ({ year: year.year, figures: yearFigures(reader, year) }))
-  const names = figures[0]?.figures.map(({ name }) => name) ?? []
+  const figures = years.map(year => yearFigures(reader, year))
+  const rows = (figures[0] ?? []).map(({ name }, index) => ({ name, values: figures.map(of => of[index]?.value) }))
   return table(
     'All years',
     [
-      { title: 'Year', cell: ({ year }) => html`<strong>${year}</strong>` },
-      ...names.map((name, index) => ({
-        title: name,
+      { title: html`<span class="hidden">Figure</span>`, cell: ({ name }) => name },
+      ...years.map(({ year }, index) => ({
+        title: String(year),
         numeric: true,
-        cell: (row: (typeof figures)[number]) => row.figures[index]?.value,
+        cell: ({ values }: (typeof rows)[number]) => values[index],
       })),
     ],
-    figures,
+    rows,
     { look: 'compact' },
   )
 }

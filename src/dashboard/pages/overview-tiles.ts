@@ -1,11 +1,12 @@
 import { bucketStart, formatDate } from '../../contract/calendar.ts'
+import { DAY_MS } from '../../contract/time.ts'
 import type { LockSession } from '../../contract/lock-sessions.ts'
 import type { LockStats } from '../../stats/lock-queries.ts'
 import type { LockedShare } from '../../stats/lock-statistics.ts'
 import { compareWeeks, type SessionStats, type Totals } from '../../stats/training.ts'
 import { usualGrade } from '../../stats/usual.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
-import { WEEKDAYS } from '../charts/days.ts'
+import { shortDay, WEEKDAYS } from '../charts/days.ts'
 import { shareBar, sparkBars } from '../charts/spark.ts'
 import { resultMark } from '../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
@@ -103,7 +104,7 @@ function dayStrip(viewer: Viewer, days: readonly DrawnDay[], until: number): Htm
   })
   const locked = shown.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   const text = lockText(`Locked on ${locked} of the last ${countText(shown.length, 'day')}`, viewer)
-  return html`<div class="days-strip">${sparkBars(values, { text, highest: 1 })}<p class="small muted"><span>${text}</span><span class="nowrap">now</span></p></div>`
+  return html`<div class="days-strip">${sparkBars(values, { text, highest: 1 })}<p class="small muted"><span class="nowrap">${shown[0] === undefined ? nothing : shortDay(shown[0].day * DAY_MS)}</span><span>${text}</span><span class="nowrap">now</span></p></div>`
 }
 
 /** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */

@@ -1,4 +1,5 @@
 import { formatDate } from '../../contract/calendar.ts'
+import { DAY_MS } from '../../contract/time.ts'
 import { html, type Html, nothing } from '../html.ts'
 import {
   comparisons,
@@ -38,10 +39,13 @@ function stepper(period: Period, addressOf: PeriodControl['addressOf']): Html {
     const step = stepFrom(period, steps)
     return step && addressOf(step)
   }
+  const text = daysText(period)
+  // Paper is read in other years, too.
+  const hasYear = / \d{4}$/.test(text)
   return html`
     <nav class="stepper" aria-label="Steps">
       ${stepTo('prev', address(-1), 'Period before')}
-      <span class="span">${daysText(period)}</span>
+      <span class="span"${hasYear ? nothing : html` data-year="${new Date(period.last * DAY_MS).getUTCFullYear()}"`}>${text}</span>
       ${stepTo('next', address(1), 'Period after')}
     </nav>
   `
