@@ -202,7 +202,8 @@ export interface Chart {
   readonly id: string
   readonly title: string
   readonly card: (address: PageAddress) => Html
-  readonly table: (address: PageAddress) => Html
+  /** Undefined where the page has its figures beside it. */
+  readonly table: ((address: PageAddress) => Html) | undefined
 }
 
 /** The validator of what open pages show. */

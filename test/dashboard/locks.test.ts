@@ -571,6 +571,28 @@ test('a week alone is shown by days, not as a chart of one week with its average
   assert.match((await upTo(8)).text, /id="shares"/)
 })
 
+test('parts of weeks are marked as such, and are in no average', async () => {
+  await using it = await signedIn('ann', ofHalfAYear)
+  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
+  const day = (days: number) => new Date(Date.parse(FROM ?? '') + days * DAY_MS).toISOString().slice(0, 10)
+  const part = `/locks?from=${day(3)}&to=${day(30)}`
+  assert.match((await it.viewer.get(part)).text, /class="mark so-far"><\/i>Part of a week/)
+  const figures = await it.viewer.get(`${part}&table=shares`)
+  assert.match(shownText(figures), / \(in part\) /)
+  const rows = shownText(figures)
+  assert.match(rows, / 0\sh 0\.0 0\.0 /)
+  assert.doesNotMatch(rows, / 0\ss /)
+})
+
+test('the chart of a lock leads to its events, and has no second table of them', async () => {
+  await using it = await signedIn('ann')
+  const { text } = await it.viewer.get('/locks/51')
+  assert.match(text, /<a href="#events">Show the events<\/a>/)
+  assert.match(text, /id="events"/)
+  assert.doesNotMatch(text, /data-table/)
+  assert.match((await it.viewer.get('/locks/51?table=timeline')).text, /<title>Lockstep – Weekend</)
+})
+
 test('a running lock has the instants of its status', async () => {
   await using it = await signedIn('ann', running({}))
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()

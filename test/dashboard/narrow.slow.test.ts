@@ -169,6 +169,22 @@ describe('narrow screens and paper', needsChromium, () => {
     }
   })
 
+  test('on a phone the bar of a part of a week is as wide as the others', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 900 } })
+    const { page } = browser
+    for (const [path, chart] of [
+      ['/training', '#repetitions'],
+      ['/locks', '#shares'],
+    ] as const) {
+      await page.goto(`${service.url}${path}`)
+      await drawCharts(page)
+      const widths = await page
+        .locator(`${chart} [data-mark=rect] rect`)
+        .evaluateAll(all => all.map(bar => bar.getBoundingClientRect().width))
+      assert.ok(widths.length > 8 && Math.max(...widths) - Math.min(...widths) < 2, `${path}: ${widths.join()}`)
+    }
+  })
+
   test('on paper a page of a list says that it is one of several', async () => {
     await using browser = await openSession(service, { viewport: { width: 718, height: 1000 } })
     const { page } = browser

@@ -48,20 +48,20 @@ const BLOCK = {
 }
 
 /**
- * Sums by week or month as stacked bars from zero, with their average. The current period is hatched, as it is not over.
+ * Sums by week or month as stacked bars from zero, with their average. A part of a period is hatched.
  *
  * @type {ChartType}
  */
 export const bars = {
   height: () => HEIGHT,
   draw(plot, host, { columns, rows, title, data, empty }) {
-    const periods = rows.map(row => ({ row, start: row.instant('start'), end: row.instant('end') }))
+    const periods = rows.map(row => periodOf(row, data.period))
     const isWeekly = data.period === undefined
     const { first, last } = domainOf(periods)
     const levels = levelsOf(data, { first, last })
     const { blocks, tops } = stack(periods, columns, data)
-    const before = periods.flatMap(({ row, start, end }) =>
-      row.number('before') === null ? [] : [{ middle: middleOf(start, end), before: row.number('before') ?? 0 }],
+    const before = periods.flatMap(({ row, from, until }) =>
+      row.number('before') === null ? [] : [{ middle: middleOf(from, until), before: row.number('before') ?? 0 }],
     )
     const highest = Math.max(
       0,
@@ -112,7 +112,28 @@ function widthOf(value) {
   return amountText(value).length * 7
 }
 
-/** @typedef {{ readonly row: Row; readonly start: Date; readonly end: Date }} Period */
+/** @typedef {ReturnType<typeof periodOf>} Period */
+
+/**
+ * The days that a bar counts, and the whole week, month or quarter as which it is drawn: a part of one, hatched, is as wide as the others.
+ *
+ * @param {Row} row
+ * @param {string | undefined} period a week if not given
+ */
+function periodOf(row, period) {
+  const [start, end] = [row.instant('start'), row.instant('end')]
+  const [year, month, day] = [start.getUTCFullYear(), start.getUTCMonth(), start.getUTCDate()]
+  const months = period === 'quarter' ? 3 : 1
+  const first = month - (month % months)
+  const monday = day - ((start.getUTCDay() + 6) % 7)
+  const [from, until] =
+    period === undefined
+      ? [Date.UTC(year, month, monday), Date.UTC(year, month, monday + 7)]
+      : [Date.UTC(year, first), Date.UTC(year, first + months)]
+  // Where clocks change at midnight, a day may begin at one.
+  const isPart = start.getTime() - from > DAY_MS / 2 || until - end.getTime() > DAY_MS / 2
+  return { row, start, end, from: new Date(from), until: new Date(until), isPart }
+}
 
 /**
  * The blocks that bars consist of, and the top of each bar with its tooltip.
@@ -127,14 +148,16 @@ function stack(periods, columns, data) {
   const series = columns.filter(column => column.series !== undefined)
   const blocks = []
   const tops = []
-  for (const { row, start, end } of periods) {
+  for (const { row, start, end, from, until, isPart } of periods) {
     let top = 0
     const counted = series.filter(({ series }) => series !== 'open').map(({ key }) => row.number(key) ?? 0)
     const sum = counted.reduce((all, value) => all + value, 0)
     const name = periodName(period, start, end)
     const lines = row.flag('current')
       ? [`${name}, so far · ${amount(sum)}`]
-      : [`${name} · ${amount(sum)}`, ...besideAverage(data, start, sum)]
+      : isPart
+        ? [`${name}, in part · ${amount(sum)}`]
+        : [`${name} · ${amount(sum)}`, ...besideAverage(data, start, sum)]
     for (const { key, title, series: look = '' } of series) {
       const value = row.number(key) ?? 0
       // The first line has the only one that counts.
@@ -142,10 +165,10 @@ function stack(periods, columns, data) {
       const bottom = top
       top += value
       if (value <= 0) continue
-      const fill = row.flag('current') && look === 'solid' ? SO_FAR_PATTERN : FILLS[look]
+      const fill = (isPart || row.flag('current')) && look === 'solid' ? SO_FAR_PATTERN : FILLS[look]
       blocks.push({
-        start,
-        end,
+        start: from,
+        end: until,
         bottom,
         top,
         before: row.number('before'),
@@ -156,7 +179,7 @@ function stack(periods, columns, data) {
     const before = row.number('before')
     if (before !== null) lines.push(`Compared: ${amount(before)}`)
     if (href !== undefined) lines.push(`Open ${period ?? 'week'}`)
-    tops.push({ middle: middleOf(start, end), top, href: addressOf(href, start, end), tip: lines.join('\n') })
+    tops.push({ middle: middleOf(from, until), top, href: addressOf(href, start, end), tip: lines.join('\n') })
   }
   return { blocks, tops }
 }
@@ -294,8 +317,15 @@ function weekNames(plot, periods, width) {
   const every = Math.max(1, Math.ceil((periods.length * 64) / (width - AXIS_WIDTH)))
   const shown = periods.filter((_, index) => (periods.length - 1 - index) % every === 0)
   return plot.axisX(
-    shown.map(({ start }) => start),
-    { label: null, tickSize: 4, textAnchor: 'start', dx: -4, tickFormat: dayMonthText },
+    shown.map(({ from }) => from),
+    {
+      label: null,
+      tickSize: 4,
+      textAnchor: 'start',
+      dx: -4,
+      tickFormat: (/** @type {Date} */ _from, /** @type {number} */ index) =>
+        dayMonthText(shown[index]?.start ?? _from),
+    },
   )
 }
 
@@ -303,8 +333,8 @@ function weekNames(plot, periods, width) {
 function domainOf(periods) {
   const now = Date.now()
   return {
-    first: periods[0]?.start ?? new Date(now - DAY_MS / 2),
-    last: periods.at(-1)?.end ?? new Date(now + DAY_MS / 2),
+    first: periods[0]?.from ?? new Date(now - DAY_MS / 2),
+    last: periods.at(-1)?.until ?? new Date(now + DAY_MS / 2),
   }
 }
 
@@ -327,7 +357,7 @@ function monthNames(plot, periods, width) {
   const every = Math.max(1, Math.ceil((periods.length * 44) / (width - AXIS_WIDTH)))
   const shown = periods.filter((_, index) => (periods.length - 1 - index) % every === 0)
   return plot.axisX(
-    shown.map(({ start, end }) => middleOf(start, end)),
+    shown.map(({ from, until }) => middleOf(from, until)),
     {
       label: null,
       tickSize: 0,

@@ -73,6 +73,8 @@ export interface ChartOptions<Row> {
   readonly link?: { readonly path: string; readonly id: (row: Row) => number }
   /** The id of another chart, whose data and table this one uses. */
   readonly source?: string
+  /** A link to its figures, where the page has them beside the chart: it then has no table of its own. */
+  readonly figures?: Html
   readonly wide?: boolean
 }
 
@@ -103,7 +105,8 @@ export type LegendItem = readonly [
 
 export function chart<Row>(options: ChartOptions<Row>): Chart {
   const { id, title } = options
-  return { id, title, card: address => cardOf(options, address), table: address => tableOf(options, address) }
+  const table = options.figures === undefined ? (address: PageAddress) => tableOf(options, address) : undefined
+  return { id, title, card: address => cardOf(options, address), table }
 }
 
 export function chartCards(address: PageAddress, charts: readonly Chart[]): Html[] {
@@ -124,9 +127,14 @@ function cardOf<Row>(options: ChartOptions<Row>, address: PageAddress): Html {
           ? nothing
           : html`<ul class="legend">${legend.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`
       }
-      ${source === undefined ? html`${dataOf(options)}${tableLink(options, address)}` : nothing}
+      ${source === undefined ? html`${dataOf(options)}${figuresOf(options, address)}` : nothing}
     </section>
   `
+}
+
+function figuresOf<Row>(options: ChartOptions<Row>, address: PageAddress): Html {
+  const { figures } = options
+  return figures === undefined ? tableLink(options, address) : html`<div class="chart-table">${figures}</div>`
 }
 
 function tableLink({ id, title }: { readonly id: string; readonly title: string }, address: PageAddress): Html {
@@ -222,7 +230,7 @@ function steps(numbers: readonly number[]): number[] {
 export function chartTableView(visit: Visit, shown: View): View | undefined {
   const id = visit.query.get('table')
   const chart = id === null ? undefined : shown.charts?.find(one => one.id === id)
-  if (chart === undefined) return undefined
+  if (chart?.table === undefined) return undefined
   const { owner, title } = shown
   return view({
     owner,

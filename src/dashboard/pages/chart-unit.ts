@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../contract/time.ts'
 import { type Periods, periodsBetween, wallClock } from '../../stats/periods.ts'
 import type { SessionStats } from '../../stats/training.ts'
-import type { ChartColumn } from '../charts/charts.ts'
+import type { ChartColumn, LegendItem } from '../charts/charts.ts'
 import type { Viewer } from '../page.ts'
 import { dateText, monthText } from '../text/text.ts'
 
@@ -55,6 +55,8 @@ interface Part {
   readonly start: number
   readonly end: number
   readonly isCurrent: boolean
+  /** Whether it is over, and all of its days are shown. */
+  readonly isWhole: boolean
 }
 
 /** The columns of the weeks or months of a chart. The third one is shown in the table, and tells the drawing which is not over. */
@@ -68,7 +70,8 @@ export function unitColumns<Row extends Part>(
     {
       key: 'start',
       title: unitTitles[unit],
-      cell: ({ start, isCurrent }) => `${unitText(viewer, unit, start)}${isCurrent ? ' (so far)' : ''}`,
+      cell: ({ start, isCurrent, isWhole }) =>
+        `${unitText(viewer, unit, start)}${isCurrent ? ' (so far)' : isWhole ? '' : ' (in part)'}`,
       value: ({ start }) => wallClock(start, timeZone),
     },
     {
@@ -80,6 +83,13 @@ export function unitColumns<Row extends Part>(
     },
     { key: 'current', numeric: true, value: ({ isCurrent }) => (isCurrent ? 1 : 0), ...shown },
   ]
+}
+
+/** What a hatched bar is, where there is one. */
+export function partLegend(unit: ChartUnit, drawn: readonly Part[]): LegendItem[] {
+  const parts = drawn.filter(({ isWhole }) => !isWhole)
+  if (parts.length === 0) return []
+  return [['so-far', parts.every(({ isCurrent }) => isCurrent) ? `This ${unit} so far` : `Part of a ${unit}`]]
 }
 
 /** `16 Feb 2026` for a week, `February 2026`, `Q1 2026` */

@@ -1,5 +1,5 @@
 import { roundedRatio, sum } from '../../contract/numbers.ts'
-import { formatDate } from '../../contract/calendar.ts'
+import { addBuckets, bucketStart, formatDate } from '../../contract/calendar.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { breaksOf } from '../../stats/intervals.ts'
 import { bucketsOf } from '../../stats/buckets.ts'
@@ -14,7 +14,7 @@ import { card, stat, stats } from '../layout/components.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { comparedText, comparisons, periodText } from '../text/period.ts'
 import { countText, dateText, durationText, NONE, numberText, partText, percentText } from '../text/text.ts'
-import { unitColumns } from './chart-unit.ts'
+import { partLegend, unitColumns } from './chart-unit.ts'
 import { lockAddress, type LockTime, type ShownLocks } from './lock-filters.ts'
 import { lockText, stateName } from './lock-states.ts'
 import { differenceNote } from './training-comparison.ts'
@@ -104,26 +104,38 @@ function knownText({ total, until, from, to }: ShownLocks): string {
 /** The day of the first session is known in part. */
 const MAX_UNKNOWN_SECONDS = 86_400
 
+function shareRows({ timeZone }: Viewer, { buckets, unit }: ShownLocks, compared: LockTime | undefined) {
+  const clock = zoneClock(timeZone)
+  return buckets.map((share, index) => {
+    const day = bucketStart(unit, 'monday', clock.dayOf(share.start))
+    const [begin, end] = [day, addBuckets(unit, day, 1)].map(clock.startOf)
+    const isWhole = !share.partial && share.start === begin && share.end === end
+    return { ...share, isCurrent: share.partial, isWhole, before: compared?.buckets[index]?.percent ?? null }
+  })
+}
+
 export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
   const { buckets, unit, query } = shown
   const { timeZone } = viewer
   const compared = knownBefore(shown)
   const title = query.compare === undefined ? '' : comparisons[query.compare]
   // Parts of weeks or months would count as much as whole ones.
-  const whole = buckets.filter(({ partial, knownSeconds }) => !partial && knownSeconds > 0)
+  const rows = shareRows(viewer, shown, compared)
+  const whole = rows.filter(({ isWhole, knownSeconds }) => isWhole && knownSeconds > 0)
   const average = roundedRatio(sum(whole.map(one => one.lockedSeconds)) * 100, sum(whole.map(one => one.knownSeconds)))
   const current = buckets.find(({ partial, percent }) => partial && percent !== null)
-  const rows = buckets.map((share, index) => ({
-    ...share,
-    isCurrent: share.partial,
-    before: compared?.buckets[index]?.percent ?? null,
-  }))
+  const drawn = rows.filter(({ lockedSeconds }) => lockedSeconds > 0)
+  const hasParts = drawn.some(({ isWhole, isCurrent }) => !isWhole && !isCurrent)
   type Row = (typeof rows)[number]
   return chart<Row>({
     id: 'shares',
     chartType: 'bars',
     title: lockText(`Percent of time locked by ${unit}`, viewer),
-    summary: weekSummary(unit, { average, current: current && (lockedPercent(current) ?? undefined) }, percentText),
+    summary: weekSummary(
+      unit,
+      { average, current: current && (lockedPercent(current) ?? undefined), hasParts },
+      percentText,
+    ),
     empty: lockText('No locked time in this period', viewer),
     wide: true,
     data: {
@@ -138,20 +150,31 @@ export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
         ? ([['solid', stateName('locked', viewer)]] as const)
         : []),
       ...(buckets.some(({ breakSeconds }) => breakSeconds > 0) ? ([['open', 'Breaks']] as const) : []),
-      ...(current !== undefined && current.lockedSeconds > 0 ? ([['so-far', `This ${unit} so far`]] as const) : []),
+      ...partLegend(unit, drawn),
       ...(compared === undefined ? [] : ([['before', title]] as const)),
     ],
     columns: [
       ...unitColumns<Row>(viewer, unit, {
         title: lockText('Time locked', viewer),
-        cell: ({ lockedSeconds, percent }) => (percent === null ? NONE : durationText(lockedSeconds)),
+        cell: ({ lockedSeconds, percent }) =>
+          percent === null ? NONE : lockedSeconds === 0 ? '0\u00a0h' : durationText(lockedSeconds),
       }),
-      { key: 'locked', title: lockText('Locked (%)', viewer), series: 'solid', value: ({ percent }) => percent },
-      { key: 'open', title: 'Breaks (%)', series: 'open', value: breakPercent },
-      ...(compared === undefined ? [] : [{ key: 'before', title, value: ({ before }: Row) => before }]),
+      {
+        key: 'locked',
+        title: lockText('Locked (%)', viewer),
+        series: 'solid',
+        ...percentCells(({ percent }) => percent),
+      },
+      { key: 'open', title: 'Breaks (%)', series: 'open', ...percentCells(breakPercent) },
+      ...(compared === undefined ? [] : [{ key: 'before', title, ...percentCells<Row>(({ before }) => before) }]),
     ],
     rows,
   })
+}
+
+/** In the table with one decimal, also where that is 0. */
+function percentCells<Row>(value: (row: Row) => number | null) {
+  return { value, numeric: true, cell: (row: Row) => value(row)?.toFixed(1) ?? NONE }
 }
 
 function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | null {

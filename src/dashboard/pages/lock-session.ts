@@ -128,6 +128,7 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
     maxDrawn: MAX_DRAWN_INTERVALS,
     empty: 'No events, so the times of this session are not known',
     wide: true,
+    figures: events.length === 0 ? nothing : html`<a href="#events">Show the events</a>`,
     ticks: events.slice(0, MAX_DRAWN_INTERVALS).map(([at]) => wallClock(at, timeZone)),
     data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
     legend:
@@ -143,25 +144,21 @@ function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now
       {
         key: 'start',
         title: 'From',
-        cell: ({ start }) => dateTimeText(viewer, start),
         value: ({ start }) => wallClock(start, timeZone),
       },
       {
         key: 'end',
         title: 'To',
-        cell: ({ end }) => dateTimeText(viewer, end),
         value: ({ end }) => wallClock(end, timeZone),
       },
       {
         key: 'locked',
         title: 'State',
-        cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open'),
         value: ({ locked }) => (locked ? 1 : 0),
       },
       {
         key: 'label',
         title: label('duration'),
-        numeric: true,
         cell: ({ start, end }) => durationText((end - start) / 1000),
       },
     ],

@@ -13,14 +13,20 @@ const LIST = new Intl.ListFormat('en')
 
 export function weekSummary(
   unit: ChartUnit,
-  { average, current }: { readonly average: number | null; readonly current: number | undefined },
+  {
+    average,
+    current,
+    hasParts,
+  }: { readonly average: number | null; readonly current: number | undefined; readonly hasParts: boolean },
   text: (value: number) => string,
   textAfter = text,
 ): string {
   const now = current === undefined ? '' : `${(average === null ? text : textAfter)(current)} this ${unit} so far`
   if (average === null)
     return current === undefined || current === 0
-      ? 'Nothing in this period.'
+      ? hasParts
+        ? `Nothing in a whole ${unit}, so no average.`
+        : 'Nothing in this period.'
       : `${capital(now)}; no whole ${unit} before it.`
   return `${capital(text(Math.round(average)))} in an average ${unit}${now === '' ? '' : `, ${now}`}.`
 }

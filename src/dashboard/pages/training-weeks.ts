@@ -5,7 +5,7 @@ import type { Totals } from '../../stats/training.ts'
 import { chart, type ChartOptions, type LegendItem } from '../charts/charts.ts'
 import type { Chart, Viewer } from '../page.ts'
 import { countText, distanceIn, distanceText, numberText } from '../text/text.ts'
-import { chartUnit, type ChartUnit, unitColumns } from './chart-unit.ts'
+import { chartUnit, type ChartUnit, partLegend, unitColumns } from './chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
 import type { Compared } from './training-comparison.ts'
 import { weekSummary } from './training-summaries.ts'
@@ -19,7 +19,7 @@ interface Week extends Totals {
   readonly start: number
   readonly end: number
   readonly isCurrent: boolean
-  /** Whether it is over, and all of its days are shown. */
+  /** As in `unitColumns`. */
   readonly isWhole: boolean
   /** Whether the records are known up to a time in it, or later. */
   readonly isKnown: boolean
@@ -59,7 +59,7 @@ export function repetitionsChart(viewer: Viewer, weeks: readonly Week[], options
     title: `Repetitions per ${unit}`,
     summary: weekSummary(
       unit,
-      { average, current: current?.reps },
+      { average, current: current?.reps, hasParts: hasParts(weeks) },
       value => countText(value, 'repetition'),
       numberText,
     ),
@@ -82,7 +82,7 @@ export function distanceChart(viewer: Viewer, weeks: readonly Week[], options: W
   const isApproximate = weeks.some(({ approximate }) => approximate > 0)
   const textOf = (micrometres: number) => distanceText(viewer, micrometres)
   const summary = isKnown
-    ? weekSummary(unit, { average, current: current?.distance ?? undefined }, textOf)
+    ? weekSummary(unit, { average, current: current?.distance ?? undefined, hasParts: hasParts(weeks) }, textOf)
     : UNKNOWN_DISTANCE
   return weekChart(viewer, weeks, options, {
     id: 'distance',
@@ -133,7 +133,14 @@ function weekChart(viewer: Viewer, weeks: readonly Week[], { href, compared }: W
     ...texts,
     chartType: 'bars',
     data: { ...averageData(viewer, weeks, average), ...data, href, period: unit === 'week' ? undefined : unit },
-    legend: [...weekLegend(weeks), ...legend, ...(title === undefined ? [] : ([['before', title]] as const))],
+    legend: [
+      ...partLegend(
+        unit,
+        weeks.filter(({ sessions }) => sessions > 0),
+      ),
+      ...legend,
+      ...(title === undefined ? [] : ([['before', title]] as const)),
+    ],
     columns: [
       ...unitColumns<Week>(viewer, unit, { title: 'Sessions', cell: ({ sessions }) => numberText(sessions) }),
       ...columns,
@@ -143,11 +150,8 @@ function weekChart(viewer: Viewer, weeks: readonly Week[], { href, compared }: W
   })
 }
 
-/** The average has its name at the end of its line, and its number in the sentence. */
-function weekLegend(weeks: readonly Week[]): LegendItem[] {
-  return weeks.some(({ isCurrent, sessions }) => isCurrent && sessions > 0)
-    ? [['so-far', `This ${unitOf(weeks)} so far`]]
-    : []
+function hasParts(weeks: readonly Week[]): boolean {
+  return weeks.some(({ isWhole, isCurrent, sessions }) => !isWhole && !isCurrent && sessions > 0)
 }
 
 function unitOf([first]: readonly Week[]): ChartUnit {
