@@ -97,7 +97,8 @@ describe('narrow screens and paper', needsChromium, () => {
           .filter(({ left, right }) => right > left),
       )
     const months = await boxesOf('.month-bars b')
-    assert.ok(months.length >= 3)
+    // Early in a year only the first has begun.
+    assert.ok(months.length >= 1)
     const bars = await page.locator('.month-bars svg').boundingBox()
     const name = await page.locator('.month-bars b').first().boundingBox()
     assert.ok(bars !== null && name !== null && name.y > bars.y + bars.height, 'names are below the bars')
@@ -139,9 +140,10 @@ describe('narrow screens and paper', needsChromium, () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 900 } })
     const { page } = browser
     await page.emulateMedia({ media: 'print' })
-    const year = new Date().getUTCFullYear()
+    // No day of this year is over on the first.
+    const year = new Date(Date.now() - 86_400_000).getUTCFullYear()
     for (const [path, printed] of [
-      [`/training?from=${year}-01-01&to=${year}-01-02`, `" ${year}"`],
+      [`/training?from=${year}-01-01&to=${year}-01-02`, year === new Date().getUTCFullYear() ? `" ${year}"` : 'none'],
       [`/locks?from=${year - 1}-12-01&to=${year - 1}-12-31`, 'none'],
     ] as const) {
       await page.goto(service.url + path)
