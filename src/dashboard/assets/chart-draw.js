@@ -2,6 +2,7 @@
 
 import { to } from './addresses.js'
 import { dayMonthText } from './chart-format.js'
+import { make } from './elements.js'
 
 /**
  * @import { PlotOptions } from '@observablehq/plot'
@@ -175,24 +176,22 @@ export function emptyNote(plot, text) {
 }
 
 /**
- * Adds panels with a heading and the space that their drawing takes. All are added before one is drawn, as their number decides
- * their width.
+ * Replaces what a chart shows with panels that have a heading and the space that their drawing takes. All are added before one is
+ * drawn, as their number decides their width.
  *
  * @param {HTMLElement} host
  * @param {readonly PanelHeight[]} heights
  */
 export function addPanels(host, heights) {
-  return heights.map(({ title, height }) => {
-    const panel = document.createElement('div')
-    const heading = document.createElement('h3')
-    heading.textContent = title
-    const space = document.createElement('div')
-    space.className = 'space'
+  const panels = heights.map(({ title, height }) => {
+    const panel = make('div')
+    const space = make('div', { className: 'space' })
     space.style.height = `${height / 16}rem`
-    panel.append(heading, space)
-    host.append(panel)
+    panel.append(make('h3', { textContent: title }), space)
     return panel
   })
+  host.replaceChildren(...panels)
+  return panels
 }
 
 /**

@@ -187,8 +187,7 @@ function blocksOf(row, { wraps, lineDays, positionOf }) {
     const stop = wraps && lineEnd < end ? lineEnd : end
     // A block that ends with its line ends on that line.
     const x2 = wraps ? (stop.getTime() - line.getTime()) / HOUR_MS : stop
-    const middle = positionOf(new Date((start.getTime() + stop.getTime()) / 2)).x
-    blocks.push({ line, x1, x2, middle, tip, ...look })
+    blocks.push({ line, x1, x2, tip, ...look })
     start = stop
   }
   return blocks

@@ -13,7 +13,7 @@ import { timeline } from './chart-timeline.js'
  * into the card.
  */
 
-/** @import { ChartType, PanelHeight, Plot } from './chart-draw.js' */
+/** @import { ChartType, Plot } from './chart-draw.js' */
 
 /** @type {Readonly<Record<string, ChartType>>} */
 const chartTypes = {
@@ -53,7 +53,9 @@ function drawInView() {
         const chart = mounted.get(target)
         if (!isIntersecting || chart === undefined) continue
         observer.unobserve(target)
-        show(chart).catch((/** @type {unknown} */ error) => showTable(chart.section, error))
+        loadPlot()
+          .then(plot => draw(chart, plot, later))
+          .catch((/** @type {unknown} */ error) => showTable(chart.section, error))
       }
     },
     { rootMargin: '300px' },
@@ -78,23 +80,13 @@ function mount(section) {
 /** @param {Mounted} chart */
 function reserveSpace({ chartType, host, data }) {
   const height = chartType.height(data)
-  if (typeof height === 'number') {
-    host.style.minHeight = `${height / 16}rem`
-    return
-  }
-  addPanels(host, height)
+  if (typeof height === 'number') host.style.minHeight = `${height / 16}rem`
+  else addPanels(host, height)
 }
 
 /**
  * Draws a chart now, and again when its width changes.
  *
- * @param {Mounted} chart
- */
-async function show(chart) {
-  draw(chart, await loadPlot(), later)
-}
-
-/**
  * @param {Mounted} chart
  * @param {Plot} plot
  * @param {(task: () => void) => void} run Runs what draws a panel.
@@ -114,7 +106,7 @@ function draw({ section, chartType, host, data }, plot, run) {
     const drawnWidth = host.clientWidth
     width = drawnWidth
     const height = chartType.height(data)
-    const panels = typeof height === 'number' ? [host] : emptyPanels(host, height)
+    const panels = typeof height === 'number' ? [host] : addPanels(host, height)
     for (const [index, panel] of panels.entries()) {
       run(() => {
         // By now, the chart may have been redrawn at another width, or have failed.
@@ -134,15 +126,6 @@ function draw({ section, chartType, host, data }, plot, run) {
   new ResizeObserver(() => {
     if (!isPrinting) redraw(later)
   }).observe(host)
-}
-
-/**
- * @param {HTMLElement} host
- * @param {readonly PanelHeight[]} heights
- */
-function emptyPanels(host, heights) {
-  host.replaceChildren()
-  return addPanels(host, heights)
 }
 
 /**

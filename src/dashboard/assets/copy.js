@@ -1,5 +1,6 @@
 /** The buttons that copy text. */
 
+import { make } from './elements.js'
 import { onClick } from './events.js'
 import { announce } from './notices.js'
 
@@ -30,8 +31,7 @@ async function writeClipboard(text) {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    const field = document.createElement('textarea')
-    field.value = text
+    const field = make('textarea', { value: text })
     document.body.append(field)
     field.select()
     // oxlint-disable-next-line typescript/no-deprecated -- there is no other way without TLS

@@ -18,19 +18,11 @@ export function enableForms() {
     void sendChecked(form, event.submitter)
   })
   document.addEventListener('formdata', event => {
-    if (event.target instanceof HTMLFormElement && event.target.method === 'get') leaveEmptyOut(event.formData)
+    if (!(event.target instanceof HTMLFormElement) || event.target.method !== 'get') return
+    // Filters that are not set stay out of the address.
+    for (const [name, value] of Array.from(event.formData)) if (value === '') event.formData.delete(name)
   })
   enableSelects()
-}
-
-/**
- * Filters that are not set stay out of the address.
- *
- * @param {FormData} fields
- */
-function leaveEmptyOut(fields) {
-  const empty = Array.from(fields).filter(([, value]) => value === '')
-  for (const [name] of empty) fields.delete(name)
 }
 
 /**
@@ -94,7 +86,9 @@ function enableSelects() {
   const apply = () => {
     const form = pending?.form
     pending = undefined
-    if (form != null) sendKeepingFocus(form)
+    if (form == null) return
+    keepFocus(document.activeElement)
+    form.requestSubmit()
   }
   document.addEventListener('pointerdown', () => {
     byKey = false
@@ -116,10 +110,4 @@ function enableSelects() {
     // The next field has the focus only after this event.
     if (pending !== undefined && elementAt(event) === pending) setTimeout(apply)
   })
-}
-
-/** @param {HTMLFormElement} form */
-function sendKeepingFocus(form) {
-  keepFocus(document.activeElement)
-  form.requestSubmit()
 }

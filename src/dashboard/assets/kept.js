@@ -1,5 +1,7 @@
 /** The tables of a file to keep: searched, sorted and shown in parts. It asks for nothing from a network. */
 
+import { make } from './elements.js'
+
 const ROWS_SHOWN = 50
 const decoder = document.createElement('textarea')
 
@@ -47,8 +49,7 @@ function showTable(section) {
   const header = make('thead')
   header.append(titles)
   table.append(header, body)
-  const scroll = make('div', { className: 'scroll', tabIndex: 0, ariaLabel: name })
-  scroll.setAttribute('role', 'region')
+  const scroll = make('div', { className: 'scroll', tabIndex: 0, role: 'region', ariaLabel: name })
   scroll.append(table)
   section.append(search, scroll, count, more)
   draw()
@@ -151,14 +152,4 @@ function textOf(markup) {
   if (!markup.includes('&')) return markup
   decoder.innerHTML = markup
   return decoder.value
-}
-
-/**
- * @template {keyof HTMLElementTagNameMap} Tag
- * @param {Tag} tag
- * @param {Partial<HTMLElementTagNameMap[Tag]>} properties
- * @returns {HTMLElementTagNameMap[Tag]}
- */
-function make(tag, properties = {}) {
-  return Object.assign(document.createElement(tag), properties)
 }

@@ -1,6 +1,7 @@
 /** One call with a new key, sent by the browser as any other program would send it. */
 
 import { to } from './addresses.js'
+import { make } from './elements.js'
 import { onClick } from './events.js'
 
 const MAX_LINES = 8
@@ -25,9 +26,11 @@ async function testKey(button) {
       credentials: 'omit',
     })
     const text = JSON.stringify(await response.json(), null, 2)
-    result.replaceChildren(statusOf(response))
+    const { ok, status, statusText } = response
+    const line = `${status} ${statusText}. ${ok ? 'The key works.' : 'The key does not work.'}`
+    result.replaceChildren(make('p', { textContent: line }))
     // Records have names in them, which discreet mode hides.
-    if (button.dataset.discreet === '0' || !response.ok) result.append(excerptOf(text))
+    if (button.dataset.discreet === '0' || !ok) result.append(make('pre', { textContent: excerptOf(text) }))
   } catch {
     result.textContent = 'The service did not respond.'
   }
@@ -35,17 +38,8 @@ async function testKey(button) {
   button.focus()
 }
 
-/** @param {Response} response */
-function statusOf({ ok, status, statusText }) {
-  const line = document.createElement('p')
-  line.textContent = `${status} ${statusText}. ${ok ? 'The key works.' : 'The key does not work.'}`
-  return line
-}
-
 /** @param {string} text */
 function excerptOf(text) {
   const lines = text.split('\n')
-  const excerpt = document.createElement('pre')
-  excerpt.textContent = lines.length > MAX_LINES + 1 ? [...lines.slice(0, MAX_LINES), '…'].join('\n') : text
-  return excerpt
+  return lines.length > MAX_LINES + 1 ? [...lines.slice(0, MAX_LINES), '…'].join('\n') : text
 }

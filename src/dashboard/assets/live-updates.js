@@ -5,7 +5,8 @@ import { to } from './addresses.js'
 const CHECK_MS = 60_000
 
 export function enableUpdates() {
-  keepTimes()
+  tick()
+  setInterval(tick, 1000)
   keepBusy()
   if (document.querySelector('[data-live]') === null) return
   let last = performance.now()
@@ -35,13 +36,8 @@ export function enableUpdates() {
 /** A part that waits for something is replaced every few seconds, until it has ended. */
 function keepBusy() {
   if (document.querySelector('[data-busy]') === null) return
-  setTimeout(
-    () =>
-      void replaceLiveParts()
-        .catch(() => {})
-        .then(keepBusy),
-    BUSY_MS,
-  )
+  const replace = () => replaceLiveParts().catch(() => {})
+  setTimeout(() => void replace().then(keepBusy), BUSY_MS)
 }
 
 const BUSY_MS = 2000
@@ -63,11 +59,6 @@ async function replaceLiveParts() {
 
 /** For each element with a time: how far the clock of the server is ahead of the one of this browser. */
 const clocks = new WeakMap()
-
-function keepTimes() {
-  tick()
-  setInterval(tick, 1000)
-}
 
 function tick() {
   for (const element of document.querySelectorAll('[data-since], [data-until]')) {

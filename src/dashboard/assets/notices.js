@@ -1,5 +1,7 @@
 /** Messages next to what failed, each with a way to continue. */
 
+import { make } from './elements.js'
+
 /**
  * @param {string} text
  * @param {{ readonly text: string; readonly act?: () => void; readonly href?: string }} [action]
@@ -7,35 +9,17 @@
  */
 export function showNotice(text, action, place = document.body) {
   place.querySelector(':scope > .notice')?.remove()
-  const notice = document.createElement('div')
-  notice.className = 'notice problem'
-  notice.setAttribute('role', 'alert')
-  const line = document.createElement('p')
-  line.textContent = text
-  notice.append(line)
-  if (action !== undefined)
-    notice.append(action.href === undefined ? buttonOf(action) : linkOf(action.text, action.href))
+  const notice = make('div', { className: 'notice problem', role: 'alert' })
+  notice.append(make('p', { textContent: text }))
+  if (action !== undefined) {
+    const { text: textContent, act, href } = action
+    notice.append(
+      href === undefined
+        ? make('button', { type: 'button', className: 'small', textContent, onclick: () => act?.() })
+        : make('a', { className: 'button small', href, target: '_blank', textContent }),
+    )
+  }
   place.prepend(notice)
-}
-
-/** @param {{ readonly text: string; readonly act?: () => void }} action */
-function buttonOf({ text, act }) {
-  const button = document.createElement('button')
-  button.type = 'button'
-  button.className = 'small'
-  button.textContent = text
-  button.addEventListener('click', () => act?.())
-  return button
-}
-
-/**
- * @param {string} text
- * @param {string} href
- */
-function linkOf(text, href) {
-  const link = document.createElement('a')
-  Object.assign(link, { className: 'button small', href, target: '_blank', textContent: text })
-  return link
 }
 
 /**
@@ -48,9 +32,7 @@ export function announce(text, near) {
   const place = near.closest('dialog') ?? document.body
   let status = place.querySelector(':scope > .announcement')
   if (status === null) {
-    status = document.createElement('div')
-    status.className = 'announcement hidden'
-    status.setAttribute('role', 'status')
+    status = make('div', { className: 'announcement hidden', role: 'status' })
     place.append(status)
   }
   const filled = status
