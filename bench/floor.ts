@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 
 /** The floor: a bare server that sends the bytes of a file for every request. */
-const [file = '', port = '0'] = process.argv.slice(2)
+const [file = ''] = process.argv.slice(2)
 // Written by run.ts.
 const { status, headers, body } = JSON.parse(readFileSync(file, 'utf8')) as {
   status: number
   headers: string[]
   body: string | null
 }
-createServer((_, response) => {
+const server = createServer((_, response) => {
   response.writeHead(status, headers)
   response.end(body ?? undefined)
-}).listen(Number(port), '127.0.0.1', () => process.stdout.write('Listening\n'))
+}).listen(0, '127.0.0.1', () =>
+  process.stdout.write(`Listening on http://127.0.0.1:${(server.address() as AddressInfo).port}\n`),
+)

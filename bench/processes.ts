@@ -18,7 +18,6 @@ export class Programs {
   /** For temporary files; it also gets the log of the programs. */
   readonly folder = mkdtempSync(join(tmpdir(), 'lockstep-bench-'))
   readonly #running = new Set<ChildProcess>()
-  #nextPort = 18_000
 
   /** The service of a copy of the program, on the first core unless it has several processes; with limits that are never reached. */
   async service(
@@ -27,23 +26,20 @@ export class Programs {
     settings: Readonly<Record<string, string>> = {},
     copy = root,
   ): Promise<Running> {
-    const port = (this.#nextPort += 1)
-    const args = ['serve', '--database', database, '--port', String(port), ...more]
+    const args = ['serve', '--database', database, '--port', '0', ...more]
     const program = join(copy, 'lockstep')
     const [command, all] = args.includes('--workers') ? [program, args] : pinned(0, program, args)
-    return { url: `http://127.0.0.1:${port}`, process: await this.#start(command, all, settings) }
+    return this.#start(command, all, settings)
   }
 
-  /** A server in a file of this folder, on the first core; it gets its port as last argument. */
-  async server(file: string, ...args: readonly string[]): Promise<Running> {
-    const port = (this.#nextPort += 1)
-    const [command, all] = pinned(0, process.execPath, [join(root, 'bench', file), ...args, String(port)])
-    return { url: `http://127.0.0.1:${port}`, process: await this.#start(command, all) }
+  /** A server in a file of this folder, on the first core. */
+  server(file: string, ...args: readonly string[]): Promise<Running> {
+    return this.#start(...pinned(0, process.execPath, [join(root, 'bench', file), ...args]))
   }
 
   /** A program in a file of this folder, not on the core of the service. */
-  worker(file: string, ...args: readonly string[]): Promise<ChildProcess> {
-    return this.#start(...pinned(1, process.execPath, [join(root, 'bench', file), ...args]))
+  async worker(file: string, ...args: readonly string[]): Promise<ChildProcess> {
+    return (await this.#start(...pinned(1, process.execPath, [join(root, 'bench', file), ...args]))).process
   }
 
   async stop(child: ChildProcess) {
@@ -58,8 +54,12 @@ export class Programs {
     rmSync(this.folder, { recursive: true, force: true })
   }
 
-  /** Resolves when the program prints that it is ready. */
-  async #start(command: string, args: readonly string[], settings: Readonly<Record<string, string>> = {}) {
+  /** Resolves when the program prints that it is ready: a server ends its line with its address. */
+  async #start(
+    command: string,
+    args: readonly string[],
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<Running> {
     const child = spawn(command, args, {
       // The log goes to a file, as in production.
       stdio: ['ignore', 'pipe', openSync(join(this.folder, 'log'), 'w')],
@@ -75,9 +75,9 @@ export class Programs {
     const ended = once(child, 'exit').then(([code]) => {
       throw new Error(`${args.join(' ')} ended with ${String(code)}: see its log`)
     })
-    await Promise.race([once(child.stdout ?? child, 'data'), ended])
+    const [ready] = (await Promise.race([once(child.stdout ?? child, 'data'), ended])) as [Buffer]
     ended.catch(() => {})
-    return child
+    return { url: /http:\S+/.exec(String(ready))?.[0] ?? '', process: child }
   }
 }
 

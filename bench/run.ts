@@ -125,7 +125,7 @@ async function measureAll() {
   const tokensOf = new Map<string, ReadonlyMap<number, string>>()
   for (const [name, url] of stores) tokensOf.set(name, await filled(name, url))
 
-  const tables: string[] = []
+  process.stdout.write(`\n${HEADING}\n`)
   const summaries: Summary[] = []
   for (const [name, url] of stores) {
     const all = withHot(requestsByShape(tokensOf.get(name) ?? new Map(), size, RANDOM_REQUESTS))
@@ -150,11 +150,10 @@ async function measureAll() {
       const shape = { name: shapeName, status, requests, changing: shapeName.startsWith('S9') ? url : undefined }
       await recordResponse(url, shape)
       const rounds = await measureShape(shape, candidates)
-      tables.push(rowsOf(shape.name, rounds))
+      process.stdout.write(`${rowsOf(shape.name, rounds)}\n`)
       summaries.push(summaryOf(shape.name, name, rounds))
     }
   }
-  process.stdout.write(`\n${HEADING}\n${tables.join('\n')}\n`)
   process.stdout.write(`\nFor docs/performance.md:\n\n${DOCS_HEADING}\n${docsRows(summaries).join('\n')}\n`)
 }
 
