@@ -16,7 +16,7 @@ test('the program says its version, and with --verbose the engine and the schema
   await using folder = await makeFolder()
   const short = await folder.run(['--version'])
   assert.equal(short.code, 0)
-  assert.match(short.stdout, /^lockstep \d+\.\d+\.\d+(-rc)? \((commit [0-9a-f]{12}, )?Node\.js v26\.\d+\.\d+\)\n$/)
+  assert.match(short.stdout, /^lockstep \d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?Node\.js v26\.\d+\.\d+\)\n$/)
   assert.ok(short.stdout.includes(` ${version} `))
 
   const missing = await folder.run(['--verbose', '--version'])
