@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
+import { errorCode } from '../../src/cli/terminal.ts'
 import { listRounds, readConnection } from '../../src/pull/connections.ts'
 import { open } from '../../src/store/index.ts'
 import { makeFolder } from '../support/command.ts'
@@ -64,7 +65,7 @@ async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
     seen.push({ name, text: `${text} ${to} ${[...headers].join()}` })
   }
   const lookInFiles = (when: string, paths = [work.path, ...folders]) =>
-    seen.push(...paths.flatMap(filesIn).map(path => ({ name: `${when}: ${path}`, text: readFileSync(path, 'latin1') })))
+    seen.push(...paths.flatMap(filesIn).map(({ path, text }) => ({ name: `${when}: ${path}`, text })))
 
   await ann.signIn('ann')
   await look('form', ann.post('/source/connect', { origin: source.url, key: KEY, every: '5' }))
@@ -102,7 +103,7 @@ async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
   await look('forgetting', ann.post('/source/forget'))
   assert.equal(await readConnection(store, 1), undefined)
   if (databaseUrl.startsWith('sqlite:')) {
-    await until(async () => folders.flatMap(filesIn).every(path => !readFileSync(path, 'latin1').includes(sealed)))
+    await until(async () => folders.flatMap(filesIn).every(({ text }) => !text.includes(sealed)))
   }
   service.process.kill('SIGTERM')
   await service.ended
@@ -130,8 +131,15 @@ async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
   }
 }
 
-function filesIn(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .map(name => join(folder, name))
-    .filter(path => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
+/** The files of a folder with their texts, but those that the service removes meanwhile. */
+function filesIn(folder: string): { path: string; text: string }[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap(name => {
+    const path = join(folder, name)
+    try {
+      return statSync(path).isFile() ? [{ path, text: readFileSync(path, 'latin1') }] : []
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return []
+      throw error
+    }
+  })
 }
