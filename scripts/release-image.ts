@@ -26,10 +26,10 @@ export function whyNoImage(): string | undefined {
 }
 
 /**
- * Makes the root file system of a small Debian for a processor, as tar. For another processor than that of this machine, the scripts of
+ * Makes the root file system of a small Debian for a processor, as tar, whose files are not newer than `seconds`. For another processor than that of this machine, the scripts of
  * packages run here, with the root as read-only as it can be: they support that, and nothing needs emulation.
  */
-export async function makeBase(architecture: string, to: string): Promise<void> {
+export async function makeBase(architecture: string, to: string, seconds: number): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), 'lockstep-base-'))
   const isForeign = architecture !== ARCHITECTURES[process.arch]
   const mounts = ['mount --bind "$0" "$0"', 'mount -o remount,bind,ro /']
@@ -49,7 +49,8 @@ export async function makeBase(architecture: string, to: string): Promise<void> 
   ]
   try {
     // What it mounts ends with it.
-    await run('unshare', ['-m', 'sh', '-c', script, work, ...options], { env: { ...process.env, TMPDIR: work } })
+    const env = { ...process.env, TMPDIR: work, SOURCE_DATE_EPOCH: String(seconds) }
+    await run('unshare', ['-m', 'sh', '-c', script, work, ...options], { env })
     copyFileSync(join(work, 'base.tar'), `${to}.part`)
     renameSync(`${to}.part`, to)
   } finally {

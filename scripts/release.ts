@@ -83,7 +83,7 @@ async function makeFiles(platform: Platform): Promise<string[]> {
 async function findBases(folder: string): Promise<Readonly<Record<string, string>>> {
   mkdirSync(folder, { recursive: true })
   const found = platforms.map(({ debian }) => [debian, join(folder, `${debian}.tar`)] as const)
-  await Promise.all(found.filter(([, file]) => !existsSync(file)).map(([name, file]) => makeBase(name, file)))
+  await Promise.all(found.filter(([, file]) => !existsSync(file)).map(([name, file]) => makeBase(name, file, seconds)))
   return Object.fromEntries(found)
 }
 

@@ -7,7 +7,7 @@ import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readF
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
-import { buildImage, inStore } from '../../scripts/release-image.ts'
+import { buildImage, inStore, makeBase } from '../../scripts/release-image.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { PASSWORD, visitorAs } from '../support/dashboard.ts'
@@ -41,6 +41,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
       release('new', { args: [] }),
       release('again', { args: ['--platform', 'x64', '--only', 'tarball,package,parts'], mask: '077' }),
       release('old', { args: ['--platform', 'x64', '--only', 'package', '--commit', oldest] }),
+      makeBase('amd64', folder.file('again.tar'), Number(git('show', '--no-patch', '--format=%ct', 'HEAD'))),
     ])
   })
   after(async () => {
@@ -71,6 +72,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
       parts?.filter(isBase).map(({ hashes }) => hashes?.[0]?.content),
       bases,
     )
+    assert.equal(sha256(readFileSync(folder.file('again.tar'))), bases[0])
   })
 
   test('the program of the tarball has its size, and runs every command and page alone', async () => {
