@@ -80,6 +80,24 @@ describe('narrow screens and paper', needsChromium, () => {
     }
   })
 
+  test('all days and hours of a calendar have one height, also in large text', async () => {
+    for (const width of [360, 1440]) {
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
+      const { page } = browser
+      for (const path of ['/', '/locks', '/year']) {
+        await page.goto(service.url + path)
+        for (const size of ['100%', '200%']) {
+          await page.evaluate(value => document.documentElement.style.setProperty('font-size', value), size)
+          const heights = await page
+            .locator('.calendar .day')
+            .evaluateAll(days => days.map(day => Math.round(day.getBoundingClientRect().height)))
+          assert.ok(heights.length > 50)
+          assert.equal(new Set(heights).size, 1, `${path}, ${width} pixels, ${size}: ${[...new Set(heights)].join()}`)
+        }
+      }
+    }
+  })
+
   test('with large text on a phone the months and totals of a year are in view, apart from each other', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 900 } })
     const { page } = browser
