@@ -48,6 +48,31 @@ describe('marks on screens and on paper', needsChromium, () => {
       assert.ok(line > VISIBLE, `the line of the legend: ${line}`)
     })
   }
+
+  test('all shades of days, and time under lock in each, can be told apart in forced colours on a phone', async () => {
+    await using browser = await openSession(service, { viewport: { width: 360, height: 2600 } })
+    const { page } = browser
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.goto(service.url)
+    const shades = ['none', 'one', 'two', 'three', 'more']
+    const days = shades.map(name => page.locator(`.calendar .day.${name}:not(.under)`).first())
+    const inks = await inkOf(page, days)
+    for (const [index, ink] of inks.entries()) {
+      assert.ok(index === 0 || ink > (inks[index - 1] ?? 0) + VISIBLE, inks.join(', '))
+    }
+    for (const [index, name] of shades.entries()) {
+      const day = page.locator(`.calendar .day.${name}.under`).first()
+      const bar = await day.evaluate(cell => getComputedStyle(cell, '::after').backgroundColor)
+      const fill = await page.evaluate(
+        colour => {
+          document.body.style.background = colour
+          return getComputedStyle(document.body).backgroundColor
+        },
+        index === 4 ? 'HighlightText' : 'CanvasText',
+      )
+      assert.equal(bar, fill, name)
+    }
+  })
 })
 
 /** How much the middle of each differs from the card behind it. */
