@@ -27,6 +27,16 @@ describe('every chart in a browser', needsChromium, () => {
     assert.ok(browser.problems.some(problem => problem.startsWith('console: The chart "segments" cannot be drawn')))
   })
 
+  test('a segment too narrow for its name has its number, as in the tables of sessions', async () => {
+    await using service = await sampleService()
+    await using browser = await openSession(service, { viewport: { width: 360, height: 800 } })
+    const { page } = browser
+    await page.goto(`${service.url}/programs/13`)
+    const names = page.locator('.plot-segments [data-mark=text] text')
+    await names.first().waitFor()
+    assert.deepEqual(await names.allTextContents(), ['1', '2', '3', '4', '5', '6', '7', '8', '9'])
+  })
+
   test('every lock has its timeline, however short it was', async () => {
     const start = '2026-02-01T08:00:00Z'
     const lengths = { '25 minutes': 25, '23 hours': 23 * 60, '24 hours': 24 * 60, '5 days': 5 * 24 * 60 }

@@ -21,6 +21,9 @@ export const segments = {
     const blocks = blocksOf(rows)
     const end = blocks.at(-1)?.end ?? 0
     const scale = (host.clientWidth - 4) / Math.max(1, end)
+    /** @type {(block: ReturnType<typeof blocksOf>[number]) => string | undefined} */
+    const nameOf = ({ start, end, label, number }) =>
+      [label, number].find(name => (end - start) * scale > (name.length * 7 + (name === label ? 8 : 1)) * letterScale())
     draw(plot, host, {
       title,
       height: HEIGHT,
@@ -42,10 +45,7 @@ export const segments = {
           strokeWidth: 1,
           rx: 3,
         }),
-        plot.text(
-          blocks.filter(({ start, end, label }) => (end - start) * scale > (label.length * 7 + 8) * letterScale()),
-          { x: 'middle', text: 'label', fill: 'ink', stroke: 'halo', strokeWidth: 10 },
-        ),
+        plot.text(blocks, { x: 'middle', text: nameOf, fill: 'ink', stroke: 'halo', strokeWidth: 10 }),
         plot.tip(
           pointsAlong(blocks, ({ start, end }) => [start, end], 12 / scale),
           plot.pointerX({ ...TIP, x: 'along', title: 'text' }),
@@ -64,6 +64,7 @@ function blocksOf(rows) {
   const runs = rows.reduce((sum, row) => sum + timesOf(row), 0)
   const blocks = []
   let start = 0
+  let number = 0
   for (const row of rows) {
     const times = timesOf(row)
     const [count, width] = runs > MAX_RUNS ? [1, (row.number('width') ?? 0) * times] : [times, row.number('width') ?? 0]
@@ -73,7 +74,9 @@ function blocksOf(rows) {
       : { fill: APPROXIMATE_PATTERN, ink: INK, halo: CARD }
     for (let run = 0; run < count; run += 1) {
       const end = start + width
-      blocks.push({ start, end, middle: (start + end) / 2, label: row.text('label'), text: row.text('text'), ...look })
+      const [label, text] = [row.text('label'), row.text('text')]
+      number += 1
+      blocks.push({ start, end, middle: (start + end) / 2, label, number: String(number), text, ...look })
       start = end
     }
   }
