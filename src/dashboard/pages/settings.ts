@@ -142,6 +142,11 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
         <div>
           ${card('Account', html`${message('account')}${accountForm(visit)}`)}
           ${card('Appearance', lookForms(visit))}
+        </div>
+        <div>
+          ${card('Password', html`${message('password')}${passwordCard(visit, methods)}`)}
+          ${card('Passkeys', html`${message('passkeys')}${passkeys}`)}
+          ${linked}
           ${card(
             'Export',
             html`
@@ -152,11 +157,6 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
               <p><a class="button" href="/settings/page">Download the page</a></p>
             `,
           )}
-        </div>
-        <div>
-          ${card('Password', html`${message('password')}${passwordCard(visit, methods)}`)}
-          ${card('Passkeys', html`${message('passkeys')}${passkeys}`)}
-          ${linked}
         </div>
       </div>
       ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}`)}
