@@ -103,7 +103,7 @@ const states: readonly Scene[] = [
   { name: 'training-compare-before', path: '/training?range=12w&compare=before' },
   { name: 'training-compare-year', path: '/training?range=12w&compare=year&scale=full' },
   { name: 'training-kind', path: '/training?range=1y&kind=endurance&sort=grade' },
-  { name: 'training-nothing-found', path: '/training?range=4w&result=not-passed&kind=freeform' },
+  { name: 'training-nothing-found', path: '/training?from=2020-01-01&to=2020-01-28&kind=freeform' },
   { name: 'training-fresh', path: '/training', on: 'fresh' },
   { name: 'training-table', path: '/training?range=1y&table=grades' },
   { name: 'training-tooltip', path: '/training?range=12w', act: hoverOverBar },
