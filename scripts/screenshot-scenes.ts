@@ -282,6 +282,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   const connection = { account_id: 1, origin: SOURCE, every_minutes: 5, sealed_key: sealed, secret_id: secretId }
   const refused = { state: 'waiting', failure: 'refused', failures: 30, next_at: now + 40 * 60_000 } as const
   const times = { started_at: now - 20_000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
+  const completed = now - 86_700_000
   const progress = JSON.stringify({
     read: [
       { kind: 'lock-device', read: 2, total: 2 },
@@ -294,7 +295,12 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
     .values({ ...connection, ...refused, ...times, ...rest })
     .execute()
   for (const round of [0, 1, 2, 3]) {
-    const counts = { added: round === 3 ? 303 : 0, replaced: round, gone: 0, rejected: round === 0 ? 0 : 75 }
+    const counts = {
+      added: round === 3 ? 282 : 0,
+      replaced: round,
+      gone: round === 1 ? 6 : 0,
+      rejected: round === 0 ? 0 : 75,
+    }
     const ended = { account_id: 1, ended_at: now - 86_400_000 - round * 300_000 }
     await db
       .insertInto('source_round')
@@ -304,7 +310,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   const known = { account_id: 1, origin: SOURCE, username: 'alex', knows_me: 1, capabilities: '{}' }
   const { id } = await db
     .insertInto('pull_source')
-    .values({ ...known, completed_at: now - 86_400_000, full_at: now - 86_400_000 })
+    .values({ ...known, completed_at: completed, full_at: completed })
     .returning('id')
     .executeTakeFirstOrThrow()
   for (const [kind, table] of [
@@ -313,7 +319,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   ] as const) {
     const rows = await db.selectFrom(table).select('id').where('owner_id', '=', 1).orderBy('id').execute()
     for (const [index, row] of rows.entries()) {
-      const gone = index < 3 ? now - 90_000_000 : null
+      const gone = index < 3 ? completed : null
       const pulled = { source_id: id, kind, id: row.id, owner_id: 1, form: '', open_at: null }
       await db
         .insertInto('pull_row')
@@ -333,7 +339,9 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
 
 function changeSource(values: { state: 'running' | 'waiting' | 'stopped'; failure: string | null }) {
   return async (page: Page, { service }: Stage) => {
-    await service.store.db.updateTable('source_connection').set(values).execute()
+    const { db } = service.store
+    await db.updateTable('source_connection').set(values).execute()
+    await db.updateTable('source_round').set({ failure: values.failure }).where('rejected', '=', 0).execute()
     await page.reload()
   }
 }

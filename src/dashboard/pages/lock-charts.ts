@@ -215,7 +215,7 @@ export function lockCalendar(viewer: Viewer, { counted, first, last, now, until 
       ${
         parts.length === 0
           ? nothing
-          : html`<ul class="legend"><li>${percentText(least)} of the day ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} ${percentText(most)}</li></ul>`
+          : html`<ul class="legend"><li>Time locked: least (${percentText(least)} of the day) ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most (${percentText(most)})</li></ul>`
       }
     `,
   )

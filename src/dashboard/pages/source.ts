@@ -101,7 +101,7 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
   const asOf =
     completedAt === null
       ? 'No complete copy yet.'
-      : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}.`
+      : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `, but for ${numberText(setAside)} that could not be stored`}.`
   return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}`
 }
 
