@@ -107,8 +107,8 @@ export async function narrowGiven(
 }
 
 /**
- * Keeps the name of an account that is about to be removed wherever it was given access by that name and has not read. If
- * it disappeared, owners could tell that there was such an account: names without an account stay.
+ * Before an account is removed, keeps its name for owners who gave access by that name, unless the account has read. If the name
+ * disappeared, owners could tell that there was such an account.
  */
 export async function keepUnreadName(db: Kysely<Tables>, accountId: number): Promise<void> {
   await sql`insert into unmatched_access (owner_id, username, areas, records_from, expires_at, given_at)

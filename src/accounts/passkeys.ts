@@ -193,7 +193,7 @@ export async function verifyPasskey(
     },
   }).catch(() => NOT_VERIFIED)
   if (!verification.verified) return undefined
-  // Devices leave it out only where they were told which passkeys to use.
+  // A device omits the user handle only if the request named the passkeys to use.
   const { userHandle } = response.response
   const handle = accountId === undefined ? userHandle : (userHandle ?? passkey.user_handle)
   if (handle !== passkey.user_handle) return undefined

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { SignInMethod, Tables } from '../store/tables.ts'
 
-/** How somebody proved that an account is theirs: a password by the hash that it was compared with, other methods by their row. */
+/** How somebody proved that an account is theirs: the hash of the password, or the id of the row of another method. */
 export type Proof = PasswordProof | PasskeyProof | OidcProof
 
 export interface PasswordProof {

@@ -21,8 +21,8 @@ export function templateColumns(template: JsonObject) {
 }
 
 /**
- * The derived columns of a training session whose fields have been checked. `isGraded` says whether the segment at an
- * index has a grade: one that the source did not grade has the grade 0 in the record.
+ * The derived columns of a training session whose fields have been checked. A segment that the source did not
+ * grade has the grade 0 in the record; `isGraded` tells the two apart, by the index of the segment.
  */
 export function sessionColumns(session: JsonObject, isGraded: (index: number) => boolean = () => true) {
   // Checked: each segment is a result with these fields.

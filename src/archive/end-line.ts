@@ -24,7 +24,7 @@ export class LineCount {
     this.hasEnd = false
   }
 
-  /** Checks the line that was counted last, which ends an archive. Throws InvalidError if lines before it are missing. */
+  /** Checks the line that was counted last, as the end of an archive. Throws InvalidError if lines before it are missing. */
   end(envelope: unknown) {
     const before = this.#lines - 1
     this.#lines = 0

@@ -90,7 +90,7 @@ async function storeAll(
   await incoming.updateAsOf()
   await clearRejected(db, incoming.tables(), source)
   const setAside = rejected instanceof RejectedRows ? await rejected.store(Date.now()) : undefined
-  // Before the commit, so that their space and that of the stored rows in the file are not needed at the same time.
+  // Before the commit, so that the file never has room for both the staged and the stored rows.
   await incoming.discard()
   // On SQLite, statements keep the process from hearing a signal.
   await nextTurn()

@@ -195,7 +195,7 @@ async function write(store: Store, path: string, flags: BackupFlags, signal: Abo
   }
 }
 
-/** Stores a time. If that fails, the backup is still good: a role that may only read can make one, too. */
+/** Stores a time. If that fails, the backup is still good: a role that may only read can also make one. */
 async function noting(note: () => Promise<void>) {
   try {
     await note()

@@ -104,7 +104,7 @@ export const checks: readonly Check[] = [
     name: 'log',
     holds: `The write-ahead log of an SQLite database is smaller than ${MAX_LOG_MB} MB.`,
     advice:
-      'Restart the service. Another program that keeps the database open for long prevents that the log is emptied.',
+      'Restart the service. Another program that keeps the database open for long keeps the log from being emptied.',
     examine({ file }) {
       if (file === undefined || !existsSync(file)) return undefined
       const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
@@ -150,7 +150,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'clock',
-    holds: 'The clock agrees with that of the database, and no time in the database is to come.',
+    holds: 'The clock agrees with that of the database, and no time in the database is in the future.',
     advice: 'Set the clock of the machine, for example with `timedatectl set-ntp true`.',
     examine: ({ store, machine }) => ifFilled(store, filled => wrongClock(filled, machine.now)),
   },
@@ -193,7 +193,7 @@ export const checks: readonly Check[] = [
   },
   {
     name: 'proxy',
-    holds: 'The proxy in front of the service is trusted, and not everybody. It says who sent a request.',
+    holds: 'The proxy in front of the service is trusted, and nobody else. It says who sent a request.',
     advice: `Set ${settings.trustedProxies.env} to the address from which the proxy connects, let the proxy send \`X-Forwarded-For\`, and sign in again.`,
     examine({ config, machine, store }) {
       const problem = wrongProxies(config, machine)

@@ -6,7 +6,7 @@ import { segmentKinds } from '../contract/training-templates.ts'
 type LockHour = Endpoints['/api/v1/lkbx/stats']['data']['buckets'][number]
 type TrainingHour = Endpoints['/api/v1/dtt/stats']['data']['buckets'][number]
 
-/** What happened in an hour that is over. Either part is missing where nothing did. */
+/** One past hour; a part is missing if nothing of it happened. */
 export interface Hour {
   readonly lock?: LockHour
   readonly training?: TrainingHour

@@ -92,7 +92,7 @@ function resolveAll(name: string): Promise<LookupAddress[]> {
 }
 
 /**
- * The response to a request. Whatever kept it from being sent is told in the same way after the same time, except for a certificate:
+ * The response to a request. Every failure to send it reads the same and takes the same time, except that of a certificate:
  * otherwise whoever asks could find out which names and ports there are in the network of this machine.
  */
 async function connect(url: URL, options: RequestOptions, guard: Guard): Promise<IncomingMessage> {

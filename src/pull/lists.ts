@@ -29,7 +29,7 @@ export interface SourceList {
   readonly mayBeEmpty: ReadonlySet<string>
 }
 
-/** Fields that some sources leave out of records, too. */
+/** Fields that some sources also leave out of records. */
 const OPTIONAL = new Set(['repsMeasured', 'distanceTravelled'])
 
 const lockDevices: SourceList = {

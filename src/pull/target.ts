@@ -78,7 +78,7 @@ export async function findTarget(
   }
   const isFree = isUsable(name) && accounts.every(account => account.id === id || account.username !== name)
   if (stored === undefined) return { id, username: isFree ? name : `account-${id}`, isNew: true }
-  // A name that changed at the source changes here, too, unless the two already differed.
+  // A name that changed at the source also changes here, unless the two already differed.
   const follows = isFree && known !== undefined && known.username === stored.username
   return { id, username: follows ? name : stored.username, isNew: false }
 }

@@ -98,7 +98,7 @@ export class UploadedFiles {
     return this.#paths.length === 1 || this.#current === 0 ? problem : `file ${this.#current}: ${problem}`
   }
 
-  /** What the lines do not say. */
+  /** What the report says of the files. */
   facts() {
     const isResponse = (file: OpenedFile) => file.format === 'responses'
     const unit: 'line' | 'record' | undefined = this.#files.every(isResponse)

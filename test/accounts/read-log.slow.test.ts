@@ -65,7 +65,7 @@ testOnPostgres('reads are counted while the primary is down, and written once it
   )
 })
 
-testOnPostgres('reads beyond a limit are written as a gap once the primary is back', async () => {
+testOnPostgres('reads that could not be recorded are shown as a gap once the primary is back', async () => {
   const primary = await everything()
   const store = await open(primary.url, { busyTimeoutMs: 5000 })
   let failures = 0

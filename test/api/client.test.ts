@@ -110,7 +110,7 @@ test('an error response is thrown with its code, status, fields and request id',
   assert.equal((await refusalOf(walk)).code, 'invalid_token')
 })
 
-test('a request is sent again after the seconds that a 429 or 503 names, twice unless told otherwise', async () => {
+test('a request that gets 429 or 503 is sent again after the seconds of Retry-After, twice by default', async () => {
   const statuses: number[] = []
   let sent = 0
   await using server = await startHttpServer((_, response) => {

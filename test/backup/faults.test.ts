@@ -62,7 +62,7 @@ test('after a crash everything that was committed can be read, and replaced by a
   assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
 })
 
-test('a database file that was copied without its log is taken for a backup only if one says so', async () => {
+test('a database file that was copied without its log is taken for a backup only with --plain-copy', async () => {
   await using folder = await makeFolder()
   await fillFolder(folder)
   const before = (await folder.run(['export'])).stdout

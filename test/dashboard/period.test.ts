@@ -94,7 +94,7 @@ test('a step back leads to as many days, right before, which are what a period i
   }
 })
 
-test('a week that is running shows its days up to today, is compared with as many, and is stepped by seven days', () => {
+test('the current week shows its days up to today, is compared with the same days of the last, and is stepped by seven days', () => {
   const timeZone = 'Europe/Berlin'
   const now = Date.parse('2026-10-28T12:00:00Z')
   const [monday, sunday] = ['2026-10-26', '2026-11-01'].map(date => Date.parse(date) / DAY_MS)

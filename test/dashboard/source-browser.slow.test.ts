@@ -162,7 +162,7 @@ describe('in a browser', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
-  test('a key that is revoked there is said with what to do; all pages of a source are accessible and fit on a phone', async () => {
+  test('a key that was revoked at the source is reported with what to do; all pages of a source are accessible and fit on a phone', async () => {
     await using it = await setUpSample()
     await using browser = await openPage({ viewport: { width: 320, height: 700 } })
     const { page } = browser

@@ -63,7 +63,7 @@ test('a check says nothing of other accounts: only that the records cannot be st
   }
 })
 
-test('a server that does not say whose key it is gets the records of the account that asks', async () => {
+test('the records of a server that does not say whose key it is are stored for the account that asks', async () => {
   await using service = await startService([account(1, 'ann')])
   await using source = await startSource(bareOptions(worldOf(1)))
   const found = await check(service, { origin: source.url })

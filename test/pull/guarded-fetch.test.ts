@@ -265,7 +265,7 @@ test('the origins of the setting are read and no others, also those that are not
   assert.deepEqual(other.received, [])
 })
 
-test('without TLS only this machine is read, whatever a name means', async () => {
+test('without TLS only this machine is read, whatever a name resolves to', async () => {
   const lan = 'http://192.168.1.10'
   assert.throws(() => readConfig({ LOCKSTEP_SOURCE_ORIGINS: lan }), /must be https origins/)
   const origin = 'http://localhost:5625'

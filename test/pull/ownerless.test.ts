@@ -110,7 +110,7 @@ test('lock sessions that no list has are read by number, once', async () => {
   assert.ok(!source.requests.includes('/lkbx/sessions/12'))
 })
 
-test('numbers are a list of numbers and ranges, and bounded', () => {
+test('numbers of lock sessions are a list of numbers and ranges, and bounded', () => {
   assert.deepEqual(parseNumbers('12, 15-17,16'), [12, 15, 16, 17])
   assert.equal(parseNumbers(`1-${MAX_NUMBERS}`)?.length, MAX_NUMBERS)
   for (const text of ['', ',', '0', '-3', '3-', '5-3', '1.5', '1;2', `1-${MAX_NUMBERS + 1}`, '1-999999999999999'])

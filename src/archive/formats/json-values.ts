@@ -15,7 +15,7 @@ export interface JsonValue {
 
 /**
  * Splits JSON into the items of its lists, a batch for each chunk, and holds one of them in memory. A file may have several values, one
- * after the other. A list is an array, or the field `data` of an object, or the field `data` of that. Whether an item is valid JSON is
+ * after the other. A list is an array, `data` of an object, or `data.data`. Whether an item is valid JSON is
  * left to whoever parses it.
  */
 export async function* jsonValues(chunks: AsyncIterable<Buffer>): AsyncGenerator<JsonValue[]> {
@@ -191,5 +191,5 @@ class Collected {
   }
 }
 
-/** Blanks and line ends between the parts of a record do not count in a line, in which it is written. */
+/** Whitespace between the parts of a record does not count for the length of its line. */
 const MAX_COLLECTED_BYTES = 2 * MAX_LINE_BYTES

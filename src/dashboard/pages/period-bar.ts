@@ -40,7 +40,7 @@ function stepper(period: Period, addressOf: PeriodControl['addressOf']): Html {
     return step && addressOf(step)
   }
   const text = daysText(period)
-  // Paper is read in other years, too.
+  // Paper is also read in other years.
   const hasYear = / \d{4}$/.test(text)
   return html`
     <nav class="stepper" aria-label="Steps">

@@ -92,7 +92,7 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
     body: html`
       ${text}
       ${numbers}
-      <p>Remove them here, too? This cannot be undone.</p>
+      <p>Also remove them here? This cannot be undone.</p>
       <input type="hidden" name="count" value="${totalOf(found)}">
     `,
   })
