@@ -148,10 +148,16 @@ const archives: readonly {
   },
 ]
 
+test('the steps to own records need no npm, which a release does not have', () => {
+  const pages = [read('README.md').split('## Install it\n')[1] ?? '', read('docs/your-own-history.md')]
+  for (const step of pages.flatMap(page => blocks(page, 'sh')).flatMap(block => block.split('\n')))
+    assert.doesNotMatch(step, /^npm /)
+})
+
 test('the steps of the README import records, whatever the id of their account', async t => {
   const [, section = ''] = read('README.md').split('## Records from an archive\n')
   const steps = blocks(section, 'sh')[0]?.split('\n') ?? []
-  assert.equal(steps.at(-1), 'npm start')
+  assert.equal(steps.at(-1), './lockstep serve')
   for (const [index, { what, records, extra, says }] of archives.entries()) {
     // Starting a process for each step takes long, so only those of the first archive go through a shell.
     const does = index === 0 ? inShell : inProcess
