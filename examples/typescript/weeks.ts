@@ -1,4 +1,4 @@
-// Prints the weeks of training that the server knows: sessions, repetitions, metres.
+// Prints the last twelve weeks of training: sessions, repetitions, metres.
 //
 //   curl -sSO "$LOCKSTEP_URL/client.js" -O "$LOCKSTEP_URL/client.d.ts"
 //   LOCKSTEP_URL=http://127.0.0.1:5625 LOCKSTEP_TOKEN=lks_… node weeks.ts
