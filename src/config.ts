@@ -16,7 +16,7 @@ export const settings = {
     'LOCKSTEP_DATABASE_URL',
     'sqlite:./data/lockstep.db',
     'The database: `sqlite:<path>` or `postgres://user@host:port/database`. Of several hosts, separated by commas, the one that accepts writes is used.',
-    text,
+    databaseUrl,
   ),
   databaseReadUrls: setting(
     'LOCKSTEP_DATABASE_READ_URLS',
@@ -188,7 +188,7 @@ export const settings = {
     'LOCKSTEP_PULL_DATABASE_URL',
     '',
     'The database as a role that may write records, for the processes that pull and that read uploads; that of the service if empty.',
-    text,
+    value => (value === '' ? '' : databaseUrl(value)),
   ),
   sourceOrigins: setting(
     'LOCKSTEP_SOURCE_ORIGINS',
@@ -297,6 +297,18 @@ function setting<Value>(env: string, fallback: string, help: string, parse: (tex
 }
 
 function text(value: string): string {
+  return value
+}
+
+/** How a database is named. */
+export const DATABASE_URL = 'sqlite:<path> or postgres://user@host:port/database'
+
+export function isDatabaseUrl(value: string): boolean {
+  return /^(sqlite:.|postgres(ql)?:\/\/)/.test(value)
+}
+
+function databaseUrl(value: string): string {
+  if (!isDatabaseUrl(value)) throw new Error(`must be ${DATABASE_URL}`)
   return value
 }
 

@@ -4,7 +4,7 @@ import { messageOf, open, sqliteFile, type Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
 import { type Machine, makeMachine } from './doctor-machine.ts'
-import { databaseOption, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
+import { databaseOption, databaseUrlOf, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
 
 export interface Diagnosis {
   readonly check: string
@@ -21,7 +21,7 @@ export function addDoctorCommand(program: Command) {
     .description('Checks the installation without changing anything. The exit code is 1 if something is wrong.')
     .action(async (flags: StoreOptions & { json?: boolean }) => {
       const { database } = flags
-      const given = database === undefined ? {} : { [settings.databaseUrl.env]: database }
+      const given = database === undefined ? {} : { [settings.databaseUrl.env]: databaseUrlOf(flags) }
       const found = await diagnose({ ...process.env, ...given })
       if (flags.json === true) print(JSON.stringify(found, null, 2))
       else for (const diagnosis of found) print(textOf(diagnosis))

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import { fillBackup } from '../backup/create.ts'
 import { withWorkFolder, workFoldersOf } from '../backup/files.ts'
 import { openVerified } from '../backup/verify.ts'
-import { DATABASE_URL, isDatabaseUrl } from '../store/index.ts'
+import { DATABASE_URL, isDatabaseUrl } from '../config.ts'
 import { writeTo } from './restore.ts'
 import { startProgress } from './progress.ts'
 import {

@@ -8,7 +8,7 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.
 import { eraseDeleted } from '../accounts/removal.ts'
 import { openMigrated } from '../archive/migrate.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
-import { type Config, readConfig, settings } from '../config.ts'
+import { type Config, DATABASE_URL, isDatabaseUrl, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { saveBeforeRewrite } from '../store/save-before.ts'
 import { UploadFolder } from '../uploads/folder.ts'
@@ -113,6 +113,9 @@ async function eraseLeft(store: Store) {
 
 /** The database that the options or the settings name. */
 export function databaseUrlOf({ database }: StoreOptions): string {
+  if (database !== undefined && !isDatabaseUrl(database)) {
+    throw new UsageError(`--database must name the database as ${DATABASE_URL}`)
+  }
   return database ?? readConfig(process.env, ['databaseUrl']).databaseUrl
 }
 

@@ -45,13 +45,6 @@ export function sqliteFile(url: string): string | undefined {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }
 
-/** How a database is named. */
-export const DATABASE_URL = 'sqlite:<path> or postgres://user@host:port/database'
-
-export function isDatabaseUrl(url: string): boolean {
-  return isPostgresUrl(url) || (sqliteFile(url) ?? '') !== ''
-}
-
 function isPostgresUrl(url: string): boolean {
   return /^postgres(ql)?:\/\//.test(url)
 }
@@ -69,5 +62,5 @@ async function openEngine(url: string, options: OpenOptions): Promise<Store> {
     const { openPostgres } = await import('./postgres.ts')
     return openPostgres(url, options)
   }
-  throw new StoreLocationError(`the database must be named as ${DATABASE_URL}`)
+  throw new StoreLocationError('the database must be named as sqlite:<path> or postgres://user@host:port/database')
 }
