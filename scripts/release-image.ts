@@ -26,8 +26,9 @@ export function whyNoImage(): string | undefined {
 }
 
 /**
- * Makes the root file system of a small Debian for a processor, as tar, whose files are not newer than `seconds`. For another processor than that of this machine, the scripts of
- * packages run here, with the root as read-only as it can be: they support that, and nothing needs emulation.
+ * Makes the root file system of a small Debian for a processor, as tar, whose files are not newer than `seconds`. For another processor
+ * than that of this machine, the scripts of packages run here, with the root as read-only as it can be: they support that, and nothing
+ * needs emulation.
  */
 export async function makeBase(architecture: string, to: string, seconds: number): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), 'lockstep-base-'))
