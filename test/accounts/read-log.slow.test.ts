@@ -108,16 +108,17 @@ testOnBoth('reads by several workers are added up in the log when they end', asy
   const settings = { LOCKSTEP_RATE_LIMIT: '100000' }
   await using service = await serve(url, { args: ['--workers', '2'], settings })
   const answers: Outcome[] = []
-  for (let request = 0; request < 20; request += 1) answers.push(await ask(service.url + SESSION, token))
-  assert.deepEqual(tally(answers), { 200: 20 })
-  assert.equal(answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length, 2, 'both answered')
+  // One of them may be ready later.
+  const answered = () => answers.filter(({ rateLimit }) => rateLimit?.includes(';r=99999;')).length
+  while (answers.length < 20 || answered() < 2) answers.push(await ask(service.url + SESSION, token))
+  assert.deepEqual(tally(answers), { 200: answers.length })
   service.process.kill('SIGTERM')
   assert.equal((await service.ended).code, 0)
   const rows = await listReads(store, 1, { limit: 10 })
   await store.close()
   assert.equal(
     rows.reduce((sum, { count }) => sum + count, 0),
-    20,
+    answers.length,
   )
   assert.ok(rows.every(({ via, area, kind }) => via === 'token' && area === 'dtt' && kind === 'record'))
 })
