@@ -208,10 +208,12 @@ async function runFailedAgain() {
 
 async function runJob(job: Job): Promise<Result[]> {
   const { engine, files } = job
+  const all = files.join(' ')
   const found: Result[] = []
   const add = (result: TestResult) => {
     running.set(job, { title: result.title, at: performance.now() })
-    found.push({ ...result, engine })
+    // A function of support/ that registers tests is where they are said to be, but it cannot be run again.
+    found.push({ ...result, engine, file: files.includes(result.file) ? result.file : all })
   }
   const child = fork(join(import.meta.dirname, 'run-files.ts'), files, {
     // It leads a group of its own, so that what it started ends with it.
@@ -248,13 +250,12 @@ async function runJob(job: Job): Promise<Result[]> {
   const [code, signal] = await once(child, 'close')
   clearTimeout(limit)
   notify(false)
-  const file = files.join(' ')
   const hasFailed = found.some(({ outcome }) => outcome === 'failed')
   if (!isComplete || (code !== 0 && !hasFailed)) {
     const reason = isSilent ? 'it did not end after its last test' : `it ended with ${signal ?? code}`
-    add({ file, title: 'the process', outcome: 'failed', reason })
+    add({ file: all, title: 'the process', outcome: 'failed', reason })
   }
-  if (found.length === 0) add({ file, title: 'its tests', outcome: 'failed', reason: 'there are none' })
+  if (found.length === 0) add({ file: all, title: 'its tests', outcome: 'failed', reason: 'there are none' })
   return found
 }
 
