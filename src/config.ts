@@ -120,7 +120,7 @@ export const settings = {
   overloadLag: setting(
     'LOCKSTEP_OVERLOAD_LAG',
     '500',
-    'Milliseconds of delay of the event loop above which requests get 503; 0 for no limit.',
+    'Milliseconds of delay of the event loop above which requests get 503 while more than 100 are in work; 0 for no limit.',
     count,
   ),
   dashboard: setting('LOCKSTEP_DASHBOARD', 'on', 'Whether the dashboard is served: `on` or `off`.', onOff),

@@ -138,12 +138,15 @@ export interface Overload {
   close(): void
 }
 
+/** A process with fewer requests in work answers late instead of refusing. */
+export const MIN_OVERLOAD_REQUESTS = 100
+
 /**
- * Notices when the event loop falls behind, by a timer that is due every `TICK_MS`. A request is refused if the timer is more than
- * `limitMs` late when the request is handled, or the request has waited for its turn that long. If the timer was late twice in a row,
- * all requests are refused until it is in time. 0 never refuses.
+ * Notices when the event loop falls behind, by a timer that is due every `TICK_MS`. While more than `MIN_OVERLOAD_REQUESTS` are in
+ * work, a request is refused if the timer is more than `limitMs` late when the request is handled, or the request has waited for its
+ * turn that long. If the timer was late twice in a row, all requests are refused until it is in time. 0 never refuses.
  */
-export function watchLoop(limitMs: number): Overload {
+export function watchLoop(limitMs: number, requestsInWork: () => number): Overload {
   if (limitMs === 0) return { isOverloaded: () => false, close: () => {} }
   let lastTick = performance.now()
   let lateTicks = 0
@@ -156,6 +159,7 @@ export function watchLoop(limitMs: number): Overload {
   timer.unref()
   return {
     isOverloaded(startedAt) {
+      if (requestsInWork() <= MIN_OVERLOAD_REQUESTS) return false
       if (lateTicks > 1) return true
       const now = performance.now()
       return isLate(now) || now - startedAt > limitMs

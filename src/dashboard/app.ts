@@ -7,7 +7,7 @@ import { ApiError } from '../contract/errors.ts'
 import { ALLOW, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { type Config, ConfigError, publicPath, settings } from '../config.ts'
 import { clientAddress } from '../http/addresses.ts'
-import { type PageHandler, pathsBeforePages } from '../http/handler.ts'
+import { isAssetPath, type PageHandler, pathsBeforePages } from '../http/handler.ts'
 import { LimitError } from '../http/limits.ts'
 import { PageLimits } from '../http/page-limits.ts'
 import type { RequestContext } from '../http/request.ts'
@@ -159,7 +159,7 @@ function limitTimes(app: FastifyInstance, requestTimeout: number) {
 async function admit(pageLimits: PageLimits, config: Config, context: RequestContext) {
   const { request, target, startedAt } = context
   // They are in memory, and every page needs several.
-  if (target.path.startsWith('/assets/')) return
+  if (isAssetPath(target)) return
   const session = claimedSession(request.headers.cookie, siteOriginOf(context, config))
   pageLimits.count(session, clientAddress(request, config.trustedProxies), startedAt)
   if (session === undefined) return

@@ -67,8 +67,8 @@ export function makeHandler({ store, config, log, api, pages, responder, shutdow
 
   const handlePage = async (context: RequestContext) => {
     if (pages === undefined) throw new ApiError('no_route')
-    // A page that waits for others of its connection is late for another reason.
-    const isLate = isOverloaded(context.startedAt)
+    // A page that waits for others of its connection is late for another reason. Assets belong to a page that was sent.
+    const isLate = !isAssetPath(context.target) && isOverloaded(context.startedAt)
     await context.connection.runInOrder(context, () => passToPages(context, pages, isLate))
   }
 
@@ -119,6 +119,11 @@ export const pathsBeforePages: readonly string[] = ['/api', '/healthz', '/readyz
 function isBelowApi({ path, segments }: Target): boolean {
   if (segments !== undefined) return segments[1] === 'api'
   return path === '/api' || path.startsWith('/api/')
+}
+
+/** Whether a path leads to a part of pages, which is in memory. */
+export function isAssetPath({ path }: Target): boolean {
+  return path.startsWith('/assets/')
 }
 
 /** Whether a request is answered without waiting for its turn: somebody has to notice that the service is busy, but alive. */

@@ -4,6 +4,7 @@ import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import { type Config, MAX_CHECKS_PER_HOUR, MIN_FREE_BYTES, settings } from '../config.ts'
 import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
+import { MIN_OVERLOAD_REQUESTS } from '../turns.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
 interface Limit {
@@ -45,7 +46,11 @@ export const limits = {
   ),
   unreadTimeout: limit('requestTimeout', 'without a client reading its response', 'The connection closes'),
   responseTimeout: limit(RESPONSE_TIMEOUT_MS, 'milliseconds until a response from PostgreSQL', '503'),
-  lag: limit('overloadLag', 'of delay of the event loop', '503'),
+  lag: limit(
+    'overloadLag',
+    `of delay of the event loop, with more than ${MIN_OVERLOAD_REQUESTS} requests in work`,
+    '503',
+  ),
   rate: limit('rateLimit', `requests in 60 seconds, by API key; ${MAX_ACTIVE_KEYS} times as many by account`, '429'),
   concurrency: limit(
     'concurrencyLimit',

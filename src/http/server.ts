@@ -68,7 +68,8 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   logMissing(log, internals)
   const rateLimits = makeRateLimits(config)
   const usage = usageOf(options)
-  const overload = watchLoop(config.overloadLag)
+  const inWork = new Set<RequestContext>()
+  const overload = watchLoop(config.overloadLag, () => inWork.size)
   const shutdown = new Shutdown(internals)
   const responder = makeResponder({
     limits: rateLimits,
@@ -101,7 +102,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   const connections = new Connections(server, internals)
   countClosed(server, connections, name => metrics?.limitReached(name))
   const prefix = publicPath(config.publicUrl)
-  onRequest(server, connections, { shutdown, handle, finish, prefix })
+  onRequest(server, connections, { shutdown, handle, finish, prefix, inWork })
   onParserError(server, connections, (socket, error) => {
     const summary = summaryWithoutRequest()
     summary.limit = limitOf(error)
@@ -171,14 +172,18 @@ interface RequestOptions {
   readonly finish: (summary: RequestSummary, aborted: boolean) => void
   /** The path below which the service is served. */
   readonly prefix: string
+  /** Gets each request while it has no complete response. */
+  readonly inWork: Set<RequestContext>
 }
 
 /** Handles each request, and finishes it when its response has ended. */
-function onRequest(server: Server, connections: Connections, { shutdown, handle, finish, prefix }: RequestOptions) {
+function onRequest(server: Server, connections: Connections, options: RequestOptions) {
+  const { shutdown, handle, finish, prefix, inWork } = options
   const onResponseClose = (connection: Connection, context: RequestContext) => {
     const { response } = context
     clearTimeout(context.deadline)
     if (!connection.remove(context)) return
+    inWork.delete(context)
     context.status = response.headersSent ? response.statusCode : 0
     if (context.method === 'HEAD') context.bytes = 0
     finish(context, !response.writableFinished)
@@ -193,6 +198,7 @@ function onRequest(server: Server, connections: Connections, { shutdown, handle,
     if (connection.isFull) return connection.abort('pipelined')
     const context = new RequestContext(request, response, connection)
     connection.add(context)
+    inWork.add(context)
     response.on('close', () => onResponseClose(connection, context))
     // While closing, only the last response has `Connection: close`, so all requests of a packet must be read first.
     if (shutdown.isClosing) setImmediate(handle, context)
