@@ -1,5 +1,5 @@
-import { generateFiles } from './generated-docs.ts'
+import { generateDocs } from './generated-docs.ts'
 import { writeFileSync } from 'node:fs'
 
 /** Writes the docs that follow from the code, so that a change of the code shows in review. */
-for (const { path, text } of await generateFiles()) writeFileSync(path, text)
+for (const { path, text } of generateDocs()) writeFileSync(path, text)

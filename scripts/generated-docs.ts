@@ -9,7 +9,6 @@ import { api } from '../src/contract/index.ts'
 import { limitRows } from '../src/http/limits.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../src/turns.ts'
 import { generateClientFiles } from './client-files.ts'
-import { generateBundles } from './bundles.ts'
 import { yamlPackage } from './home-assistant-package.ts'
 import { makeDocument } from './openapi/document.ts'
 import { guide } from './openapi/guide.ts'
@@ -19,12 +18,7 @@ interface GeneratedFile {
   readonly text: string
 }
 
-/** The files that follow from the code and the packages, as they should be. */
-export async function generateFiles(): Promise<GeneratedFile[]> {
-  return [...generateDocs(), ...(await generateBundles())]
-}
-
-/** Those that follow from the code alone. */
+/** The files that follow from the code, as they should be. */
 export function generateDocs(): GeneratedFile[] {
   return [
     { path: join(root, 'src/openapi/openapi.json'), text: `${JSON.stringify(makeDocument(), null, 2)}\n` },

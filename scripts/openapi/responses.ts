@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { TProperties, TSchema } from 'typebox'
-import * as Type from '../../src/vendor/typebox.js'
+import * as Type from 'typebox'
 import { encodeCursor } from '../../src/contract/cursor.ts'
 import { type Endpoint, isListEndpoint } from '../../src/contract/endpoint.ts'
 import { type ErrorCode, errors, type FieldError } from '../../src/contract/errors.ts'

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from '../vendor/kysely.js'
+import { type RawBuilder, sql } from 'kysely'
 import { type Area, areas } from '../contract/areas.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { Params } from '../store/query.ts'

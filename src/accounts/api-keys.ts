@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { scopes as allScopes } from '../contract/endpoint.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'

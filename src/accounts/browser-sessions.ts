@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { checkedQuery, readChecked } from './checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, BrowserSessionRow, Tables } from '../store/tables.ts'

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from '../vendor/kysely.js'
+import { type RawBuilder, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { type Params, type Query, query, type QueryOptions } from '../store/query.ts'
 

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { isName } from '../contract/names.ts'
 import { HOUR_MS } from '../contract/time.ts'
 import { jsonRows, type Store } from '../store/index.ts'

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { EventRow, Tables } from '../store/tables.ts'

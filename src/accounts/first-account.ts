@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import { addAccountIn, hasAccounts } from './accounts.ts'

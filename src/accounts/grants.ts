@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { isArea } from '../contract/areas.ts'
 import { isTier } from '../contract/people.ts'
 import { DAY_MS } from '../contract/time.ts'

@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { EventCounter } from './event-counter.ts'
 import { flushEachSecond } from './repeated-flush.ts'

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from '../vendor/kysely.js'
+import { type RawBuilder, sql } from 'kysely'
 import { type Area, isArea } from '../contract/areas.ts'
 import { type ReadKind, readKinds, type ReadWay, readWays } from '../contract/reads.ts'
 import type { Store } from '../store/index.ts'

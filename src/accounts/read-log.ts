@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { type Area, areas } from '../contract/areas.ts'
 import type { ReadKind, ReadWay } from '../contract/reads.ts'
 import { DAY_MS, HOUR_MS } from '../contract/time.ts'

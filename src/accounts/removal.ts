@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import { accountRow } from './accounts.ts'

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { areas as allAreas, isArea } from '../contract/areas.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'

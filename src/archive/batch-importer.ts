@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { InvalidError } from './faults.ts'

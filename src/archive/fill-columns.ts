@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import type { RecordName, Tables } from '../store/tables.ts'
 import { gradedColumns, templateColumns } from './derived-columns.ts'
 import type { JsonObject } from './values.ts'

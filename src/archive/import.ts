@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import type { Kysely } from '../vendor/kysely.js'
 import { watchLockWaits } from './lock-waits.ts'
 import { type Lines, readLines } from './lines.ts'
 import { clearRejected, RejectedRows } from './rejected-rows.ts'

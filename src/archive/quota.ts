@@ -1,6 +1,6 @@
 import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
 import { type Engine, sqliteFile, type Store } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { isUtf8 } from 'node:buffer'
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { newRevision, type Tables } from '../store/tables.ts'
 
 /** Gives some accounts a new revision of a table, in the transaction that writes or removes their records. */

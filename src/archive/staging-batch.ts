@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, sql } from '../vendor/kysely.js'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { Tables } from '../store/tables.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 

@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { account } from './account-kinds.ts'
 import type { Cell, Kind, Merge, Row } from './kind.ts'
 import { ID_TAKEN, LineErrors, reasonForOwner } from './report.ts'

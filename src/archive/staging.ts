@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { account, partnership } from './account-kinds.ts'
 import type { Cell, Kind } from './kind.ts'
 import { type KindReport, MAX_LISTED, type Outcome } from './report.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Kysely, sql } from '../vendor/kysely.js'
-import * as Type from '../vendor/typebox.js'
+import { type Kysely, sql } from 'kysely'
+import * as Type from 'typebox'
 import type { Tables } from '../store/tables.ts'
 import { BackupFileError } from './errors.ts'
 import { overwrite, sha256Without } from './files.ts'

@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
 import { OPERATOR } from '../accounts/events.ts'
 import { isOpenAccess } from '../accounts/access.ts'

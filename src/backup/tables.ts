@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, sql } from '../vendor/kysely.js'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { type Engine, open } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 

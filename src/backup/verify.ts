@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { InvalidError } from '../archive/faults.ts'
 import type { Kind } from '../archive/kind.ts'
 import { kinds } from '../archive/kinds.ts'

@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 import { belongs } from './cursor.ts'
 import type { FieldError } from './errors.ts'
 import type { ReadKind } from './reads.ts'

@@ -1,5 +1,5 @@
 import type { TProperties, TSchema } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 
 /** The value types of the wire format. A schema is plain JSON Schema; `description` is what the reference shows. */
 

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 import { get, listEndpoint } from './endpoint.ts'
 import { Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { choice, from, ownerFilter, ownerOrCaller, text, to } from './parameters.ts'

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 import { get, listEndpoint } from './endpoint.ts'
 import { Flag, Id, Integer, nullable, record, Text, Timestamp } from './fields.ts'
 import { ownerFilter, ownerOrCaller } from './parameters.ts'

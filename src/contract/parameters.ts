@@ -1,5 +1,5 @@
 import type { TSchema } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 import { parseDate } from './calendar.ts'
 import { DAY_MS, parseDay, parseTimestamp } from './time.ts'
 import { isTimeZone } from './time-zones.ts'

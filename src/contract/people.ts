@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 import { areaScopes, get, listEndpoint, scopes } from './endpoint.ts'
 import { Choice, Id, Integer, nullable, OpenText, record, Text, Timestamp } from './fields.ts'
 import { formatTimestamp } from './time.ts'

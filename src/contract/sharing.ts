@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 import { areas } from './areas.ts'
 import { areaScopes, get, listEndpoint } from './endpoint.ts'
 import { Choice, Id, Integer, list, nullable, record, Text, Timestamp } from './fields.ts'

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import * as Type from '../vendor/typebox.js'
+import * as Type from 'typebox'
 import {
   type BucketRange,
   type BucketUnit,

@@ -1,5 +1,4 @@
-import type { Selectable } from 'kysely'
-import { sql } from '../vendor/kysely.js'
+import { type Selectable, sql } from 'kysely'
 import { RefusedError } from '../accounts/errors.ts'
 import { type Actor, type EventKind, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'

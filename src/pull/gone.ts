@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { RefusedError } from '../accounts/errors.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'

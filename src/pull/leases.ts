@@ -1,5 +1,4 @@
-import type { RawBuilder, Selectable, Updateable } from 'kysely'
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import { recordEvent, SERVICE } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'

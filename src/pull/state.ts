@@ -1,4 +1,4 @@
-import { type Insertable, type Kysely, type Selectable, sql } from '../vendor/kysely.js'
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'

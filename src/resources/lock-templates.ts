@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { lockTemplates } from '../contract/lock-templates.ts'
 import { type CheckedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import {

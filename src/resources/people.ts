@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from '../vendor/kysely.js'
+import { type RawBuilder, sql } from 'kysely'
 import { isOpenAccess } from '../accounts/access.ts'
 import { expiryOf } from '../accounts/grants.ts'
 import { checkedQuery, readChecked } from '../accounts/checked-reads.ts'

@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from '../vendor/kysely.js'
+import { sql, type RawBuilder } from 'kysely'
 import { type Access, accessTo, areaOf, accessFormName, accessForm, isReadable } from '../accounts/access.ts'
 import { type CheckedQuery, type OwnedRow, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Caller, JsonResult, Result } from './handler.ts'

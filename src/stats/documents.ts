@@ -1,7 +1,7 @@
+import { sql } from 'kysely'
 import { type OwnerAccess, isReadableOf } from '../accounts/access.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
-import { sql } from '../vendor/kysely.js'
 
 /** A read of sessions of an account as the API sends them, by identifier. `name` is that of the query. */
 export function documentsById(table: 'lock_session' | 'training_session', name: string) {

@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { checkedQuery, readChecked } from '../accounts/checked-reads.ts'
 import { recordTables } from '../store/tables.ts'

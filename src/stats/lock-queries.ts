@@ -1,5 +1,4 @@
-import { type RawBuilder, sql } from '../vendor/kysely.js'
-import type { Selectable } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import type { LockSession } from '../contract/lock-sessions.ts'
 import { documentsById } from './documents.ts'

@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'
 import { type Access, ANY_OWNERS, ANY_SESSIONS, isReadable } from '../accounts/access.ts'

@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { type Access, ANY_OWNERS, isReadable } from '../accounts/access.ts'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'

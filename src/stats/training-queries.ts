@@ -1,4 +1,4 @@
-import { sql } from '../vendor/kysely.js'
+import { sql } from 'kysely'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import { documentsById } from './documents.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'

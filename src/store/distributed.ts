@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import type pg from 'pg'
 import { isConnectionLost } from './postgres-errors.ts'
 import type { KnownServers } from './postgres-reader.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { query, type Engine } from './query.ts'
 import { type Store, StoreUnavailableError } from './store.ts'
 import { newRevision, type RecordName, recordTables, type Tables } from './tables.ts'

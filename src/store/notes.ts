@@ -1,4 +1,4 @@
-import type { Kysely } from '../vendor/kysely.js'
+import type { Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
 /** Texts by name: what the service and its commands remember besides records. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely, PostgresDialect, sql } from '../vendor/kysely.js'
+import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
 import { allowDistributedPlans, detectDistribution, requireOneServer } from './distributed.ts'
 import { checkVersion } from './migrations.ts'

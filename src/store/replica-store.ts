@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { Kysely, PostgresDialect } from '../vendor/kysely.js'
+import { Kysely, PostgresDialect } from 'kysely'
 import { guarded } from './postgres-pool.ts'
 import type { Reader } from './postgres-reader.ts'
 import { type Store, StoreUnavailableError } from './store.ts'

@@ -2,9 +2,9 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'n
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { lockFile, open, sqliteFile, type Store, StoreError, syncFile, syncFolder } from './index.ts'
 import { rewritesAfter, schemaVersion } from './migrations.ts'
-import { sql } from '../vendor/kysely.js'
 
 /**
  * Copies an SQLite database next to it if bringing its schema up to date rewrites records, and returns the path of the copy. Throws

@@ -14,7 +14,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
   sql,
-} from '../vendor/kysely.js'
+} from 'kysely'
 import {
   type OpenOptions,
   type Store,

@@ -1,4 +1,4 @@
-import { type Kysely, sql } from '../vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { StoreUnavailableError } from './store.ts'
 import type { Tables } from './tables.ts'
 

@@ -1,4 +1,4 @@
-import { type Kysely, type RawBuilder, sql } from '../vendor/kysely.js'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Tables } from './tables.ts'
 
 /** Runs work in the transaction that `begin` starts on a connection; if it fails, nothing of it is stored. */

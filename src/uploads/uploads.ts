@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Kysely } from '../vendor/kysely.js'
+import type { Kysely } from 'kysely'
 import type { Actor } from '../accounts/events.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import type { QuotaConfig } from '../archive/quota.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { allReads, listReaders, listReads } from '../../src/accounts/read-log-queries.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { sql } from 'kysely'
 import { noteChangedRecords } from '../../src/archive/revisions.ts'
-import { sql } from '../../src/vendor/kysely.js'
 import { assertRefused, idsOf } from '../support/responses.ts'
 import {
   account,

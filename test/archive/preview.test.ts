@@ -1,7 +1,7 @@
 // engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { readLines } from '../../src/archive/lines.ts'
 import { type PreviewOptions, previewImport } from '../../src/archive/preview.ts'
 import { bytesOf, cut, type Line, openStore, type TestStore } from '../support/archives.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { fillFolder } from '../support/every-table.ts'
 import { serve } from '../support/serving.ts'

@@ -1,7 +1,7 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { open } from '../../src/store/index.ts'
 import { newSqlite } from '../support/databases.ts'
 import { testOnBoth } from '../support/engines.ts'

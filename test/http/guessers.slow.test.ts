@@ -1,7 +1,7 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { MAX_ACTIVE_KEYS } from '../../src/accounts/api-keys.ts'
 import { MAX_EVENTS_PER_HOUR } from '../../src/accounts/event-counter.ts'
 import { limits } from '../../src/http/limits.ts'

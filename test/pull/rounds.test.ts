@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { findAccount, setTier } from '../../src/accounts/accounts.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import type { Store } from '../../src/store/index.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { readConfig } from '../../src/config.ts'
 import { retryRejectedOf } from '../../src/pull/claims.ts'
 import { systemClock } from '../../src/pull/clock.ts'

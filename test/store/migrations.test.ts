@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, statSync } from 'node:fs'
 import { test } from 'node:test'
-import { type Kysely, sql } from '../../src/vendor/kysely.js'
+import { type Kysely, sql } from 'kysely'
 import { openMigrated } from '../../src/archive/migrate.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { importArchive } from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { recordTables } from '../../src/store/tables.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { constants, DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, test } from 'node:test'
-import { CompiledQuery, sql } from '../../src/vendor/kysely.js'
+import { CompiledQuery, sql } from 'kysely'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { lockRecords, someLocks } from '../../src/stats/lock-queries.ts'

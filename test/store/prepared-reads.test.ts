@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { open, type Store } from '../../src/store/index.ts'
 import { query } from '../../src/store/query.ts'
 import { testOnEmptyPostgres } from '../support/engines.ts'

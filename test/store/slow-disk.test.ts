@@ -155,7 +155,7 @@ test('a process that closes the database while it writes ends after both', async
   const src = new URL('../../src/', import.meta.url)
   const script = `
     import { open } from '${src}store/index.ts'
-    import { sql } from '${src}vendor/kysely.js'
+    import { sql } from '${import.meta.resolve('kysely')}'
     const store = await open('sqlite:written.db', { busyTimeoutMs: 1000, writerThread: true })
     const rows = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 300000) select max(i) from n'
     const written = sql.raw('create table written as ' + rows).execute(store.db)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type pg from 'pg'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { MAX_BATCH } from '../../src/store/postgres-read-queue.ts'
 import { query } from '../../src/store/query.ts'

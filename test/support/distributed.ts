@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { importArchive, ImportError } from '../../src/archive/import.ts'
 import type { Store } from '../../src/store/index.ts'
 import { records } from './all-responses.ts'

@@ -1,4 +1,4 @@
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { importArchive } from '../../src/archive/import.ts'
 import { readTables } from '../../src/backup/tables.ts'
 import { open, type Store } from '../../src/store/index.ts'

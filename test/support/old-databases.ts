@@ -1,4 +1,4 @@
-import type { Kysely } from '../../src/vendor/kysely.js'
+import type { Kysely } from 'kysely'
 import { open, type Store } from '../../src/store/index.ts'
 import { applyMigrations } from '../../src/store/migrations.ts'
 import type { Tables } from '../../src/store/tables.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { sql } from '../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { noteChangedRecords } from '../../src/archive/revisions.ts'
 import { api } from '../../src/contract/index.ts'
 import { formatTimestamp } from '../../src/contract/time.ts'

@@ -1,4 +1,4 @@
-/** The parts of Plot that charts use. `npm run docs` makes plot.js from this list. */
+/** The parts of Plot that charts use. plot.js has them in one module. */
 export {
   areaY,
   axisX,

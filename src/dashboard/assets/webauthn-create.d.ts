@@ -1,2 +1,2 @@
-/** What making a passkey needs in a browser. `npm run docs` makes a module of it. */
+/** What making a passkey needs in a browser. webauthn-create.js has it in one module. */
 export { startRegistration } from '@simplewebauthn/browser'

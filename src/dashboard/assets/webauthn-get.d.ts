@@ -1,2 +1,2 @@
-/** What using a passkey needs in a browser. `npm run docs` makes a module of it. */
+/** What using a passkey needs in a browser. webauthn-get.js has it in one module. */
 export { startAuthentication } from '@simplewebauthn/browser'

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from '../../vendor/kysely.js'
+import { type RawBuilder, sql } from 'kysely'
 import type { Engine } from '../../store/index.ts'
 import { checkedQuery, type CheckedQuery } from '../../accounts/checked-reads.ts'
 import type { Params, QueryOptions } from '../../store/query.ts'

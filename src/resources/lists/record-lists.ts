@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from '../../vendor/kysely.js'
+import { type RawBuilder, sql } from 'kysely'
 import {
   type Access,
   type AccessForm,

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { test } from 'node:test'
+import { sql } from 'kysely'
 import { exportArchive } from '../../../src/archive/export.ts'
 import { UnclearKindError, UnclearOwnerError } from '../../../src/archive/formats/errors.ts'
 import type { SourceLine } from '../../support/arbitraries.ts'
 import { openStore } from '../../support/archives.ts'
 import { sampleService } from '../../support/dashboard.ts'
-import { sql } from '../../../src/vendor/kysely.js'
 import { importFile, openFile } from '../../support/files.ts'
 import {
   account,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { sql } from '../../../src/vendor/kysely.js'
+import { sql } from 'kysely'
 import { DAY_MS } from '../../../src/contract/time.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { openStore } from '../archives.ts'
