@@ -90,7 +90,8 @@ async function entities(flags: EntitiesFlags) {
   const stop = stopSignals(outcome)
   // Loaded only here, so that other commands start faster.
   const { publishEntities, removeEntities } = await import('../homeassistant/publish.ts')
-  const device = { id, name: nameOf(id), prefix, expireAfter: Math.ceil((5 * every) / 1000), version }
+  const { publicUrl, url } = readConfig(process.env, ['publicUrl', 'url'])
+  const device = { id, name: nameOf(id), prefix, address: publicUrl === '' ? url : publicUrl, version }
   try {
     if (flags.remove === true) {
       await removeEntities({ broker: connection, device, signal: stop.signal, say })

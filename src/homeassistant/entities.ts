@@ -60,14 +60,14 @@ export const MAIN = {
   states: ['locked', 'break', 'open', 'idle', 'practice'],
 } as const
 
-/** The word for a `status`; `unknown` if it is not known. */
-export const MAIN_TEMPLATE = [
+/** The word for a `status`, and that for one that is not known. */
+export const mainTemplate = (unknown: string) => [
   `{% set state = status.lockState | default('', true) %}`,
   `{% if status.practiceLock is true %}practice`,
   `{% elif status.locked is true %}locked`,
   `{% elif state in ['break', 'idle'] %}{{ state }}`,
   `{% elif status.locked is false and state %}open`,
-  `{% else %}unknown{% endif %}`,
+  `{% else %}${unknown}{% endif %}`,
 ]
 
 /** How a template reads a field of the status. */
@@ -107,8 +107,8 @@ export interface Device {
   readonly name: string
   /** The topic that Home Assistant looks for devices below, `homeassistant` by default. */
   readonly prefix: string
-  /** After how many seconds without a message entities are unavailable. */
-  readonly expireAfter: number
+  /** Where people open the service. */
+  readonly address: string
   readonly version: string
 }
 
@@ -124,13 +124,15 @@ export function topicsOf({ id, prefix }: Pick<Device, 'id' | 'prefix'>) {
   }
 }
 
+/** What Home Assistant takes for a value that is not known. */
+const NONE = 'None'
+
 /** The message of device discovery: one device with all its entities. */
 export function discoveryMessage(device: Device) {
   const topics = topicsOf(device)
   const read: Read = field => `value_json.${field}`
   const shared = (id: string, known: string, isAge: boolean) => ({
     unique_id: `${device.id}_${id}`,
-    expire_after: device.expireAfter,
     availability_mode: 'all',
     availability: [
       { topic: topics.availability },
@@ -145,22 +147,30 @@ export function discoveryMessage(device: Device) {
     icon: MAIN.icon,
     device_class: 'enum',
     options: MAIN.states,
-    value_template: ['{% set status = value_json %}', ...MAIN_TEMPLATE].join(''),
+    value_template: ['{% set status = value_json %}', ...mainTemplate(NONE)].join(''),
     ...shared(MAIN.id, 'value_json.locked is boolean and value_json.lockState is string', false),
   }
   const components = entities.map(entity => {
     const value = valueOf(entity, read)
+    const known = isKnown(entity, read)
+    const shown = entity.kind === 'flag' ? `('ON' if ${value} else 'OFF')` : value
     const config = {
       platform: componentOf(entity),
       name: entity.name,
       ...optionsOf(entity),
-      value_template: entity.kind === 'flag' ? `{{ 'ON' if ${value} else 'OFF' }}` : `{{ ${value} }}`,
-      ...shared(entity.id, isKnown(entity, read), entity.field === 'asOf'),
+      value_template: `{{ ${shown} if ${known} else '${NONE}' }}`,
+      ...shared(entity.id, known, entity.field === 'asOf'),
     }
     return [entity.id, config] as const
   })
   return {
-    device: { identifiers: [device.id], name: device.name, manufacturer: 'Lockstep', sw_version: device.version },
+    device: {
+      identifiers: [device.id],
+      name: device.name,
+      manufacturer: 'Lockstep',
+      sw_version: device.version,
+      configuration_url: device.address,
+    },
     origin: { name: 'Lockstep', sw_version: device.version },
     state_topic: topics.state,
     qos: 1,

@@ -29,6 +29,8 @@ export interface PublishOptions {
 }
 
 const PAUSES = [1000, 60_000] as const
+/** After how many requests without an answer entities are unavailable. */
+const MISSED_ANSWERS = 5
 /** How long the service may take. */
 const ANSWER_TIMEOUT_MS = 20_000
 
@@ -43,19 +45,21 @@ export async function publishEntities(options: PublishOptions): Promise<void> {
   const will = { topic: topics.availability, payload: Buffer.from('offline'), qos: 1, retain: true } as const
   const connection = connectTo(options, { will, onConnect, onRefusal: error => refusal.abort(error) })
   const { mqtt } = connection
-  let shown = ''
+  // What the broker has of this connection: the same again would tell nobody anything.
+  const sent = new Map<string, string>()
   const publish = (topic: string, payload: string) => {
     // What is not sent now is sent after the next connection, when it may have changed.
-    if (mqtt.connected) mqtt.publish(topic, payload, { qos: 1, retain: true }, () => {})
+    if (!mqtt.connected || sent.get(topic) === payload) return
+    sent.set(topic, payload)
+    mqtt.publish(topic, payload, { qos: 1, retain: true }, () => {})
   }
   const publishState = () => {
-    // While the service does not answer, Home Assistant lets the states expire.
-    if (status.isCurrent) publish(topics.state, status.payload)
+    publish(topics.state, status.payload)
     publish(topics.recent, status.isRecent ? 'online' : 'offline')
-    shown = status.isAnswering ? 'online' : 'offline'
-    publish(topics.availability, shown)
+    publish(topics.availability, status.isAnswering ? 'online' : 'offline')
   }
   const announce = () => {
+    sent.clear()
     publish(topics.discovery, JSON.stringify(discoveryMessage(device)))
     publishState()
   }
@@ -68,7 +72,9 @@ export async function publishEntities(options: PublishOptions): Promise<void> {
     const word = payload.toString()
     if (topic === topics.birth && word === 'online') announce()
     // Another copy has ended, or the broker noticed only now that an earlier connection of this one did.
-    if (topic === topics.availability && word === 'offline' && shown === 'online') publish(topic, shown)
+    if (topic !== topics.availability || word !== 'offline' || sent.get(topic) !== 'online') return
+    sent.delete(topic)
+    publishState()
   })
   try {
     for (;;) {
@@ -80,7 +86,7 @@ export async function publishEntities(options: PublishOptions): Promise<void> {
     refusal.signal.throwIfAborted()
     if (!signal.aborted) throw error
   } finally {
-    shown = 'offline'
+    sent.clear()
     await connection.end([[topics.availability, 'offline']])
   }
 }
@@ -103,8 +109,6 @@ export async function removeEntities(options: RemoveOptions): Promise<void> {
 /** The newest status, read with its validator. */
 class StatusReader {
   payload = ''
-  /** Whether the latest request was answered. */
-  isCurrent = false
   #status: Status | undefined
   #etag: string | undefined
   #answeredAt = 0
@@ -117,7 +121,7 @@ class StatusReader {
 
   /** Whether the latest answer is not too old to be shown. */
   get isAnswering(): boolean {
-    return Date.now() - this.#answeredAt < this.#options.device.expireAfter * 1000
+    return Date.now() - this.#answeredAt < MISSED_ANSWERS * this.#options.every
   }
 
   get isRecent(): boolean {
@@ -141,10 +145,8 @@ class StatusReader {
         this.#answeredAt = Date.now()
         if (this.#failure !== '') say('the service answers again')
         this.#failure = ''
-        this.isCurrent = true
         return
       } catch (error) {
-        this.isCurrent = false
         signal.throwIfAborted()
         if (isRefused(error) && this.#status === undefined) throw new PeerError(serviceFailure(error))
         if (this.#failure === '') say(`lockstep: ${serviceFailure(error)}; trying again every ${every / 1000} s`)

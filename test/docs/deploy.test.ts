@@ -210,6 +210,7 @@ interface Compose {
 }
 
 interface ComposeService {
+  readonly pull_policy?: string
   readonly image: string
   readonly build?: string
   readonly command?: readonly string[]
@@ -242,6 +243,8 @@ for (const file of ['compose.yaml', 'compose.postgres.yaml']) {
       for (const other of Object.keys(service.depends_on ?? {})) assert.ok(other in services, other)
       if (service.build === undefined) continue
       assert.equal(service.image, 'lockstep', name)
+      // Compose would ask a registry for it, and then run what somebody else may have put there.
+      assert.equal(service.pull_policy, 'never', name)
       const args = service.command ?? ['serve']
       const words = args.slice(0, args.findIndex(word => word.startsWith('--')) >>> 0)
       const { code, stdout } = await run([...words, '--help'])

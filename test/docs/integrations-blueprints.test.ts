@@ -7,7 +7,13 @@ import { parse } from 'yaml'
 import { discoveryMessage } from '../../src/homeassistant/entities.ts'
 
 const folder = join(import.meta.dirname, '../../examples/home-assistant/blueprints')
-const device = { id: 'lockstep', name: 'Lockstep', prefix: 'homeassistant', expireAfter: 300, version: '1' }
+const device = {
+  id: 'lockstep',
+  name: 'Lockstep',
+  prefix: 'homeassistant',
+  address: 'http://127.0.0.1:5625',
+  version: '1',
+}
 
 /** The ids that Home Assistant makes from the names of device and entity (helpers/entity_registry.py, util/__init__.py, slugify). */
 const entityIds = Object.values(discoveryMessage(device).components).map(({ platform, name }) =>

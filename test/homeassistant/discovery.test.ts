@@ -10,7 +10,13 @@ import { needsJinja, renderAll } from '../support/jinja.ts'
  * homeassistant) where the rule is; they were read there in the versions of 2025 and 2026.
  */
 
-const device = { id: 'lockstep', name: 'Lockstep', prefix: 'homeassistant', expireAfter: 300, version: '1.2.3' }
+const device = {
+  id: 'lockstep',
+  name: 'Lockstep',
+  prefix: 'homeassistant',
+  address: 'https://history.example',
+  version: '1.2.3',
+}
 // As it is received: what JSON leaves out is not there.
 const message = JSON.parse(JSON.stringify(discoveryMessage(device)))
 const components: [id: string, config: any][] = Object.entries(message.components)
@@ -35,9 +41,11 @@ test('the topic of discovery is one that Home Assistant reads', () => {
 test('the message has what a device needs, and nothing that Home Assistant does not know', () => {
   // components/mqtt/schemas.py, DEVICE_DISCOVERY_SCHEMA, MQTT_ENTITY_DEVICE_INFO_SCHEMA, MQTT_ORIGIN_INFO_SCHEMA.
   keysWithin(message, ['device', 'origin', 'components', 'state_topic', 'qos', 'encoding', 'command_topic'])
-  keysWithin(message.device, ['identifiers', 'name', 'manufacturer', 'model', 'sw_version'])
+  keysWithin(message.device, ['identifiers', 'name', 'manufacturer', 'model', 'sw_version', 'configuration_url'])
   keysWithin(message.origin, ['name', 'sw_version', 'support_url'])
   assert.ok(message.device.identifiers.length > 0 && message.origin.name !== '')
+  // components/mqtt/schemas.py, configuration_url; helpers/device_registry.py, CONFIGURATION_URL_SCHEMES.
+  assert.match(message.device.configuration_url, /^https?:\/\//)
   assert.ok(isTopic(message.state_topic) && [0, 1, 2].includes(message.qos))
 })
 
@@ -47,15 +55,14 @@ test('every entity has a platform, a unique_id of its own and options of that pl
   const common = ['platform', 'unique_id', 'name', 'icon', 'availability', 'availability_mode', 'value_template']
   const options: Readonly<Record<string, readonly string[]>> = {
     // components/mqtt/sensor.py, _PLATFORM_SCHEMA_BASE.
-    sensor: ['device_class', 'expire_after', 'options', 'state_class', 'unit_of_measurement'],
+    sensor: ['device_class', 'options', 'state_class', 'unit_of_measurement'],
     // components/mqtt/binary_sensor.py, PLATFORM_SCHEMA_MODERN.
-    binary_sensor: ['device_class', 'expire_after', 'payload_on', 'payload_off'],
+    binary_sensor: ['device_class', 'payload_on', 'payload_off'],
   }
   for (const [id, config] of components) {
     keysWithin(config, [...common, ...(options[config.platform] ?? assert.fail(id))])
     // helpers/config_validation.py, icon.
     if ('icon' in config) assert.match(config.icon, /^mdi:[a-z-]+$/)
-    assert.ok(Number.isInteger(config.expire_after) && config.expire_after > 0)
     // const.py, MAX_LENGTH_STATE_ENTITY_ID: the id of an entity is made from the names of device and entity.
     assert.ok(`binary_sensor.${device.name} ${config.name ?? ''}`.length <= 255)
   }
@@ -91,7 +98,7 @@ test('an entity is available only while all of its topics say so, and the age of
 })
 
 test(
-  'each value is one that Home Assistant takes, and what is not known is unavailable, never zero',
+  'each value is one that Home Assistant takes, and what is not known is None and unavailable, never zero',
   needsJinja,
   async () => {
     const states = examples.map(({ status }) => stateMessage(status))
@@ -109,9 +116,11 @@ test(
         const field = entities.find(entity => entity.id === id)?.field
         const known = field === undefined ? main !== undefined : status[field] !== null
         assert.equal(availability, known ? 'online' : 'offline', `${name} ${id}`)
+        // components/mqtt/const.py, PAYLOAD_NONE, which sensor.py and binary_sensor.py compare first.
+        assert.equal(value === 'None', !known, `${name} ${id}`)
         if (!known) continue
-        // const.py, MAX_LENGTH_STATE_STATE; components/mqtt/const.py, PAYLOAD_NONE.
-        assert.ok(value.length > 0 && value.length <= 255 && value !== 'None')
+        // const.py, MAX_LENGTH_STATE_STATE.
+        assert.ok(value.length > 0 && value.length <= 255)
         if (id === 'status') {
           assert.equal(value, main, name)
           assert.ok(config.options.includes(value))

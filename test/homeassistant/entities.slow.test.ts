@@ -87,7 +87,7 @@ test(
     )
     assert.deepEqual(JSON.parse(found.get(topics.state) ?? ''), stateMessage(await currentStatus()))
     const discovery = JSON.parse(found.get(topics.discovery) ?? '')
-    assert.equal(discovery.device.name, 'Lockstep')
+    assert.deepEqual([discovery.device.name, discovery.device.configuration_url], ['Lockstep', service.url])
     assert.equal(Object.keys(discovery.components).length, entities.length + 1)
     assert.doesNotMatch([...found.values()].join(), /ann@|Evening|Ben\b/)
     command.process.kill('SIGTERM')
@@ -115,7 +115,7 @@ test(
 )
 
 test(
-  'nothing but the status is asked for, with its validator, so that no change costs nothing',
+  'nothing but the status is asked for, with its validator, and published only when it changed',
   needsMosquitto,
   async () => {
     await using broker = await startMosquitto()
@@ -130,12 +130,17 @@ test(
         response.writeHead(answer.status, { etag, 'content-type': type }).end(await answer.text())
       })
     })
+    await using reader = await watch(broker)
     await using _ = publishing(broker, [], { LOCKSTEP_URL: between.url })
     // The status changes at a full hour, so one of them may have an answer.
     const unchanged = 'GET /api/v1/status again 304'
     await until(async () => requests.filter(each => each === unchanged).length >= 3)
     assert.equal(requests[0], 'GET /api/v1/status first 200')
     for (const each of requests.slice(1)) assert.match(each, /^GET \/api\/v1\/status again (200|304)$/)
+    // A reader that was there before gets each message as it is published.
+    for (const topic of [topics.discovery, topics.recent, topics.availability])
+      assert.equal(reader.counts.get(topic), 1, topic)
+    assert.ok((reader.counts.get(topics.state) ?? 0) <= requests.filter(each => each.endsWith('200')).length)
   },
 )
 
@@ -239,9 +244,10 @@ test('when Home Assistant starts it gets the entities again', needsMosquitto, as
   await using reader = await watch(broker)
   await using _ = publishing(broker)
   await until(async () => isOnline(reader.latest))
-  const before = reader.counts.get(topics.discovery) ?? 0
+  const before = new Map(reader.counts)
   await reader.client.publishAsync(topics.birth, 'online')
-  await until(async () => (reader.counts.get(topics.discovery) ?? 0) > before)
+  for (const topic of [topics.discovery, topics.state, topics.recent, topics.availability])
+    await until(async () => (reader.counts.get(topic) ?? 0) > (before.get(topic) ?? 0))
 })
 
 test('a service that is away makes the entities unavailable, and they come back with it', needsMosquitto, async () => {
@@ -415,7 +421,13 @@ test(
   needsMosquitto,
   async () => {
     await using broker = await startMosquitto()
-    const device: Device = { id: 'lockstep', name: 'Lockstep', prefix: 'homeassistant', expireAfter: 300, version: '1' }
+    const device: Device = {
+      id: 'lockstep',
+      name: 'Lockstep',
+      prefix: 'homeassistant',
+      address: service.url,
+      version: '1',
+    }
     const stop = new AbortController()
     const said: string[] = []
     const client = makeClient({ baseUrl: service.url, token })
