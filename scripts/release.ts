@@ -115,7 +115,6 @@ async function pack(program: string): Promise<string> {
   const tar = [
     ...SORTED,
     '--exclude=deploy/debian',
-    '--exclude=deploy/postgres',
     '--exclude=package-lock.json',
     '-C',
     join(program, '..'),

@@ -15,20 +15,8 @@ export const settings = {
   databaseUrl: setting(
     'LOCKSTEP_DATABASE_URL',
     'sqlite:./data/lockstep.db',
-    'The database: `sqlite:<path>` or `postgres://user@host:port/database`. Of several hosts, separated by commas, the one that accepts writes is used.',
+    'The database: `sqlite:<path>` or `postgres://user@host:port/database`.',
     databaseUrl,
-  ),
-  databaseReadUrls: setting(
-    'LOCKSTEP_DATABASE_READ_URLS',
-    '',
-    'Addresses of PostgreSQL replicas, separated by commas. Records are read from one that is at most five seconds behind the primary.',
-    list,
-  ),
-  primaryGrace: setting(
-    'LOCKSTEP_PRIMARY_GRACE',
-    '60',
-    'Seconds for which known API keys work, and pages are read from a replica, while the PostgreSQL primary is down.',
-    seconds,
   ),
   host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', text),
   port: setting('LOCKSTEP_PORT', '5625', 'The port to listen on; 0 for any free one.', port),

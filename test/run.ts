@@ -42,7 +42,6 @@ const FIRST: readonly (readonly string[])[] = [
   ['api/large-pages.slow'],
   ['store/postgres-plans'],
   ['dashboard/browser', 'dashboard/light', 'dashboard/lists'],
-  ['store/replicas'],
   ['store/postgres-trouble'],
   ['cli/serve'],
   ['archive/import'],

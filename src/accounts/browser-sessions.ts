@@ -126,7 +126,7 @@ export async function findSession(store: Store, secret: string, now: number): Pr
     createdAfter: now - MAX_SESSION_MS,
   })
   if (row === undefined) return undefined
-  if (store.isReplica !== true && now - row.seen_at > SEEN_INTERVAL_MS) noteSeen(store, row.id, now)
+  if (now - row.seen_at > SEEN_INTERVAL_MS) noteSeen(store, row.id, now)
   return {
     id: row.id,
     accountId: row.account_id,

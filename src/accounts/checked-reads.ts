@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
-import { type Params, type Query, query, type QueryOptions } from '../store/query.ts'
+import { type Params, type Query, query } from '../store/query.ts'
 
 /**
  * The last check of who sees what. Every row that is read for a caller says which query it answers, and whose it is; a row about
@@ -33,20 +33,18 @@ export interface CheckedQuery<Values, Row> {
 export function checkedQuery<Values, Row>(
   name: string,
   build: (param: Params<Values>, named: RawBuilder<unknown>) => RawBuilder<unknown>,
-  options?: QueryOptions,
 ): CheckedQuery<Values, Row> {
   const named = sql`${sql.lit(name)} as query`
   // The statement has the columns of the row.
-  return { name, query: query(param => build(param, named) as RawBuilder<Row & CheckedRow>, options) }
+  return { name, query: query(param => build(param, named) as RawBuilder<Row & CheckedRow>) }
 }
 
 /** A query of a table with the column `owner_id`; it selects `owned`. */
 export function recordQuery<Values, Row>(
   name: string,
   build: (param: Params<Values>, owned: RawBuilder<unknown>) => RawBuilder<unknown>,
-  options?: QueryOptions,
 ): CheckedQuery<Values, Row & OwnedRow> {
-  return checkedQuery(name, (param, named) => build(param, sql`${named}, owner_id`), options)
+  return checkedQuery(name, (param, named) => build(param, sql`${named}, owner_id`))
 }
 
 /** Runs a query and checks its rows. Synchronous on SQLite. Throws WrongRowError, and what the store throws. */

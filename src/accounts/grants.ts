@@ -2,8 +2,7 @@ import { sql } from 'kysely'
 import { isArea } from '../contract/areas.ts'
 import { isTier } from '../contract/people.ts'
 import { DAY_MS } from '../contract/time.ts'
-import { withFallback } from '../store/fallback.ts'
-import { type Store, StoreUnavailableError } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
 import type { AccountRow, KeyRow } from '../store/tables.ts'
 import { hasEnded, type SharedAccess } from './access.ts'
 import { checkedQuery, readChecked } from './checked-reads.ts'
@@ -99,11 +98,9 @@ export interface GrantCache {
 
 /**
  * Entries live for less than a second, so that revoking an API key, or changing anything else that a grant depends on,
- * takes effect everywhere within a second. A change by this process clears the cache at once. While the primary is
- * down, the last known grant is used for up to `graceMs`. While it is only slow, the grant is not used: the API key may
- * have been revoked there.
+ * takes effect everywhere within a second. A change by this process clears the cache at once.
  */
-export function makeGrantCache(store: Store, graceMs: number): GrantCache {
+export function makeGrantCache(store: Store): GrantCache {
   const entries = new Map<string, { readonly grant: Grant; readonly readAt: number }>()
   let knownChanges = grantChanges
 
@@ -132,14 +129,8 @@ export function makeGrantCache(store: Store, graceMs: number): GrantCache {
       knownChanges = grantChanges
       const entry = entries.get(key)
       const now = performance.now()
-      const age = entry === undefined ? Infinity : now - entry.readAt
-      if (entry !== undefined && age < CACHE_TTL_MS) return entry.grant
-      if (store.primary === undefined) return lookUp(key, now)
-      const lastKnown = () => {
-        if (entry !== undefined && age < graceMs) return entry.grant
-        throw new StoreUnavailableError('the primary is down, and this process has not looked up the API key lately')
-      }
-      return withFallback(store.primary, () => lookUp(key, now), lastKnown)
+      if (entry !== undefined && now - entry.readAt < CACHE_TTL_MS) return entry.grant
+      return lookUp(key, now)
     },
   }
 }

@@ -248,10 +248,6 @@ function contradictionsIn(config: Config, environment: Environment): string[] {
       `${settings.allowedHosts.env} lacks the host of ${settings.publicUrl.env}`,
     ],
     [
-      isSet('databaseReadUrls') && config.databaseUrl.startsWith('sqlite:'),
-      `${settings.databaseReadUrls.env} is set, and ${settings.databaseUrl.env} is SQLite, which has no replicas`,
-    ],
-    [
       isSet('sourceToken') && isSet('sourceTokenFile'),
       `both ${settings.sourceToken.env} and ${settings.sourceTokenFile.env} are set`,
     ],

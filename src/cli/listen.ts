@@ -31,7 +31,6 @@ export async function runService(
   const log = makeLog(writeToStderr, config.accessLog)
   const metrics = config.metricsPort === undefined ? undefined : (await loadMetrics()).makeMetrics()
   metrics?.watch(storedValues(store))
-  metrics?.watchPrimary(store, config.primaryGrace)
   let listener: MetricsListener | undefined
   let service: Service
   try {

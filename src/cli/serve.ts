@@ -104,7 +104,6 @@ async function serve(flags: ServeFlags) {
       busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS,
       writerThread: true,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      readUrls: config.databaseReadUrls,
       create: mayMigrate,
       ...(mayMigrate ? {} : { schema: 'current' }),
       onProblem: report,
@@ -141,7 +140,7 @@ async function serve(flags: ServeFlags) {
   await welcome(store, { ...config, port: sockets.port }, flags)
   await store.close()
   if (!config.pull) return
-  // Without a thread for writes and without replicas: it only looks what is due.
+  // Without a thread for writes: it only looks what is due.
   const looking = await openStore(databaseUrl, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, schema: 'current' })
   const scheduler = new Scheduler({ store: looking, config, report })
   onPullDue(() => void scheduler.look())

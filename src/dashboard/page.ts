@@ -68,8 +68,6 @@ export interface Viewer extends Display {
   readonly asOf: number | null
   /** The rule that the password breaks with which the viewer has just signed in. */
   readonly brokenRule: PasswordRule | undefined
-  /** While the primary database is down: the time up to which the replica that pages are read from has everything. */
-  readonly replicaAsOf: number | undefined
 }
 
 /** With the session in this browser. */
@@ -137,8 +135,6 @@ export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
   readonly receivesFiles?: boolean
   /** Whether its response may take longer than others, because it asks another server or works through many rows. */
   readonly takesLong?: boolean
-  /** Whether a form changes nothing but cookies, so that it needs no database that can be written to. */
-  readonly changesCookiesOnly?: boolean
   /** Whether its result is a file: it does not replace the page with its link, and there is no limit to how long sending it may take. */
   readonly isDownload?: boolean
   /** Whether that file is everything of the account, which is sent once at a time. */

@@ -10,8 +10,7 @@
  *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account; cards, tables, tabs
  *    and empty states are in layout/components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
- *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs, and that the
- *    primary database is up, unless the page `changesCookiesOnly`. All other pages may be read from a replica, and write nothing.
+ *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
@@ -72,7 +71,6 @@ import { askToSignIn, makeSignIn } from './sign-in/signin.ts'
 import { PageAccess } from './page-access.ts'
 import { noPasswordNotice } from './sign-in/password-notice.ts'
 import { PAGE_HEADERS, policy } from './page-headers.ts'
-import { type PageSource, readFromPrimaryOrReplica, requirePrimary } from './layout/primary-down.ts'
 import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
 import { actorOf, sessionOf } from './sign-in/session-cookie.ts'
 import { makeSignInSteps } from './sign-in/sign-in-steps.ts'
@@ -142,15 +140,11 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       if (!isAsset(name)) throw new ApiError('no_route')
       return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
     })
-    void scope.register((signingIn, _options, registered) => {
-      signingIn.addHook('preHandler', () => requirePrimary(options))
-      signIn.register(signingIn)
-      registerInvitations(signingIn, options)
-      registerFirstAccount(signingIn, options)
-      registerPasskeyOptions(signingIn, options)
-      registerOidc(signingIn, options, signInSteps)
-      registered()
-    })
+    signIn.register(scope)
+    registerInvitations(scope, options)
+    registerFirstAccount(scope, options)
+    registerPasskeyOptions(scope, options)
+    registerOidc(scope, options, signInSteps)
     const exports = new Exports()
     for (const page of pages) registerPage(scope, options, exports, page)
     done()
@@ -168,10 +162,9 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
 }
 
 function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
-  const { store, readLog } = options
-  const { path, method = 'GET', isDownload = false, isExport = false, changesCookiesOnly = false } = page
+  const { readLog } = options
+  const { path, method = 'GET', isDownload = false, isExport = false } = page
   const { receivesFiles = false, takesLong = receivesFiles } = page
-  const isRead = method === 'GET' || changesCookiesOnly
   scope.route({
     method,
     url: path,
@@ -179,9 +172,7 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
     ...(isDownload || takesLong ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
     config: { receivesFiles, takesLong },
     handler: async (request, reply) => {
-      if (!isRead) await requirePrimary(options)
-      const run = (source: PageSource) => visitPage(options, reply, page, source)
-      const outcome = await (isRead ? readFromPrimaryOrReplica(options, run) : run({ store }))
+      const outcome = await visitPage(options, reply, page)
       if (outcome === undefined) return askToSignIn(request, reply)
       const { visit, result } = outcome
       // The body of a file is not read yet.
@@ -193,26 +184,22 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
   })
 }
 
-/** Records that everything of an account is about to be sent; later, if the primary is down. */
-async function beginExport(exports: Exports, { store, viewer, now, actor, events }: Visit, reply: FastifyReply) {
+/** Records that everything of an account is about to be sent. */
+async function beginExport(exports: Exports, { store, viewer, now, actor }: Visit, reply: FastifyReply) {
   const { accountId } = viewer.session
   exports.begin(accountId, reply.raw)
-  if (store.isReplica !== true) return recordEvent(store.db, { accountId, kind: 'exported', now, actor })
-  const { network, browser } = actor
-  events.count({ kind: 'exported', account: { id: accountId }, now, network, browser })
+  await recordEvent(store.db, { accountId, kind: 'exported', now, actor })
 }
 
 /** Who is signed in, for the header of an error; undefined where that cannot be read either. */
 async function viewerOrNone(options: DashboardOptions, reply: FastifyReply): Promise<Viewer | undefined> {
-  const visit = await readFromPrimaryOrReplica(options, source => visitOf(options, reply, source, null)).catch(
-    () => undefined,
-  )
+  const visit = await visitOf(options, reply, null).catch(() => undefined)
   return visit?.viewer
 }
 
 /** The visit of a request, and the result of its page; undefined if nobody is signed in. */
-async function visitPage(options: DashboardOptions, reply: FastifyReply, page: DashboardPage, source: PageSource) {
-  const visit = await visitOf(options, reply, source, page.section)
+async function visitPage(options: DashboardOptions, reply: FastifyReply, page: DashboardPage) {
+  const visit = await visitOf(options, reply, page.section)
   if (visit === undefined) return undefined
   const instead = endedView(visit, page) ?? notSharedView(visit, page) ?? (await askAgain(visit, page))
   return { visit, result: instead ?? (await page.handler(visit)) }
@@ -252,21 +239,19 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** The visit of a request; undefined if nobody is signed in. */
 async function visitOf(
-  { config, log, oidc, events, uploads, inBackground }: DashboardOptions,
+  { store, config, log, oidc, events, uploads, inBackground }: DashboardOptions,
   reply: FastifyReply,
-  source: PageSource,
   section: PageSection,
 ): Promise<Visit | undefined> {
   const { request } = reply
   const { target, now } = request.context
-  const { store } = source
   const site = siteOriginOf(request.context, config)
   const cookies = parseCookies(request.headers.cookie)
   const session = await sessionOf(store, request, site)
   if (session === undefined) return undefined
   await turnOf('request', session.accountId)
   const { id = '' } = request.params as { id?: string }
-  const viewer = await viewerOf(source, session, { cookies, site, now })
+  const viewer = await viewerOf(store, session, { cookies, site, now })
   const grant = { accountId: session.accountId, shared: viewer.shared }
   return {
     store,

@@ -5,12 +5,12 @@ import { cookie, type CookieOptions, cookieValue } from './cookies.ts'
 import { readDisplay } from './layout/document.ts'
 import { readPasswordNotice } from './sign-in/password-notice.ts'
 import type { SignedInViewer, Units, Visit } from './page.ts'
-import type { PageSource } from './layout/primary-down.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
+import type { Store } from '../store/index.ts'
 
 /** The viewer of a session, with the display settings of this browser. Access is looked up on every request. */
 export async function viewerOf(
-  { store, asOf: replicaAsOf }: PageSource,
+  store: Store,
   session: BrowserSession,
   { cookies, site, now }: Pick<Visit, 'cookies' | 'site' | 'now'>,
 ): Promise<SignedInViewer> {
@@ -31,7 +31,6 @@ export async function viewerOf(
     chosenIsGone: chosen !== undefined && found === undefined,
     asOf,
     brokenRule: readPasswordNotice(cookies, site),
-    replicaAsOf,
     timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',
   }

@@ -4,7 +4,6 @@ import { ApiError, notFound } from '../contract/errors.ts'
 import type { ListPage, PageStart } from '../resources/handler.ts'
 import { type GrantCache, type Grant, isEntitled } from '../accounts/grants.ts'
 import type { Store } from '../store/index.ts'
-import { readAnywhere } from '../store/fallback.ts'
 import { KEY_FORM } from '../accounts/secrets.ts'
 import { hasEnded } from '../accounts/access.ts'
 import { Places, turnOf } from '../turns.ts'
@@ -31,8 +30,6 @@ interface ApiOptions {
   /** The proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: BlockList
   readonly isOverloaded: (startedAt: number) => boolean
-  /** For how long replicas are read in place of a primary that is down. */
-  readonly primaryGrace: number
 }
 
 const statisticsPlaces = new Places<number>(limitTable.statistics.max)
@@ -118,9 +115,7 @@ export function makeApi(options: ApiOptions): Handle {
 
     const { ifNoneMatch } = headers
     const work = (current: Grant, at: number) =>
-      readAnywhere(store, options.primaryGrace, from =>
-        handle({ store: from, grant: current, now: at, ifNoneMatch }, query, match.id),
-      )
+      handle({ store, grant: current, now: at, ifNoneMatch }, query, match.id)
     const again = (at: number) => identify(context, query, at)
     const result = await (endpoint.isLong ? inPlace({ grant, context, endpoint, again, work }) : work(grant, now))
     if (result === null) return

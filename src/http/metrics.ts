@@ -22,8 +22,6 @@ export interface Metrics {
   timed(store: Store): Store
   /** Adds metrics that are read whenever the metrics are requested. */
   watch(values: readonly StoredValue[]): void
-  /** Adds what works while the primary database is down; only for a store that has one. */
-  watchPrimary(store: Store, graceMs: number): void
   /** All metrics, in the format of Prometheus. */
   text(): Promise<string>
   /** Sends the metrics of a worker that exits to its supervisor, so that counters never decrease. */
@@ -48,7 +46,6 @@ export function makeMetrics(): Metrics {
 
   return {
     watch: values => registerGauges(registry, values),
-    watchPrimary: (store, graceMs) => registerAvailability(registry, store, graceMs),
     text: () => registry.metrics(),
     async handOver() {
       // The types of the package lack this method.
@@ -176,30 +173,6 @@ function registerGauges(registry: Registry, gauges: readonly StoredValue[]) {
       }),
     )
   }
-}
-
-function registerAvailability(registry: Registry, store: Store, graceMs: number) {
-  const { primary } = store
-  if (primary === undefined) return
-  registry.registerMetric(
-    new Gauge({
-      name: 'lockstep_available',
-      help: '1 for what works now: changes (sign-in and whatever is written), reads (people, status, statistics, pages), records.',
-      labelNames: ['part'],
-      aggregator: 'min',
-      registers: [],
-      async collect() {
-        const isUp = !(await primary.checkIsDown())
-        const hasRecords = store.health().then(
-          () => true,
-          () => false,
-        )
-        this.set({ part: 'changes' }, Number(isUp))
-        this.set({ part: 'reads' }, Number(isUp || (await store.findReplica?.(graceMs)) !== undefined))
-        this.set({ part: 'records' }, Number(await hasRecords))
-      },
-    }),
-  )
 }
 
 /** The metrics of all workers of this process, added up. */

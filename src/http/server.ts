@@ -79,7 +79,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   const timedStore = metrics?.timed(store) ?? store
   const api = makeApi({
     store: timedStore,
-    grants: makeGrantCache(timedStore, config.primaryGrace),
+    grants: makeGrantCache(timedStore),
     responder,
     limits: rateLimits,
     usage,
@@ -87,7 +87,6 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     publicUrl: config.publicUrl,
     trustedProxies: config.trustedProxies,
     isOverloaded: overload.isOverloaded,
-    primaryGrace: config.primaryGrace,
   })
   const { isOverloaded } = overload
   const handle = makeHandler({ store, config, log, api, pages, responder, shutdown, isOverloaded })

@@ -57,6 +57,5 @@ function templateInUse(form: AccessForm): CheckedQuery<InUse, RecordRow> {
         select template_id from lock_session
         where ${isReadableOf(param)} and is_active = 1
         order by at desc, id desc limit 1)`,
-    { mayUseReplica: true },
   )
 }

@@ -33,18 +33,14 @@ export async function recordById(caller: Caller, view: ById, id: number): Promis
   const form = accessForm(access)
   const name = `${viewName(view)} by id ${view.orPublic} ${accessFormName(form)}`
   const query = byId.getOrInsertComputed(name, () =>
-    recordQuery<Access & { id: number }, StoredRecord>(
-      name,
-      (param, owned) => {
-        const readable = isReadable(param, form)
-        const [columns, condition] =
-          view.orPublic === true ? [sql`, is_public`, sql`(${readable} or is_public = 1)`] : [sql``, readable]
-        return sql`
+    recordQuery<Access & { id: number }, StoredRecord>(name, (param, owned) => {
+      const readable = isReadable(param, form)
+      const [columns, condition] =
+        view.orPublic === true ? [sql`, is_public`, sql`(${readable} or is_public = 1)`] : [sql``, readable]
+      return sql`
           select ${owned}, ${columnsOf(view)} ${columns} from ${sql.table(view.table)} as record
           where ${condition} and id = ${param('id')}`
-      },
-      { mayUseReplica: true },
-    ),
+    }),
   )
   const [record] = await readChecked(caller.store, query, { ...access, id })
   const result = recordResult(record)
@@ -68,7 +64,6 @@ export async function newestRecord(caller: Caller, view: Newest, ownerId: number
         select ${owned}, ${columnsOf(view)} from ${sql.table(view.table)} as record
         where ${isReadable(param, form)} ${view.isActive === true ? sql`and is_active = 1` : sql``}
         order by at desc, id desc limit 1`,
-      { mayUseReplica: true },
     ),
   )
   const [record] = await readChecked(caller.store, query, access)

@@ -2,7 +2,7 @@ import { applyMigrations, currentVersion, SchemaError, schemaVersion } from './m
 import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
 import { lockFile, openSqlite } from './sqlite.ts'
 import { createDatabaseFile, messageOf } from './sqlite-connection.ts'
-import { type OpenOptions, type Store, StoreError, StoreLocationError } from './store.ts'
+import { type OpenOptions, type Store, StoreLocationError } from './store.ts'
 
 export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder }
@@ -52,9 +52,6 @@ function isPostgresUrl(url: string): boolean {
 async function openEngine(url: string, options: OpenOptions): Promise<Store> {
   const file = sqliteFile(url)
   if (file !== undefined) {
-    if (options.readUrls !== undefined && options.readUrls.length > 0) {
-      throw new StoreError('only a PostgreSQL database has replicas: name one, or leave the replicas out')
-    }
     return openSqlite(file, options)
   }
   if (isPostgresUrl(url)) {

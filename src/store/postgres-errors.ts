@@ -46,16 +46,6 @@ export function isInDoubt(error: unknown): boolean {
   return isConnectionLost(error) || (error instanceof Error && error.message === 'Query read timeout')
 }
 
-/** Whether the server has no room for another connection, of anybody or of this role. */
-export function isOutOfRoom(error: unknown): boolean {
-  return errorCode(error) === '53300'
-}
-
-/** Whether the server cancelled the statement because it took too long. */
-export function isCancelled(error: unknown): boolean {
-  return error instanceof StoreUnavailableError && errorCode(error.cause) === '57014'
-}
-
 // Connection errors; shut down by an administrator, crashed, starting up, idle for too long.
 const CONNECTION_LOST = /^(08...|57P0[1235])$/
 
@@ -68,7 +58,7 @@ const UNAVAILABLE = /^(28...|3D000|25006|53...|57...|58...)$/
 // A table or column that is not there: the database is empty until it is restored, or has an older schema.
 const MISSING = /^(42P01|42703)$/
 
-// A key that was taken or removed in the meantime, a deadlock, a conflict with recovery on a replica.
+// A key that was taken or removed in the meantime, a deadlock.
 const CONFLICT = /^(23503|23505|40...)$/
 
 // A prepared statement is missing or exists already.

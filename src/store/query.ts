@@ -5,15 +5,10 @@ import type { Tables } from './tables.ts'
  * A read on the path of a request: compiled once per store, then run with new values each time.
  * `Values` are the values it takes, `Row` is what comes back.
  */
-export interface Query<Values, Row> extends QueryOptions {
+export interface Query<Values, Row> {
   readonly build: (engine: Engine, isDistributed?: boolean) => RawBuilder<Row>
   /** Type only: a run may pass more values than the query needs. */
   readonly values?: (values: Values) => void
-}
-
-export interface QueryOptions {
-  /** Whether a replica may answer it, which may be a few seconds behind. What decides who may read something is not asked of one. */
-  readonly mayUseReplica?: boolean
 }
 
 export interface Params<Values> {
@@ -38,11 +33,8 @@ export interface Params<Values> {
   ): RawBuilder<number>
 }
 
-export function query<Values, Row>(
-  build: (param: Params<Values>) => RawBuilder<Row>,
-  options: QueryOptions = {},
-): Query<Values, Row> {
-  return { ...options, build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
+export function query<Values, Row>(build: (param: Params<Values>) => RawBuilder<Row>): Query<Values, Row> {
+  return { build: (engine, isDistributed = false) => build(makeParams(engine, isDistributed)) }
 }
 
 export interface Compiled {

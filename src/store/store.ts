@@ -13,7 +13,7 @@ export interface Store {
    * TooLongError (SQLite only).
    */
   read<Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] | Promise<Row[]>
-  /** Throws StoreUnavailableError unless records can be read, if only from a replica. */
+  /** Throws StoreUnavailableError unless records can be read. */
   health(): Promise<void>
   /** Runs reads that all see the same state of the database, without blocking writers. */
   snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
@@ -28,32 +28,7 @@ export interface Store {
   requireAlone(): Promise<void>
   /** Rewrites the whole file without what was deleted, in another thread; SQLite only. Throws StoreError. */
   readonly erase: (() => Promise<void>) | undefined
-  /** Whether the primary server is up; PostgreSQL only. */
-  readonly primary?: PrimaryHealth
-  /**
-   * While the primary is down: a replica that has everything the primary had when it last responded, at most `withinMs` ago.
-   * Undefined if there is none, or if the primary is up. Only with replicas.
-   */
-  readonly findReplica?: (withinMs: number) => Promise<ReplicaStore | undefined>
-  /** Whether it is a replica, so that nothing can be written. */
-  readonly isReplica?: true
   close(): Promise<void>
-}
-
-/** A replica that is read in place of the primary. */
-export interface ReplicaStore {
-  /** Its writes throw StoreUnavailableError. */
-  readonly store: Store
-  /** When the primary last responded, in milliseconds since 1970: the replica has everything up to then. */
-  readonly asOf: number
-}
-
-/** Whether a server is up. One that is slow, or refuses a statement, is up. */
-export interface PrimaryHealth {
-  /** Whether it was down at the last check, less than a second ago. */
-  readonly isDown: boolean
-  /** Probes it, unless it is known to be down. Resolves within two seconds; never rejects. */
-  checkIsDown(): Promise<boolean>
 }
 
 /** The store cannot answer now; the request may succeed later. */
@@ -92,8 +67,6 @@ export interface OpenOptions {
   readonly schema?: 'create' | 'current' | 'any'
   /** Is told what an operator should know although everything works. */
   readonly onProblem?: (problem: Error) => void
-  /** Replicas that records may be read from. */
-  readonly readUrls?: readonly string[]
   /** Whether to create the database if it does not exist. */
   readonly create?: boolean
   /** Whether SQLite writes in a thread of its own, so that reads do not wait for a slow disk. */

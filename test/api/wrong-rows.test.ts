@@ -176,7 +176,6 @@ test('a row of a stranger anywhere among those of a page is noticed, for one own
         sql`with found (owner_id, document, etag, size, position) as (values ${sql.raw(rows)}) select * from found`,
       row: () => sql`select 1`,
       ofOneOwner: allowed.length === 1,
-      mayUseReplica: true,
     })
     return readChecked(service.store, page, { owners: allowed })
   }

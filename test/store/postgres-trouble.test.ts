@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSession } from '../../src/accounts/browser-sessions.ts'
 import { open, StoreUnavailableError } from '../../src/store/index.ts'
-import { createKey } from '../../src/accounts/api-keys.ts'
+import { createKey, listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
 import { run } from '../support/command.ts'
 import { connect, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -97,6 +97,24 @@ testOnPostgres(
     await assertWell()
   },
 )
+
+testOnPostgres('a revocation takes effect within a second, even when the database is slow', async () => {
+  const { database, url } = await everything()
+  const store = await open(database, { busyTimeoutMs: 5000 })
+  try {
+    const token = await newToken(store)
+    assert.equal((await ask(url + SESSION, token)).status, 200)
+    await withLock(async () => {
+      await revokeKey(store, Math.max(...(await listKeys(store)).map(({ id }) => id)), Date.now())
+      await sleep(1000)
+      const asked = await Promise.all(Array.from({ length: 20 }, () => ask(url + SESSION, token)))
+      assert.deepEqual([...new Set(asked.map(({ status }) => status))], [503])
+    }, 'partnership')
+    assert.equal((await ask(url + SESSION, token)).status, 401)
+  } finally {
+    await store.close()
+  }
+})
 
 testOnPostgres('with all connections in use, the other requests are told to try again, in time', async () => {
   const { url, token } = await everything()
@@ -296,11 +314,11 @@ function newToken(store: Awaited<ReturnType<typeof open>>): Promise<string> {
   )
 }
 
-/** Does the work while nobody can read training sessions. */
-async function withLock<Result>(work: () => Promise<Result>): Promise<Result> {
+/** Does the work while nobody can read a table. */
+async function withLock<Result>(work: () => Promise<Result>, table = 'training_session'): Promise<Result> {
   const { database } = await everything()
   await using client = await connect(database)
-  await client.query('begin; lock table training_session in access exclusive mode')
+  await client.query(`begin; lock table ${table} in access exclusive mode`)
   return await work()
 }
 

@@ -7,6 +7,8 @@ export interface Proxy extends AsyncDisposable {
   urlOf(url: string): string
   /** The number of round trips of prepared reads since the start. */
   readonly roundTrips: number
+  /** Closes its connections, and leads to another server. */
+  leadTo(port: number): void
   /** Passes nothing on in either direction; still accepts connections. */
   silence(): void
   /** Passes on what was held back, and everything after it. */
@@ -15,8 +17,9 @@ export interface Proxy extends AsyncDisposable {
   cutAtCommit(): void
 }
 
-export async function startProxy(port: number): Promise<Proxy> {
+export async function startProxy(firstPort: number): Promise<Proxy> {
   const sockets = new Set<Socket>()
+  let port = firstPort
   let silent = false
   let roundTrips = 0
   let cuts = false
@@ -56,6 +59,10 @@ export async function startProxy(port: number): Promise<Proxy> {
     },
     get roundTrips() {
       return roundTrips
+    },
+    leadTo(other) {
+      port = other
+      for (const socket of sockets) socket.destroy()
     },
     silence() {
       silent = true

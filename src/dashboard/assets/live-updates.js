@@ -42,7 +42,7 @@ function keepBusy() {
 
 const BUSY_MS = 2000
 
-/** Replaces the live parts of the page, except one that has the focus, and the notice that the primary database is down. */
+/** Replaces the live parts of the page, except one that has the focus. */
 async function replaceLiveParts() {
   const response = await fetch(location.href, { headers: { Accept: 'text/html' } })
   if (!response.ok || response.redirected) return
@@ -52,8 +52,6 @@ async function replaceLiveParts() {
     const next = page.querySelector(`[data-live="${CSS.escape(name)}"]`)
     if (next !== null && !part.contains(document.activeElement)) part.replaceWith(document.adoptNode(next))
   }
-  const notice = page.querySelector('#primary-down')?.childNodes ?? []
-  document.querySelector('#primary-down')?.replaceChildren(...notice)
   tick()
 }
 

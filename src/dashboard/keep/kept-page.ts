@@ -71,7 +71,6 @@ async function readerOf(store: Store, { session, discreet, timeZone, units }: Ke
       units,
       asOf,
       brokenRule: undefined,
-      replicaAsOf: undefined,
     },
     pageAccess: new PageAccess({ grant: { accountId: own.id, shared: [] }, now }, own.id),
   }

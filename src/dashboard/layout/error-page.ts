@@ -9,7 +9,6 @@ import { readDisplay } from './document.ts'
 import { FormError } from './form-errors.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { renderLayout, signedOutPage } from './layout.ts'
-import { PrimaryDownError } from './primary-down.ts'
 import { view, type Viewer } from '../page.ts'
 import { safePath } from '../origin.ts'
 import { PAGE_HEADERS } from '../page-headers.ts'
@@ -71,30 +70,24 @@ function errorPage(
   viewer?: Viewer,
 ): Html {
   const { code, status, message } = error
-  const isPrimaryDown = error instanceof PrimaryDownError
   const isLimit = error instanceof LimitError
   const isFault = code === 'internal_error'
-  const title = isPrimaryDown ? 'Not possible now' : status === 404 ? 'There is nothing here' : 'That did not work'
+  const title = status === 404 ? 'There is nothing here' : 'That did not work'
   const { path, query } = context.target
   const address = query === '' ? path : `${path}?${query}`
   const body = html`
-      <div class="card"${isPrimaryDown ? html` data-dialog-body` : nothing}><div class="stack">
+      <div class="card"><div class="stack">
         ${viewer === undefined ? html`<h1>${title}</h1>` : nothing}
-        ${isPrimaryDown && viewer !== undefined ? html`<h2 class="dialog-title" id="dialog-title">${title}</h2>` : nothing}
         <p>${code === 'no_route' ? 'The address may be mistyped, or old' : isFault ? 'Something broke on the server' : message}.${isLimit ? html` Try again in ${countText(error.retryAfter ?? 1, 'second')}.` : nothing}</p>
         <p class="buttons">${
           (status >= 500 || isLimit) && method === 'GET'
             ? html`<a class="button primary" href="${safePath(address)}">Try again</a>`
             : nothing
         }<a class="button" href="/">Back to the overview</a></p>
-        ${status >= 500 && !isPrimaryDown && !isLimit ? html`<p class="muted">Reference: <code>${context.requestId}</code></p>` : nothing}
+        ${status >= 500 && !isLimit ? html`<p class="muted">Reference: <code>${context.requestId}</code></p>` : nothing}
       </div></div>
     `
   return viewer === undefined
     ? signedOutPage(readDisplay(parseCookies(headers.cookie)), 'Not shown', body)
-    : // The error says what a notice would.
-      renderLayout(isPrimaryDown ? { ...viewer, replicaAsOf: undefined } : viewer, view({ title, body }), {
-        section: null,
-        returnTo: '/',
-      })
+    : renderLayout(viewer, view({ title, body }), { section: null, returnTo: '/' })
 }

@@ -4,7 +4,6 @@ import { html, type Html, type Part, nothing } from '../html.ts'
 import { ownName, personName } from '../text/names.ts'
 import { passwordNotice } from '../sign-in/password-notice.ts'
 import { type PageSection, type Section, sections, type View, type Viewer } from '../page.ts'
-import { primaryDownBanner } from './primary-down.ts'
 import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
@@ -26,7 +25,6 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
     html`
       <a class="skip" href="#main">Skip to content</a>
       ${header(viewer, section, path, view.owner)}
-      ${primaryDownBanner(viewer)}
       ${passwordNotice(viewer)}
       ${ownerBanner(viewer, owner, path, view)}
       <main id="main" tabindex="-1">

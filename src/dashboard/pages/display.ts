@@ -12,7 +12,6 @@ export const displayPages: readonly DashboardPage[] = [
     ...OF_HEADER,
     method: 'POST',
     path: '/display',
-    changesCookiesOnly: true,
     handler({ form, site: { secure } }) {
       const cookies: string[] = []
       const set = (name: string, value: string, maxAge: number) => {
@@ -33,7 +32,6 @@ export const displayPages: readonly DashboardPage[] = [
     ...OF_HEADER,
     method: 'POST',
     path: '/subject',
-    changesCookiesOnly: true,
     handler({ form, site: { secure }, viewer }) {
       const person = viewer.readable.find(({ id }) => String(id) === form.get('subject'))
       if (person === undefined) return redirect(safePath(form.get('back')))

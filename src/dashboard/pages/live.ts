@@ -26,7 +26,6 @@ async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<Live
   })
   const { last, ...training } = await history.status(timeZone, now)
   const isFresh = countedUntil(asOf, now) === now
-  const isPrimaryDown = viewer.replicaAsOf !== undefined
-  const state = JSON.stringify([subject.id, isPrimaryDown, isFresh, locked, last?.id, training])
+  const state = JSON.stringify([subject.id, isFresh, locked, last?.id, training])
   return { kind: 'live', etag: `"${hash('sha256', state, 'base64url').slice(0, 22)}"` }
 }

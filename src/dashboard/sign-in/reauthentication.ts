@@ -6,7 +6,6 @@ import { readSignInMethods, type SignInAddress, type SignInMethods } from '../..
 import type { Store } from '../../store/index.ts'
 import type { SignInMethod } from '../../store/tables.ts'
 import { fieldText, html, type Html, nothing } from '../html.ts'
-import { PrimaryDownError } from '../layout/primary-down.ts'
 import { type DashboardPage, type PageResult, type Redirect, redirect, view, type Visit } from '../page.ts'
 import { safePath } from '../origin.ts'
 import { Attempts, tooManyAttempts } from './attempts.ts'
@@ -40,7 +39,6 @@ export async function askAgain(
   { method, path, confirms, isDownload = false }: DashboardPage,
 ): Promise<PageResult | undefined> {
   if (confirms === undefined || isFresh(visit.viewer.session, visit.now)) return undefined
-  if (visit.store.isReplica === true) throw new PrimaryDownError(true)
   if (method !== 'POST') {
     // A download does not replace the page with the form, so the form leads back to the button of the download.
     const next = isDownload ? `${visit.sectionStart.path}?confirmed=${path}` : visit.path

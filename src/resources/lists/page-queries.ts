@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Engine } from '../../store/index.ts'
 import { checkedQuery, type CheckedQuery } from '../../accounts/checked-reads.ts'
-import type { Params, QueryOptions } from '../../store/query.ts'
+import type { Params } from '../../store/query.ts'
 
 /** The queries of a page: as one long text, or in chunks if that text would take too much memory. */
 export interface PageQueries<Values> {
@@ -51,7 +51,7 @@ export const CHUNK_CHARACTERS = 60 * 1024
 
 export const DOCUMENT_SEPARATOR = ',\n'
 
-export interface RowSource<Values> extends QueryOptions {
+export interface RowSource<Values> {
   /** No other list has it. */
   readonly name: string
   /** A query of rows that have `owner_id`, `document`, `etag`, `size` and `position`, in their order. */
@@ -74,7 +74,6 @@ export function pageQueries<Values>({
   row,
   revisions,
   ofOneOwner = false,
-  ...options
 }: RowSource<Values>): PageQueries<Values> {
   const owners = ofOneOwner
     ? sql`cast(min(owner_id) as text) || ',' || cast(max(owner_id) as text)`
@@ -99,7 +98,6 @@ export function pageQueries<Values>({
       (param, named) => sql`
         select ${named}, ${owners} as owners, ${documents(param.engine)} as documents, ${shownEtags}, ${shownPositions}, ${counted(param)}
         from (${rows(param)}) as page`,
-      options,
     )
   return {
     page: page('page', sql`null as positions`),
@@ -109,17 +107,14 @@ export function pageQueries<Values>({
       (param, named) => sql`
         select ${named}, ${owners} as owners, ${etags}, ${positions}, string_agg(cast(size as text), ',') as sizes, ${counted(param)}
         from (${rows(param)}) as page`,
-      options,
     ),
     revisions:
-      revisions &&
-      checkedQuery(`revisions of ${name}`, (...built) => revisionsAlone(ofOneOwner, revisions, ...built), options),
+      revisions && checkedQuery(`revisions of ${name}`, (...built) => revisionsAlone(ofOneOwner, revisions, ...built)),
     chunk: checkedQuery(
       `chunk of ${name}`,
       (param, named) => sql`
         select ${named}, owner_id, substr(document, ${param('start')}, ${sql.lit(CHUNK_CHARACTERS)}) as text, etag
         from (${row(param)}) as page`,
-      options,
     ),
   }
 }

@@ -107,7 +107,6 @@ function recordsOf(name: string, form: ListForm): RowSource<ListValues> {
       where ${isReadable(param, access)} and id = ${param('id')}`,
     ...(access.isLimited ? {} : { revisions: param => revisionsOf(view.table, param, access) }),
     ofOneOwner: access.owners === 1,
-    mayUseReplica: true,
   }
 }
 
