@@ -252,20 +252,19 @@ export function readConfig<Name extends keyof Config = keyof Config>(
 
 /**
  * What a platform tells about services or containers whose names begin with `lockstep`, in variables that look like settings: Kubernetes
- * for each service, Docker for linked containers. One of them is always an address such as `LOCKSTEP_DB_PORT=tcp://10.0.0.7:5432`.
+ * for each service, Docker for linked containers. One of them is always an address such as `LOCKSTEP_DB_PORT=tcp://10.0.0.7:5432` or,
+ * where the deployment sets `LOCKSTEP_PORT` itself, `LOCKSTEP_PORT_5625_TCP=tcp://10.0.0.7:5625`.
  */
 export function injectedNames(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   const own = Object.keys(environment).filter(name => name.startsWith('LOCKSTEP_'))
   const isAddress = (name: string) => /^(tcp|udp|sctp):\/\//.test(environment[name] ?? '')
-  const services = own
-    .filter(name => isAddress(name) && name.endsWith('_PORT'))
-    .map(name => name.slice(0, -'PORT'.length))
+  const services = own.flatMap(name => (isAddress(name) ? (/^(.*_)PORT(_\d+_[A-Z]+)?$/.exec(name)?.[1] ?? []) : []))
   const isInjected = (name: string) =>
     services.some(service => name.startsWith(service) && INJECTED.test(name.slice(service.length)))
   return own.filter(name => isAddress(name) || (!isSetting(name) && isInjected(name)))
 }
 
-const INJECTED = /^(SERVICE_(HOST|PORT)|PORT_\d+_|NAME$|ENV_)/
+const INJECTED = /^(SERVICE_HOST$|SERVICE_PORT(_|$)|PORT_\d+_|NAME$|ENV_)/
 
 function isSetting(name: string): boolean {
   return settingsWithoutEffect.includes(name) || Object.values(settings).some(({ env }) => env === name)

@@ -23,7 +23,7 @@ export function senderAddress({ address: peer, forwardedFor }: KeySender, truste
   if (forwardedFor === undefined) return address
   const named = forwardedFor.split(',')
   while (isTrusted(address, trusted)) {
-    const next = withoutMapping(named.pop()?.trim() ?? '')
+    const next = withoutMapping(withoutPort(named.pop()?.trim() ?? ''))
     if (isIP(next) === 0) return address
     address = next
   }
@@ -66,6 +66,12 @@ export function isLoopbackName(hostname: string): boolean {
 function isTrusted(address: string, trusted: BlockList): boolean {
   const version = isIP(address)
   return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
+}
+
+/** Some proxies write `192.0.2.1:4711`, `[2001:db8::1]` or `[2001:db8::1]:4711`, with a port that differs for each connection. */
+function withoutPort(text: string): string {
+  const [, v6, v4] = /^(?:\[([\da-f:.]+)\]|([\d.]+))(?::\d{1,5})?$/i.exec(text) ?? []
+  return v6 ?? v4 ?? text
 }
 
 /** IPv4-mapped addresses count as IPv4. */

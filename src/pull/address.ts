@@ -15,6 +15,9 @@ export function parseAddress(text: string): string {
     )
   }
   if (url.username !== '' || url.password !== '') throw new AddressError('must not contain a username or a password')
+  if (url.port !== '' && BLOCKED_PORTS.has(Number(url.port))) {
+    throw new AddressError('must not have a port that is blocked for HTTP, such as 0 or 22: use another one')
+  }
   if (url.search !== '' || url.hash !== '') throw new AddressError('must not have a query or a fragment')
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
@@ -25,3 +28,11 @@ export function parseKey(text: string): string {
   if (!/^[\x21-\x7e]+$/.test(key)) throw new AddressError('must be an API key: one line of printable characters')
   return key
 }
+
+/** The ports that `fetch` refuses, because other protocols use them; and 0, which Node.js takes for the usual port. */
+export const BLOCKED_PORTS: ReadonlySet<number> = new Set([
+  0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
+  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
+  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
+  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+])

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { type Config, settings } from '../config.ts'
 import { isLoopbackAddress, isLoopbackHost } from '../contract/loopback.ts'
+import { BLOCKED_PORTS } from './address.ts'
 import { isOwn, isPublic } from './public-addresses.ts'
 import { CERTIFICATE_ERROR, type Send, SourceError, UnreachableError } from './source.ts'
 
@@ -69,7 +70,7 @@ function problemOf({ protocol, hostname, origin, port, username, password }: URL
     return origins.includes(origin) ? undefined : `is not in ${settings.sourceOrigins.env}, so nothing is read there`
   }
   if (protocol !== 'https:') return 'is not an https address'
-  if (BLOCKED_PORTS.has(Number(port))) return 'has a port that is blocked for HTTP: use another one'
+  if (port !== '' && BLOCKED_PORTS.has(Number(port))) return 'has a port that is blocked for HTTP: use another one'
   const literal = literalOf(hostname)
   if (isLoopbackHost(hostname) || (literal !== undefined && !isPublic(literal))) {
     return `is not a public address: the operator can allow it with ${settings.sourceOrigins.env}`
@@ -155,11 +156,3 @@ async function* read(response: IncomingMessage, signal: AbortSignal): AsyncGener
     throw error
   }
 }
-
-/** The ports that `fetch` refuses, because other protocols use them. */
-const BLOCKED_PORTS = new Set([
-  1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
-  111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
-  540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
-  6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
-])

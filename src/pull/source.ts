@@ -150,10 +150,17 @@ export class Source {
   #read(response: Awaited<ReturnType<Send>>, body: string, path: string): Attempt {
     const { status, headers } = response
     if (status === 429) return { retryAfterMs: retryAfter(headers.get('Retry-After'), this.clock.now()) }
-    if (status >= 500) return { failure: `responds with status ${status}` }
+    // Only something in front of a server of this API sends these.
+    const isPage = headers.get('Content-Type')?.includes('html') === true || /^\s*</.test(body)
+    if (status >= 500) return { failure: `responds with status ${status}${isPage ? ' and a web page' : ''}` }
     if (status >= 300 && status < 400) {
       throw new SourceError(
         `${this.address} redirects to another address, which is not followed: use that address instead`,
+      )
+    }
+    if (isPage && (status === 401 || status === 403)) {
+      throw new SourceError(
+        `${this.address} responds with a web page and status ${status}: something in front of it, such as a bot check or a sign-in, keeps programs out`,
       )
     }
     if (status === 401) throw new SourceRefusedError(`${this.address} refuses the API key (401${refusalCode(body)})`)
@@ -163,7 +170,7 @@ export class Source {
     if (status !== 200) return { status, data: undefined }
     const parsed = parse(body)
     if (parsed === undefined) {
-      if (/^\s*</.test(body)) {
+      if (isPage) {
         throw new SourceError(`${this.address} responds with HTML instead of JSON: is this the address of the API?`)
       }
       return { failure: 'responds with incomplete JSON' }

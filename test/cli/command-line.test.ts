@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { settings } from '../../src/config.ts'
 import { launcher, makeFolder, launch, shell } from '../support/command.ts'
+import { freePort } from '../support/postgres.ts'
 
 const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: '', says: /Commands:/ },
@@ -132,6 +133,27 @@ test('what Kubernetes or Docker tell about services whose names begin as ours is
     const { code, stderr } = await launch(['serve'], { env })
     assert.equal(code, 2)
     assert.match(stderr, /^lockstep: LOCKSTEP_(SERVICE_HOST|HOSTS) is not a setting: see settings\.md\n$/)
+  }
+})
+
+test('where the deployment sets the port itself, what Kubernetes tells of the service is ignored, and the port is used', async () => {
+  const port = String(await freePort())
+  const env = {
+    LOCKSTEP_PORT: port,
+    LOCKSTEP_SERVICE_HOST: '10.43.0.9',
+    LOCKSTEP_SERVICE_PORT: '5625',
+    LOCKSTEP_SERVICE_PORT_HTTP: '5625',
+    LOCKSTEP_PORT_5625_TCP: 'tcp://10.43.0.9:5625',
+    LOCKSTEP_PORT_5625_TCP_PROTO: 'tcp',
+    LOCKSTEP_PORT_5625_TCP_PORT: '5625',
+    LOCKSTEP_PORT_5625_TCP_ADDR: '10.43.0.9',
+  }
+  await using folder = await makeFolder()
+  await using served = folder.start(['serve'], { env })
+  await served.says(new RegExp(`Listening on http://127\\.0\\.0\\.1:${port}`))
+  for (const typed of ['LOCKSTEP_SERVICE_HOSTS', 'LOCKSTEP_PORTS', 'LOCKSTEP_SERVICE']) {
+    const { code, stderr } = await launch(['serve'], { env: { ...env, [typed]: 'a' } })
+    assert.deepEqual([code, stderr], [2, `lockstep: ${typed} is not a setting: see settings.md\n`])
   }
 })
 

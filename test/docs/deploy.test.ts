@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -202,6 +202,12 @@ test('the health check of the image passes if the service runs, and fails if not
     assert.equal(await check(service.service.port), 0)
   }
   assert.equal(await check(1), 1)
+  // As a platform sets it for a service of this name: the service then has its default port.
+  const [flag = '', script = ''] = args
+  const asked = `const fetch = async url => (console.log(url), { ok: true });${script}`
+  const env = { ...process.env, LOCKSTEP_PORT: 'tcp://10.43.0.9:1234' }
+  const printed = execFileSync(join(root, program), [flag, asked], { env, encoding: 'utf8' })
+  assert.equal(printed.trim(), 'http://127.0.0.1:5625/healthz')
 })
 
 interface Compose {

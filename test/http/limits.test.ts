@@ -270,6 +270,19 @@ test('an IPv6 /64 counts as one client, and an IPv4-mapped address as IPv4', asy
   assert.deepEqual(await failFrom('127.0.0.1', ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.2']), [401, 429, 401])
 })
 
+test('behind a proxy that writes ports, failures count by address, whatever the port', async () => {
+  const addresses = [
+    '192.0.2.1:1001',
+    '192.0.2.1:1002',
+    '192.0.2.2:1003',
+    '[2001:db8::1]:1',
+    '[2001:db8::1]:2',
+    'x:1',
+    'x:2',
+  ]
+  assert.deepEqual(await failFrom('127.0.0.1, ::1', addresses), [401, 429, 401, 401, 429, 401, 429])
+})
+
 test('the client address is the last one in the chain of proxies that is not a trusted proxy', () => {
   const trusted = new BlockList()
   trusted.addSubnet('10.0.0.0', 8, 'ipv4')
@@ -287,7 +300,21 @@ test('the client address is the last one in the chain of proxies that is not a t
     ['10.0.0.1', '', '10.0.0.1'],
     ['10.0.0.1', 'unknown', '10.0.0.1'],
     ['10.0.0.1', '203.0.113.7, unknown', '10.0.0.1'],
-    ['10.0.0.1', '203.0.113.7:4711', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.7:4711', '203.0.113.7'],
+    ['10.0.0.1', '[2001:db8::7]', '2001:db8::7'],
+    ['10.0.0.1', '[2001:db8::7]:443', '2001:db8::7'],
+    ['10.0.0.1', '[::ffff:203.0.113.7]:443', '203.0.113.7'],
+    ['10.0.0.1', '203.0.113.7:4711, 10.0.0.2:80, [fd00::3]:443', '203.0.113.7'],
+    // What is no address counts as the proxy that passed it on.
+    ['10.0.0.1', '203.0.113.7:', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.7:471100', '10.0.0.1'],
+    ['10.0.0.1', '203.0.113.7:x', '10.0.0.1'],
+    ['10.0.0.1', '[203.0.113.7', '10.0.0.1'],
+    ['10.0.0.1', '[]:443', '10.0.0.1'],
+    ['10.0.0.1', '[unknown]:443', '10.0.0.1'],
+    ['10.0.0.1', '2001:db8::7]:443', '10.0.0.1'],
+    ['10.0.0.1', 'for=203.0.113.7', '10.0.0.1'],
+    ['10.0.0.1', 'fe80::1%eth0', 'fe80::1%eth0'],
     ['10.0.0.1', '203.0.113.7, ::ffff:10.0.0.2', '203.0.113.7'],
     [undefined, '203.0.113.7', ''],
   ]

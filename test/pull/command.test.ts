@@ -163,6 +163,11 @@ test('a usage error exits with 2 and says what to do', async () => {
     { env: { LOCKSTEP_SOURCE_URL: 'https://a.example' }, says: /LOCKSTEP_SOURCE_TOKEN or LOCKSTEP_SOURCE_TOKEN_FILE/ },
     { env: env('http://history.example'), says: /LOCKSTEP_SOURCE_URL must be an https address/ },
     { args: ['--from', 'ftp://localhost'], env: env(''), says: /--from must be an https address/ },
+    ...[0, 22, 6667].map(port => ({
+      args: ['--from', `https://history.example:${port}`],
+      env: env(''),
+      says: /--from must not have a port that is blocked for HTTP/,
+    })),
     { args: ['--every', '5'], env: env('https://a.example'), says: /span such as 30s, 5m/ },
     { args: ['--every', '5m', '--out', 'x'], env: env('https://a.example'), says: /use either --out/ },
     { args: ['--out', '-', '--json'], env: env('https://a.example'), says: /use either --out/ },

@@ -193,6 +193,12 @@ const refusals: readonly {
     says: /does not allow \/me to this API key \(403\)$/,
     refused: true,
   },
+  ...[401, 403].map(status => ({
+    title: `a web page with status ${status}, as of a bot check`,
+    answer: (response: ServerResponse) =>
+      response.writeHead(status, { 'Content-Type': 'text/html' }).end('<!doctype html><title>Just a moment</title>'),
+    says: new RegExp(`responds with a web page and status ${status}: something in front of it, such as a bot check`),
+  })),
   {
     title: 'HTML instead of JSON',
     answer: response => response.end('<!doctype html><title>Welcome</title>'),
