@@ -16,7 +16,7 @@ interface Child {
  * processes sees arguments and the environment, so no setting is in them. What the command says goes where this process says it.
  */
 export function startChild(args: readonly string[], order: object): Child {
-  const child = spawn(process.execPath, [...HEAP, PROGRAM, ...args], {
+  const child = spawn(process.execPath, ['--disable-sigusr1', ...HEAP, PROGRAM, ...args], {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('LOCKSTEP_'))),
     stdio: ['pipe', 'ignore', 'inherit'],
   })

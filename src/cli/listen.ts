@@ -12,7 +12,7 @@ import { messageOf, type Store } from '../store/index.ts'
 import type { FullServiceOptions } from './service.ts'
 import { storedValues } from './stored-values.ts'
 import { errorCode, sourceOf, UsageError } from './terminal.ts'
-import { isWorker, onRetirement } from './workers.ts'
+import { IGNORED_SIGNALS, ignoreSignals, isWorker, onRetirement } from './workers.ts'
 
 interface RunOptions {
   readonly sample?: SampleAccount
@@ -63,9 +63,12 @@ export async function runService(
   }
   if (isWorker) onRetirement(stop)
   else {
+    // A program for a terminal ends with it; a service is stopped by SIGTERM or SIGINT.
+    if (sample === undefined) ignoreSignals()
     const delay = maxStopMs(config)
+    const skip = sample === undefined ? IGNORED_SIGNALS.slice() : []
     const onTimeout = () => sayEnd(`stopping took longer than ${delay / 1000} seconds`)
-    closeWithGrace({ delay, logger: false, onTimeout, onSecondError: sayEnd }, async ({ err }) => {
+    closeWithGrace({ skip, delay, logger: false, onTimeout, onSecondError: sayEnd }, async ({ err }) => {
       if (err !== undefined) {
         log.failure(err, undefined)
         log.flush()

@@ -82,6 +82,7 @@ export async function supervise({ count, sockets, bind, maxStopMs, logFailure, s
 
   process.on('SIGTERM', () => void stop())
   process.on('SIGINT', () => void stop())
+  ignoreSignals()
   process.on('SIGHUP', () => {
     restarting = restarting.then(restart).catch(logFailure)
   })
@@ -161,7 +162,13 @@ export function onRetirement(stop: () => Promise<void>) {
   void stopRequested.then(retire)
   process.on('SIGTERM', retire)
   process.on('SIGINT', () => {})
-  process.on('SIGHUP', () => {})
+}
+
+/** What does not end a service, whether it is one process or several; the launcher switches SIGUSR1 off. */
+export const IGNORED_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const
+
+export function ignoreSignals() {
+  for (const signal of IGNORED_SIGNALS) process.on(signal, () => {})
 }
 
 class WorkerStartError extends Error {
@@ -195,6 +202,9 @@ export function tellPullDue() {
 export function onSecret(listener: (secret: string) => void) {
   void sentSecret.then(listener)
 }
+
+// From the start, because its supervisor hears that it listens before this process has gone on.
+if (isWorker) ignoreSignals()
 
 const DRAIN = 'drain'
 const PULL_DUE = 'pull due'

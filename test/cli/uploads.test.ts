@@ -151,11 +151,13 @@ test('one file is checked after the other, and a check ends when its file is dis
     assert.match((await ben.get('/source/file')).text, /being checked/)
   }
   await decide(running.ann, 'discard')
-  // A stopped process ends only when it goes on.
+  // It opens no debugger. A stopped process ends only when it goes on.
+  process.kill(first, 'SIGUSR1')
   process.kill(first, 'SIGCONT')
   assert.match(await settledPage(ben), /20 records of other accounts/)
   await until(async () => left(folder).length === 3)
   assert.match(await settledPage(running.ann), /No file waits here/)
+  assert.doesNotMatch(running.said.stderr, /Debugger/)
 })
 
 /** A folder with an account of Ann, number 1. */

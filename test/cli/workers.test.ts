@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { start } from '../support/command.ts'
 import { newSqlite } from '../support/databases.ts'
-import { serve } from '../support/serving.ts'
+import { ask, serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 import { workersOf } from '../support/workers.ts'
 
@@ -48,6 +48,25 @@ test('workers end with the process that supervises them', async () => {
   await until(async () => !workers.some(isAlive))
   await database.remove()
 })
+
+for (const args of [[], ['--workers', '2']]) {
+  test(`only SIGTERM and SIGINT end a service, and no signal opens a debugger: serve ${args.join(' ')}`, async () => {
+    const database = newSqlite()
+    await using service = await serve(database.url, { args })
+    const workers = args.length === 0 ? [] : await workersOf(service)
+    const signals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const
+    for (const pid of workers) for (const signal of signals) process.kill(pid, signal)
+    for (const signal of signals) if (signal !== 'SIGHUP' || args.length === 0) service.process.kill(signal)
+    for (let times = 0; times < 5; times += 1) assert.equal((await ask(`${service.url}/healthz`)).status, 200)
+    assert.deepEqual(args.length === 0 ? [] : await workersOf(service), workers)
+    service.process.kill('SIGTERM')
+    const { code, stderr } = await service.ended
+    // A signal that ends a process would be in place of the code, and in the log.
+    assert.equal(code, 0)
+    assert.doesNotMatch(stderr, /Debugger|exited/)
+    await database.remove()
+  })
+}
 
 function isAlive(pid: number): boolean {
   try {
