@@ -27,7 +27,7 @@ import { PeerError } from './homeassistant/errors.ts'
 import { PullLockedError } from './pull/round.ts'
 import { SourceError } from './pull/source.ts'
 import { PullUsageError, RemovedAccountError } from './pull/target.ts'
-import { StoreError, StoreUnavailableError } from './store/index.ts'
+import { StoreAddressError, StoreError, StoreUnavailableError } from './store/index.ts'
 import { SchemaError } from './store/migrations.ts'
 import { RefusedError } from './accounts/errors.ts'
 
@@ -103,7 +103,7 @@ function report(error: unknown): number {
   if (error instanceof UsageError || error instanceof ConfigError || error instanceof PullUsageError) {
     return fail(error, EXIT.usage)
   }
-  if (error instanceof MissingIdentityError) return fail(error, EXIT.usage)
+  if (error instanceof MissingIdentityError || error instanceof StoreAddressError) return fail(error, EXIT.usage)
   if (error instanceof SourceError || error instanceof RemovedAccountError || error instanceof PeerError) {
     return fail(error, EXIT.source)
   }

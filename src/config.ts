@@ -18,7 +18,7 @@ export const settings = {
     'The database: `sqlite:<path>` or `postgres://user@host:port/database`.',
     databaseUrl,
   ),
-  host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', text),
+  host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', hostName),
   port: setting('LOCKSTEP_PORT', '5625', 'The port to listen on; 0 for any free one.', port),
   publicUrl: setting(
     'LOCKSTEP_PUBLIC_URL',
@@ -133,8 +133,13 @@ export const settings = {
   ),
   oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'The name of the OpenID Connect issuer on pages.', text),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
-  readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days after which entries of the log of reads are removed.', count),
-  metricsHost: setting('LOCKSTEP_METRICS_HOST', '127.0.0.1', 'The address to serve metrics on, or a name of it.', text),
+  readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days after which entries of the log of reads are removed.', days),
+  metricsHost: setting(
+    'LOCKSTEP_METRICS_HOST',
+    '127.0.0.1',
+    'The address to serve metrics on, or a name of it.',
+    hostName,
+  ),
   metricsPort: setting(
     'LOCKSTEP_METRICS_PORT',
     '',
@@ -339,13 +344,39 @@ function onOff(value: string): boolean {
   return value === 'on' || value === '1'
 }
 
+/** As the `Host` header has them, but for the port. */
 function names(value: string): readonly string[] {
-  return list(value).map(name => name.toLowerCase())
+  const found = list(value).map(name => name.toLowerCase())
+  if (found.some(name => name.includes('*') || URL.parse(`http://${name}`)?.hostname !== name)) {
+    throw new Error(
+      'must be host names without scheme, port, path and wildcard, separated by commas, such as history.example, [::1]',
+    )
+  }
+  return found
+}
+
+/** An address or a name to listen on. */
+function hostName(value: string): string {
+  if (isIP(value) === 0 && !/^[A-Za-z0-9_.-]+$/.test(value)) {
+    throw new Error('must be an address or a name without scheme, port and brackets, such as 0.0.0.0 or ::1')
+  }
+  return value
+}
+
+function days(value: string): number {
+  if (count(value) === 0) throw new Error('must be a number of days of 1 or more')
+  return count(value)
+}
+
+/** Nothing listens at port 0, and no browser sends an origin with a wildcard. */
+function canMatch({ protocol, hostname, port }: URL): boolean {
+  return /^https?:$/.test(protocol) && !hostname.includes('*') && port !== '0'
 }
 
 function origins(value: string): readonly string[] {
   for (const origin of list(value)) {
-    if (URL.parse(origin)?.origin !== origin) {
+    const parsed = URL.parse(origin)
+    if (parsed === null || parsed.origin !== origin || !canMatch(parsed)) {
       throw new Error('must be origins separated by commas, such as https://charts.example')
     }
   }
@@ -368,6 +399,8 @@ function networks(value: string): BlockList {
   for (const part of list(value)) {
     const [address = '', prefix, more] = part.split('/')
     const version = isIP(address)
+    // Connections of IPv4 count as such, however the system names them.
+    if (/^::ffff:/i.test(address)) throw new Error('must have IPv4 addresses as such, such as 10.0.0.0/8')
     const bits = prefix === undefined ? (version === 4 ? 32 : 128) : Number(prefix)
     if (more !== undefined || version === 0 || !/^\d{1,3}$/.test(prefix ?? '0') || bits > (version === 4 ? 32 : 128)) {
       throw new Error('must be addresses or CIDRs separated by commas, such as 10.0.0.0/8, ::1')
@@ -392,6 +425,9 @@ function issuer(value: string): string {
     parsed === null ||
     parsed.search !== '' ||
     parsed.hash !== '' ||
+    parsed.username !== '' ||
+    parsed.password !== '' ||
+    !canMatch(parsed) ||
     !(parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopbackHost(parsed.hostname)))
   ) {
     throw new Error('must be an https address, such as https://id.example')
@@ -403,7 +439,7 @@ function issuer(value: string): string {
 function url(value: string): string {
   if (value === '') return ''
   const parsed = URL.parse(value)
-  if (parsed === null || !/^https?:$/.test(parsed.protocol) || parsed.search !== '' || parsed.hash !== '') {
+  if (parsed === null || !canMatch(parsed) || parsed.search !== '' || parsed.hash !== '') {
     throw new Error('must be an http or https address, such as https://history.example')
   }
   // The message does not repeat them.

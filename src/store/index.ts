@@ -9,6 +9,7 @@ export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFol
 export {
   type OpenOptions,
   type Store,
+  StoreAddressError,
   StoreError,
   StoreLocationError,
   StoreBusyError,

@@ -1,10 +1,125 @@
-import { StoreError } from './store.ts'
+import { readFileSync } from 'node:fs'
+import { createSecureContext } from 'node:tls'
+import type pg from 'pg'
+import { StoreAddressError } from './store.ts'
 
-/** Parses `postgres://user@host:port/database`. Throws StoreError. */
-export function parseAddress(address: string): URL {
-  const url = URL.parse(address)
+type Tls = Exclude<pg.ClientConfig['ssl'], undefined>
+
+/**
+ * What the driver needs to connect to `postgres://user@host:port/database?sslmode=…`. The driver reads addresses itself, but its
+ * `sslmode` means something else than libpq's, and what is wrong in one ends the process. Throws StoreAddressError.
+ */
+export function parseAddress(address: string): pg.ClientConfig {
+  // A user without a host is no URL, but the usual way to name a socket.
+  const url = URL.parse(address) ?? URL.parse(address.replace('@/', '@localhost/'))
   if (url === null || url.hostname.includes(',') || url.searchParams.has('target_session_attrs')) {
-    throw new StoreError('the database must be named as postgres://user@host:port/database, with one host')
+    throw new StoreAddressError('the database must be named as postgres://user@host:port/database, with one host')
   }
-  return url
+  const {
+    host,
+    port = url.port,
+    user,
+    password,
+    sslmode,
+    sslrootcert,
+    sslcert,
+    sslkey,
+    ssl,
+    ...others
+  } = Object.fromEntries(url.searchParams)
+  if (port !== '' && !(/^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536)) {
+    throw new StoreAddressError('the port of the database must be a number from 1 to 65535')
+  }
+  delete others['uselibpqcompat']
+  const files = { ca: sslrootcert, cert: sslcert, key: sslkey }
+  return {
+    ...others,
+    ...given({
+      host: host ?? decoded(url.hostname).replace(/^\[(.*)\]$/, '$1'),
+      user: user ?? decoded(url.username),
+      password: password ?? decoded(url.password),
+      database: decoded(url.pathname.slice(1)),
+    }),
+    ...(port === '' ? {} : { port: Number(port) }),
+    // Sockets have no TLS.
+    ...(host?.startsWith('/') === true ? { ssl: false } : tlsOf(sslmode ?? modeWithout(ssl, files), files)),
+  }
+}
+
+/** Whether a connection failed because the server has no TLS, which `sslmode=prefer` does not need. */
+export function lacksPreferredTls(error: unknown, address: string): boolean {
+  const isWithoutTls = error instanceof Error && error.message === 'The server does not support SSL connections'
+  return isWithoutTls && PREFERRED.has(URL.parse(address)?.searchParams.get('sslmode') ?? '')
+}
+
+const PREFERRED = new Set(['allow', 'prefer'])
+const MODES = ['disable', ...PREFERRED, 'require', 'verify-ca', 'verify-full', 'no-verify']
+
+interface Files {
+  readonly ca: string | undefined
+  readonly cert: string | undefined
+  readonly key: string | undefined
+}
+
+/** Without a mode, certificates are checked if the address has any; else `PGSSLMODE` decides. */
+function modeWithout(ssl: string | undefined, { ca, cert, key }: Files): string | undefined {
+  if (ssl === '0' || ssl === 'false') return 'disable'
+  return (ssl ?? ca ?? cert ?? key) === undefined ? undefined : 'verify-full'
+}
+
+function tlsOf(mode: string | undefined, { ca, cert, key }: Files): { ssl?: Tls } {
+  if (mode === undefined) return {}
+  if (!MODES.includes(mode)) throw new StoreAddressError(`sslmode of the database must be one of ${MODES.join(', ')}`)
+  if (mode === 'disable') return { ssl: false }
+  const isSystem = ca === 'system'
+  if (isSystem && mode !== 'verify-full') {
+    throw new StoreAddressError('sslrootcert=system of the database needs sslmode=verify-full')
+  }
+  if (mode === 'verify-ca' && ca === undefined) {
+    throw new StoreAddressError('sslmode=verify-ca of the database needs sslrootcert')
+  }
+  const files = given({
+    ca: isSystem ? '' : contentOf('sslrootcert', ca),
+    cert: contentOf('sslcert', cert),
+    key: contentOf('sslkey', key),
+  })
+  try {
+    if (Object.values(files).includes('none')) throw new Error('no PEM')
+    createSecureContext(files)
+  } catch {
+    throw new StoreAddressError('sslrootcert, sslcert and sslkey of the database must be certificates and their key')
+  }
+  if (mode === 'verify-full') return { ssl: files }
+  // As libpq: whoever names authorities with `require` has the certificate checked, but not its name.
+  const isChecked = mode === 'verify-ca' || (mode === 'require' && ca !== undefined)
+  return {
+    ssl: { ...files, ...(isChecked ? { checkServerIdentity: () => undefined } : { rejectUnauthorized: false }) },
+  }
+}
+
+function contentOf(name: string, path: string | undefined): string {
+  if (path === undefined) return ''
+  try {
+    // Node.js ignores authorities that are none.
+    const content = readFileSync(path, 'utf8')
+    return content.includes('-----BEGIN ') ? content : 'none'
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new StoreAddressError(`the file that ${name} of the database names cannot be read (${code})`)
+  }
+}
+
+/** Only what is not empty: the driver has environment variables and defaults for the rest. */
+function given<Name extends string>(values: Readonly<Record<Name, string>>): Partial<Record<Name, string>> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')) as Partial<Record<Name, string>>
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new StoreAddressError(
+      'the address of the database must have % only as part of an encoded character, such as %40',
+    )
+  }
 }

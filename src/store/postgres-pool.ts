@@ -1,7 +1,7 @@
 import type { PostgresCursor, PostgresPool, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
 import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
-import { parseAddress } from './postgres-address.ts'
+import { lacksPreferredTls, parseAddress } from './postgres-address.ts'
 import { requirePrimary } from './postgres-primary.ts'
 import type { StoreUnavailableError } from './store.ts'
 
@@ -27,7 +27,6 @@ export function makePool(url: string, options: PoolOptions): pg.Pool {
   const { statementTimeoutMs, lockTimeoutMs, connectTimeoutMs = 2000, settings = {} } = options
   const { minConnections = 0, maxConnections, prepare = async () => {} } = options
   const pool = new pg.Pool({
-    connectionString: withSettings(url, settings),
     async onConnect(client) {
       await requirePrimary(client)
       await prepare(client)
@@ -45,29 +44,43 @@ export function makePool(url: string, options: PoolOptions): pg.Pool {
       ? {}
       : // The server cancels the statement after the first; the client stops waiting for the server after the second.
         { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 300 }),
+    ...withSettings(url, settings),
   })
+  addresses.set(pool, url)
   // Without these listeners, losing an idle connection would end the process.
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
   return pool
 }
 
-function withSettings(url: string, settings: NonNullable<PoolOptions['settings']>): string {
+/** The address with settings of the server for each session. */
+function withSettings(url: string, settings: NonNullable<PoolOptions['settings']>): pg.ClientConfig {
   const address = parseAddress(url)
-  for (const [name, value] of Object.entries(settings)) {
-    address.searchParams.set('options', `${address.searchParams.get('options') ?? ''} -c ${name}=${value}`)
-  }
-  return address.href
+  const options = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`)
+  return options.length === 0 ? address : { ...address, options: (address.options ?? '') + options.join('') }
 }
 
 /** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */
 export async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
-    return await pool.connect()
+    return await connectPreferring(pool)
   } catch (error) {
     throw unavailable(error)
   }
 }
+
+/** Connects without TLS if the server has none and the address only prefers it; so do later connections. */
+async function connectPreferring(pool: pg.Pool): Promise<pg.PoolClient> {
+  try {
+    return await pool.connect()
+  } catch (error) {
+    if (!lacksPreferredTls(error, addresses.get(pool) ?? '')) throw error
+    pool.options.ssl = false
+    return pool.connect()
+  }
+}
+
+const addresses = new WeakMap<pg.Pool, string>()
 
 /** The pool as Kysely uses it: errors are translated, and a connection that may be broken is not used again. */
 export function guarded(pool: pg.Pool): PostgresPool {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { lacksPreferredTls, parseAddress } from './postgres-address.ts'
 
 /** What runs at an address of a database. */
 export interface PostgresVersions {
@@ -10,18 +11,21 @@ export interface PostgresVersions {
 
 /** Asks the server for its version, and a PgBouncer in front of it for its own. */
 export async function readPostgresVersions(url: string): Promise<PostgresVersions> {
-  const server = await ask(url, 'show server_version_num')
-  return { server: Number(server[0]?.['server_version_num']), pooler: await readPooler(url) }
+  const address = parseAddress(url)
+  const server = await ask(address, 'show server_version_num').catch((error: unknown) => {
+    if (!lacksPreferredTls(error, url)) throw error
+    address.ssl = false
+    return ask(address, 'show server_version_num')
+  })
+  return { server: Number(server[0]?.['server_version_num']), pooler: await readPooler(address) }
 }
 
 /** PgBouncer answers for a database of its own name, which a server does not have. */
-async function readPooler(url: string): Promise<PostgresVersions['pooler']> {
-  const address = new URL(url)
-  address.pathname = '/pgbouncer'
-  address.search = ''
+async function readPooler(address: pg.ClientConfig): Promise<PostgresVersions['pooler']> {
+  const { options: _, ...pooler } = { ...address, database: 'pgbouncer' }
   try {
-    const [row] = await ask(address.href, 'show version')
-    const config = await ask(address.href, 'show config')
+    const [row] = await ask(pooler, 'show version')
+    const config = await ask(pooler, 'show config')
     const prepared = config.find(({ key }) => key === 'max_prepared_statements')?.['value']
     return {
       version: /\d+\.\d+/.exec(String(row?.['version']))?.[0],
@@ -34,8 +38,8 @@ async function readPooler(url: string): Promise<PostgresVersions['pooler']> {
   }
 }
 
-async function ask(connectionString: string, statement: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2000, query_timeout: 2000 })
+async function ask(address: pg.ClientConfig, statement: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new pg.Client({ ...address, connectionTimeoutMillis: 2000, query_timeout: 2000 })
   client.on('error', () => {})
   try {
     await client.connect()

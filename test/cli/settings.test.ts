@@ -1,0 +1,78 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readOidcSettings } from '../../src/accounts/oidc-settings.ts'
+import { readConfig, settings } from '../../src/config.ts'
+
+/** A value that looks right and is not, for each setting; undefined where any text is one. */
+const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefined>> = {
+  databaseUrl: ['mysql://db/lockstep', 'lockstep.db', 'sqlite:'],
+  host: ['http://0.0.0.0', '0.0.0.0:5625', '[::1]', '*'],
+  port: ['5625/tcp', '65536', ':5625'],
+  publicUrl: ['history.example', 'https://history.example/?a=1', 'https://*.example', 'https://history.example:0'],
+  hsts: ['true', 'yes'],
+  allowedHosts: ['https://history.example', 'history.example:443', 'history.example/api', '*.example', '::1', '*'],
+  trustedProxies: ['proxy.example', '10.0.0.1:80', '10.0.0.0/33', '::ffff:10.0.0.1', '*'],
+  corsOrigins: ['*', 'https://charts.example/', 'charts.example', 'https://*.example', 'ws://charts.example', 'null'],
+  rateLimit: ['600/m', '-1'],
+  concurrencyLimit: ['off', '3.5'],
+  failureLimit: ['30 ', '1e3'],
+  pageLimit: ['none'],
+  addressPageLimit: ['6,000'],
+  headersTimeout: ['0', '10s'],
+  requestTimeout: ['0.000', '1m'],
+  uploadMax: ['256MB', '-1'],
+  keepAlive: ['0', '65s'],
+  drainDelay: ['5s', '-1'],
+  overloadLag: ['500ms', '0.5'],
+  dashboard: ['true'],
+  insecureHttp: ['yes'],
+  oidcIssuer: [
+    'id.example',
+    'http://id.example',
+    'https://id.example/?a',
+    'https://a:b@id.example',
+    'https://id.example:0',
+  ],
+  oidcClientId: undefined,
+  oidcClientSecretFile: undefined,
+  oidcName: undefined,
+  accessLog: ['stdout'],
+  readsDays: ['0', '3y'],
+  metricsHost: ['127.0.0.1:9464', 'http://127.0.0.1'],
+  metricsPort: ['off', '127.0.0.1:9464'],
+  sourceUrl: undefined,
+  sourceAccount: undefined,
+  sourceToken: undefined,
+  sourceTokenFile: undefined,
+  pullRate: ['50/m'],
+  pull: ['5m'],
+  pullDatabaseUrl: ['lockstep.db'],
+  sourceOrigins: [
+    'http://history.example',
+    'https://history.example/',
+    'https://history.example:0',
+    'https://*.example',
+  ],
+  secretFile: undefined,
+  maxRecords: ['2M'],
+  maxBytes: ['4GB'],
+  url: ['127.0.0.1:5625', 'http://127.0.0.1:0'],
+  token: undefined,
+}
+
+test('a value of a setting that looks right but would never match or have an effect is refused with the form it should have', () => {
+  for (const [name, { env }] of Object.entries(settings)) {
+    for (const value of wrong[name as keyof typeof settings] ?? []) {
+      const read = () => readConfig({ [env]: value })
+      assert.throws(read, ({ message }: Error) => message.startsWith(`${env} must `), `${env}=${value}`)
+    }
+  }
+})
+
+test('settings of OpenID Connect without an issuer are refused', () => {
+  for (const env of ['LOCKSTEP_OIDC_CLIENT_ID', 'LOCKSTEP_OIDC_CLIENT_SECRET_FILE']) {
+    const read = () => readOidcSettings(readConfig({ [env]: 'lockstep' }))
+    assert.throws(read, { message: `${env} must be set with LOCKSTEP_OIDC_ISSUER` })
+  }
+})

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { open } from '../../src/store/index.ts'
+import { parseAddress } from '../../src/store/postgres-address.ts'
+import { launch, makeFolder } from '../support/command.ts'
+import { startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { selfSigned } from '../support/sources/certificate.ts'
+
+// engine: any
+
+/** An address that is wrong before anything is connected, after `postgres://plain:hunter2@`. */
+const wrong: readonly (readonly [rest: string, says: RegExp])[] = [
+  [
+    '127.0.0.1:1/d?sslrootcert=/nonexistent.crt',
+    /file that sslrootcert of the database names cannot be read \(ENOENT\)/,
+  ],
+  ['127.0.0.1:1/d?sslcert=/nonexistent.crt', /file that sslcert of the database names cannot be read \(ENOENT\)/],
+  ['127.0.0.1:1/d?sslkey=/nonexistent.key', /file that sslkey of the database names cannot be read \(ENOENT\)/],
+  ['127.0.0.1:1/d?sslrootcert=/', /file that sslrootcert of the database names cannot be read \(EISDIR\)/],
+  [`127.0.0.1:1/d?sslrootcert=${import.meta.filename}`, /must be certificates and their key/],
+  ['127.0.0.1:1/d?sslmode=require&sslrootcert=system', /sslrootcert=system of the database needs sslmode=verify-full/],
+  ['127.0.0.1:1/d?sslmode=verify-ca', /sslmode=verify-ca of the database needs sslrootcert/],
+  ['127.0.0.1:1/d?sslmode=bogus', /sslmode of the database must be one of disable, allow, prefer, require, /],
+  ['127.0.0.1/d?port=abc', /port of the database must be a number from 1 to 65535/],
+  ['127.0.0.1:0/d', /port of the database must be a number from 1 to 65535/],
+  ['127.0.0.1/d?port=65536', /port of the database must be a number from 1 to 65535/],
+  ['127.0.0.1:1/d%ff', /must have % only as part of an encoded character/],
+  ['one,two/d', /must be named as postgres:\/\/user@host:port\/database, with one host/],
+]
+
+test('an address of PostgreSQL that cannot be used is told in one sentence, with exit code 2', async () => {
+  await using folder = await makeFolder()
+  for (const [rest, says] of wrong) {
+    const database = `postgres://plain:hunter2@${rest}`
+    const { code, stderr } = await folder.run(['account', 'list', '--database', database])
+    assert.equal(code, 2, `${rest}: ${stderr}`)
+    assert.match(stderr, says)
+    assert.match(stderr, /^lockstep: .+\n$/, 'one line')
+    assert.doesNotMatch(stderr, /hunter2/)
+  }
+  // The program itself, in which a stack trace could show.
+  for (const command of ['serve', 'migrate']) {
+    const env = { LOCKSTEP_DATABASE_URL: 'postgres://plain@127.0.0.1:1/d?sslrootcert=/nonexistent.crt' }
+    const { code, stderr } = await launch([command], { env })
+    assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
+  }
+})
+
+test('addresses of PostgreSQL mean what they mean to libpq', () => {
+  const password = "@:/#?%+=&' é"
+  const at = (start: string, more: object) => [start, more] as const
+  const cases = [
+    at(`postgresql://ann:${encodeURIComponent(password)}@db:1234/d`, {
+      user: 'ann',
+      password,
+      host: 'db',
+      port: 1234,
+      database: 'd',
+    }),
+    at('postgres://plain@127.0.0.1/my%20db%2F%C3%A9', { database: 'my db/é' }),
+    at('postgres://plain@[::1]:1/d', { host: '::1', port: 1 }),
+    at('postgres://plain@/d?host=/run/postgresql&port=2', {
+      user: 'plain',
+      host: '/run/postgresql',
+      port: 2,
+      database: 'd',
+    }),
+    at('postgres:///d?host=/run/postgresql&user=ann', { user: 'ann', host: '/run/postgresql', database: 'd' }),
+    at('postgres://plain@%2Frun%2Fpostgresql/d', { host: '/run/postgresql' }),
+    at('postgres://plain@db/d?sslmode=disable', { ssl: false }),
+    at('postgres://plain@db/d?sslmode=verify-full&sslrootcert=system', { ssl: {} }),
+    at('postgres://plain@db/d?sslmode=require', { ssl: { rejectUnauthorized: false } }),
+    at('postgres://plain@db/d?sslmode=no-verify', { ssl: { rejectUnauthorized: false } }),
+    at('postgres://plain@db/d?options=-c%20jit%3Doff&application_name=x', {
+      options: '-c jit=off',
+      application_name: 'x',
+    }),
+  ]
+  for (const [address, expected] of cases) assert.partialDeepStrictEqual(parseAddress(address), expected, address)
+  // Without a value the driver has its environment variables, such as PGHOST.
+  assert.deepEqual(parseAddress('postgres:///'), {})
+})
+
+testOnPostgres(
+  'sslmode prefer and allow connect to a server without TLS, require does not, and sockets work',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'socket-'))
+    chmodSync(folder, 0o777)
+    using server = await startPostgres({ settings: { unix_socket_directories: folder } })
+    const on = (query: string, host = `127.0.0.1:${server.port}`) =>
+      connects(`postgres://postgres@${host}/postgres?${query}`)
+    assert.equal(await on('sslmode=prefer'), true)
+    assert.equal(await on('sslmode=allow'), true)
+    assert.equal(await on('sslmode=disable'), true)
+    assert.equal(await on('sslmode=require'), false)
+    assert.equal(await on(`host=${folder}&port=${server.port}`, ''), true)
+    rmSync(folder, { recursive: true, force: true })
+  },
+)
+
+testOnPostgres('with TLS, verify-ca checks who signed, verify-full also the name, and prefer nothing', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tls-'))
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content, { mode: 0o600 })
+    return join(folder, name)
+  }
+  using server = await startPostgres()
+  const owner = statSync(server.folder)
+  const files = { cert: file('server.crt', selfSigned.cert), key: file('server.key', selfSigned.key) }
+  for (const path of [folder, ...Object.values(files)])
+    if (process.getuid?.() === 0) chownSync(path, owner.uid, owner.gid)
+  const tls = { ssl: 'on', ssl_cert_file: files.cert, ssl_key_file: files.key }
+  using secured = await startPostgres({ settings: tls })
+  const on = (query: string) => connects(`postgres://postgres@127.0.0.1:${secured.port}/postgres?${query}`)
+  // The certificate is for localhost, and signed by itself.
+  assert.equal(await on(`sslmode=verify-ca&sslrootcert=${files.cert}`), true)
+  assert.equal(await on(`sslmode=require&sslrootcert=${files.cert}`), true)
+  assert.equal(await on(`sslmode=verify-full&sslrootcert=${files.cert}`), false)
+  assert.equal(await on('sslmode=verify-full&sslrootcert=system'), false)
+  assert.equal(await on('sslmode=require'), true)
+  assert.equal(await on('sslmode=prefer'), true)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function connects(url: string): Promise<boolean> {
+  try {
+    const store = await open(url, { busyTimeoutMs: 1000 })
+    await store.close()
+    return true
+  } catch {
+    return false
+  }
+}
