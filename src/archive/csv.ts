@@ -102,6 +102,10 @@ class RowSplitter {
   }
 
   #finish(): CsvRow[] {
+    if (this.#length === 0) {
+      this.#first = this.#line
+      return NO_ROWS
+    }
     const [number, bytes, length] = [this.#first, Buffer.concat(this.#parts), this.#length]
     this.#parts = []
     this.#length = 0
@@ -116,5 +120,6 @@ class RowSplitter {
   }
 }
 
+const NO_ROWS: CsvRow[] = []
 const QUOTE = 0x22
 const NEWLINE = 0x0a

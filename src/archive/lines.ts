@@ -33,6 +33,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const finish = (last: Buffer): Line | undefined => {
     number += 1
+    if (pendingBytes + last.length === 0) return undefined
     const tooLong = pendingBytes + last.length > MAX_LINE_BYTES + NOT_COUNTED
     const bytes = pending.length === 0 ? last : Buffer.concat([...pending, last])
     pending = []

@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
-import { type Engine, sqliteFile, type Store } from '../store/index.ts'
+import { type Engine, sqliteFile, type Store, StoreFullError } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import type { Cell } from './kind.ts'
 
@@ -35,7 +35,7 @@ export class Quota {
     this.#accountId = accountId
   }
 
-  /** Runs work that calls `add` in its transaction, a second time if the records had to be counted. Throws QuotaError. */
+  /** Runs work that calls `add` in its transaction, a second time if the records had to be counted. Throws QuotaError and StoreFullError. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#checkDisk()
     try {
@@ -70,11 +70,14 @@ export class Quota {
   }
 
   #checkDisk() {
-    const file = sqliteFile(this.#config.databaseUrl)
-    if (file !== undefined && freeBytes(dirname(file)) < MIN_FREE_BYTES) {
-      throw new QuotaError('there is not enough free space on the disk of this service')
-    }
+    if (isDiskFull(this.#config)) throw new StoreFullError('there is not enough free space on the disk of this service')
   }
+}
+
+/** Whether the disk of an SQLite database has too little room for more records. */
+export function isDiskFull({ databaseUrl }: Pick<QuotaConfig, 'databaseUrl'>): boolean {
+  const file = sqliteFile(databaseUrl)
+  return file !== undefined && freeBytes(dirname(file)) < MIN_FREE_BYTES
 }
 
 /** Work must begin again once the records are counted: to count them in its transaction would keep other writers waiting. */

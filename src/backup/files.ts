@@ -20,7 +20,7 @@ import { open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { settings } from '../config.ts'
-import { lockFile, makeFolders, sqliteFile, StoreError, syncFile, syncFolder } from '../store/index.ts'
+import { lockFile, makeFolders, sqliteFile, StoreError, syncFile, syncFolder, waitForLock } from '../store/index.ts'
 
 /** Files that are written completely or not at all, and their digests. */
 
@@ -152,7 +152,7 @@ export function removeDatabase(path: string) {
  * Throws StoreError if another process holds the lock.
  */
 async function withFileLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  const release = lockFile(`${name}${LOCK}`)
+  const release = await waitForLock(`${name}${LOCK}`)
   if (release === undefined) throw new StoreError(`another process is working on ${name}: try again when it has ended`)
   try {
     return await work()
@@ -202,6 +202,8 @@ export async function withUnfinished<Result>(
   return withWorkFolder(parent, async folder => {
     // A symbolic link holds the path, because a full disk may still have room for one.
     symlinkSync(resolve(path), join(folder, FILE_NOTE))
+    // Otherwise a power failure could leave the file, and nothing that names it.
+    for (const changed of [folder, dirname(folder)]) syncFolder(changed)
     return withFileLock(path, async () => {
       removeUnfinished(path)
       try {
@@ -236,7 +238,11 @@ function removeWorkFolder(folder: string) {
 
 /** Removes a file under its unfinished name, and its digest. */
 function removeUnfinished(path: string) {
-  removeDatabase(`${path}${UNFINISHED}`)
+  const unfinished = `${path}${UNFINISHED}`
+  removeDatabase(unfinished)
+  // The locks of a database, which a killed process leaves.
+  const locks = readdirSync(dirname(resolve(path))).filter(name => name.startsWith(`${basename(unfinished)}.pull-`))
+  for (const name of locks) rmSync(join(dirname(path), name), { force: true })
   rmSync(`${digestFile(path)}${UNFINISHED}`, { force: true })
 }
 
@@ -262,8 +268,10 @@ export async function removeLeftWorkFolders(parent: string): Promise<void> {
       const release = lockFile(`${folder}${LOCK}`)
       if (release === undefined) continue
       try {
-        const note = join(folder, FILE_NOTE)
-        if (lstatSync(note, { throwIfNoEntry: false }) !== undefined) await removeUnfinishedFile(readlinkSync(note))
+        const file = fileOf(folder)
+        // Whoever is about to write it again removes it, and would find it locked.
+        const isWritten = file !== undefined && leftIn(parent).some(other => other !== folder && fileOf(other) === file)
+        if (file !== undefined && !isWritten) await removeUnfinishedFile(file)
       } finally {
         rmSync(folder, { recursive: true, force: true })
         await release()
@@ -272,6 +280,12 @@ export async function removeLeftWorkFolders(parent: string): Promise<void> {
       // A file system may be read-only by now.
     }
   }
+}
+
+/** The file that the note of a work folder names. */
+function fileOf(folder: string): string | undefined {
+  const note = join(folder, FILE_NOTE)
+  return lstatSync(note, { throwIfNoEntry: false }) === undefined ? undefined : readlinkSync(note)
 }
 
 /** In the folder of temporary files there may be those of other users, or what looks like them. */

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 /** A command that runs in a process of its own, and dies before this one when memory is short. */
 interface Child {
-  /** Its exit code; null if it was killed. */
+  /** Its exit code; null if it was killed. Rejects with SilentChildError if it was ended because it showed no progress. */
   readonly ended: Promise<number | null>
   /** Asks it to end, and kills it if that takes too long. */
   stop(): void
@@ -14,11 +14,12 @@ interface Child {
 /**
  * Starts a command that reads its order from its standard input, which stays open for as long as this process lives. Whoever lists
  * processes sees arguments and the environment, so no setting is in them. What the command says goes where this process says it.
+ * Each sign of life is a byte on its standard output; without one for `maxSilenceMs` it is ended.
  */
-export function startChild(args: readonly string[], order: object): Child {
+export function startChild(args: readonly string[], order: object, maxSilenceMs: number): Child {
   const child = spawn(process.execPath, ['--disable-sigusr1', ...HEAP, PROGRAM, ...args], {
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('LOCKSTEP_'))),
-    stdio: ['pipe', 'ignore', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   dieFirst(child)
   // A child that ends early does not read its input.
@@ -26,14 +27,33 @@ export function startChild(args: readonly string[], order: object): Child {
   let kill: NodeJS.Timeout | undefined
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', resolve)
+    child.once('exit', code => (isSilent ? reject(new SilentChildError(maxSilenceMs)) : resolve(code)))
   })
-  return {
-    ended: ended.finally(() => clearTimeout(kill)),
-    stop() {
-      child.kill()
-      kill ??= setTimeout(() => child.kill('SIGKILL'), MAX_STOP_MS).unref()
-    },
+  const stop = () => {
+    child.kill()
+    kill ??= setTimeout(() => child.kill('SIGKILL'), MAX_STOP_MS).unref()
+  }
+  // Looked at several times, because a machine that was asleep wakes up with the timer.
+  let looks = 0
+  let isSilent = false
+  child.stdout.on('data', () => (looks = 0))
+  const watch = setInterval(() => {
+    looks += 1
+    isSilent ||= looks > 2
+    if (isSilent) stop()
+  }, maxSilenceMs / 2).unref()
+  const end = () => {
+    clearTimeout(kill)
+    clearInterval(watch)
+  }
+  return { ended: ended.finally(end), stop }
+}
+
+/** The process was ended, because it gave no sign of life. */
+export class SilentChildError extends Error {
+  override readonly name = 'SilentChildError'
+  constructor(maxSilenceMs: number) {
+    super(`it showed no progress for ${maxSilenceMs / 1000} seconds, and was ended`)
   }
 }
 
@@ -52,9 +72,34 @@ function dieFirst({ pid }: ChildProcess) {
   }
 }
 
-/** The order that this process was started with. Calls `onOrphaned` when the process that gave it is gone. */
-export function readOrder<Order extends object>(onOrphaned: () => void): Promise<Order> {
+/**
+ * Does the work of the order that this process was started with; `showLife` is called with each progress. The process ends after it,
+ * whatever the work met. Calls `onOrphaned` when the process that gave the order is gone.
+ */
+export async function runAsChild<Order extends object>(
+  onOrphaned: () => void,
+  work: (order: Order, showLife: () => void) => Promise<void>,
+): Promise<void> {
   const lines = createInterface({ input: process.stdin }).once('close', onOrphaned)
-  // Only `startChild` gives orders.
-  return new Promise(resolve => lines.once('line', line => resolve(JSON.parse(line) as Order)))
+  let shownAt = -Infinity
+  const showLife = () => {
+    const now = performance.now()
+    if (now - shownAt < LIFE_MS) return
+    shownAt = now
+    process.stdout.write('.')
+  }
+  try {
+    // Only `startChild` gives orders.
+    const order = await new Promise<Order>(resolve => lines.once('line', line => resolve(JSON.parse(line) as Order)))
+    await work(order, showLife)
+  } finally {
+    lines.off('close', onOrphaned)
+    process.stdin.destroy()
+    // Something that was left, such as a connection, would keep it.
+    setTimeout(() => process.exit(), MAX_REST_MS).unref()
+  }
 }
+
+/** How often a sign of life is given, at most. */
+const LIFE_MS = 1000
+const MAX_REST_MS = 3000

@@ -1,12 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { RefusedError } from '../accounts/errors.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../pull/clock.ts'
 import { makeGuardedFetch } from '../pull/guarded-fetch.ts'
-import { nextRound } from '../pull/leases.ts'
+import { endSilent, nextRound } from '../pull/leases.ts'
 import { pullDue } from '../pull/scheduled.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import { messageOf, type Store } from '../store/index.ts'
-import { readOrder, startChild } from './child.ts'
+import { runAsChild, SilentChildError, startChild } from './child.ts'
 import { say, withStore } from './terminal.ts'
 
 /** The process that pulls from connected sources, and what starts it. */
@@ -24,6 +25,8 @@ type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
 interface PullOrder extends PullConfig {
   readonly passing: string
+  /** Who holds the leases of the process. */
+  readonly holder: string
 }
 
 /** Pulls from the connections that are due, until none is or the service has ended. */
@@ -32,26 +35,28 @@ export async function pullScheduled(): Promise<void> {
   const stop = () => {
     stopped.abort()
     // A request may take longer than a service that stops can wait; what was stored is whole.
-    setTimeout(() => process.exit(0), STOP_MS).unref()
+    setTimeout(() => process.exit(), STOP_MS).unref()
   }
   process.once('SIGTERM', stop).once('SIGINT', stop)
-  const order = await readOrder<PullOrder>(stop)
-  setPassingSecret(order.passing)
-  const database = order.pullDatabaseUrl === '' ? order.databaseUrl : order.pullDatabaseUrl
-  await withStore({ database }, store =>
-    pullDue({
-      store,
-      // The secret is beside the database of the service.
-      secret: openSecret(order),
-      send: makeGuardedFetch(order),
-      quota: order,
-      rate: order.pullRate,
-      clock: systemClock,
-      stop: stopped.signal,
-      onProblem: problem => say(`lockstep: ${messageOf(problem)}`),
-    }),
-  )
-  process.stdin.destroy()
+  await runAsChild<PullOrder>(stop, (order, showLife) => {
+    setPassingSecret(order.passing)
+    const database = order.pullDatabaseUrl === '' ? order.databaseUrl : order.pullDatabaseUrl
+    return withStore({ database }, store =>
+      pullDue({
+        store,
+        holder: order.holder,
+        // The secret is beside the database of the service.
+        secret: openSecret(order),
+        send: makeGuardedFetch(order),
+        quota: order,
+        rate: order.pullRate,
+        clock: systemClock,
+        stop: stopped.signal,
+        showLife,
+        onProblem: problem => say(`lockstep: ${messageOf(problem)}`),
+      }),
+    )
+  })
 }
 
 const STOP_MS = 3000
@@ -60,6 +65,8 @@ interface SchedulerOptions {
   readonly store: Store
   readonly config: PullConfig
   readonly report: (problem: unknown) => void
+  /** How long a process may give no sign of life. */
+  readonly maxSilenceMs?: number
 }
 
 /** Starts a process whenever a connection is due. */
@@ -112,15 +119,25 @@ export class Scheduler {
 
   #start() {
     if (this.#isClosed) return
-    const { config } = this.#options
+    const { store, config, maxSilenceMs = MAX_SILENCE_MS } = this.#options
+    const holder = randomUUID()
     // Nothing but these settings, whatever else is set.
-    const order = { ...Object.fromEntries(SETTINGS.map(name => [name, config[name]])), passing: passingSecret() }
+    const order = {
+      ...Object.fromEntries(SETTINGS.map(name => [name, config[name]])),
+      passing: passingSecret(),
+      holder,
+    }
     const started = performance.now()
-    this.#child = startChild(['pull', '--scheduled'], order)
+    this.#child = startChild(['pull', '--scheduled'], order, maxSilenceMs)
     this.#child.ended.then(
       code =>
         this.#ended(started, code === 0 ? undefined : new Error(`the process that pulls ended (${code ?? 'killed'})`)),
-      (error: unknown) => this.#ended(started, error),
+      async (error: unknown) => {
+        const said = error instanceof SilentChildError ? new Error(`the process that pulls: ${error.message}`) : error
+        // While the database is away, whoever pulls next finds that the lease has ended.
+        if (said !== error) await endSilent(store, holder).catch(() => {})
+        this.#ended(started, said)
+      },
     )
   }
 
@@ -138,3 +155,5 @@ export class Scheduler {
 const LOOK_MS = 20_000
 const MIN_PAUSE_MS = 500
 const MIN_LIFE_MS = 1000
+
+const MAX_SILENCE_MS = 120_000

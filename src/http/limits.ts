@@ -34,7 +34,11 @@ export const limits = {
   ),
   uploadTime: limit(3_600_000, 'milliseconds until an upload has arrived', '408; the connection closes'),
   uploadFiles: limit(100, 'files of an upload', '400; the connection closes (not counted)'),
-  uploadsInWork: limit(1, 'uploads checked or stored at once', 'Others wait (not counted)'),
+  uploadsInWork: limit(
+    4,
+    'uploads checked or stored at once: one, and checks that take longer than a minute',
+    'Others wait (not counted)',
+  ),
   uploads: limit(1, 'uploads at once, by account', '429; the connection closes'),
   idleTimeout: limit('keepAlive', 'without a request', 'The connection closes (not counted)'),
   pipelined: limit(16, 'requests without a response, by connection', 'The connection closes at once'),

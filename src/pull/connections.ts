@@ -37,8 +37,12 @@ export type Failure =
   | 'key-expired'
   /** The process that pulled was killed. */
   | 'interrupted'
-  /** The account has no more room, or the disk has not. */
+  /** The process that pulled gave no sign of life, and was ended. */
+  | 'silent'
+  /** The account has no more room. */
   | 'full'
+  /** The disk of this service is full. */
+  | 'disk-full'
   /** Something of this service; the log says what. */
   | 'internal'
 

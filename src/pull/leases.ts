@@ -189,18 +189,31 @@ export async function endRound(store: Store, lease: Lease, failure: Failure | un
     if (failure === 'busy') {
       return updateOwn(db, lease, { ...noHolder, revision, failure, state: 'waiting', next_at: inMs(store, BUSY_MS) })
     }
-    // Failures that repeat are one line of the list of rounds.
-    if (connection.failure !== failure)
-      await addRound(store, db, lease, { added: 0, replaced: 0, gone: 0, rejected: 0, failure })
     if (failure === 'refused' && connection.refused_since === null) {
       const about = { subject: connection.origin, now: Date.now(), actor: SERVICE }
       await recordEvent(db, { accountId: lease.accountId, kind: 'source-refused', ...about })
     }
-    const next = FINAL.has(failure)
-      ? ({ state: 'stopped', next_at: null } as const)
-      : ({ state: 'waiting', next_at: inMs(store, pauseMs(connection.failures + 1)) } as const)
-    await updateOwn(db, lease, { ...failed(store, connection, failure), ...noHolder, ...next })
+    await failRound(store, db, connection, failure)
   })
+}
+
+/** Ends the rounds of a process that was ended because it gave no sign of life, unless another one has taken them over. */
+export async function endSilent(store: Store, holder: string): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    const held = await db.selectFrom('source_connection').selectAll().where('holder', '=', holder).execute()
+    for (const connection of held) await failRound(store, db, connection, 'silent')
+  })
+}
+
+async function failRound(store: Store, db: Kysely<Tables>, connection: Connection, failure: Failure) {
+  const lease = { accountId: connection.account_id }
+  // Failures that repeat are one line of the list of rounds.
+  if (connection.failure !== failure)
+    await addRound(store, db, lease, { added: 0, replaced: 0, gone: 0, rejected: 0, failure })
+  const next = FINAL.has(failure)
+    ? ({ state: 'stopped', next_at: null } as const)
+    : ({ state: 'waiting', next_at: inMs(store, pauseMs(connection.failures + 1)) } as const)
+  await updateOwn(db, lease, { ...failed(store, connection, failure), ...noHolder, ...next })
 }
 
 /** Failures that end only when somebody does something. */
@@ -237,7 +250,7 @@ function failed(store: Pick<Store, 'engine'>, { failures, refused_since: refused
 type Changes = Updateable<Tables['source_connection']>
 type Values = { [Name in keyof Changes]: Changes[Name] | RawBuilder<number> }
 
-async function updateOwn(db: Kysely<Tables>, { accountId }: Lease, values: Values): Promise<void> {
+async function updateOwn(db: Kysely<Tables>, { accountId }: Pick<Lease, 'accountId'>, values: Values): Promise<void> {
   await db
     .updateTable('source_connection')
     .set(values as Changes)
@@ -248,7 +261,7 @@ async function updateOwn(db: Kysely<Tables>, { accountId }: Lease, values: Value
 async function addRound(
   store: Store,
   db: Kysely<Tables>,
-  { accountId }: Lease,
+  { accountId }: Pick<Lease, 'accountId'>,
   round: Omit<Selectable<Tables['source_round']>, 'account_id' | 'ended_at'>,
 ): Promise<void> {
   const { rows } = await sql<{ now: number }>`select ${databaseNow(store.engine)} as now`.execute(db)

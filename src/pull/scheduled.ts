@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RefusedError } from '../accounts/errors.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { QuotaError } from '../archive/quota.ts'
-import type { Store } from '../store/index.ts'
+import { type Store, StoreFullError } from '../store/index.ts'
 import type { Clock } from './clock.ts'
 import { type Connection, type Failure, NO_PROGRESS, type RoundProgress } from './connections.ts'
 import {
@@ -27,6 +26,8 @@ import { PullUsageError, RemovedAccountError } from './target.ts'
 
 export interface ScheduledOptions {
   readonly store: Store
+  /** What the leases of this process are known by. */
+  readonly holder: string
   readonly secret: Secret
   readonly send: Send
   readonly quota: QuotaConfig
@@ -34,6 +35,8 @@ export interface ScheduledOptions {
   readonly rate: number
   readonly clock: Clock
   readonly stop: AbortSignal
+  /** Called with each renewed lease and each progress. */
+  readonly showLife?: () => void
   /** Is told what no connection can show. */
   readonly onProblem: (problem: unknown) => void
 }
@@ -44,11 +47,20 @@ const MAX_RUNNING = 5
 /** How often a process that pulls looks for further connections that are due. */
 const LOOK_MS = 2000
 
-/** Pulls from all connections that are due. Resolves when none is, and when stopped. */
-export async function pullDue(options: ScheduledOptions): Promise<void> {
-  const { store, secret, stop, onProblem } = options
-  const holder = randomUUID()
+/** Pulls from all connections that are due. Resolves when none is, and when stopped. After an error of the store, its rounds have ended. */
+export async function pullDue(given: ScheduledOptions): Promise<void> {
+  const failed = new AbortController()
   const running = new Map<number, Promise<void>>()
+  try {
+    await pullWhileDue({ ...given, stop: AbortSignal.any([given.stop, failed.signal]) }, running)
+  } finally {
+    failed.abort()
+    await Promise.all(running.values())
+  }
+}
+
+async function pullWhileDue(options: ScheduledOptions, running: Map<number, Promise<void>>) {
+  const { store, holder, secret, stop, onProblem } = options
   const sent = new Map<string, number[]>()
   while (!stop.aborted) {
     if (await forgetOldKeys(store)) await eraseDeleted(store).catch(onProblem)
@@ -73,7 +85,6 @@ export async function pullDue(options: ScheduledOptions): Promise<void> {
     await Promise.race([look, ...running.values()])
     looked.abort()
   }
-  await Promise.all(running.values())
 }
 
 /** One round of one connection. */
@@ -149,6 +160,7 @@ class ConnectedPull {
   }
 
   #note({ kind, rows, expected }: PullProgress) {
+    this.#options.showLife?.()
     this.#read.set(kind, { kind, read: rows, total: expected ?? null })
     this.#pause = undefined
   }
@@ -163,8 +175,10 @@ class ConnectedPull {
       const changed = progress === this.#shown ? undefined : progress
       this.#shown = progress
       // While the database is away nothing is stored, and each transaction checks the lease itself.
-      const held = await renewLease(this.#options.store, this.#lease, changed).catch(() => true)
-      misses = held ? 0 : misses + 1
+      const { store, showLife } = this.#options
+      const held = await renewLease(store, this.#lease, changed).catch(() => undefined)
+      if (held === true) showLife?.()
+      misses = held === false ? misses + 1 : 0
       // One miss is no loss: the account may just be getting another id.
       if (misses > 1) this.#lost.abort()
     }
@@ -180,5 +194,6 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof PullLockedError) return 'busy'
   if (error instanceof RemovedAccountError) return 'removed'
   if (error instanceof PullUsageError || error instanceof RefusedError) return 'account'
+  if (error instanceof StoreFullError) return 'disk-full'
   return error instanceof QuotaError ? 'full' : 'internal'
 }

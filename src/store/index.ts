@@ -1,11 +1,11 @@
 import { applyMigrations, currentVersion, SchemaError, schemaVersion } from './migrations.ts'
 import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
-import { lockFile, openSqlite } from './sqlite.ts'
+import { lockFile, openSqlite, waitForLock } from './sqlite.ts'
 import { createDatabaseFile, messageOf } from './sqlite-connection.ts'
 import { type OpenOptions, type Store, StoreLocationError } from './store.ts'
 
 export { type Engine, jsonRows } from './query.ts'
-export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder }
+export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder, waitForLock }
 export {
   type OpenOptions,
   type Store,
@@ -13,6 +13,7 @@ export {
   StoreError,
   StoreLocationError,
   StoreBusyError,
+  StoreFullError,
   StoreUnavailableError,
   TooLongError,
 } from './store.ts'

@@ -1,4 +1,4 @@
-import { StoreBusyError, StoreError, StoreUnavailableError } from './store.ts'
+import { StoreBusyError, StoreError, StoreFullError, StoreUnavailableError } from './store.ts'
 
 /** What errors of PostgreSQL and of its driver mean to the rest of the program. */
 
@@ -20,8 +20,9 @@ export function translate(error: unknown): unknown {
 
 export function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
+  const StoreProblem = errorCode(error) === DISK_FULL ? StoreFullError : StoreUnavailableError
   const hint = POOLER_ERROR.test(errorCode(error)) || STARTUP_PARAMETER.test(errorMessage(error)) ? POOLER_HINT : ''
-  return new StoreUnavailableError(`the database is unavailable: ${errorMessage(error)}${hint}`, { cause: error })
+  return new StoreProblem(`the database is unavailable: ${errorMessage(error)}${hint}`, { cause: error })
 }
 
 /**
@@ -74,6 +75,7 @@ const POOLER_HINT =
 
 const FORBIDDEN = '42501'
 const LOCK_TIMEOUT = '55P03'
+const DISK_FULL = '53100'
 
 /** If a host has several addresses and all fail, the error has a code and no message. */
 function errorMessage(error: unknown): string {

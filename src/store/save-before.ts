@@ -1,9 +1,8 @@
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { lockFile, open, sqliteFile, type Store, StoreError, syncFile, syncFolder } from './index.ts'
+import { open, sqliteFile, type Store, StoreError, syncFile, syncFolder, waitForLock } from './index.ts'
 import { rewritesAfter, schemaVersion } from './migrations.ts'
 
 /**
@@ -67,11 +66,8 @@ async function copyOf(store: Store, path: string, version: number): Promise<stri
 }
 
 async function lock(path: string, maxWaitMs: number): Promise<() => Promise<void>> {
-  for (let waited = 0; waited <= maxWaitMs; waited += 50) {
-    const release = lockFile(`${path}.schema.lock`)
-    if (release !== undefined) return release
-    await sleep(50)
-  }
+  const release = await waitForLock(`${path}.schema.lock`, maxWaitMs)
+  if (release !== undefined) return release
   throw new StoreError(
     `another process has been copying ${path} for ${maxWaitMs / 1000} seconds: try again when it has ended`,
   )

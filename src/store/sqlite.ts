@@ -19,6 +19,7 @@ import {
   type OpenOptions,
   type Store,
   StoreBusyError,
+  StoreFullError,
   StoreError,
   StoreLocationError,
   StoreUnavailableError,
@@ -163,12 +164,14 @@ function translate(error: unknown): unknown {
   if (!UNAVAILABLE.has(code)) return error
   if (code === BUSY) return new StoreBusyError('another program is writing to the database', { cause: error })
   const reason = code === READ_ONLY ? 'its file or its file system is read-only' : messageOf(error)
-  return new StoreUnavailableError(`the database is unavailable: ${reason}`, { cause: error })
+  const StoreProblem = code === FULL ? StoreFullError : StoreUnavailableError
+  return new StoreProblem(`the database is unavailable: ${reason}`, { cause: error })
 }
 
 const BUSY = 5
 const TOO_BIG = 18
 const READ_ONLY = 8
+const FULL = 13
 
 // Busy, locked, read-only, I/O error, corrupt, full, cannot open, protocol, not a database
 const UNAVAILABLE = new Set([5, 6, 8, 10, 11, 13, 14, 15, 26])
@@ -234,6 +237,16 @@ export function lockFile(path: string): (() => Promise<void>) | undefined {
       if (isNew) rmSync(path, { force: true })
       throw error
     }
+  }
+}
+
+/** As `lockFile`, asked for again until a time has passed: a sweep of what killed processes left holds a lock for a moment. */
+export async function waitForLock(path: string, maxWaitMs = 5000): Promise<(() => Promise<void>) | undefined> {
+  const deadline = performance.now() + maxWaitMs
+  for (;;) {
+    const release = lockFile(path)
+    if (release !== undefined || performance.now() > deadline) return release
+    await sleep(50)
   }
 }
 

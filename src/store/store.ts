@@ -41,6 +41,11 @@ export class StoreBusyError extends StoreUnavailableError {
   override readonly name = 'StoreBusyError'
 }
 
+/** The disk of the database is full. */
+export class StoreFullError extends StoreUnavailableError {
+  override readonly name = 'StoreFullError'
+}
+
 /** The result of a query is longer than a process should hold at once; it can be read in parts. */
 export class TooLongError extends Error {
   override readonly name = 'TooLongError'

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { FormatError } from '../archive/formats/errors.ts'
 import { openRecords, type Records } from '../archive/formats/open.ts'
-import type { Line, Lines } from '../archive/lines.ts'
+import type { Lines } from '../archive/lines.ts'
 import { kindsByName } from '../archive/records.ts'
 import { decryptArchive, typedKeys } from '../backup/encryption.ts'
 import { escapeControls } from '../contract/control-characters.ts'
@@ -12,6 +12,8 @@ interface FilesOptions {
   readonly answers: UploadAnswers
   readonly kind: string | undefined
   readonly timeZone: string
+  /** Called as the files are read. */
+  readonly showLife: () => void
 }
 
 interface OpenedFile {
@@ -30,6 +32,8 @@ export class UploadedFiles {
   readonly #starts: number[] = []
   readonly #found: Records['found'][] = []
   #current = 0
+  /** How many lines they have, blank ones too. */
+  #lineCount = 0
   /** How many bytes their records have. */
   bytes = 0
   needsSecret = false
@@ -64,6 +68,7 @@ export class UploadedFiles {
 
   async *lines(): Lines {
     this.#starts.length = 0
+    this.#lineCount = 0
     let last = 0
     for (const { path, number } of this.#files) {
       this.#current = number
@@ -76,7 +81,7 @@ export class UploadedFiles {
         for await (const batch of lines) {
           const numbered = batch.map(line => ({ ...line, number: before + line.number }))
           last = numbered.at(-1)?.number ?? last
-          this.#count(numbered, last)
+          for (const { text = '' } of numbered) this.bytes += text.length
           yield numbered
         }
       } finally {
@@ -136,6 +141,7 @@ export class UploadedFiles {
       account: accountId,
       timeZone,
       kind: this.kind,
+      onRead: chunk => this.#count(chunk),
       decrypt: chunks => {
         this.needsSecret = true
         const { secret = '' } = answers
@@ -144,12 +150,14 @@ export class UploadedFiles {
     })
   }
 
-  #count(lines: readonly Line[], last: number) {
-    for (const { text = '' } of lines) this.bytes += text.length
-    if (last > MAX_LINES) throw new FormatError(`it has more than ${MAX_LINES.toLocaleString('en')} lines`)
+  #count(chunk: Buffer) {
+    this.#options.showLife()
+    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) this.#lineCount += 1
+    if (this.#lineCount > MAX_LINES) throw new FormatError(`it has more than ${MAX_LINES.toLocaleString('en')} lines`)
   }
 }
 
+const NEWLINE = 0x0a
 const MAX_LINES = 10_000_000
 const MAX_TITLES = 20
 const MAX_TITLE = 40

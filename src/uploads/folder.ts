@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { dataFolderOf } from '../backup/files.ts'
-import { lockFile, makeFolders, sqliteFile, syncFolder } from '../store/index.ts'
+import { lockFile, makeFolders, sqliteFile, syncFolder, waitForLock } from '../store/index.ts'
 
 /** How long the files of an upload are kept. */
 export const KEPT_MS = 3_600_000
@@ -35,6 +35,11 @@ export class UploadFolder {
   /** The lock of whoever works on an upload; undefined if another process does, or this one. The lock ends with its process. */
   lock(id: string): (() => Promise<void>) | undefined {
     return lockFile(join(this.path, id + LOCK))
+  }
+
+  /** As `lock`, if nobody has it for long. */
+  waitForLock(id: string): Promise<(() => Promise<void>) | undefined> {
+    return waitForLock(join(this.path, id + LOCK))
   }
 
   /** A new folder for the files of an upload that is being received. */

@@ -7,7 +7,7 @@ import { Quota, QuotaError } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { BackupFileError, MissingIdentityError, WrongKeyError } from '../backup/errors.ts'
 import { readKnownTime } from '../stats/known-time.ts'
-import type { Store } from '../store/index.ts'
+import { messageOf, type Store, StoreFullError } from '../store/index.ts'
 import { UploadedFiles } from './files.ts'
 import { UploadFolder } from './folder.ts'
 import { setState, type UploadOrder } from './uploads.ts'
@@ -36,11 +36,11 @@ export interface UploadReport {
 }
 
 /** Does the work of an order, in a process that may end at any time: what it found and what it stored becomes visible at once. */
-export async function runUploadOrder(store: Store, order: UploadOrder): Promise<void> {
+export async function runUploadOrder(store: Store, order: UploadOrder, showLife: () => void): Promise<void> {
   const folder = new UploadFolder(order.quota.databaseUrl)
   const kind = order.answers.kind ?? (await answeredKind(store, order))
   const { timeZone } = await readKnownTime(store, order.accountId, order.accountId, Date.now())
-  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind, timeZone })
+  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind, timeZone, showLife })
   try {
     if (order.work === 'check') await check(store, order, folder, files)
     else await storeFiles(store, order, files)
@@ -69,8 +69,8 @@ function problemOf(error: unknown, files: UploadedFiles): string | undefined {
     return first === undefined ? error.message : `line ${files.placeOf(first.line)}: ${first.reason}`
   }
   if (error instanceof MissingIdentityError) return 'the file is encrypted'
-  const isProblem = error instanceof FormatError || error instanceof BackupFileError || error instanceof QuotaError
-  return isProblem ? error.message : undefined
+  const problems = [FormatError, BackupFileError, QuotaError, StoreFullError]
+  return problems.some(problem => error instanceof problem) ? messageOf(error) : undefined
 }
 
 /** What the sender can answer. */

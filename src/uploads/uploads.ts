@@ -1,12 +1,11 @@
 import { hostname } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Actor } from '../accounts/events.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { type Config, MIN_FREE_BYTES } from '../config.ts'
 import type { RequestContext } from '../http/request.ts'
-import { BodyTooLargeError, LimitError } from '../http/limits.ts'
+import { BodyTooLargeError, LimitError, limits } from '../http/limits.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { ApiError } from '../contract/errors.ts'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
@@ -37,8 +36,10 @@ export interface UploadAnswers {
   readonly secret?: string | undefined
 }
 
-/** Runs the work of an order in a child process, and resolves with whether it has ended well. */
-export type RunOrder = (order: UploadOrder, signal: AbortSignal) => Promise<boolean>
+/** Runs the work of an order in a child process. It is `silent` if it was ended because it showed no progress. */
+export type RunOrder = (order: UploadOrder, signal: AbortSignal) => Promise<Outcome>
+
+type Outcome = 'done' | 'ended' | 'silent'
 
 interface UploadsOptions {
   readonly store: Store
@@ -59,8 +60,10 @@ export class Uploads {
   readonly #running = new Set<Promise<void>>()
   /** What ends the work on an upload, by its identifier. */
   readonly #stopping = new Map<string, AbortController>()
-  /** The end of the last child process that was asked for. */
-  #last: Promise<unknown> = Promise.resolve()
+  /** Ends when the next child process may begin. */
+  #turn: Promise<void> = Promise.resolve()
+  /** The ends of the child processes. */
+  readonly #working = new Set<Promise<unknown>>()
   readonly #timer: NodeJS.Timeout
 
   constructor(options: UploadsOptions) {
@@ -94,7 +97,7 @@ export class Uploads {
     if (announced > config.uploadMax) throw new BodyTooLargeError('uploadBytes')
     if ((await this.#freeBytes()) < announced + MIN_FREE_BYTES) throw new RefusedError(NO_SPACE)
     const id = newUploadId(context.now)
-    const release = this.#folder.lock(id)
+    const release = await this.#folder.waitForLock(id)
     if (release === undefined) throw new Error('the lock of a new upload is taken')
     try {
       await claim(store.db, { accountId, id, now: context.now })
@@ -149,7 +152,9 @@ export class Uploads {
   async #begin(order: UploadWork, before: Upload['state']) {
     const { store } = this.#options
     if (!this.#folder.has(order.id)) throw new RefusedError('the files are on another machine')
-    const release = await this.#waitForLock(order.id)
+    // The process that has found what is shown may not have ended yet.
+    const release = await this.#folder.waitForLock(order.id)
+    if (release === undefined) throw new RefusedError('the file is still in use, so try again in a moment')
     const state = order.work === 'check' ? 'checking' : 'storing'
     const isMine = await setState(store.db, order, before, { state, failure: null }).catch(async (error: unknown) => {
       await release()
@@ -157,17 +162,6 @@ export class Uploads {
     })
     if (!isMine) return release()
     this.#inBackground(this.#run(order, release))
-  }
-
-  /** The process that has found what is shown may not have ended yet. */
-  async #waitForLock(id: string): Promise<() => Promise<void>> {
-    const deadline = performance.now() + MAX_WAIT_MS
-    for (;;) {
-      const release = this.#folder.lock(id)
-      if (release !== undefined) return release
-      if (performance.now() > deadline) throw new RefusedError('the file is still in use, so try again in a moment')
-      await sleep(50)
-    }
   }
 
   /** Discards an upload that is not being stored; a check of it ends. */
@@ -187,13 +181,13 @@ export class Uploads {
       const quota = { databaseUrl, maxRecords, maxBytes }
       const stopping = new AbortController()
       this.#stopping.set(order.id, stopping)
-      const work = () => runOrder({ ...order, storeUrl, quota }, this.#signalOf(stopping))
-      const isDone = await this.#inTurn(work).catch((error: unknown) => {
+      const work = () => runOrder({ ...order, storeUrl, quota }, this.#signalOf(order, stopping))
+      const outcome = await this.#inTurn(order, work).catch((error: unknown): Outcome => {
         this.#options.onFailure(error)
-        return false
+        return 'ended'
       })
       // A service that stops leaves the rest to the one that starts.
-      if (!isDone && !this.#closing.signal.aborted) await afterFailure(store.db, order.id, 'ended')
+      if (outcome !== 'done' && !this.#closing.signal.aborted) await afterFailure(store.db, order.id, outcome)
     } finally {
       this.#stopping.delete(order.id)
       await release()
@@ -201,15 +195,31 @@ export class Uploads {
     await this.#tidy()
   }
 
-  #signalOf({ signal }: AbortController): AbortSignal {
-    return AbortSignal.any([this.#closing.signal, signal, AbortSignal.timeout(MAX_WORK_MS)])
+  #signalOf({ work }: UploadWork, { signal }: AbortController): AbortSignal {
+    return AbortSignal.any([this.#closing.signal, signal, AbortSignal.timeout(MAX_WORK_MS[work])])
   }
 
-  /** Runs one child process after the other, because each may need much memory (`limits.uploadsInWork`). */
-  #inTurn(work: () => Promise<boolean>): Promise<boolean> {
-    const turn = this.#last.then(work)
-    this.#last = turn.catch(() => {})
-    return turn
+  /**
+   * Runs one child process after the other, because each may need much memory (`limits.uploadsInWork`). After a minute of a check the
+   * next one begins beside it.
+   */
+  async #inTurn({ work: kind }: UploadWork, work: () => Promise<Outcome>): Promise<Outcome> {
+    const before = this.#turn
+    const { promise, resolve: end } = Promise.withResolvers<void>()
+    this.#turn = promise
+    await before
+    while (this.#working.size >= MAX_WORKING) await Promise.race(this.#working)
+    const timer = kind === 'check' ? setTimeout(end, TURN_MS).unref() : undefined
+    const done = work()
+    const ended = done.catch(() => {})
+    this.#working.add(ended)
+    try {
+      return await done
+    } finally {
+      clearTimeout(timer)
+      this.#working.delete(ended)
+      end()
+    }
   }
 
   /** Removes files that are not needed, and goes on with what a killed process has left. */
@@ -276,9 +286,10 @@ export class Uploads {
 }
 
 const TIDY_MS = 60_000
-const MAX_WAIT_MS = 2000
 /** How long a child process may take. */
-const MAX_WORK_MS = 600_000
+const MAX_WORK_MS = { check: KEPT_MS, store: 600_000 } as const
+const TURN_MS = 60_000
+const MAX_WORKING = limits.uploadsInWork.max
 const NO_SPACE = 'there is not enough free space on the disk of this service'
 
 function isFullDisk(error: unknown): boolean {

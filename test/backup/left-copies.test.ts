@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
@@ -11,6 +11,9 @@ import { lockFile } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { postgresUrl } from '../support/databases.ts'
 import { fillFolder } from '../support/every-table.ts'
+import { world } from '../support/records.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { until } from '../support/waiting.ts'
 
 const next: readonly { title: string; run: (folder: Folder, env: Record<string, string>) => Promise<unknown> }[] = [
   { title: 'the next command of any kind', run: (folder, env) => folder.run(['account', 'list'], { env }) },
@@ -68,6 +71,78 @@ for (const args of [
     assert.deepEqual(filesIn(folder), postgresUrl === undefined ? ['data/lockstep.db'] : [])
   })
 }
+
+test('what a killed `pull --out` had written is removed by the next command of any kind', async () => {
+  await using folder = await makeFolder()
+  mkdirSync(folder.file('tmp'))
+  await using source = await startSource({ world: new SourceWorld().add(...world), identity: '/users/me' })
+  // It waits, so that there is something to kill.
+  source.fault = (_, index) => (index > 3 ? { status: 429, headers: { 'Retry-After': '60' } } : undefined)
+  const env = { TMPDIR: folder.file('tmp'), LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN }
+  {
+    await using running = folder.start(['pull', '--out', 'all.ndjson'], { env })
+    await until(async () => filesIn(folder).some(name => name.endsWith('.unfinished.pull-1')))
+    running.process.kill('SIGKILL')
+    await running.ended
+  }
+  await folder.run(['migrate'], { env })
+  assert.deepEqual(filesIn(folder), postgresUrl === undefined ? ['data/lockstep.db'] : [])
+})
+
+for (const args of [
+  ['backup', 'copy.db'],
+  ['export', '--out', 'all.ndjson'],
+]) {
+  const title = args.join(' ')
+  test(`\`${title}\` waits for a lock that another command holds for a moment`, async () => {
+    await using folder = await makeFolder()
+    await fillFolder(folder)
+    mkdirSync(folder.file('tmp'))
+    const release = lockFile(`${folder.file(args.at(-1) ?? '')}.lock`)
+    await using running = folder.start(args, { env: { TMPDIR: folder.file('tmp') } })
+    // A work folder says that it is about to write the file.
+    const parent = folder.file(postgresUrl === undefined ? 'data' : 'tmp')
+    await until(async () => workFoldersIn(parent).some(name => !name.endsWith('.lock')))
+    await sleep(500)
+    await release?.()
+    const { code, stderr } = await running.ended
+    assert.equal(code, 0, stderr)
+  })
+
+  test(`\`${title}\` that was killed is started again while other commands sweep, and is not refused`, async () => {
+    await using folder = await makeFolder()
+    await fillFolder(folder)
+    mkdirSync(folder.file('tmp'))
+    const env = { TMPDIR: folder.file('tmp') }
+    await leaveUnfinished(folder, args, env, folder.path)
+    const sweeping = [1, 2].map(() => folder.launch(['account', 'list'], { env }))
+    const all = await Promise.all([folder.launch(args, { env }), ...sweeping])
+    for (const { code, stderr } of all) assert.equal(code, 0, stderr)
+  })
+}
+
+test('what a killed process left of a file stays for the command that is about to write that file again', async () => {
+  await using folder = await makeFolder()
+  const path = folder.file('copy.db')
+  const left = `${folder.file('.lockstep-')}${'0'.repeat(16)}`
+  const about = `${folder.file('.lockstep-')}${'1'.repeat(16)}`
+  for (const work of [left, about]) {
+    mkdirSync(work)
+    symlinkSync(path, join(work, 'writes'))
+  }
+  writeFileSync(`${left}.lock`, '')
+  writeFileSync(`${path}.unfinished`, '')
+  const release = lockFile(`${about}.lock`)
+  await removeLeftWorkFolders(folder.path)
+  assert.deepEqual(
+    [left, about, `${path}.unfinished`].map(name => existsSync(name)),
+    [false, true, true],
+  )
+  await release?.()
+  writeFileSync(`${about}.lock`, '')
+  await removeLeftWorkFolders(folder.path)
+  assert.deepEqual(readdirSync(folder.path), [])
+})
 
 test('a copy that a process works with stays, also after that process has looked for those that others left', async () => {
   await using folder = await makeFolder()

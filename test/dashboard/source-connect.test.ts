@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import { MAX_CHECKS_PER_HOUR, readConfig } from '../../src/config.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
@@ -40,6 +43,7 @@ async function setUp(more: Partial<SourceServerOptions> = {}, lines: readonly ob
     /** What the process does that `serve` starts. */
     async pull() {
       await pullDue({
+        holder: randomUUID(),
         store: service.store,
         secret: openSecret(config),
         send: fetch,
@@ -469,4 +473,20 @@ test('while nothing arrives, the page says what is waited for', async () => {
   assert.match(await shown({ reason: 'away', until: 1 }), /That server does not answer now\. It is asked again\./)
   for (const pause of [undefined, { reason: 'limit', until: 1 } as const])
     assert.match(await shown(pause), /0 records so far\.<\/p>/)
+})
+
+test('while the disk is full, Source says that, whatever the last round was', async t => {
+  await using it = await setUp()
+  await connected(it)
+  await it.pull()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  t.mock.method(fs, 'statfsSync', () => ({ bavail: 1, bsize: 4096 }))
+  syncBuiltinESMExports()
+  const full = /The disk of this service is full, so nothing can be stored\. Tell whoever runs it\./
+  // The disk of PostgreSQL may be elsewhere.
+  const { engine } = it.service.store
+  assert.equal(full.test((await it.ann.get('/source')).text), engine === 'sqlite')
 })

@@ -360,3 +360,10 @@ test('hidden names hide the name of the file, too', async () => {
   await ann.post('/display', { discreet: '1', back: '/source/file' })
   assert.doesNotMatch(await settledPage(ann), /telling/)
 })
+
+test('blank lines count: a file of too many is refused at once', async () => {
+  await using service = await startService(world)
+  const ann = await signedIn(service)
+  await upload(service.url, ann, { a: gzipSync(`Recorded,Passed\n${'\n'.repeat(10_000_001)}`) })
+  assert.match(textOf(await settledPage(ann)), /It has more than 10,000,000 lines/)
+})

@@ -77,6 +77,7 @@ async function setUp({
     async pull(before = async () => {}, more = {}) {
       const problems: unknown[] = []
       await pullDue({
+        holder: randomUUID(),
         store: service.store,
         secret: openSecret(config),
         send: async (url, init) => {

@@ -4,13 +4,15 @@ import { FormatError } from './errors.ts'
 import { foreignFormat } from './foreign.ts'
 import { type ResponseOptions, responseLines } from './responses.ts'
 import { findTable, type Found, tableLines } from './table-lines.ts'
-import { type Decrypt, unwrap } from './unwrap.ts'
+import { counting, type Decrypt, unwrap } from './unwrap.ts'
 
 export interface FormatOptions extends ResponseOptions {
   /** The zone of times that have none, in a table. */
   readonly timeZone?: string | undefined
   /** Opens an encrypted file; it throws its own errors. */
   readonly decrypt: Decrypt
+  /** Called with all that is read, as it is after `decrypt`; what it throws ends the reading. */
+  readonly onRead?: (chunk: Buffer) => void
 }
 
 /** A file as lines of an archive. */
@@ -23,7 +25,9 @@ export interface Records {
 
 /** Finds out by its content what a file is. Throws FormatError, also while its lines are read, and the errors of `decrypt`. */
 export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOptions): Promise<Records> {
-  const { start, chunks } = await unwrap(file, options.decrypt)
+  const { onRead } = options
+  const { start, chunks: unwrapped } = await unwrap(file, options.decrypt)
+  const chunks = onRead === undefined ? unwrapped : counting(unwrapped, onRead)
   const found: Found = { usesTimeZone: false, notRead: [] }
   const foreign = foreignFormat(start)
   if (foreign !== undefined) throw new FormatError(foreign)

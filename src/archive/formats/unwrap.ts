@@ -17,13 +17,13 @@ export interface Peeked {
 /** Removes up to MAX_LAYERS of compression and encryption. Throws FormatError, also while the bytes are read. */
 export async function unwrap(chunks: AsyncIterable<Buffer>, decrypt: Decrypt, maxBytes = MAX_BYTES): Promise<Peeked> {
   let packed = 0
-  const counted = counting(chunks, bytes => {
-    packed += bytes
+  const counted = counting(chunks, ({ length }) => {
+    packed += length
   })
   const bounded = (bytes: AsyncIterable<Buffer>) => {
     let unpacked = 0
-    return counting(bytes, more => {
-      unpacked += more
+    return counting(bytes, ({ length }) => {
+      unpacked += length
       const isBomb = unpacked > RATIO_APPLIES_BYTES && unpacked > packed * MAX_RATIO
       if (unpacked > maxBytes || isBomb)
         throw new FormatError('the compressed file becomes too large when it is unpacked')
@@ -105,9 +105,10 @@ async function peek(chunks: AsyncIterable<Buffer>): Promise<Peeked> {
 /** How much tells the format: the first line of a table, or the first fields of a record. */
 const PEEK_BYTES = 64 * 1024
 
-async function* counting(chunks: AsyncIterable<Buffer>, add: (bytes: number) => void): AsyncGenerator<Buffer> {
+/** The same bytes; `add` is called with them, and may throw. */
+export async function* counting(chunks: AsyncIterable<Buffer>, add: (chunk: Buffer) => void): AsyncGenerator<Buffer> {
   for await (const chunk of chunks) {
-    add(chunk.length)
+    add(chunk)
     yield chunk
   }
 }

@@ -3,7 +3,7 @@ import { ApiError, type HttpError } from '../../contract/errors.ts'
 import { LimitError } from '../../http/limits.ts'
 import type { RequestContext } from '../../http/request.ts'
 import { toHttpError } from '../../resources/handler.ts'
-import { StoreBusyError } from '../../store/index.ts'
+import { StoreBusyError, StoreFullError } from '../../store/index.ts'
 import { parseCookies } from '../cookies.ts'
 import { readDisplay } from './document.ts'
 import { FormError } from './form-errors.ts'
@@ -20,10 +20,12 @@ export function toShownError(error: unknown): HttpError {
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new FormError('unsupported_media_type')
   if (code === 'FST_ERR_HANDLER_TIMEOUT') return new LimitError('responseTimeout', 'unavailable')
   if (error instanceof StoreBusyError) return new ApiError('unavailable', BUSY)
+  if (error instanceof StoreFullError) return new ApiError('unavailable', FULL)
   return toHttpError(error)
 }
 
 const BUSY = 'An import or another long change is being stored, so nothing was changed here. Try again in a moment'
+const FULL = 'The disk of this service is full, so nothing can be stored. Tell whoever runs it'
 
 export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
   return headers.accept?.includes('text/html') ?? false

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../contract/time.ts'
+import { isDiskFull } from '../../archive/quota.ts'
 import { type Connection, type Failure, readConnection } from '../../pull/connections.ts'
 import { isOtherSecret } from '../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -66,10 +67,18 @@ const failureTexts: Readonly<Record<Failure, FailureText>> = {
     long: () =>
       'Copying has ended early several times, as when memory runs out. Whoever runs this service finds the reason in its log.',
   },
+  silent: {
+    short: 'Stood still',
+    long: () => 'Copying stood still for two minutes, so the service ended the process that did it.',
+  },
   full: {
     short: 'No room',
     long: () =>
-      'There is no room for more records: your account has as many as it may have, or the disk is full. Ask whoever runs this service.',
+      'There is no room for more records: your account has as many as it may have. Ask whoever runs this service.',
+  },
+  'disk-full': {
+    short: 'Disk full',
+    long: () => 'The disk of this service is full, so nothing can be stored. Tell whoever runs it.',
   },
   internal: {
     short: 'Failed here',
@@ -95,7 +104,7 @@ export function hostOf({ discreet }: Pick<Viewer, 'discreet'>, origin: string): 
 
 /** Whether a round is running, or is about to. One that has been due for longer waits for those of others. */
 export function isBusy({ config, now }: Visit, { state, sealed_key: key, secret_id: id, next_at: next }: Connection) {
-  if (key === null || isOtherSecret(id, config)) return false
+  if (key === null || isOtherSecret(id, config) || isDiskFull(config)) return false
   return state === 'running' || (state === 'due' && now - (next ?? now) < SOON_MS)
 }
 

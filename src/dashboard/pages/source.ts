@@ -1,4 +1,5 @@
 import { eraseDeleted } from '../../accounts/removal.ts'
+import { isDiskFull } from '../../archive/quota.ts'
 import {
   changeInterval,
   type Connection,
@@ -162,11 +163,12 @@ function nextText({ viewer, now }: Visit, { state, next_at: next }: Connection):
     : `Next at ${momentText(viewer, next, now)}.`
 }
 
-/** Also that this process cannot read the key, of which no round tells. */
+/** Also that this process cannot read the key, and that the disk is full: no round may have told that. */
 function problemNow(visit: Visit, connection: Connection, source: SourceStatus | undefined) {
   const completedAt = source?.completedAt == null ? null : Date.parse(source.completedAt)
   const needsKey = isOtherSecret(connection.secret_id, visit.config)
-  return connectionProblem(visit, needsKey ? { ...connection, failure: 'key' } : connection, completedAt)
+  const failure = needsKey ? 'key' : isDiskFull(visit.config) ? 'disk-full' : connection.failure
+  return connectionProblem(visit, { ...connection, failure }, completedAt)
 }
 
 type Read = RoundProgress['read'][number]

@@ -117,6 +117,9 @@ export function failureText(upload: Upload): string {
       ? 'The file could not be checked: the process that did it ended. It may need more memory than there is.'
       : 'The records could not be stored: the process that did it ended.'
   }
+  if (upload.failure === 'silent') {
+    return `${upload.state === 'failed' ? 'The check of the file' : 'Storing the records'} made no progress, so this service ended it. Whoever runs this service can bring the file in with the command lockstep import.`
+  }
   if (upload.state === 'ready') return 'The passphrase or identity does not open the file.'
   return problem === undefined ? 'The file cannot be read.' : `${capital(problem)}${/[.?!]$/.test(problem) ? '' : '.'}`
 }

@@ -1,0 +1,181 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { importArchive } from '../../src/archive/import.ts'
+import { setPassword } from '../../src/accounts/passwords.ts'
+import { connect, listRounds, readConnection } from '../../src/pull/connections.ts'
+import { open, type Store } from '../../src/store/index.ts'
+import { makeFolder } from '../support/command.ts'
+import { PASSWORD, type Visitor, visitor, visitorAs } from '../support/dashboard.ts'
+import { newPostgres, newSqlite } from '../support/databases.ts'
+import { makeFailingCalls } from '../support/failing-calls.ts'
+import { startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { account, lockTemplate, trainingSession } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+import { serve } from '../support/serving.ts'
+import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { settledPage, upload } from '../support/uploads.ts'
+import { until, within } from '../support/waiting.ts'
+
+// The processes that a service starts, and what becomes of them.
+
+const onLinux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
+
+suite('children', { concurrency: true, ...onLinux }, () => {
+  testOnPostgres('after PostgreSQL was away for two seconds, pulls and uploads go on without a restart', async () => {
+    using server = await startPostgres()
+    const { url } = await newPostgres(server.url)
+    await using scene = await makeScene(url)
+    await scene.goesOnAfter(async () => {
+      await server.stop('fast')
+      await sleep(2000)
+      await server.start()
+    })
+  })
+
+  test('after the disk was full for two seconds, pulls and uploads go on without a restart', async t => {
+    await using folder = await makeFolder()
+    await using kept = await makeFolder()
+    using failing = makeFailingCalls(folder.path, kept.path)
+    if (failing === undefined) return t.skip('gcc is not installed')
+    await using scene = await makeScene(`sqlite:${folder.file('lockstep.db')}`, failing.env)
+    await scene.goesOnAfter(async () => {
+      failing.arm(1, 'full disk')
+      const { status, text } = await visitor(scene.url).signIn('ann')
+      assert.equal(status, 503)
+      assert.match(text, /The disk of this service is full, so nothing can be stored/)
+      await sleep(2000)
+      failing.arm(0, 'full disk')
+    })
+  })
+
+  test('a process that pulls and stands still is ended after two minutes, the page says so, and copying goes on', async () => {
+    const database = newSqlite()
+    {
+      await using scene = await makeScene(database.url)
+      const stopped = await scene.stopChild('pull')
+      // At most three minutes, and the time that a busy machine adds.
+      await within(600_000, async () => (await readConnection(scene.store, 1))?.failure === 'silent')
+      assert.match((await scene.ann.get('/source')).text, /Copying stood still for two minutes/)
+      assert.ok(!isAlive(stopped))
+      assert.match(scene.said(), /the process that pulls: it showed no progress for 120 seconds, and was ended/)
+      await scene.ann.post('/source/pull')
+      await until(() => scene.hasPulled())
+    }
+    await database.remove()
+  })
+
+  test('a check that stands still lets the file of another account pass after a minute, is ended, and the page names the command', async () => {
+    const database = newSqlite()
+    {
+      await using scene = await makeScene(database.url)
+      await until(() => scene.hasPulled())
+      await upload(scene.url, scene.ann, { a: template })
+      const stopped = await scene.stopChild('upload')
+      const ben = await visitorAs(scene.url, 'ben')
+      await upload(scene.url, ben, { b: template })
+      assert.match(await settledPage(ben), /1 record of other accounts/)
+      assert.match(await settledPage(scene.ann), /made no progress, so this service ended it\..+lockstep import/)
+      await until(async () => !isAlive(stopped))
+    }
+    await database.remove()
+  })
+})
+
+const template = `${JSON.stringify(lockTemplate(1, 1))}\n`
+
+/** A service with accounts of Ann and Ben, and a source of Ann that takes its time. */
+async function makeScene(databaseUrl: string, env: Readonly<Record<string, string>> = {}) {
+  const folder = await makeFolder()
+  const config = { databaseUrl, secretFile: folder.file('secret') }
+  const sessions = Array.from({ length: 120 }, (_, index) => trainingSession(index + 1, 1))
+  const world = new SourceWorld().add(account(1, 'ann'), ...sessions)
+  const source = await startSource({ world, identity: '/users/me', maxLimit: 20 })
+  const store = await open(databaseUrl, { busyTimeoutMs: 20_000 })
+  await importArchive(store, archiveOf([account(1, 'ann'), account(2, 'ben')]))
+  for (const id of [1, 2]) await setPassword(store, id, PASSWORD)
+  source.fault = (_, index) => (index % 3 === 2 ? { status: 429, headers: { 'Retry-After': '1' } } : undefined)
+  const settings = {
+    LOCKSTEP_SECRET_FILE: config.secretFile,
+    LOCKSTEP_SOURCE_ORIGINS: source.url,
+    LOCKSTEP_PULL_RATE: '0',
+    ...env,
+  }
+  const serving = await serve(databaseUrl, { settings })
+  const { url, process: service, said } = serving
+  const ann = await visitorAs(url, 'ann')
+  await connect({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 5 })
+  const pid = service.pid ?? 0
+  const stopped: number[] = []
+
+  const scene = {
+    url,
+    store: store satisfies Store,
+    ann: ann satisfies Visitor,
+    said: () => said.stderr,
+    async hasPulled() {
+      const rounds = await listRounds(store, 1).catch(() => [])
+      return rounds.some(({ failure }) => failure === null)
+    },
+    /** Stops the process that does this, as soon as there is one. */
+    async stopChild(what: 'pull' | 'upload') {
+      let child: number | undefined
+      await until(async () => {
+        child = childrenOf(pid, what)[0]
+        // A pull has a lease by then.
+        return child !== undefined && (what === 'upload' || (await readConnection(store, 1))?.holder != null)
+      })
+      process.kill(child ?? 0, 'SIGSTOP')
+      stopped.push(child ?? 0)
+      return child ?? 0
+    },
+    /** Something happens while a process pulls and another one checks a file. */
+    async goesOnAfter(trouble: () => Promise<void>) {
+      await upload(url, ann, { a: template })
+      const checking = await scene.stopChild('upload')
+      await until(async () => source.requests.length > 2)
+      const pulling = childrenOf(pid, 'pull')
+      assert.equal(pulling.length, 1)
+      const troubled = trouble()
+      process.kill(checking, 'SIGCONT')
+      await troubled
+      // A lease lasts for half a minute, and the service looks for files every minute.
+      await until(() => scene.hasPulled())
+      let page = ''
+      await until(async () => {
+        page = (await ann.get('/source/file').catch(() => undefined))?.text ?? ''
+        return /Lock templates/.test(page)
+      })
+      assert.ok(![...pulling, checking].some(isAlive))
+    },
+    async [Symbol.asyncDispose]() {
+      // One that is stopped would keep what it writes to open.
+      for (const child of stopped) if (isAlive(child)) process.kill(child, 'SIGKILL')
+      await serving[Symbol.asyncDispose]()
+      await store.close()
+      await source[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+  return scene
+}
+
+function childrenOf(pid: number, what: 'pull' | 'upload'): number[] {
+  const texts = readdirSync(`/proc/${pid}/task`).map(task => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'))
+  const children = texts.flatMap(text => text.split(' ').filter(Boolean).map(Number))
+  return children.filter(child => commandOf(child).split('\0').includes(what))
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function isAlive(pid: number): boolean {
+  return commandOf(pid) !== ''
+}
