@@ -7,10 +7,9 @@ import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { importArchive } from '../../src/archive/import.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { largeArchive } from '../support/memory-worker.ts'
+import { needsProc } from '../support/processes.ts'
 
-const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }
-
-test('backups of any size are made, checked and restored in less than 200 MB of memory', onLinux, async t => {
+test('backups of any size are made, checked and restored in less than 200 MB of memory', needsProc, async t => {
   await using folder = await makeFolder()
   const store = await folder.store()
   await importArchive(store, largeArchive(40_000))

@@ -17,6 +17,7 @@ import { flip } from '../support/flips.ts'
 import { everything, fillFolder } from '../support/every-table.ts'
 import { testOn } from '../support/databases.ts'
 import { connect } from '../support/postgres.ts'
+import { needs } from '../support/programs.ts'
 import { world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
@@ -267,18 +268,36 @@ testOn('postgres', 'a restore stores nothing if a service opens the database bef
   await target.close()
 })
 
-testOn('sqlite', 'the age tool opens a backup, and a backup that it encrypted can be restored', async () => {
-  await using folder = await makeFolder()
-  execFileSync('age', ['--decrypt', '-i', made.folder.file('key.txt'), '-o', folder.file('opened.db'), made.encrypted])
-  assert.equal((await folder.run(['backup', 'check', 'opened.db', '--full'])).code, 0)
-  const key = execFileSync('age-keygen', { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' })
-  writeFileSync(folder.file('its.txt'), key)
-  const recipient = /age1\w+/.exec(key)?.[0] ?? ''
-  execFileSync('age', ['-r', recipient, '-o', folder.file('theirs.age'), folder.file('opened.db')])
-  const { code, stderr } = await folder.run(['restore', 'theirs.age', '--identity', 'its.txt'])
-  assert.equal(code, 0, stderr)
-  assert.equal((await folder.run(['export'])).stdout, (await made.folder.run(['export'])).stdout)
-})
+testOn(
+  'sqlite',
+  'the age tool opens backups and archives, and a backup that it encrypted can be restored',
+  async () => {
+    await using folder = await makeFolder()
+    const identity = ['-i', made.folder.file('key.txt')]
+    execFileSync('age', ['--decrypt', ...identity, '-o', folder.file('opened.db'), made.encrypted])
+    assert.equal((await folder.run(['backup', 'check', 'opened.db', '--full'])).code, 0)
+    const key = execFileSync('age-keygen', { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' })
+    writeFileSync(folder.file('its.txt'), key)
+    const recipient = /age1\w+/.exec(key)?.[0] ?? ''
+    execFileSync('age', ['-r', recipient, '-o', folder.file('theirs.age'), folder.file('opened.db')])
+    const { code, stderr } = await folder.run(['restore', 'theirs.age', '--identity', 'its.txt'])
+    assert.equal(code, 0, stderr)
+    const plain = (await made.folder.run(['export'])).stdout
+    assert.equal((await folder.run(['export'])).stdout, plain)
+    await folder.shell(`"$0" export --recipient ${await madeRecipient()} > archive.age`)
+    assert.equal(
+      execFileSync('age', ['--decrypt', ...identity, folder.file('archive.age')], { encoding: 'utf8' }),
+      plain,
+    )
+  },
+  needs('age'),
+)
+
+/** For whom the backup is encrypted. */
+async function madeRecipient(): Promise<string> {
+  const [identity = ''] = /AGE-SECRET-KEY-\S+/.exec(readFileSync(made.folder.file('key.txt'), 'utf8')) ?? []
+  return identityToRecipient(identity)
+}
 
 /** Commands that need a database for themselves refuse this one. */
 async function assertInUse(url: string) {
@@ -319,14 +338,12 @@ async function changeAndSeal(path: string, statement: string) {
   await writeFileDigest(path, placeholder)
 }
 
-testOn('sqlite', 'an encrypted archive is written and read by the command line and by the age tool', async () => {
+testOn('sqlite', 'an encrypted archive is written and read by the command line', async () => {
   const { folder } = made
   const key = folder.file('key.txt')
-  const recipient = await identityToRecipient(/AGE-SECRET-KEY-\S+/.exec(readFileSync(key, 'utf8'))?.[0] ?? '')
-  const { stderr } = await folder.shell(`"$0" export --recipient ${recipient} > archive.age`)
+  const { stderr } = await folder.shell(`"$0" export --recipient ${await madeRecipient()} > archive.age`)
   assert.match(stderr, /warning: with one recipient/)
   const plain = (await folder.run(['export'])).stdout
-  assert.equal(execFileSync('age', ['-d', '-i', key, folder.file('archive.age')], { encoding: 'utf8' }), plain)
   await using other = await makeFolder()
   const archive = folder.file('archive.age')
   assert.equal((await other.run(['import', archive])).code, 2)

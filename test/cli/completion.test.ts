@@ -5,12 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { before, test } from 'node:test'
 import { makeFolder, run } from '../support/command.ts'
 import { readHelps } from '../support/helps.ts'
-
-/** Why a test is skipped; in CI it is not, so that it fails. */
-function lacks(shell: string) {
-  const isThere = process.env['CI'] === 'true' || spawnSync(shell, ['--version']).status === 0
-  return isThere ? false : `${shell} is not installed`
-}
+import { needs } from '../support/programs.ts'
 
 let script = ''
 before(async () => {
@@ -36,14 +31,14 @@ async function wordsAfter(): Promise<{ line: string; names: string[]; options: s
   })
 }
 
-test('bash completes every command, with every option that its help names', async () => {
+test('bash completes every command, with every option that its help names', needs('bash'), async () => {
   for (const { line, names, options } of await wordsAfter()) {
     const offered = complete(line)
     for (const word of [...options, ...names]) assert.ok(offered.includes(word), `${line}: ${word}`)
   }
 })
 
-test('fish completes every command, with every option that its help names', { skip: lacks('fish') }, async () => {
+test('fish completes every command, with every option that its help names', needs('fish'), async () => {
   const { stdout: fishScript } = await run(['completion', 'fish'])
   const all = await wordsAfter()
   const lines = [...all.flatMap(({ line }) => [line, `${line}--`]), 'lockstep account add --tier f']
@@ -61,7 +56,7 @@ test('fish completes every command, with every option that its help names', { sk
   assert.deepEqual(offered[2 * all.length], ['founder', ''])
 })
 
-test('zsh completes a word that was begun, and the values of an option', { skip: lacks('zsh') }, async () => {
+test('zsh completes a word that was begun, and the values of an option', needs('zsh'), async () => {
   const { stdout: zshScript } = await run(['completion', 'zsh'])
   await using folder = await makeFolder()
   writeFileSync(folder.file('script'), zshScript)

@@ -1,11 +1,11 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib'
 import { makeFolder } from '../support/command.ts'
 import { allowSignIn, type Visitor, visitor } from '../support/dashboard.ts'
+import { childrenOf, needsProc, readOf } from '../support/processes.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { decide, settledPage, upload, uploadFiles } from '../support/uploads.ts'
@@ -13,7 +13,6 @@ import { until } from '../support/waiting.ts'
 
 // Files that are made to take all memory, time or disk of whoever reads them.
 
-const isLinux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
 const MB = 1024 ** 2
 /** How much more memory than for a file of one record may be used: windows of compression, and lines of up to 1 MiB. */
 const MAX_MORE = 200 * MB
@@ -104,7 +103,7 @@ const files: Readonly<Record<string, readonly [content: () => string | Buffer, s
 
 test(
   'a file of one record says how much memory a check takes, with which the others are compared',
-  isLinux,
+  needsProc,
   async () => {
     const { peak } = await sent(JSON.stringify(lockTemplate(1, 2)))
     usual = peak
@@ -113,7 +112,7 @@ test(
 )
 
 for (const [name, [content, says]] of Object.entries(files)) {
-  test(`${name}: ends in a sentence, in little memory, and leaves nothing`, isLinux, async t => {
+  test(`${name}: ends in a sentence, in little memory, and leaves nothing`, needsProc, async t => {
     const { page, peak } = await sent(content())
     assert.match(page, says)
     t.diagnostic(`${Math.round((peak - usual) / MB)} MB more than for one record`)
@@ -121,7 +120,7 @@ for (const [name, [content, says]] of Object.entries(files)) {
   })
 }
 
-test('a line of a gigabyte that is piped into the command takes little memory', isLinux, async t => {
+test('a line of a gigabyte that is piped into the command takes little memory', needsProc, async t => {
   for (const start of ['', '[{"a":"', 'Recorded,Passed\n"']) {
     await using folder = await makeFolder()
     await folder.run(['account', 'add', '--username', 'ann'])
@@ -147,7 +146,7 @@ test('a line of a gigabyte that is piped into the command takes little memory', 
 async function sent(content: string | Buffer): Promise<{ page: string; peak: number }> {
   let peak = 0
   const watch = setInterval(() => {
-    for (const pid of children()) peak = Math.max(peak, peakOf(pid))
+    for (const pid of childrenOf(process.pid)) peak = Math.max(peak, peakOf(pid))
   }, 10)
   try {
     const { status } = await upload(service.url, ann, { file: Buffer.from(content) })
@@ -164,21 +163,8 @@ async function sent(content: string | Buffer): Promise<{ page: string; peak: num
   }
 }
 
-function children(): number[] {
-  const texts = readdirSync('/proc/self/task').map(task => readOf(`/proc/self/task/${task}/children`))
-  return texts.flatMap(text => text.split(' ').filter(Boolean).map(Number))
-}
-
 /** The most memory that a process had, in bytes; 0 if it has ended. */
 function peakOf(pid: number): number {
   const [, kilobytes = '0'] = /^VmHWM:\s+(\d+) kB/m.exec(readOf(`/proc/${pid}/status`)) ?? []
   return Number(kilobytes) * 1024
-}
-
-function readOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
 }

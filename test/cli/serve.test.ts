@@ -95,12 +95,12 @@ test('the demo works in an empty folder, as often as one likes in a day, and lea
   await using first = await demo(folder, '--port', String(await freePort()))
   assert.match(first.text, /^Sign-in: +alex or robin \/ \S.+$/m)
   assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
-  assert.ok(first.curl.includes(first.token))
   assert.ok(passwordOf(folder.file('data/demo.db'), 'robin'), 'robin can sign in, too')
-  const pasted = await folder.shell(`${first.curl} --silent --show-error --write-out '\\n%{http_code}'`)
-  const [body = '', status] = pasted.stdout.split('\n')
-  assert.equal(status, '200')
-  const { ok, data } = JSON.parse(body) as { ok: boolean; data: { data: object[] } }
+  const [, bearer = '', address = ''] = /^curl -H 'Authorization: (Bearer .*)' '(.*)'$/.exec(first.curl) ?? []
+  assert.equal(bearer, `Bearer ${first.token}`)
+  const pasted = await fetch(address, { headers: { Authorization: bearer } })
+  assert.equal(pasted.status, 200)
+  const { ok, data } = (await pasted.json()) as { ok: boolean; data: { data: object[] } }
   assert.ok(ok && data.data.length === 1)
 
   const hosts = [

@@ -1,16 +1,14 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
+import { needs } from '../support/programs.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 
-/** The output at a terminal, which the program `script` provides. */
-const SCRIPT = '/usr/bin/script'
-const skip = spawnSync(SCRIPT, ['--version']).status === 0 ? false : 'there is no program named script'
-const options = { skip }
+/** It provides the terminal. */
+const options = needs('script')
 
 const CTRL_C = '\u0003'
 const ENTER = '\r'
@@ -156,7 +154,7 @@ async function atTerminal(
 ) {
   const set = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
   const line = `stty cols 100 rows 30; exec env ${set.join(' ')} "${launcher}" ${command}`
-  await using running = folder.spawn(SCRIPT, ['--quiet', '--return', '--command', line, '/dev/null'])
+  await using running = folder.spawn('script', ['--quiet', '--return', '--command', line, '/dev/null'])
   for (const { at, keys } of typed) {
     await running.says(at)
     running.process.stdin?.write(keys)

@@ -8,15 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Store } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Visitor, visitorAs } from '../support/dashboard.ts'
+import { childrenOf, isAlive, needsProc } from '../support/processes.ts'
 import { lockTemplate } from '../support/records.ts'
 import { cookiesOf, decide, settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
 
-const isLinux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
-
 const records = Array.from({ length: 20 }, (_, index) => `${JSON.stringify(lockTemplate(index + 1, 1))}\n`).join('')
 
-test('a killed service leaves nothing of what it was receiving', isLinux, async () => {
+test('a killed service leaves nothing of what it was receiving', needsProc, async () => {
   await using folder = await prepared()
   {
     await using running = await serving(folder)
@@ -39,7 +38,7 @@ test('a killed service leaves nothing of what it was receiving', isLinux, async 
 
 test(
   'any command removes what killed services were receiving, and uploads that are older than an hour',
-  isLinux,
+  needsProc,
   async () => {
     await using folder = await prepared()
     {
@@ -59,7 +58,7 @@ test(
 
 test(
   'the check of a file begins again after the service was killed, and its process does not outlive the service',
-  isLinux,
+  needsProc,
   async () => {
     await using folder = await prepared()
     {
@@ -79,7 +78,7 @@ test(
 
 test(
   'a service that is killed while it stores a file has stored nothing, and the file can be stored again',
-  isLinux,
+  needsProc,
   async () => {
     await using folder = await prepared()
     await using store = await folder.store()
@@ -106,7 +105,7 @@ test(
   },
 )
 
-test('if the process that stores a file is killed, the page says so', isLinux, async () => {
+test('if the process that stores a file is killed, the page says so', needsProc, async () => {
   await using folder = await prepared()
   await using store = await folder.store()
   await using running = await withUpload(folder)
@@ -119,7 +118,7 @@ test('if the process that stores a file is killed, the page says so', isLinux, a
 
 test(
   'what opens an encrypted file is neither in the arguments nor in the environment of the process that reads it',
-  isLinux,
+  needsProc,
   async () => {
     await using folder = await prepared()
     await using running = await withUpload(folder)
@@ -135,7 +134,7 @@ test(
   },
 )
 
-test('one file is checked after the other, and a check ends when its file is discarded', isLinux, async () => {
+test('one file is checked after the other, and a check ends when its file is discarded', needsProc, async () => {
   await using folder = await prepared()
   await folder.run(['account', 'add', '--username', 'ben', '--id', '2'])
   await folder.run(['account', 'set-password', '--account', 'ben'], { input: `${PASSWORD}\n` })
@@ -212,19 +211,6 @@ async function childOf(pid: number): Promise<number> {
     return child !== undefined
   })
   return child ?? 0
-}
-
-function childrenOf(pid: number): number[] {
-  const texts = readdirSync(`/proc/${pid}/task`).map(task => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'))
-  return texts.flatMap(text => text.split(' ').filter(Boolean).map(Number))
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
-  } catch {
-    return false
-  }
 }
 
 function whileLocked(store: Store, work: () => Promise<void>): Promise<void> {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { start } from '../support/command.ts'
 import { newSqlite } from '../support/databases.ts'
+import { isAlive, needsProc } from '../support/processes.ts'
 import { ask, serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 import { workersOf } from '../support/workers.ts'
@@ -38,10 +39,10 @@ test('workers that cannot listen end with code 2 and one message, and no process
   }
 })
 
-test('workers end with the process that supervises them', async () => {
+test('workers end with the process that supervises them', needsProc, async () => {
   const database = newSqlite()
   await using service = await serve(database.url, { args: ['--workers', '2'] })
-  const workers = await workersOf(service)
+  const workers = workersOf(service)
   assert.equal(workers.length, 2)
   service.process.kill('SIGKILL')
   await service.ended
@@ -50,15 +51,15 @@ test('workers end with the process that supervises them', async () => {
 })
 
 for (const args of [[], ['--workers', '2']]) {
-  test(`only SIGTERM and SIGINT end a service, and no signal opens a debugger: serve ${args.join(' ')}`, async () => {
+  test(`only SIGTERM and SIGINT end a service, and no signal opens a debugger: serve ${args.join(' ')}`, needsProc, async () => {
     const database = newSqlite()
     await using service = await serve(database.url, { args })
-    const workers = args.length === 0 ? [] : await workersOf(service)
+    const workers = args.length === 0 ? [] : workersOf(service)
     const signals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const
     for (const pid of workers) for (const signal of signals) process.kill(pid, signal)
     for (const signal of signals) if (signal !== 'SIGHUP' || args.length === 0) service.process.kill(signal)
     for (let times = 0; times < 5; times += 1) assert.equal((await ask(`${service.url}/healthz`)).status, 200)
-    assert.deepEqual(args.length === 0 ? [] : await workersOf(service), workers)
+    assert.deepEqual(args.length === 0 ? [] : workersOf(service), workers)
     service.process.kill('SIGTERM')
     const { code, stderr } = await service.ended
     // A signal that ends a process would be in place of the code, and in the log.
@@ -66,12 +67,4 @@ for (const args of [[], ['--workers', '2']]) {
     assert.doesNotMatch(stderr, /Debugger|exited/)
     await database.remove()
   })
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
 }

@@ -10,8 +10,9 @@ import { PASSWORD, sampleService } from '../support/dashboard.ts'
 import { fileAddresses, samplePages } from '../support/page-addresses.ts'
 import { drawCharts } from '../support/pages.ts'
 import { freePort } from '../support/postgres.ts'
+import { needs } from '../support/programs.ts'
 import { isWhole } from '../support/sweeps.ts'
-import { readSample, settingsOf, startCaddy, startNginx, whyNoProxy } from '../support/tls-proxies.ts'
+import { readSample, settingsOf, startCaddy, startNginx } from '../support/tls-proxies.ts'
 import { until } from '../support/waiting.ts'
 
 const [nginx, caddy] = [readSample('nginx-path.conf'), readSample('Caddyfile-path')]
@@ -33,11 +34,10 @@ const paths = ['/', ...samplePages, ...reference]
 
 describe('below a path of a host', needsChromium, () => {
   for (const [index, { name, keeps, sample, start }] of proxies.entries()) {
-    const skip = whyNoProxy(name)
     const what = `${name}, which ${keeps ? 'keeps' : 'removes'} the path`
     test(
       `behind ${what}, pages, files, forms, links and the console lead nowhere else, and none is missing`,
-      { skip },
+      needs(name, 'openssl'),
       async () => {
         const port = await freePort()
         const url = `https://home.example:${port}/lockstep`

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDatabase } from '../support/databases.ts'
 import { fillLong, longPaths, maxMegabytes, serveLong } from '../support/long-history.ts'
+import { needsProc } from '../support/processes.ts'
 
 /**
  * How long others may wait while all sessions are read, in milliseconds: for some turns, which have the same length on any machine, and for
@@ -9,11 +10,9 @@ import { fillLong, longPaths, maxMegabytes, serveLong } from '../support/long-hi
  */
 const maxWait = (idleWait: number) => 50 + 10 * idleWait
 
-const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }
-
 test(
   'pages and downloads of 100,000 training sessions take less than 60 MB each, the export less than 20 MB, and do not block other requests',
-  onLinux,
+  needsProc,
   async t => {
     const database = await newDatabase()
     t.after(() => database.remove())

@@ -1,16 +1,16 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { recordTables } from '../../src/store/tables.ts'
 import { makeFolder } from '../support/command.ts'
+import { needs } from '../support/programs.ts'
 import { lockSession, oneOfEach, trainingSession, world } from '../support/records.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/backups.md'), 'utf8')
 const [, commands = ''] = /^## Without Lockstep\n[^]*?^```sh\n([^]*?)^```$/m.exec(page) ?? []
-const hasPrograms = ['age', 'sqlite3'].every(name => spawnSync(name, ['--version']).status === 0)
 
 test('the docs name every table of records', () => {
   for (const table of ['account', ...recordTables]) assert.match(page, new RegExp(`\\b${table}\\b`))
@@ -18,7 +18,7 @@ test('the docs name every table of records', () => {
 
 test(
   'the commands of the docs read the records of an encrypted backup without this program',
-  { skip: !hasPrograms && 'age or sqlite3 is not installed' },
+  needs('age', 'sqlite3'),
   async () => {
     await using folder = await makeFolder()
     const lines = [...world, ...oneOfEach(1, 1), trainingSession(7, 1), lockSession(8, 1)]

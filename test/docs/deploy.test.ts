@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { settings } from '../../src/config.ts'
 import { run } from '../support/command.ts'
+import { needs } from '../support/programs.ts'
 import { startService } from '../support/service.ts'
 
 // engine: any
@@ -336,11 +337,8 @@ test('a command leaves compiled code in the folder that is named, and needs none
   }
 })
 
-const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
-
 for (const name of UNITS) {
-  const skip = hasSystemd ? false : 'there is no systemd-analyze'
-  test(`systemd accepts ${name}, and it runs a command that exists`, { skip }, async () => {
+  test(`systemd accepts ${name}, and it runs a command that exists`, needs('systemd-analyze'), async () => {
     const unit = read(`deploy/${name}`)
     for (const [setting] of unit.matchAll(/\bLOCKSTEP_[A-Z_]+/g)) assert.ok(known.has(setting), setting)
     const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))

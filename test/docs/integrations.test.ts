@@ -1,6 +1,6 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { storedValues } from '../../src/cli/stored-values.ts'
 import { makeMetrics } from '../../src/http/metrics.ts'
 import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
+import { needs } from '../support/programs.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -37,11 +38,6 @@ after(async () => {
   await service[Symbol.asyncDispose]()
   rmSync(folder, { recursive: true, force: true })
 })
-
-const needs = (...programs: readonly string[]) => {
-  const missing = programs.filter(program => spawnSync(program, ['--version']).error !== undefined)
-  return { skip: missing.length > 0 && `missing: ${missing.join(', ')}` }
-}
 
 test('the shell example prints the state and the last four weeks', needs('curl', 'jq'), async () => {
   const lines = (await example('sh', 'curl/status.sh')).stdout.trim().split('\n')

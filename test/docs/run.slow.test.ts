@@ -1,9 +1,10 @@
 // engine: any
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { testOnPostgres } from '../support/postgres.ts'
+import { childrenOf, commandLines } from '../support/processes.ts'
 import { until } from '../support/waiting.ts'
 
 const program = join(import.meta.dirname, '../run.ts')
@@ -31,7 +32,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
 async function folderOf(pid: number): Promise<string> {
   let folder: string | undefined
   await until(async () => {
-    folder = /run-cleanup\.ts (\S+)/.exec(commands('--ppid', String(pid)).join('\n'))?.[1]
+    folder = /run-cleanup\.ts (\S+)/.exec(commandLines(childrenOf(pid)).join('\n'))?.[1]
     return folder !== undefined
   })
   return folder ?? ''
@@ -39,10 +40,7 @@ async function folderOf(pid: number): Promise<string> {
 
 /** The command lines of the processes that name this folder. */
 function commandsWith(folder: string): string[] {
-  return commands('-e').filter(command => command.includes(folder))
-}
-
-function commands(...which: readonly string[]): string[] {
-  // It fails where there are none.
-  return spawnSync('ps', ['-ww', '-o', 'args=', ...which], { encoding: 'utf8' }).stdout.split('\n')
+  return commandLines(readdirSync('/proc').map(Number).filter(Number.isInteger)).filter(command =>
+    command.includes(folder),
+  )
 }

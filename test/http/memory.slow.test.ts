@@ -8,11 +8,10 @@ import { open } from '../../src/store/index.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { newDatabase } from '../support/databases.ts'
 import { largeArchive } from '../support/memory-worker.ts'
+import { needsProc } from '../support/processes.ts'
 import { serve } from '../support/serving.ts'
 
-const onLinux = { skip: process.platform === 'linux' ? false : 'there is no /proc' }
-
-test('a process takes less than 200 MB under load', onLinux, async t => {
+test('a process takes less than 200 MB under load', needsProc, async t => {
   const database = await newDatabase()
   t.after(() => database.remove())
   const store = await open(database.url, { busyTimeoutMs: 5000 })

@@ -32,16 +32,19 @@ function attack(port: number, request: string) {
 }
 
 /** The status of one request on a new connection, and how long the service took. */
-function visit({ url, process }: Serving, request: string): Promise<{ readonly status: string; readonly ms: number }> {
+function visit(
+  { url, process: { pid = 0 } }: Serving,
+  request: string,
+): Promise<{ readonly status: string; readonly ms: number }> {
   return new Promise(resolve => {
     const port = Number(new URL(url).port)
     const start = performance.now()
-    const waited = waitedForCore(process.pid)
+    const waited = waitedForCore(pid)
     const socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const finish = (status: string) => {
       socket.destroy()
       const took = performance.now() - start
-      resolve({ status, ms: Math.max(0, took - (waitedForCore(process.pid) - waited)) })
+      resolve({ status, ms: Math.max(0, took - (waitedForCore(pid) - waited)) })
     }
     socket.setTimeout(6 * MAX_WAIT_MS, () => finish('none'))
     socket.on('error', ({ message }) => finish(message))

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { readdirSync, readlinkSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { sampleService, visitorAs } from '../support/dashboard.ts'
+import { needs } from '../support/programs.ts'
 import { ask, serve } from '../support/serving.ts'
-
-const hasProgram = spawnSync('slowhttptest', ['-h']).error === undefined
-const skip = hasProgram && process.platform === 'linux' ? false : 'slowhttptest is not installed'
 
 const HEADERS_TIMEOUT_S = 4
 const REQUEST_TIMEOUT_S = 5
@@ -59,7 +57,7 @@ const modes: Readonly<Record<string, Mode>> = {
 
 for (const [title, { args, connections, rate, open, lasts, lag }] of Object.entries(modes)) {
   const promise = `beside slowhttptest with ${title} others are answered, and its connections end within their limit`
-  test(promise, { skip }, async t => {
+  test(promise, needs('slowhttptest'), async t => {
     await using sample = await sampleService()
     await using service = await serve(sample.databaseUrl, {
       settings: {

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
+import { needsProc } from '../support/processes.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
 import { assertPromised } from '../support/error-responses.ts'
@@ -155,60 +156,56 @@ test('a thousand connections are all answered while a thousand others are silent
   assert.ok(answers.every(([first, ...more]) => (first?.status === 200 || first?.status === 429) && more.length === 0))
 })
 
-test(
-  'disconnected clients leak no descriptors and no memory',
-  { skip: process.platform === 'linux' ? false : 'there is no /proc' },
-  async () => {
-    await using folder = await makeFolder()
-    let key: string
-    {
-      await using store = await folder.store()
-      await importArchive(store, archiveOf([...world, ...many]))
-      key = await createKey(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
-    }
-    await using server = folder.start(['serve', '--port', '0'], {
-      // A small heap is collected often, so that the measured memory is in use.
-      env: {
-        ...unlimited,
-        LOCKSTEP_ACCESS_LOG: 'off',
-        NODE_OPTIONS: '--max-old-space-size=64 --max-semi-space-size=2',
-      },
-    })
-    const port = Number((await server.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
-    const { pid } = server.process
-    const descriptors = () => readdirSync(`/proc/${pid}/fd`).length
-    const memory = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-    const ask = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(key))
-    const sent = ['', 'GET', ask(ONE).slice(0, -4), ask(ONE), ask(ONE).repeat(16), ask(LARGE).repeat(3), lines('CONNECT a:1 HTTP/1.1'), 'x', lines('POST / HTTP/1.1', 'Host: a', 'Content-Length: 9')] // prettier-ignore
+test('disconnected clients leak no descriptors and no memory', needsProc, async () => {
+  await using folder = await makeFolder()
+  let key: string
+  {
+    await using store = await folder.store()
+    await importArchive(store, archiveOf([...world, ...many]))
+    key = await createKey(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
+  }
+  await using server = folder.start(['serve', '--port', '0'], {
+    // A small heap is collected often, so that the measured memory is in use.
+    env: {
+      ...unlimited,
+      LOCKSTEP_ACCESS_LOG: 'off',
+      NODE_OPTIONS: '--max-old-space-size=64 --max-semi-space-size=2',
+    },
+  })
+  const port = Number((await server.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
+  const { pid } = server.process
+  const descriptors = () => readdirSync(`/proc/${pid}/fd`).length
+  const memory = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+  const ask = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(key))
+  const sent = ['', 'GET', ask(ONE).slice(0, -4), ask(ONE), ask(ONE).repeat(16), ask(LARGE).repeat(3), lines('CONNECT a:1 HTTP/1.1'), 'x', lines('POST / HTTP/1.1', 'Host: a', 'Content-Length: 9')] // prettier-ignore
 
-    const round = async () => {
-      for (let count = 0; count < 30; count += 1) {
-        await Promise.all(
-          sent.map(async text => {
-            using connection = open(port)
-            await new Promise(resolve => connection.socket.once('connect', resolve))
-            connection.socket.pause()
-            connection.send(text)
-            await sleep(count % 3)
-            if (count % 2 === 0) connection.socket.resetAndDestroy()
-          }),
-        )
-      }
+  const round = async () => {
+    for (let count = 0; count < 30; count += 1) {
+      await Promise.all(
+        sent.map(async text => {
+          using connection = open(port)
+          await new Promise(resolve => connection.socket.once('connect', resolve))
+          connection.socket.pause()
+          connection.send(text)
+          await sleep(count % 3)
+          if (count % 2 === 0) connection.socket.resetAndDestroy()
+        }),
+      )
     }
-    assert.equal((await exchange(port, ask(ONE))).status, 200)
-    // Sockets that listen are among them.
-    const atRest = descriptors()
-    await round()
-    await until(async () => descriptors() <= atRest + 3)
-    const before = descriptors()
-    const used = memory()
-    for (let count = 0; count < 4; count += 1) await round()
-    await until(async () => descriptors() <= before + 3)
-    assert.ok(memory() - used < 60, `${memory() - used} MB more`)
-    // The last of them may be in progress still, and take the key's places.
-    await until(async () => (await exchange(port, ask(ONE))).status === 200)
-  },
-)
+  }
+  assert.equal((await exchange(port, ask(ONE))).status, 200)
+  // Sockets that listen are among them.
+  const atRest = descriptors()
+  await round()
+  await until(async () => descriptors() <= atRest + 3)
+  const before = descriptors()
+  const used = memory()
+  for (let count = 0; count < 4; count += 1) await round()
+  await until(async () => descriptors() <= before + 3)
+  assert.ok(memory() - used < 60, `${memory() - used} MB more`)
+  // The last of them may be in progress still, and take the key's places.
+  await until(async () => (await exchange(port, ask(ONE))).status === 200)
+})
 
 /** Sends a text in small parts, one every few milliseconds. */
 async function drip(connection: Connection, text: string, signal: AbortSignal, size = 1) {

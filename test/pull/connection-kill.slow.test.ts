@@ -11,6 +11,7 @@ import { open, type Store } from '../../src/store/index.ts'
 import { makeFolder } from '../support/command.ts'
 import { newPostgres, newSqlite } from '../support/databases.ts'
 import { startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { needsProc } from '../support/processes.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { type Serving, serve } from '../support/serving.ts'
@@ -20,13 +21,10 @@ import { sweep } from '../support/sweeps.ts'
 import { until } from '../support/waiting.ts'
 
 const KILLS = sweep(6, 50)
-const SKIP = process.platform !== 'linux' && 'whose request it is can be seen on Linux only'
 
 test(
   'a connected source is whole however often the service, the process that pulls or the source is killed',
-  {
-    skip: SKIP,
-  },
+  needsProc,
   async context => {
     const database = newSqlite()
     await surviveKills(context, database.url, ['service', 'child', 'source'])
@@ -37,7 +35,7 @@ test(
 testOnPostgres(
   'a pull on PostgreSQL that is killed at random points, and whose server is too, ends with the same store',
   async context => {
-    if (SKIP !== false) return context.skip(SKIP)
+    if (needsProc.skip !== false) return context.skip(needsProc.skip)
     using server = await startPostgres({ settings: { fsync: 'off' } })
     const { url } = await newPostgres(server.url)
     const crash = async () => {

@@ -11,6 +11,7 @@ import { makeFolder } from '../support/command.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import { newPostgres } from '../support/databases.ts'
 import { startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { childrenOf, needsProc } from '../support/processes.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
@@ -20,7 +21,7 @@ import { until } from '../support/waiting.ts'
 const KEY = 'lks_Q7wE9rT2yU4iO6pA8sD1fG3hJ5kL0zXcVbNm'
 
 test('the key of a source is in no file, page, log, backup, export or process that others see, and nothing of it after it is forgotten', async context => {
-  if (process.platform !== 'linux') return context.skip(SKIPPED)
+  if (needsProc.skip !== false) return context.skip(needsProc.skip)
   await using folder = await makeFolder()
   mkdirSync(folder.file('data'))
   await lookEverywhere(`sqlite:${folder.file('data/lockstep.db')}`, [folder.path])
@@ -33,8 +34,6 @@ testOnPostgres(
     await lookEverywhere((await newPostgres(server.url)).url, [server.folder])
   },
 )
-
-const SKIPPED = 'what others see of a process is read as on Linux'
 
 async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
   await using work = await makeFolder()
@@ -75,10 +74,10 @@ async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
   source.requests.length = 0
   await look('start', ann.post('/source/start'))
   await until(async () => source.requests.some(path => path.startsWith('/dtt/sessions')))
-  const children = readFileSync(`/proc/${service.process.pid}/task/${service.process.pid}/children`, 'utf8')
-  const processes = children.split(' ').filter(pid => pid !== '')
+  const served = service.process.pid ?? 0
+  const processes = childrenOf(served)
   assert.ok(processes.length > 0)
-  for (const pid of [...processes, String(service.process.pid)]) {
+  for (const pid of [...processes, served]) {
     for (const name of ['environ', 'cmdline'])
       seen.push({ name: `${name} of ${pid}`, text: readFileSync(`/proc/${pid}/${name}`, 'latin1') })
   }

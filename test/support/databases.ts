@@ -16,8 +16,13 @@ export interface TestDatabase {
 export const postgresUrl = process.env['TEST_POSTGRES_URL']
 
 /** Registers a test for one engine; it does not exist in the run on the other engine. */
-export function testOn(engine: Engine, title: string, work: (t: TestContext) => Promise<void>) {
-  if ((engine === 'postgres') === (postgresUrl !== undefined)) test(title, work)
+export function testOn(
+  engine: Engine,
+  title: string,
+  work: (t: TestContext) => Promise<void>,
+  options: { readonly skip?: string | false } = {},
+) {
+  if ((engine === 'postgres') === (postgresUrl !== undefined)) test(title, options, work)
 }
 
 export async function newDatabase(): Promise<TestDatabase> {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { childrenOf } from './processes.ts'
 import { ask } from './serving.ts'
 
 /** Asks the health paths of a service from a process of its own. This file is also the program of that process. */
@@ -45,11 +46,10 @@ export function judgeHealth(checks: readonly HealthCheck[], maxMs: number) {
 }
 
 /** How long the processes of a service have waited for a core in all, in milliseconds. 0 where the system does not say. */
-export function waitedForCore(pid: string | number | undefined): number {
+export function waitedForCore(pid: number): number {
   try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
     const own = Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6
-    return children.reduce((sum, child) => sum + waitedForCore(child), own)
+    return childrenOf(pid).reduce((sum, child) => sum + waitedForCore(child), own)
   } catch {
     return 0
   }
@@ -59,9 +59,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [url = '', pid = ''] = process.argv.slice(2)
   const watch = async (path: string) => {
     while (process.connected) {
-      const before = waitedForCore(pid)
+      const before = waitedForCore(Number(pid))
       const { status, took } = await ask(url + path)
-      const withoutCore = Math.min(took, waitedForCore(pid) - before)
+      const withoutCore = Math.min(took, waitedForCore(Number(pid)) - before)
       // The test may have ended meanwhile.
       process.send?.({ path, status, took: took - withoutCore, withoutCore }, undefined, {}, () => {})
       await sleep(20)

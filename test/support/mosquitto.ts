@@ -5,16 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, connectAsync, type IClientOptions } from 'mqtt'
 import { freePort } from './postgres.ts'
+import { needs, programPath } from './programs.ts'
 import { until } from './waiting.ts'
 
 /** A real MQTT broker, and what is on it. */
 
-const program = ['mosquitto', '/usr/sbin/mosquitto'].find(
-  name => spawnSync(name, ['-h'], { stdio: 'ignore' }).error === undefined,
-)
-
-/** For tests that need it: a reason to skip them where it is not installed. */
-export const needsMosquitto = { skip: program === undefined && 'missing: mosquitto' }
+export const needsMosquitto = needs('mosquitto')
 
 export interface MosquittoOptions {
   /** Then it accepts nobody else. */
@@ -41,7 +37,7 @@ export async function startMosquitto({ user, tls }: MosquittoOptions = {}) {
     `persistence_location ${folder}/`,
   ]
   writeFileSync(config, lines.join('\n'))
-  const launch = () => spawn(program ?? 'mosquitto', ['-c', config], { stdio: 'ignore' })
+  const launch = () => spawn(programPath('mosquitto') ?? '', ['-c', config], { stdio: 'ignore' })
   let running = launch()
   const address = { host: '127.0.0.1', port, protocol: tls === undefined ? 'mqtt' : 'mqtts' } as const
   const login = user === undefined ? {} : { username: user.name, password: user.password }

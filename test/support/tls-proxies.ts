@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { request as insecureRequest } from 'node:http'
@@ -11,14 +11,6 @@ import { freePort } from './postgres.ts'
 import { until } from './waiting.ts'
 
 /** The proxies of deploy/, run with its samples. */
-
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0
-
-/** Why a test that needs this proxy is skipped. */
-export function whyNoProxy(name: 'nginx' | 'caddy'): string | false {
-  const isThere = spawnSync(name, [name === 'nginx' ? '-v' : 'version']).status === 0
-  return isThere && hasOpenssl ? false : `${name} or openssl is not installed`
-}
 
 export function readSample(file: string): string {
   return readFileSync(join(import.meta.dirname, '../../deploy', file), 'utf8')

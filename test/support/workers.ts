@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { sql } from 'kysely'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { importArchive } from '../../src/archive/import.ts'
@@ -10,6 +8,7 @@ import { open, type Store } from '../../src/store/index.ts'
 import { run } from './command.ts'
 import { newSqlite, type TestDatabase } from './databases.ts'
 import { freePort } from './postgres.ts'
+import { childrenOf, needsProc } from './processes.ts'
 import { trainingSession, world } from './records.ts'
 import { archiveOf } from './service.ts'
 import { ask, type Outcome, serve, type Serving, startLoad, tally } from './serving.ts'
@@ -55,27 +54,27 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
   })
 
   // They are replaced one by one, without a failed request.
-  const before = await workersOf(service)
+  const before = workersOf(service)
   assert.equal(before.length, 2)
   const counted = (await served()).requests
   const loads = [startLoad(address, token, { clients: 2 }), startLoad(address, token, { clients: 2, keepAlive: true })]
   service.process.kill('SIGHUP')
-  await until(async () => !(await workersOf(service)).some(pid => before.includes(pid)))
+  await until(async () => !workersOf(service).some(pid => before.includes(pid)))
   await loads[0]?.more(20)
   const outcomes = (await Promise.all(loads.map(load => load.stop()))).flat()
   assert.deepEqual(
     outcomes.filter(({ status }) => status !== 200),
     [],
   )
-  assert.equal((await workersOf(service)).length, 2)
+  assert.equal(workersOf(service).length, 2)
   // What the old ones counted is still there.
   await until(async () => (await served()).requests === counted + outcomes.length)
 
   // One that is killed is replaced.
-  const [victim = 0, other] = await workersOf(service)
+  const [victim = 0, other] = workersOf(service)
   process.kill(victim, 'SIGKILL')
-  await until(async () => (await workersOf(service)).filter(pid => pid !== victim).length === 2)
-  assert.ok((await workersOf(service)).includes(other ?? 0))
+  await until(async () => workersOf(service).filter(pid => pid !== victim).length === 2)
+  assert.ok(workersOf(service).includes(other ?? 0))
   await until(async () => /exited \(SIGKILL\): starting another/.test(service.said.stderr))
   await until(async () => (await ask(address, token)).status === 200)
 
@@ -89,23 +88,27 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
 
 /** Registers the test that a signal ends workers that are being replaced. */
 export function testSignal(moment: 'a new one starts' | 'an old one goes') {
-  test(`workers that get a signal while ${moment} exit without an error, and no more are started`, async () => {
-    const database = newSqlite()
-    // Long enough to be seen on a slow machine.
-    const settings = { LOCKSTEP_DRAIN_DELAY: '4' }
-    await using service = await serve(database.url, { args: ['--workers', '2'], settings })
-    service.process.kill('SIGHUP')
-    await until(async () =>
-      moment === 'a new one starts'
-        ? (await workersOf(service)).length === 3
-        : (await ask(`${service.url}/readyz`)).status === 503,
-    )
-    service.process.kill('SIGTERM')
-    const { code, stderr } = await service.ended
-    assert.doesNotMatch(stderr, /error|ended/i)
-    assert.equal(code, 0)
-    await database.remove()
-  })
+  test(
+    `workers that get a signal while ${moment} exit without an error, and no more are started`,
+    needsProc,
+    async () => {
+      const database = newSqlite()
+      // Long enough to be seen on a slow machine.
+      const settings = { LOCKSTEP_DRAIN_DELAY: '4' }
+      await using service = await serve(database.url, { args: ['--workers', '2'], settings })
+      service.process.kill('SIGHUP')
+      await until(async () =>
+        moment === 'a new one starts'
+          ? workersOf(service).length === 3
+          : (await ask(`${service.url}/readyz`)).status === 503,
+      )
+      service.process.kill('SIGTERM')
+      const { code, stderr } = await service.ended
+      assert.doesNotMatch(stderr, /error|ended/i)
+      assert.equal(code, 0)
+      await database.remove()
+    },
+  )
 }
 
 /** Ends the service while a request waits for the database, which must then still be answered. */
@@ -133,15 +136,8 @@ async function tokenOf(store: Store, accountId: number): Promise<string> {
 }
 
 /** The process identifiers of the workers of a service. */
-export async function workersOf({ process: { pid } }: Serving): Promise<number[]> {
-  // While this process waited for another one, its own requests would be late.
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]).catch(() => ({
-    stdout: '',
-  }))
-  return stdout
-    .split('\n')
-    .filter(line => line.trim() !== '')
-    .map(Number)
+export function workersOf({ process: { pid } }: Serving): number[] {
+  return childrenOf(pid ?? 0)
 }
 
 /** How many requests the metrics count, and how many processes. */
