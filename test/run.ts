@@ -33,6 +33,7 @@ interface Result extends TestResult {
 
 /** Files that take long or measure time, in a process of their own or with others that share a browser: the longest first. */
 const FIRST: readonly (readonly string[])[] = [
+  ['docs/bare.slow'],
   ['docs/installed.slow'],
   ['dashboard/pages.slow'],
   ['pull/connection-kill.slow'],

@@ -1,0 +1,27 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { launcher, makeFolder } from '../support/command.ts'
+
+const scripts = JSON.parse(readFileSync(join(dirname(launcher), 'package.json'), 'utf8')).scripts as object
+
+test('where npm has not linked the Node.js that it installed, the launcher does', async () => {
+  await using folder = await makeFolder()
+  const program = folder.file('program')
+  mkdirSync(join(program, 'node_modules/.bin'), { recursive: true })
+  mkdirSync(join(program, 'node_modules/node-here/bin'), { recursive: true })
+  mkdirSync(join(program, 'src'))
+  cpSync(launcher, join(program, 'lockstep'))
+  writeFileSync(join(program, 'src/cli.ts'), 'console.log(process.argv[2] satisfies unknown)')
+  symlinkSync(process.execPath, join(program, 'node_modules/node-here/bin/node'))
+  assert.equal(execFileSync(join(program, 'lockstep'), ['started'], { encoding: 'utf8' }), 'started\n')
+  assert.equal(realpathSync(join(program, 'node_modules/.bin/node')), realpathSync(process.execPath))
+})
+
+test('each script that a new user runs starts with the launcher, which says what the system lacks', () => {
+  for (const name of ['start', 'demo', 'test', 'check:static'])
+    assert.match((scripts as Record<string, string>)[name] ?? '', /^\.\/lockstep /)
+})
