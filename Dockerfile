@@ -36,6 +36,6 @@ ENV LOCKSTEP_HOST=0.0.0.0 \
   TMPDIR=/data
 EXPOSE 5625
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
-  CMD ["node_modules/.bin/node", "--eval", "fetch(`http://127.0.0.1:${Number(process.env.LOCKSTEP_PORT) || 5625}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node_modules/.bin/node", "--disable-sigusr1", "--eval", "fetch(`http://127.0.0.1:${Number(process.env.LOCKSTEP_PORT) || 5625}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["/app/lockstep"]
 CMD ["serve"]

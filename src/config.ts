@@ -8,6 +8,8 @@ interface Setting<Value> {
   readonly help: string
   /** Throws an Error whose message completes "<env> …". */
   readonly parse: (text: string) => Value
+  /** The setting without which it has no effect. */
+  readonly needs?: string | undefined
 }
 
 /** All settings. `npm run docs` writes them to docs/settings.md. */
@@ -124,14 +126,27 @@ export const settings = {
     'The address of an OpenID Connect issuer with which people may sign in; none if empty.',
     issuer,
   ),
-  oidcClientId: setting('LOCKSTEP_OIDC_CLIENT_ID', '', 'The client id of Lockstep at the OpenID Connect issuer.', text),
+  oidcClientId: setting(
+    'LOCKSTEP_OIDC_CLIENT_ID',
+    '',
+    'The client id of Lockstep at the OpenID Connect issuer.',
+    text,
+    'LOCKSTEP_OIDC_ISSUER',
+  ),
   oidcClientSecretFile: setting(
     'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
     '',
     'A file, readable by its owner only, with the secret of Lockstep at the OpenID Connect issuer; no secret if empty.',
     text,
+    'LOCKSTEP_OIDC_ISSUER',
   ),
-  oidcName: setting('LOCKSTEP_OIDC_NAME', 'your organisation', 'The name of the OpenID Connect issuer on pages.', text),
+  oidcName: setting(
+    'LOCKSTEP_OIDC_NAME',
+    'your organisation',
+    'The name of the OpenID Connect issuer on pages.',
+    text,
+    'LOCKSTEP_OIDC_ISSUER',
+  ),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
   readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days after which entries of the log of reads are removed.', days),
   metricsHost: setting(
@@ -139,6 +154,7 @@ export const settings = {
     '127.0.0.1',
     'The address to serve metrics on, or a name of it.',
     hostName,
+    'LOCKSTEP_METRICS_PORT',
   ),
   metricsPort: setting(
     'LOCKSTEP_METRICS_PORT',
@@ -234,13 +250,15 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   names?: readonly Name[],
 ): Pick<Config, Name> {
   const injected = injectedNames(environment)
+  const given = (env: string) => (injected.includes(env) ? '' : (environment[env] ?? ''))
   const config: Record<string, unknown> = {}
   const problems: string[] = []
-  for (const [name, { env, fallback, parse }] of Object.entries<Setting<unknown>>(settings)) {
+  for (const [name, { env, fallback, parse, needs }] of Object.entries<Setting<unknown>>(settings)) {
     if (names?.some(known => known === name) === false) continue
-    const value = injected.includes(env) ? undefined : environment[env]
+    const value = given(env)
     try {
-      config[name] = parse(value === undefined || value === '' ? fallback : value)
+      config[name] = parse(value === '' ? fallback : value)
+      if (value !== '' && needs !== undefined && given(needs) === '') throw new Error(`has no effect without ${needs}`)
     } catch (error) {
       problems.push(`${env} ${error instanceof Error ? error.message : String(error)}`)
     }
@@ -284,8 +302,14 @@ export const MAX_CHECKS_PER_HOUR = 10
 /** Settings of earlier versions: an environment that still has them must not stop the service. */
 export const settingsWithoutEffect: readonly string[] = ['LOCKSTEP_PAGE_CACHE']
 
-function setting<Value>(env: string, fallback: string, help: string, parse: (text: string) => Value): Setting<Value> {
-  return { env, fallback, help, parse }
+function setting<Value>(
+  env: string,
+  fallback: string,
+  help: string,
+  parse: (text: string) => Value,
+  needs?: string,
+): Setting<Value> {
+  return { env, fallback, help, parse, needs }
 }
 
 function text(value: string): string {

@@ -8,14 +8,7 @@ export function readOidcSettings(
   config: Pick<Config, 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretFile' | 'oidcName'>,
 ): OidcSettings | undefined {
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcClientSecretFile: file, oidcName: name } = config
-  if (issuer === '') {
-    const [unused] = [
-      clientId === '' ? [] : [settings.oidcClientId],
-      file === '' ? [] : [settings.oidcClientSecretFile],
-    ].flat()
-    if (unused !== undefined) throw new ConfigError(`${unused.env} must be set with ${settings.oidcIssuer.env}`)
-    return undefined
-  }
+  if (issuer === '') return undefined
   if (clientId === '') throw new ConfigError(`${settings.oidcClientId.env} must be set with ${settings.oidcIssuer.env}`)
   if (file === '') return { issuer, clientId, clientSecret: undefined, name }
   try {

@@ -68,16 +68,16 @@ function textOf({ check, result, problems, advice, note }: Diagnosis): string {
 
 /** The valid settings, and what is wrong with the others. */
 function readValid(environment: Environment): { config: Config; invalid: readonly string[] } {
-  const valid = { ...environment }
-  const invalid: string[] = []
   try {
-    return { config: readConfig(environment), invalid }
+    return { config: readConfig(environment), invalid: [] }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    invalid.push(...error.message.split('\n'))
+    const invalid = error.message.split('\n')
+    const names = invalid.map(problem => problem.split(' ')[0])
+    const others = Object.entries(environment).filter(([name]) => !names.includes(name))
+    // Without a setting that is invalid, others may have no effect.
+    return { config: readValid(Object.fromEntries(others)).config, invalid }
   }
-  for (const problem of invalid) delete valid[problem.split(' ')[0] ?? '']
-  return { config: readConfig(valid), invalid }
 }
 
 async function openPatient(url: string): Promise<Pick<Patient, 'store' | 'failure'>> {

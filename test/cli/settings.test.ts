@@ -1,7 +1,7 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readOidcSettings } from '../../src/accounts/oidc-settings.ts'
+import { diagnose } from '../../src/cli/doctor.ts'
 import { readConfig, settings } from '../../src/config.ts'
 
 /** A value that looks right and is not, for each setting; undefined where any text is one. */
@@ -70,9 +70,27 @@ test('a value of a setting that looks right but would never match or have an eff
   }
 })
 
-test('settings of OpenID Connect without an issuer are refused', () => {
-  for (const env of ['LOCKSTEP_OIDC_CLIENT_ID', 'LOCKSTEP_OIDC_CLIENT_SECRET_FILE']) {
-    const read = () => readOidcSettings(readConfig({ [env]: 'lockstep' }))
-    assert.throws(read, { message: `${env} must be set with LOCKSTEP_OIDC_ISSUER` })
+test('a setting that has no effect without another is refused, and doctor names it', async () => {
+  for (const [env, value, needs] of [
+    ['LOCKSTEP_OIDC_CLIENT_ID', 'lockstep', 'LOCKSTEP_OIDC_ISSUER'],
+    ['LOCKSTEP_OIDC_CLIENT_SECRET_FILE', '/etc/lockstep-oidc-secret', 'LOCKSTEP_OIDC_ISSUER'],
+    ['LOCKSTEP_OIDC_NAME', 'Example ID', 'LOCKSTEP_OIDC_ISSUER'],
+    ['LOCKSTEP_METRICS_HOST', '0.0.0.0', 'LOCKSTEP_METRICS_PORT'],
+  ] as const) {
+    const message = `${env} has no effect without ${needs}`
+    assert.throws(() => readConfig({ [env]: value }), { name: 'ConfigError', message })
+    const [settingsCheck] = await diagnose({ LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/lockstep.db', [env]: value })
+    assert.deepEqual(settingsCheck?.problems, [message])
   }
+})
+
+test('doctor names a setting that is invalid, and not those that have no effect without it', async () => {
+  const [settingsCheck] = await diagnose({
+    LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/lockstep.db',
+    LOCKSTEP_OIDC_ISSUER: 'id.example',
+    LOCKSTEP_OIDC_CLIENT_ID: 'lockstep',
+  })
+  assert.deepEqual(settingsCheck?.problems, [
+    'LOCKSTEP_OIDC_ISSUER must be an https address, such as https://id.example',
+  ])
 })
