@@ -10,12 +10,12 @@ interface Listed {
 export function addCompletionCommand(program: Command) {
   program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(Object.keys(scripts)))
-    .summary('print a script that completes commands and options in a shell')
+    .addArgument(new Argument('<shell>', 'the shell that reads the script').choices(['bash']))
+    .summary('print a script that completes commands and options in bash')
     .description(
-      'Prints a script that completes commands, options and their values. For bash: eval "$(lockstep completion bash)".',
+      'Prints a script that completes commands, options and their values. In a shell: eval "$(lockstep completion bash)".',
     )
-    .action((shell: keyof typeof scripts) => print(scripts[shell](listCommands(program, ''))))
+    .action(() => print(bashScript(listCommands(program, ''))))
 }
 
 function listCommands(command: Command, words: string): Listed[] {
@@ -27,14 +27,6 @@ function listCommands(command: Command, words: string): Listed[] {
 function commandsOf(command: Command): readonly Command[] {
   const listed = command.createHelp().visibleCommands(command)
   return listed.filter(sub => command.commands.includes(sub))
-}
-
-const scripts = {
-  bash: bashScript,
-  // Zsh brings a translation of completions for bash.
-  zsh: (listed: readonly Listed[]) =>
-    `autoload -Uz compinit bashcompinit\ncompinit\nbashcompinit\n${bashScript(listed)}`,
-  fish: fishScript,
 }
 
 function optionsOf({ command }: Listed): readonly Option[] {
@@ -77,35 +69,4 @@ ${listed.map(entry => `        '${entry.words}') words='${nextWords(entry).join(
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o bashdefault -o default -F _lockstep lockstep`
-}
-
-function fishScript(listed: readonly Listed[]): string {
-  const lines = listed.flatMap(entry => {
-    const { words, command } = entry
-    const at = `-n '__lockstep_at ${words}'`
-    const described = (text: string) => `-d '${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`
-    return [
-      ...commandsOf(command).map(
-        sub => `complete -c lockstep -f ${at} -a ${sub.name()} ${described(sub.summary() || sub.description())}`,
-      ),
-      ...command.registeredArguments.flatMap(({ argChoices = [] }) =>
-        argChoices.map(choice => `complete -c lockstep ${at} -a ${choice}`),
-      ),
-      ...optionsOf(entry).map(({ long = '', required, argChoices = [], description }) => {
-        const values = required ? ` -r${argChoices.length > 0 ? ` -f -a '${argChoices.join(' ')}'` : ''}` : ''
-        return `complete -c lockstep ${at} -l ${long.slice(2)}${values} ${described(description)}`
-      }),
-    ]
-  })
-  return `function __lockstep_at
-  set -l command
-  for word in (commandline -opc)[2..]
-    if contains -- (string join -- ' ' $command $word) ${listed.flatMap(({ words }) => (words === '' ? [] : [`'${words}'`])).join(' ')}
-      set command $command $word
-    end
-  end
-  test "$command" = "$argv"
-end
-complete -c lockstep -l help -d 'show the help of a command'
-${lines.join('\n')}`
 }
