@@ -45,7 +45,6 @@ export interface Check {
 }
 
 const MEGABYTE = 1024 * 1024
-const MAX_LOG_MB = 256
 const MIN_OPEN_FILES = 1024
 const MIN_MEMORY_MB = 256
 
@@ -53,18 +52,12 @@ const MIN_MEMORY_MB = 256
 export const checks: readonly Check[] = [
   {
     name: 'settings',
-    holds: 'Every setting is known and has a valid value.',
+    holds: 'Every setting is known, has a valid value, and contradicts no other.',
     advice: 'Correct the settings that are named, and restart the service.',
-    examine({ config, invalid }) {
+    examine({ config, environment, invalid }) {
       readOidcSettings(config)
-      return invalid
+      return [...invalid, ...contradictionsIn(config, environment)]
     },
-  },
-  {
-    name: 'contradictions',
-    holds: 'No setting contradicts another.',
-    advice: 'Change one of the two settings, and restart the service.',
-    examine: ({ config, environment }) => contradictionsIn(config, environment),
   },
   {
     name: 'database',
@@ -82,58 +75,29 @@ export const checks: readonly Check[] = [
   {
     name: 'files',
     holds:
-      'The files of an SQLite database belong to the user who runs the command. Nobody else can read them, or write their folder.',
-    advice: 'Run `chown lockstep:` and `chmod 600` for the files that are named, and `chmod 700` for the folder.',
-    examine({ file }) {
-      if (file === undefined || !existsSync(file)) return undefined
-      return [...filesOf(file).flatMap(problemsOfOwner), ...problemsOfFolder(dirname(resolve(file)))]
-    },
+      'The files of an SQLite database, and files with secrets, belong to the user who runs the command. Nobody else can read them, or write the folder of the database.',
+    advice:
+      'Run `chown lockstep:` and `chmod 600` for the files that are named, `chmod 600` alone for files of settings, and `chmod 700` for the folder.',
+    examine: patient => [...problemsOfDatabase(patient), ...problemsOfSecrets(patient)],
   },
   {
     name: 'space',
-    holds: 'The disk of an SQLite database has room for a second copy of it, which deleting and upgrading need.',
-    advice: 'Make room on the disk, or move the database to a larger one.',
-    async examine({ file, machine }) {
-      if (file === undefined || !existsSync(file)) return undefined
-      const needed = statSync(file).size + MIN_FREE_BYTES
-      const { freeBytes } = await machine.fileSystem(dirname(resolve(file)))
-      return freeBytes >= needed ? [] : [`${megabytes(freeBytes)} are free, and ${megabytes(needed)} are needed`]
-    },
-  },
-  {
-    name: 'log',
-    holds: `The write-ahead log of an SQLite database is smaller than ${MAX_LOG_MB} MB.`,
-    advice:
-      'Restart the service. Another program that keeps the database open for long keeps the log from being emptied.',
-    examine({ file }) {
-      if (file === undefined || !existsSync(file)) return undefined
-      const size = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0
-      return size <= MAX_LOG_MB * MEGABYTE ? [] : [`${file}-wal has ${megabytes(size)}`]
-    },
-  },
-  {
-    name: 'file system',
-    holds: 'An SQLite database is on a disk of this machine.',
-    advice:
-      'Move the database to a local disk, or use PostgreSQL: on a network, locks and writes of SQLite are not safe.',
-    async examine({ file, machine }) {
-      if (file === undefined || !existsSync(file)) return undefined
-      const network = NETWORK_FILE_SYSTEMS[(await machine.fileSystem(dirname(resolve(file)))).type]
-      return network === undefined ? [] : [`${file} is on ${network}`]
-    },
+    holds:
+      'An SQLite database is on a disk of this machine with room for a second copy of it, which deleting and upgrading need.',
+    advice: 'Make room on the disk, or move the database to a larger one. On a network, locks of SQLite are not safe.',
+    examine: ({ file, machine }) =>
+      file === undefined || !existsSync(file) ? undefined : problemsOfDisk(file, machine),
   },
   {
     name: 'backup',
-    holds: 'The last backup is less than two days old.',
+    holds: 'The last backup is less than two days old, and one has passed its check in the last eight days.',
     advice: 'Run `lockstep backup --to FOLDER --check`, and let it run every day.',
-    examine: ({ store, machine }) => ifFilled(store, async filled => late(await madeAt(filled), machine.now(), 2)),
-  },
-  {
-    name: 'backup check',
-    holds: 'A backup has passed its check in the last eight days.',
-    advice: 'Run `lockstep backup check --full FILE` with the newest backup.',
     examine: ({ store, machine }) =>
-      ifFilled(store, async filled => late((await readBackupFacts(filled)).checkedAt, machine.now(), 8)),
+      ifFilled(store, async filled => {
+        const { madeAt, checkedAt } = await readBackupFacts(filled)
+        const made = late(madeAt, machine.now(), 2).map(since => `made: ${since}`)
+        return [...made, ...late(checkedAt, machine.now(), 8).map(since => `checked: ${since}`)]
+      }),
   },
   {
     name: 'pull',
@@ -149,46 +113,19 @@ export const checks: readonly Check[] = [
       }),
   },
   {
-    name: 'clock',
-    holds: 'The clock agrees with that of the database, and no time in the database is in the future.',
-    advice: 'Set the clock of the machine, for example with `timedatectl set-ntp true`.',
-    examine: ({ store, machine }) => ifFilled(store, filled => wrongClock(filled, machine.now)),
-  },
-  {
-    name: 'secrets',
-    holds:
-      'Files with secrets exist, and only the user who runs the command can read them. Others cannot read settings.',
-    advice:
-      'Run `chown lockstep:` and `chmod 600` for the files that are named; `chmod 600` alone for files of settings.',
-    examine({ config, file, machine }) {
-      const ownSecret = config.secretFile === '' && file !== undefined ? `${file}.secret` : config.secretFile
-      const named = [config.sourceTokenFile, config.oidcClientSecretFile].filter(name => name !== '')
-      const found = existsSync(ownSecret) || config.secretFile !== '' ? [...named, ownSecret] : named
-      const settingsFiles = machine.settingsFiles()
-      if (found.length + settingsFiles.length === 0) return undefined
-      const open = settingsFiles.filter(name => (statSync(name).mode & 0o007) !== 0)
-      return [...found.flatMap(problemsOfSecret), ...open.map(name => `others can read ${name}`)]
-    },
-  },
-  {
     name: 'address',
-    holds: `The service answers at ${settings.publicUrl.env}.`,
-    advice: 'Start the service, and see that name, certificate and proxy lead there.',
-    examine: ({ config: { publicUrl } }) => (publicUrl === '' ? undefined : unreachable(publicUrl)),
+    holds: `The service answers at ${settings.publicUrl.env}, which begins with https: without it there are no passkeys.`,
+    advice: 'Start the service, and see that name, certificate and proxy lead there, as operating.md shows.',
+    async examine({ config: { publicUrl } }) {
+      const address = URL.parse(publicUrl)
+      if (address === null) return undefined
+      const isEncrypted = address.protocol === 'https:' || isLoopbackHost(address.hostname)
+      return [...(isEncrypted ? [] : [`${settings.publicUrl.env} is ${publicUrl}`]), ...(await unreachable(publicUrl))]
+    },
     note({ config: { publicUrl } }) {
       if (publicPath(publicUrl) === '') return undefined
       const { host } = new URL(publicUrl)
       return `every program on ${host} is trusted: browsers do not separate the paths of a host`
-    },
-  },
-  {
-    name: 'https',
-    holds: `${settings.publicUrl.env} begins with https, without which there are no passkeys.`,
-    advice: 'Let a proxy terminate TLS, as operating.md shows.',
-    examine({ config: { publicUrl } }) {
-      const address = URL.parse(publicUrl)
-      if (address === null || isLoopbackHost(address.hostname)) return undefined
-      return address.protocol === 'https:' ? [] : [`${settings.publicUrl.env} is ${publicUrl}`]
     },
   },
   {
@@ -200,6 +137,12 @@ export const checks: readonly Check[] = [
       if (problem !== undefined) return [problem]
       return config.publicUrl.startsWith('https:') ? ifFilled(store, wrongSender) : undefined
     },
+  },
+  {
+    name: 'clock',
+    holds: 'The clock agrees with that of the database, and no time in the database is in the future.',
+    advice: 'Set the clock of the machine, for example with `timedatectl set-ntp true`.',
+    examine: ({ store, machine }) => ifFilled(store, filled => wrongClock(filled, machine.now)),
   },
   {
     name: 'limits',
@@ -309,8 +252,10 @@ async function ifFilled(
   return isReadable ? look(store) : undefined
 }
 
-function filesOf(file: string): string[] {
-  return ['', '-wal', '-shm'].map(ending => file + ending).filter(path => existsSync(path))
+function problemsOfDatabase({ file }: Patient): string[] {
+  if (file === undefined || !existsSync(file)) return []
+  const files = ['', '-wal', '-shm'].map(ending => file + ending).filter(path => existsSync(path))
+  return [...files.flatMap(problemsOfOwner), ...problemsOfFolder(dirname(resolve(file)))]
 }
 
 function problemsOfOwner(path: string): string[] {
@@ -327,6 +272,15 @@ function problemsOfFolder(folder: string): string[] {
   return isOpen ? [`others can write ${folder}`] : []
 }
 
+function problemsOfSecrets({ config, file, machine }: Patient): string[] {
+  const made = config.secretFile === '' && file !== undefined && existsSync(`${file}.secret`) ? `${file}.secret` : ''
+  const secrets = [config.sourceTokenFile, config.oidcClientSecretFile, config.secretFile, made].filter(
+    name => name !== '',
+  )
+  const open = machine.settingsFiles().filter(name => (statSync(name).mode & 0o007) !== 0)
+  return [...secrets.flatMap(problemsOfSecret), ...open.map(name => `others can read ${name}`)]
+}
+
 function problemsOfSecret(file: string): string[] {
   try {
     readSecretFile(file)
@@ -336,8 +290,14 @@ function problemsOfSecret(file: string): string[] {
   }
 }
 
-async function madeAt(store: Store): Promise<number | undefined> {
-  return (await readBackupFacts(store)).madeAt
+async function problemsOfDisk(file: string, machine: Machine): Promise<string[]> {
+  const { type, freeBytes } = await machine.fileSystem(dirname(resolve(file)))
+  const needed = statSync(file).size + MIN_FREE_BYTES
+  const network = NETWORK_FILE_SYSTEMS[type]
+  return [
+    ...(network === undefined ? [] : [`${file} is on ${network}`]),
+    ...(freeBytes >= needed ? [] : [`${megabytes(freeBytes)} are free, and ${megabytes(needed)} are needed`]),
+  ]
 }
 
 function late(at: number | undefined, now: number, days: number): string[] {
