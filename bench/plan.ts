@@ -39,7 +39,7 @@ const STATUS = '/api/v1/status'
 const TEMPLATES = '/api/v1/lkbx/templates'
 
 /** What a client of an account asks in an hour: the assumption of the plan. */
-const KINDS: readonly [Kind, ...Kind[]] = [
+const KINDS: readonly Kind[] = [
   { name: 'status, not modified', path: STATUS, weight: 57 },
   { name: 'status', path: STATUS, weight: 3 },
   { name: 'S8 page of templates, not modified', path: TEMPLATES, weight: 6 },
@@ -229,8 +229,10 @@ function* inTurns<Request>(
 
 function* atRandom({ tokens, size }: Accounts, validators: Validators): Generator<LoadRequest, undefined> {
   const known = validators.get(STATUS)?.size ?? 0
+  const byWeight = KINDS.flatMap(kind => Array.from({ length: kind.weight }, () => kind))
   for (;;) {
-    const kind = random.pick(KINDS)
+    const kind = byWeight[random.whole(0, byWeight.length - 1)]
+    if (kind === undefined) return
     const holder = tokens[random.whole(0, (isConditional(kind) ? known : tokens.length) - 1)]
     if (holder !== undefined) yield requestOf(kind, holder, size, validators)
   }

@@ -1,212 +1,127 @@
-import type { SegmentKind } from '../contract/training-templates.ts'
-import { ALEX, ROBIN, SAM, trainingDeviceIds } from './people.ts'
+import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
+import type { SegmentKind, TrainingTemplate } from '../contract/training-templates.ts'
+import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
 
-export interface Program {
+interface Facts {
   readonly id: number
-  readonly ownerId: number
+  readonly owner: number
   readonly name: string
-  readonly tagline: string
-  /** Days before today: when it was made, last changed, and no longer used (undefined if it is still used). */
+  /** Days before today: when it was made, and no longer used (undefined if it is still used). */
   readonly made: number
-  readonly changed: number
-  readonly ended: number | undefined
-  readonly device: number | null
+  readonly ended?: number
+  readonly device?: number
   /** Millimetres, the unit of the devices of the sample. */
   readonly depth: number
-  readonly window: number
-  /** The grade from which a segment counts as passed. */
-  readonly passGrade: number
-  readonly parts: readonly Part[]
   readonly isPublic?: boolean
   readonly isActive?: boolean
-  readonly handsFree?: boolean
-  /** Whether it was made by an old program, which wrote no optional fields. */
-  readonly isPlain?: boolean
 }
 
-export interface Part {
+export interface Step {
   readonly type: SegmentKind
   /** Repetitions for kinds that are counted, else seconds. */
   readonly amount: number
-  readonly repeat: number
   /** Repetitions a minute. */
   readonly pace: number
+  readonly repeat: number
 }
+
+/** A program of the sample. */
+export type Program = Facts & { readonly steps: readonly Step[] }
+
+/** The grade from which a segment counts as passed. */
+export const PASS_GRADE = 68
 
 /** Whether a kind is graded; segments of other kinds are always passed. */
 export const isGraded = (type: SegmentKind) => type !== 'warmup' && type !== 'freeform'
 
-const part = (type: SegmentKind, amount: number, pace: number, repeat = 1): Part => ({ type, amount, repeat, pace })
+/** A step is written as in `training 180@26 x2`: its amount, its pace, and how often it is run. */
+function program(facts: Facts, written: string): Program {
+  const steps = Array.from(
+    written.matchAll(/(\w+) (\d+)@(\d+)(?: x(\d))?/g),
+    ([, type, amount, pace, repeat = '1']) => ({
+      // The texts below have no other kinds.
+      type: type as SegmentKind,
+      amount: Number(amount),
+      pace: Number(pace),
+      repeat: Number(repeat),
+    }),
+  )
+  return { ...facts, steps }
+}
 
 export const programs: readonly Program[] = [
-  {
-    id: 11,
-    ownerId: ALEX,
-    name: 'Starter program',
-    tagline: 'Short and even',
-    made: 380,
-    changed: 372,
-    ended: 280,
-    device: trainingDeviceIds.alexOld,
-    depth: 70,
-    window: 12,
-    passGrade: 66,
-    isPlain: true,
-    parts: [
-      part('warmup', 120, 20),
-      part('training', 180, 26, 2),
-      part('repetition', 40, 28, 2),
-      part('endurance', 60, 12),
-      part('freeform', 120, 20),
-    ],
-  },
-  {
-    id: 12,
-    ownerId: ALEX,
-    name: 'Freeform program',
-    tagline: 'No targets, no device set',
-    made: 340,
-    changed: 340,
-    ended: undefined,
-    device: null,
-    depth: 80,
-    window: 20,
-    passGrade: 60,
-    handsFree: true,
-    isPlain: true,
-    parts: [part('warmup', 180, 20), part('freeform', 300, 24, 3), part('bounce', 30, 50), part('freeform', 180, 20)],
-  },
-  {
-    id: 13,
-    ownerId: ALEX,
-    name: 'Interval program A',
-    tagline: 'Even intervals, one long hold',
-    made: 300,
-    changed: 24,
-    ended: undefined,
-    device: trainingDeviceIds.alex,
-    depth: 90,
-    window: 10,
-    passGrade: 70,
-    isActive: true,
-    parts: [
-      part('warmup', 180, 22),
-      part('training', 180, 30, 3),
-      part('repetition', 60, 32, 2),
-      part('endurance', 90, 12),
-      part('bounce', 40, 60),
-      part('freeform', 120, 20),
-    ],
-  },
-  {
-    id: 14,
-    ownerId: ALEX,
-    name: 'Endurance program',
-    tagline: 'Long holds',
-    made: 250,
-    changed: 60,
-    ended: undefined,
-    device: trainingDeviceIds.alex,
-    depth: 95,
-    window: 10,
-    passGrade: 65,
-    parts: [
-      part('warmup', 180, 20),
-      part('endurance', 90, 10, 2),
-      part('training', 240, 26, 2),
-      part('endurance', 150, 10, 2),
-      part('freeform', 120, 18),
-    ],
-  },
-  {
-    id: 15,
-    ownerId: ALEX,
-    name: 'Interval program B',
-    tagline: 'Shorter and faster than A',
-    made: 180,
-    changed: 45,
-    ended: undefined,
-    device: trainingDeviceIds.alex,
-    depth: 90,
-    window: 8,
-    passGrade: 70,
-    isPublic: true,
-    parts: [
-      part('warmup', 120, 24),
-      part('bounce', 50, 65, 2),
-      part('training', 150, 36, 3),
-      part('repetition', 50, 38, 3),
-      part('freeform', 90, 20),
-    ],
-  },
-  {
-    id: 16,
-    ownerId: ROBIN,
-    name: 'Evening program',
-    tagline: 'A quiet quarter of an hour',
-    made: 200,
-    changed: 80,
-    ended: undefined,
-    device: trainingDeviceIds.robin,
-    depth: 80,
-    window: 12,
-    passGrade: 65,
-    isActive: true,
-    parts: [
-      part('warmup', 180, 20),
-      part('training', 180, 26, 2),
-      part('repetition', 40, 28, 2),
-      part('endurance', 60, 12),
-      part('freeform', 180, 20),
-    ],
-  },
-  {
-    id: 17,
-    ownerId: ROBIN,
-    name: 'Short program',
-    tagline: 'Five minutes',
-    made: 120,
-    changed: 118,
-    ended: undefined,
-    device: null,
-    depth: 80,
-    window: 12,
-    passGrade: 65,
-    parts: [part('warmup', 90, 20), part('repetition', 50, 30, 2), part('bounce', 30, 55)],
-  },
-  {
-    id: 18,
-    ownerId: SAM,
-    name: 'Reference program',
-    tagline: 'For anybody to read',
-    made: 160,
-    changed: 150,
-    ended: undefined,
-    device: null,
-    depth: 80,
-    window: 15,
-    passGrade: 60,
-    isPublic: true,
-    parts: [
-      part('warmup', 120, 20),
-      part('training', 180, 24, 2),
-      part('repetition', 30, 26),
-      part('freeform', 120, 20),
-    ],
-  },
-  {
-    id: 19,
-    ownerId: SAM,
-    name: 'Private program',
-    tagline: 'For its owner only',
-    made: 140,
-    changed: 140,
-    ended: undefined,
-    device: trainingDeviceIds.sam,
-    depth: 75,
-    window: 15,
-    passGrade: 60,
-    isActive: true,
-    parts: [part('warmup', 120, 20), part('endurance', 60, 10, 2)],
-  },
+  program(
+    { id: 11, owner: ALEX, name: 'Starter program', made: 380, ended: 280, device: 21, depth: 70 },
+    'warmup 120@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 120@20',
+  ),
+  program(
+    { id: 12, owner: ALEX, name: 'Freeform program', made: 340, depth: 80 },
+    'warmup 180@20, freeform 300@24 x3, bounce 30@50, freeform 180@20',
+  ),
+  program(
+    { id: 13, owner: ALEX, name: 'Interval program A', made: 300, device: 22, depth: 90, isActive: true },
+    'warmup 180@22, training 180@30 x3, repetition 60@32 x2, endurance 90@12, bounce 40@60, freeform 120@20',
+  ),
+  program(
+    { id: 14, owner: ALEX, name: 'Endurance program', made: 250, device: 22, depth: 95 },
+    'warmup 180@20, endurance 90@10 x2, training 240@26 x2, endurance 150@10 x2, freeform 120@18',
+  ),
+  program(
+    { id: 15, owner: ALEX, name: 'Interval program B', made: 180, device: 22, depth: 90, isPublic: true },
+    'warmup 120@24, bounce 50@65 x2, training 150@36 x3, repetition 50@38 x3, freeform 90@20',
+  ),
+  program(
+    { id: 16, owner: ROBIN, name: 'Evening program', made: 200, device: 23, depth: 80, isActive: true },
+    'warmup 180@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 180@20',
+  ),
+  program(
+    { id: 17, owner: ROBIN, name: 'Short program', made: 120, depth: 80 },
+    'warmup 90@20, repetition 50@30 x2, bounce 30@55',
+  ),
+  program(
+    { id: 18, owner: SAM, name: 'Reference program', made: 160, depth: 80, isPublic: true },
+    'warmup 120@20, training 180@24 x2, repetition 30@26, freeform 120@20',
+  ),
+  program(
+    { id: 19, owner: SAM, name: 'Private program', made: 140, device: 24, depth: 75, isActive: true },
+    'warmup 120@20, endurance 60@10 x2',
+  ),
 ]
+
+/** The programs as records, the newest last; `midnight` is the start of today. */
+export function trainingTemplates(midnight: number): TrainingTemplate[] {
+  let segmentId = 0
+  return programs.map(({ id, owner, name, made, device = null, depth, isPublic = false, isActive = false, steps }) => {
+    const created = midnight - made * DAY_MS + 17 * HOUR_MS
+    return {
+      id,
+      bubbleId: bubbleId(created, id),
+      ownerId: owner,
+      name,
+      description: `${steps.length} segments.`,
+      tagline: device === null ? 'For any device' : 'For one device',
+      message: 'Keep an even pace.',
+      isPublic,
+      isActive,
+      handsFreeMode: false,
+      targetDepth: depth,
+      targetWindow: 10,
+      toyId: device,
+      createdDate: formatTimestamp(created),
+      updatedAt: formatTimestamp(created + 10 * DAY_MS),
+      Segment: steps.map(({ type, amount, pace, repeat }, order) => ({
+        id: (segmentId += 1),
+        type,
+        duration: amount,
+        repeat,
+        order: order + 1,
+        speed: pace,
+        passFailEnabled: isGraded(type),
+        passGradeThreshold: isGraded(type) ? PASS_GRADE : 0,
+        failureText: isGraded(type) ? 'Take a minute, then go on.' : null,
+      })),
+      toyTagline: device === null ? null : 'Firm',
+      iconId: id % 4,
+    }
+  })
+}

@@ -1,0 +1,159 @@
+import type { LockSession } from '../contract/lock-sessions.ts'
+import type { LockTemplate } from '../contract/lock-templates.ts'
+import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
+import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
+import { type Random, seeded } from './random.ts'
+
+/** A lock template of the sample. */
+interface Rule {
+  readonly id: number
+  readonly ownerId: number
+  readonly name: string
+  /** How many days ago it was made. */
+  readonly made: number
+  /** The shortest and the longest length. */
+  readonly days: readonly [number, number]
+  /** The longest break; breaks are every half day. */
+  readonly minutes: number
+  readonly more?: Partial<LockTemplate>
+}
+
+const tasks = { isDeepthroatEnabled: true, deepthroatTimeReduction: 1800 }
+const votes = { isShameEnabled: true, shameTimeAdd: 900, breakKeyholderOnly: true }
+const practice = { isTestLock: true }
+const shared = { isPublic: true, isPubliclyListed: true }
+
+const rules = {
+  three: { id: 41, ownerId: ALEX, name: 'Three day lock', made: 390, days: [3, 3], minutes: 45 },
+  five: { id: 42, ownerId: ALEX, name: 'Five day lock', made: 385, days: [5, 5], minutes: 60 },
+  random: { id: 43, ownerId: ALEX, name: 'Random lock', made: 300, days: [3, 6], minutes: 45, more: tasks },
+  long: { id: 44, ownerId: ALEX, name: 'Long random lock', made: 210, days: [6, 9], minutes: 90, more: votes },
+  test: { id: 45, ownerId: ALEX, name: 'Test lock', made: 200, days: [1 / 24, 1 / 24], minutes: 0, more: practice },
+  robin: { id: 46, ownerId: ROBIN, name: 'Two day lock', made: 180, days: [2, 2], minutes: 60 },
+  robinRandom: { id: 47, ownerId: ROBIN, name: 'Random lock', made: 120, days: [1, 4], minutes: 60 },
+  sam: { id: 48, ownerId: SAM, name: 'Reference lock', made: 150, days: [1, 1], minutes: 30, more: shared },
+} as const satisfies Record<string, Rule>
+
+const PENALTY_S = 7200
+const DAY_S = 86_400
+
+export function lockTemplates(midnight: number): LockTemplate[] {
+  return Object.values<Rule>(rules).map(({ id, ownerId, name, made, days: [shortest, longest], minutes, more }) => {
+    const isRandom = shortest < longest
+    return {
+      id,
+      ownerId,
+      name,
+      duration: ((shortest + longest) / 2) * DAY_S,
+      isRandomDuration: isRandom,
+      minDuration: isRandom ? shortest * DAY_S : null,
+      maxDuration: isRandom ? longest * DAY_S : null,
+      isBreakEnabled: minutes > 0,
+      breakRegularity: minutes > 0 ? DAY_S / 2 : 0,
+      breakMaximum: minutes * 60,
+      breakPenalty: minutes > 0 ? PENALTY_S : 0,
+      breakKeyholderOnly: false,
+      isDeepthroatEnabled: false,
+      deepthroatTimeReduction: 0,
+      isShameEnabled: false,
+      shameTimeAdd: 0,
+      isEmergencyUnlockEnabled: true,
+      isPublic: false,
+      isPubliclyListed: false,
+      isTestLock: false,
+      isTimeDisplayed: !isRandom,
+      createdAt: formatTimestamp(midnight - made * DAY_MS + 16 * HOUR_MS),
+      ...more,
+    }
+  })
+}
+
+/** The lock sessions with the templates that they were started from, the oldest first; the last one runs at `today`. */
+export function lockSessions(today: number, midnight: number) {
+  const random = seeded(44)
+  let eventId = 0
+  return [...plans()]
+    .toSorted((a, b) => b.ago - a.ago)
+    .map((plan, index) => {
+      const { rule, ago, days, state } = plan
+      const id = index + 1
+      const start = midnight - ago * DAY_MS + Math.round(random.between(18, 21) * 3600) * 1000
+      const { end, events } = eventsOf(start, plan, random)
+      const happened = events.filter(({ at }) => at <= today)
+      // No break is open: the lock that runs is locked.
+      if (happened.at(-1)?.type === 'break') happened.pop()
+      const data: LockSession = {
+        id,
+        bubbleId: bubbleId(start, id),
+        publicId: `SAMPLE${String(id).padStart(2, '0')}`,
+        ownerId: rule.ownerId,
+        name: rule.name,
+        lockState: state,
+        duration: days * DAY_S,
+        startDate: formatTimestamp(start),
+        isActive: state === 'locked',
+        LockSegment: happened.map(({ type, at }) => ({
+          id: (eventId += 1),
+          type,
+          createdAt: formatTimestamp(at),
+          isLocked: type === 'start' || type === 'locked',
+        })),
+      }
+      // Records of the oldest format have neither an end nor a time of creation.
+      const times = { endDate: formatTimestamp(end), createdAt: formatTimestamp(start - 180_000) }
+      return { templateId: rule.id, data: ago > 270 ? data : { ...data, ...times } }
+    })
+}
+
+interface Plan {
+  readonly rule: Rule
+  /** The day on which it starts, counted back from today. */
+  readonly ago: number
+  readonly days: number
+  readonly state: 'completed' | 'abandoned' | 'locked'
+}
+
+const TEST_DAY = 6
+const RUNNING_SINCE_DAY = 5
+
+/** A year of locks of alex with days between them, a short one, and one that runs; a few of the others. */
+function* plans(): Generator<Plan> {
+  for (let ago = 363, index = 0; ago > TEST_DAY + 9; index += 1) {
+    const known: Rule[] = [rules.three, rules.five, rules.random, rules.long].filter(({ made }) => made > ago)
+    const rule = known[index % known.length] ?? rules.three
+    const plan = planOf(rule, ago, index % 8 === 5 ? 'abandoned' : 'completed')
+    yield plan
+    // Late returns from breaks make it longer; there is a holiday after the fifteenth.
+    ago -= plan.days + 4 + (index % 3) + (index === 15 ? 18 : 0)
+  }
+  yield planOf(rules.test, TEST_DAY, 'completed')
+  yield planOf(rules.long, RUNNING_SINCE_DAY, 'locked')
+  for (const ago of [170, 128]) yield planOf(rules.robin, ago, 'completed')
+  for (const ago of [84, 40, 12]) yield planOf(rules.robinRandom, ago, ago === 84 ? 'abandoned' : 'completed')
+  yield planOf(rules.sam, 100, 'completed')
+}
+
+/** Of a random length, another one each day. */
+function planOf(rule: Rule, ago: number, state: Plan['state']): Plan {
+  const [shortest, longest] = rule.days
+  return { rule, ago, days: shortest + (ago % (longest - shortest + 1)), state }
+}
+
+interface Event {
+  readonly type: 'start' | 'break' | 'locked' | 'unlocked'
+  readonly at: number
+}
+
+/** From evening to evening with a break each half day; a late return makes it longer. */
+function eventsOf(start: number, { rule, days, state }: Plan, random: Random): { end: number; events: Event[] } {
+  const events: Event[] = [{ type: 'start', at: start }]
+  let end = start + Math.round(days * DAY_MS * (state === 'abandoned' ? random.between(0.75, 0.95) : 1))
+  for (let due = start + DAY_MS / 2; rule.minutes > 0 && due < end - 3 * HOUR_MS; due += DAY_MS / 2) {
+    const isLate = state === 'completed' && random.chance(0.08)
+    const at = due + random.whole(0, 3600) * 1000
+    const seconds = Math.round(rule.minutes * 60 * (isLate ? random.between(1.05, 1.4) : random.between(0.4, 1)))
+    events.push({ type: 'break', at }, { type: 'locked', at: at + seconds * 1000 })
+    if (isLate) end += PENALTY_S * 1000
+  }
+  return { end, events: [...events, { type: 'unlocked', at: end }] }
+}
