@@ -164,8 +164,11 @@ export const checks: readonly Check[] = [
     name: 'versions',
     holds: 'PostgreSQL has version 14 or later; PgBouncer has 1.21 or later, and prepares 16 statements or more.',
     advice: 'Upgrade the program that is named, or set `max_prepared_statements`: see postgresql.md.',
-    async examine({ store, config: { databaseUrl } }) {
-      return store?.engine === 'postgres' ? oldVersions(await readPostgresVersions(databaseUrl)) : undefined
+    async examine({ config: { databaseUrl } }) {
+      if (!databaseUrl.startsWith('postgres')) return undefined
+      // A server that does not answer has no version; the check of the database says why.
+      const versions = await readPostgresVersions(databaseUrl).catch(() => undefined)
+      return versions && oldVersions(versions)
     },
   },
 ]

@@ -106,7 +106,6 @@ async function serve(flags: ServeFlags) {
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       create: mayMigrate,
       ...(mayMigrate ? {} : { schema: 'current' }),
-      onProblem: report,
     })
   const startPulls = (pulled: Store) => {
     const scheduler = new Scheduler({ store: pulled, config, report })

@@ -1,7 +1,5 @@
 import { type Kysely, sql } from 'kysely'
 import type pg from 'pg'
-import { isConnectionLost } from './postgres-errors.ts'
-import type { KnownServers } from './postgres-reader.ts'
 import { StoreError } from './store.ts'
 import type { Tables } from './tables.ts'
 
@@ -16,39 +14,6 @@ async function isDistributed(execute: (text: string) => Promise<{ rows: unknown[
   return rows.length > 0
 }
 
-/** Finds out once whether the records are distributed that are read on connections of a pool. */
-export function detectDistribution(connect: () => Promise<pg.PoolClient>): KnownServers {
-  let detecting: Promise<boolean> | undefined
-  return {
-    areSeveral: undefined,
-    async detect() {
-      detecting ??= retried(() => detect(connect)).finally(() => (detecting = undefined))
-      return (this.areSeveral = await detecting)
-    },
-  }
-}
-
-async function retried<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    if (isConnectionLost(error)) return work()
-    throw error
-  }
-}
-
-/** If records are distributed, the connection is closed, because its plans could not be. */
-async function detect(connect: () => Promise<pg.PoolClient>): Promise<boolean> {
-  const client = await connect()
-  let found: boolean | undefined
-  try {
-    found = await isDistributed(text => client.query(text))
-    return found
-  } finally {
-    client.release(found !== false)
-  }
-}
-
 /** Throws StoreError if the tables are distributed: one transaction cannot empty and fill all of them. */
 export async function requireOneServer(db: Kysely<Tables>): Promise<void> {
   if (!(await isDistributed(text => sql.raw(text).execute(db)))) return
@@ -57,9 +22,11 @@ export async function requireOneServer(db: Kysely<Tables>): Promise<void> {
   )
 }
 
-/** If records are distributed, prevents generic plans on a connection: they cannot be distributed. */
-export async function allowDistributedPlans(client: pg.ClientBase, known: KnownServers): Promise<void> {
-  if (known.areSeveral === true) await client.query('set plan_cache_mode = force_custom_plan')
+/** Whether records are distributed; if so, a new connection gets no generic plans, which cannot be distributed. */
+export async function allowDistributedPlans(client: pg.ClientBase): Promise<boolean> {
+  const found = await isDistributed(text => client.query(text))
+  if (found) await client.query('set plan_cache_mode = force_custom_plan')
+  return found
 }
 
 /** Records of a table, by their identifiers. */

@@ -13,15 +13,14 @@ export function translate(error: unknown): unknown {
       `the database role lacks a privilege: ${errorMessage(error)} (postgresql.md lists what to grant)`,
     )
   }
-  return isInDoubt(error) || UNAVAILABLE.test(code) || MISSING.test(code) || POOLER_ERROR.test(code)
-    ? unavailable(error)
-    : error
+  return isInDoubt(error) || UNAVAILABLE.test(code) || MISSING.test(code) ? unavailable(error) : error
 }
 
 export function unavailable(error: unknown): StoreUnavailableError {
   if (error instanceof StoreUnavailableError) return error
+  if (isStatementLost(error)) return new StoreUnavailableError(STATEMENT_LOST, { cause: error })
   const StoreProblem = errorCode(error) === DISK_FULL ? StoreFullError : StoreUnavailableError
-  const hint = POOLER_ERROR.test(errorCode(error)) || STARTUP_PARAMETER.test(errorMessage(error)) ? POOLER_HINT : ''
+  const hint = STARTUP_PARAMETER.test(errorMessage(error)) ? POOLER_HINT : ''
   return new StoreProblem(`the database is unavailable: ${errorMessage(error)}${hint}`, { cause: error })
 }
 
@@ -29,7 +28,7 @@ export function unavailable(error: unknown): StoreUnavailableError {
  * Whether a prepared statement is missing, exists already, or takes other parameters than it did: a pooler gave the connection to
  * another client in between.
  */
-export function isStatementLost(error: unknown): boolean {
+function isStatementLost(error: unknown): boolean {
   if (POOLER_ERROR.test(errorCode(error))) return true
   return errorCode(error) === '08P01' && error instanceof Error && 'routine' in error && error.routine === BINDING
 }
@@ -44,7 +43,8 @@ export function isConnectionLost(error: unknown): boolean {
 
 /** Whether the connection must not be used for another statement. */
 export function isInDoubt(error: unknown): boolean {
-  return isConnectionLost(error) || (error instanceof Error && error.message === 'Query read timeout')
+  const isSilent = error instanceof Error && error.message === 'Query read timeout'
+  return isSilent || isConnectionLost(error) || isStatementLost(error)
 }
 
 // Connection errors; shut down by an administrator, crashed, starting up, idle for too long.
@@ -69,6 +69,9 @@ const POOLER_ERROR = /^(26000|42P05)$/
 const BINDING = 'exec_bind_message'
 
 const STARTUP_PARAMETER = /^unsupported startup parameter/
+
+const STATEMENT_LOST =
+  'a pooler loses the prepared statements of its clients: use PgBouncer 1.21 or later with max_prepared_statements, or pool by session'
 
 const POOLER_HINT =
   ' (a pooler is in between: it must pool by transaction or by session, with the settings that postgresql.md names)'

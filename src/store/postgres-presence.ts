@@ -18,7 +18,6 @@ export function keepConnected(pool: pg.Pool) {
     isConnecting = false
   }
   pool.on('remove', () => void connect())
-  void connect()
 }
 
 const RETRY_INTERVAL_MS = 1000

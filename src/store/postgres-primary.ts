@@ -4,10 +4,10 @@ import { StoreUnavailableError } from './store.ts'
 /**
  * Throws StoreUnavailableError where a new connection does not lead to the primary. A server that is promoted begins a new timeline,
  * so one with a lower timeline than this process has seen is a former primary: what is written there is lost, and API keys that were
- * revoked since are valid there.
+ * revoked since are valid there. The statement is prepared, so that a pooler that loses or confuses those of its clients is found out.
  */
 export async function requirePrimary(client: pg.ClientBase) {
-  const { rows } = await client.query<ServerRow>({ text: SERVER, ...CHECK_TIMEOUT })
+  const { rows } = await client.query<ServerRow>({ name: 'lockstep_server', text: SERVER, ...CHECK_TIMEOUT })
   const { system = '', timeline = null } = rows[0] ?? {}
   if (timeline === null) throw new StoreUnavailableError('the database server is a replica')
   const number = Number.parseInt(timeline, 16)

@@ -1,54 +1,52 @@
+import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
-import { translate } from './postgres-errors.ts'
-import { PreparedStatement, Read } from './postgres-read.ts'
-import { ReadQueue, type StatementNames } from './postgres-read-queue.ts'
+import { isConnectionLost, isInDoubt, translate } from './postgres-errors.ts'
+import { connect } from './postgres-pool.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
-export type Reader = <Values extends object, Row>(query: Query<Values, Row>, values: Values) => Promise<Row[]>
-
 interface Prepared {
-  readonly statement: PreparedStatement
+  /** The same for the same text in every process: a pooler may give one process the statements of another. */
+  readonly name: string
+  readonly text: string
   readonly parameters: Compiled['parameters']
 }
 
-/** Whether the records that a pool reads are on several servers. */
-export interface KnownServers {
-  /** Undefined until the first read. */
-  areSeveral: boolean | undefined
-  detect(): Promise<boolean>
-}
-
-/** Runs compiled queries on a pool, as prepared statements. Retries once if the connection was lost. */
-export function makeReader(db: Kysely<Tables>, pool: pg.Pool, servers: KnownServers, names: StatementNames): Reader {
+/** Runs compiled queries on a pool, as prepared statements; once more where the connection was lost before there was an answer. */
+export function makeReader(db: Kysely<Tables>, pool: pg.Pool, isDistributed: () => boolean) {
   const statements = new WeakMap<object, Prepared>()
-  // Queries with the same text are one statement of the server.
-  const bySql = new Map<string, PreparedStatement>()
-  // A statement over several servers must have a transaction of its own, so it is not batched.
-  const queue = new ReadQueue(pool, statement => servers.areSeveral === false && statement.isShort, names)
 
-  const prepare = async (query: Query<never, unknown>) => {
-    const { sql, parameters } = compile(db, 'postgres', query, servers.areSeveral ?? (await servers.detect()))
-    const prepared = { statement: bySql.getOrInsertComputed(sql, () => new PreparedStatement(sql)), parameters }
-    statements.set(query, prepared)
-    return prepared
+  const prepare = (query: Query<never, unknown>): Prepared => {
+    const { sql: text, parameters } = compile(db, 'postgres', query, isDistributed())
+    return { name: `lockstep_${hash('sha256', text, 'base64url')}`, text, parameters }
   }
 
-  const run = <Row>({ statement, parameters }: Prepared, values: object) =>
-    new Promise<Row[]>((resolve, reject) => {
-      // The columns of a query are those of its Row.
-      queue.add(new Read(statement, parameters(values), rows => resolve(rows as Row[]), reject))
-    })
+  return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
+    const { name, text, parameters } = statements.getOrInsertComputed(query, () => prepare(query))
+    const statement = { name, text, values: parameters(values) }
+    try {
+      return await run<Row>(pool, statement).catch((error: unknown) => {
+        if (isConnectionLost(error)) return run<Row>(pool, statement)
+        throw error
+      })
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+}
 
-  return <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
-    const prepared = statements.get(query)
-    if (prepared !== undefined) return run(prepared, values)
-    return prepare(query).then(
-      statement => run(statement, values),
-      (error: unknown) => {
-        throw translate(error)
-      },
-    )
+async function run<Row>(pool: pg.Pool, statement: pg.QueryConfig): Promise<Row[]> {
+  const client = await connect(pool)
+  let failure: unknown
+  try {
+    const { rows } = await client.query(statement)
+    // The columns of a query are those of its Row.
+    return rows as Row[]
+  } catch (error) {
+    failure = error
+    throw error
+  } finally {
+    client.release(isInDoubt(failure))
   }
 }

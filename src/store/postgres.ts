@@ -1,19 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
-import { allowDistributedPlans, detectDistribution, requireOneServer } from './distributed.ts'
+import { allowDistributedPlans, requireOneServer } from './distributed.ts'
 import { checkVersion } from './migrations.ts'
 import { translate } from './postgres-errors.ts'
 import { APPLICATION_NAME, connect, guarded, makePool } from './postgres-pool.ts'
 import { keepConnected } from './postgres-presence.ts'
-import { StatementNames } from './postgres-read-queue.ts'
 import { makeReader } from './postgres-reader.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 import type { Tables } from './tables.ts'
 import { runTransaction } from './transaction.ts'
 
-/** Opens a PostgreSQL database; connects with the first statement. */
-export function openPostgres(url: string, options: OpenOptions): Store {
+/** Opens a PostgreSQL database. Throws StoreUnavailableError if it is away, or behind a pooler that loses prepared statements. */
+export async function openPostgres(url: string, options: OpenOptions): Promise<Store> {
   const { busyTimeoutMs, statementTimeoutMs, connectTimeoutMs, exclusive = false } = options
   const limits = {
     statementTimeoutMs,
@@ -21,13 +20,21 @@ export function openPostgres(url: string, options: OpenOptions): Store {
     ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
     applicationName: exclusive ? `${APPLICATION_NAME} alone` : APPLICATION_NAME,
   }
+  let isDistributed = false
+  const prepare = async (client: pg.ClientBase) => void (isDistributed = await allowDistributedPlans(client))
   const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5, settings: NOTICING_DEATH })
+  const reading = makePool(url, { ...limits, ...READING, prepare })
+  const end = () => Promise.all([pool, reading].map(each => each.end()))
+  try {
+    // One after the other, so that a pooler uses one connection for both.
+    for (const each of exclusive ? [pool] : [pool, reading]) (await connect(each)).release()
+  } catch (error) {
+    await end()
+    throw error
+  }
   keepConnected(pool)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
-  const servers = detectDistribution(() => connect(reading))
-  const prepare = (client: pg.ClientBase) => allowDistributedPlans(client, servers)
-  const reading = makePool(url, { ...limits, ...READING, prepare })
-  const read = makeReader(db, reading, servers, new StatementNames(options.onProblem ?? (() => {})))
+  const read = makeReader(db, reading, () => isDistributed)
 
   return {
     engine: 'postgres',
@@ -43,12 +50,7 @@ export function openPostgres(url: string, options: OpenOptions): Store {
       await requireAlone(db)
     },
     erase: undefined,
-    async close() {
-      await reading.end()
-      // Kysely ends only a pool that it has used.
-      await db.destroy()
-      if (!pool.ended) await pool.end()
-    },
+    close: async () => void (await end()),
   }
 }
 

@@ -75,8 +75,6 @@ export interface OpenOptions {
   readonly statementTimeoutMs?: number
   /** What to do with a schema: create a missing one and refuse an old one (the default), refuse both (`current`) or leave it (`any`). */
   readonly schema?: 'create' | 'current' | 'any'
-  /** Is told what an operator should know although everything works. */
-  readonly onProblem?: (problem: Error) => void
   /** Whether to create the database if it does not exist. */
   readonly create?: boolean
   /** Whether SQLite writes in a thread of its own, so that reads do not wait for a slow disk. */

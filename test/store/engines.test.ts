@@ -10,7 +10,7 @@ import { type SecondServer, startSecondServer } from '../support/second-server.t
 import { withoutRequest } from '../support/responses.ts'
 import { newSqlite, type TestDatabase } from '../support/databases.ts'
 import { emptyPostgres } from '../support/engines.ts'
-import { testOnPostgres } from '../support/postgres.ts'
+import { runSql, testOnPostgres } from '../support/postgres.ts'
 import {
   account,
   lockDevice,
@@ -125,8 +125,25 @@ const database = newSqlite()
 const reference = await serveAll(await open(database.url, { busyTimeoutMs: 5000 }), () => database.remove())
 after(() => reference.end())
 
+/** Defaults of a role that change how the server reads or writes values as text. */
+const UNUSUAL = {
+  datestyle: 'SQL, DMY',
+  timezone: 'Pacific/Chatham',
+  intervalstyle: 'sql_standard',
+  extra_float_digits: '-15',
+  bytea_output: 'escape',
+  standard_conforming_strings: 'off',
+  backslash_quote: 'off',
+  client_encoding: 'LATIN1',
+  default_transaction_isolation: 'serializable',
+  transform_null_equals: 'on',
+}
+
 testOnPostgres('PostgreSQL gives the same responses as SQLite, byte for byte, with validators and links', async t => {
   const empty = await emptyPostgres()
+  for (const [name, value] of Object.entries(UNUSUAL)) {
+    await runSql(empty.url, `alter database ${new URL(empty.url).pathname.slice(1)} set ${name} = '${value}'`)
+  }
   const other = await serveAll(await open(empty.url, { busyTimeoutMs: 5000 }), () => empty.remove())
   try {
     await t.test('every endpoint with every parameter', () => compareAnswers(other, everyNth(1), ['edge']))

@@ -22,7 +22,7 @@ export interface PoolerOptions {
 }
 
 /** Debian installs it outside the PATH of most users. */
-const PROGRAM = '/usr/sbin/pgbouncer'
+const PROGRAM = process.env['LOCKSTEP_TEST_PGBOUNCER'] ?? '/usr/sbin/pgbouncer'
 
 const version = /PgBouncer (\S+)/.exec(spawnSync(PROGRAM, ['--version'], { encoding: 'utf8' }).stdout ?? '')?.[1]
 
