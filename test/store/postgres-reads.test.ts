@@ -61,7 +61,7 @@ testOnEmptyPostgres(
       const waiting = query<object, object>(() => sql`select pg_advisory_xact_lock_shared(77)`)
       for (const zero of [true, false]) {
         // More than there are connections.
-        const reads = Array.from({ length: 45 }, (_, index) =>
+        const reads = Array.from({ length: 45 }, async (_, index) =>
           index % 15 === 7
             ? store.read(waiting, {})
             : assertRead(store, index, { text: `é ${index} '`, by: zero && index % 3 === 0 ? 0 : 2 }),
