@@ -28,7 +28,6 @@ import { PullLockedError } from './pull/round.ts'
 import { SourceError } from './pull/source.ts'
 import { PullUsageError, RemovedAccountError } from './pull/target.ts'
 import { StoreAddressError, StoreError, StoreUnavailableError } from './store/index.ts'
-import { SchemaError } from './store/migrations.ts'
 import { RefusedError } from './accounts/errors.ts'
 
 /** The exit codes of failures. */
@@ -108,7 +107,7 @@ function report(error: unknown): number {
     return fail(error, EXIT.source)
   }
   if (error instanceof PullLockedError) return fail(error, EXIT.storage)
-  if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError) {
+  if (error instanceof StoreError || error instanceof StoreUnavailableError) {
     return fail(error, EXIT.storage)
   }
   // An error of the database or of the system, such as a full disk or a missing file.

@@ -70,6 +70,11 @@ export function writeLine(kind: Kind, row: Row): string {
   return JSON.stringify({ ...record, data })
 }
 
+/** The row that an import of a stored row's line would store. Throws like `readRow`. */
+export function readAgain(kind: Kind, row: Row): Row {
+  return readRow(archiveRecord(parseLine({ number: 1, text: writeLine(kind, row), fault: undefined })), new Notes())
+}
+
 /** The kind, identifier and owner of a record that cannot be stored, as far as they can be read. */
 export function identityOf(envelope: unknown): { kind: string; recordId: number | null; ownerId: number | null } {
   const { kind, data, ownerId } = isObject(envelope) ? envelope : {}

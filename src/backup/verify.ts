@@ -5,10 +5,9 @@ import { InvalidError } from '../archive/faults.ts'
 import type { Kind } from '../archive/kind.ts'
 import { kinds } from '../archive/kinds.ts'
 import { migrate } from '../archive/migrate.ts'
-import { Notes } from '../archive/notes.ts'
-import { parseLine, readRow, archiveRecord, writeLine } from '../archive/records.ts'
-import { open, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
-import { currentVersion, SchemaError, schemaVersion } from '../store/migrations.ts'
+import { readAgain } from '../archive/records.ts'
+import { open, SchemaError, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
+import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { isDamaged, type Watching } from './copy.ts'
 import { decryptFile, isEncryptedFile } from './encryption.ts'
 import { BackupFileError, MissingIdentityError } from './errors.ts'
@@ -138,8 +137,7 @@ async function checkRecords({ db }: Store, { signal, progress }: Watching) {
 
 function damageOf(kind: Kind, row: Readonly<Record<string, string | number | null>>): string | undefined {
   try {
-    const text = writeLine(kind, row)
-    const read = readRow(archiveRecord(parseLine({ number: 1, text, fault: undefined })), new Notes())
+    const read = readAgain(kind, row)
     const differing = kind.columns.find(column => column !== 'extra' && (read[column] ?? null) !== row[column])
     return differing === undefined ? undefined : `its column ${differing} does not follow from its content`
   } catch (error) {

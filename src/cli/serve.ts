@@ -69,8 +69,7 @@ export function addServeCommands(program: Command) {
       await withStore(
         flags,
         async store => {
-          await saySaved(databaseUrlOf(flags))
-          const steps = await migrate(store, Date.now())
+          const steps = await migrate(store, Date.now(), { url: databaseUrlOf(flags), onSaved: saySaved })
           for (const step of steps) print(`applied: ${step}`)
           print(`the schema has version ${await schemaVersion(store)}${steps.length === 0 ? ', as before' : ''}`)
           const { tried, stored } = await retryRejected(store)

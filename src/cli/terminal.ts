@@ -10,7 +10,6 @@ import { openMigrated } from '../archive/migrate.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
 import { type Config, DATABASE_URL, isDatabaseUrl, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
-import { saveBeforeRewrite } from '../store/save-before.ts'
 import { UploadFolder } from '../uploads/folder.ts'
 import {
   open,
@@ -128,8 +127,7 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
   await new UploadFolder(url).sweep(Date.now()).catch(() => {})
   try {
     if (options.schema !== undefined) return await open(url, options)
-    await saySaved(url)
-    return await openMigrated(url, options)
+    return await openMigrated(url, options, saySaved)
   } catch (error) {
     if (!(error instanceof StoreLocationError)) throw error
     throw new StoreError(`${error.message}\n${STORE_HINT}`, { cause: error })
@@ -137,10 +135,8 @@ export async function openStore(url: string, options: OpenOptions): Promise<Stor
 }
 
 /** Before records are rewritten: says where their copy is. */
-export async function saySaved(url: string) {
-  const copy = await saveBeforeRewrite(url)
-  if (copy !== undefined)
-    say(`Records are rewritten for this version. The database as it was is in ${copy}: remove it when all is well.`)
+export function saySaved(copy: string) {
+  say(`Records are rewritten for this version. The database as it was is in ${copy}: remove it when all is well.`)
 }
 
 /** Writes data to stdout. */

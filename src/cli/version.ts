@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { StoreError, StoreUnavailableError } from '../store/index.ts'
-import { currentVersion, SchemaError, schemaVersion } from '../store/migrations.ts'
+import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { findCommit, version } from '../version.ts'
 import { databaseUrlOf, print, withInspected, withOptions } from './terminal.ts'
 
@@ -34,8 +34,7 @@ async function databaseText(): Promise<string> {
       return `${name}, schema ${await schemaVersion(store)} of ${currentVersion}`
     })
   } catch (error) {
-    if (error instanceof StoreError || error instanceof SchemaError || error instanceof StoreUnavailableError)
-      return error.message
+    if (error instanceof StoreError || error instanceof StoreUnavailableError) return error.message
     throw error
   }
 }

@@ -1,13 +1,15 @@
-import { applyMigrations, currentVersion, SchemaError, schemaVersion } from './migrations.ts'
+import { applySteps, currentVersion, schemaVersion } from './migrations.ts'
 import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
 import { lockFile, openSqlite, waitForLock } from './sqlite.ts'
 import { createDatabaseFile, messageOf } from './sqlite-connection.ts'
-import { type OpenOptions, type Store, StoreLocationError } from './store.ts'
+import { type OpenOptions, SchemaError, type Store, StoreLocationError } from './store.ts'
 
 export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder, waitForLock }
 export {
+  OldSchemaError,
   type OpenOptions,
+  SchemaError,
   type Store,
   StoreAddressError,
   StoreError,
@@ -31,7 +33,7 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
     const version = await schemaVersion(store)
     if (version === currentVersion) return store
     if (version > 0 || schema === 'current') throw new SchemaError(OLD_SCHEMA)
-    await store.db.transaction().execute(db => applyMigrations(db, store.engine, Date.now()))
+    await store.db.transaction().execute(db => applySteps(db, store.engine, Date.now()))
     return store
   } catch (error) {
     await store.close()

@@ -1,53 +1,52 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { type Folder, makeFolder } from '../support/command.ts'
-import { newDatabase } from '../support/databases.ts'
+import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption'
+import { open } from '../../src/store/index.ts'
+import { makeFolder } from '../support/command.ts'
+import { everything } from '../support/every-table.ts'
+import { makeReleasedFile, releasedBackup } from '../support/old-databases.ts'
 
-// schema-3.sql is a copy that an earlier version wrote after it had imported schema-3.ndjson.
-const support = join(import.meta.dirname, '../support')
-
-test('a copy that an earlier version wrote is checked, and restored into either engine with all that it holds', async () => {
+test('a backup of the version of 2026-11-24, encrypted or not, is checked in full and restored with all its rows', async () => {
   await using folder = await makeFolder()
-  await using other = await importedNow()
-  writeOld(folder.file('copy.db'))
-  const checked = await folder.run(['backup', 'check', 'copy.db', '--full', '--plain-copy'])
-  assert.equal(checked.code, 0, checked.stderr)
-  assert.match(checked.stdout, /is intact: a plain copy, 2 accounts, 7 records/)
-  const restored = await folder.run(['restore', 'copy.db', '--plain-copy'])
-  assert.equal(restored.code, 0, restored.stderr)
-  assert.match(restored.stderr, /^Valid again, as they were then: 1 API key and 1 grant of access/m)
-  assert.equal(await exported(folder), await exported(folder, other.url))
+  const identity = await generateIdentity()
+  const encrypter = new Encrypter()
+  encrypter.addRecipient(await identityToRecipient(identity))
+  writeFileSync(folder.file('key'), identity)
+  writeFileSync(folder.file('copy.db'), releasedBackup())
+  writeFileSync(folder.file('copy.db.age'), await encrypter.encrypt(releasedBackup()))
+  const copy = await open(`sqlite:${folder.file('copy.db')}`, { busyTimeoutMs: 0, readOnly: true, schema: 'any' })
+  const { account, ...before } = await everything(copy)
+  await copy.close()
+  for (const file of [['copy.db'], ['copy.db.age', '--identity', 'key']]) {
+    const checked = await folder.run(['backup', 'check', ...file, '--full'])
+    assert.equal(checked.code, 0, checked.stderr)
+    const restored = await folder.run(['restore', ...file, '--force'])
+    assert.equal(restored.code, 0, restored.stderr)
+    assert.match(restored.stderr, /^Valid again, as they were then: 1 API key and /m)
+    await using store = await folder.store()
+    const found = await everything(store)
+    assert.deepEqual(found['browser_session'], [], 'everybody has to sign in again')
+    assert.equal(found['account']?.length, account?.length)
+    for (const [table, rows] of Object.entries(before))
+      if (!['backup', 'browser_session', 'note'].includes(table)) assert.deepEqual(found[table], rows, table)
+  }
 })
 
-test('a database whose third step is the one that was released first is brought up to date', async () => {
+test('a copy or a backup of an older version is refused, and the message says what to do', async () => {
   await using folder = await makeFolder()
-  await using other = await importedNow()
-  writeOld(folder.file('own.db'))
-  const { code, stdout, stderr } = await folder.run(['migrate', '--database', 'sqlite:own.db'])
-  assert.equal(code, 0, stderr)
-  assert.match(stdout, /^applied: extra fields/)
-  assert.equal(await exported(folder, 'sqlite:own.db'), await exported(folder, other.url))
+  makeReleasedFile(folder.file('copy.db'))
+  {
+    using database = new DatabaseSync(folder.file('copy.db'))
+    database.exec('delete from migration where version > 20; pragma journal_mode = delete')
+  }
+  for (const command of [
+    ['backup', 'check'],
+    ['restore', '--force'],
+  ]) {
+    const { code, stderr } = await folder.run([...command, 'copy.db', '--plain-copy'])
+    assert.equal(code, 1)
+    assert.match(stderr, /copy\.db has schema 20, .*: start it once with the version of 2026-11-24/)
+  }
 })
-
-async function importedNow() {
-  const database = await newDatabase()
-  await using folder = await makeFolder()
-  const { code, stderr } = await folder.run(['import', join(support, 'schema-3.ndjson'), '--database', database.url])
-  assert.equal(code, 0, stderr)
-  return { url: database.url, [Symbol.asyncDispose]: () => database.remove() }
-}
-
-/** A database as an earlier version left it, with the first content of the third step. */
-function writeOld(path: string) {
-  using database = new DatabaseSync(path)
-  database.exec(readFileSync(join(support, 'schema-3.sql'), 'utf8'))
-}
-
-async function exported(folder: Folder, url = folder.databaseUrl): Promise<string> {
-  const { code, stdout, stderr } = await folder.run(['export', '--database', url])
-  assert.equal(code, 0, stderr)
-  return stdout.replaceAll(/,"asOf":"[^"]*"/g, '')
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,6 +9,7 @@ import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
 import { newPostgres, postgresUrl, testOn } from '../support/databases.ts'
+import { makeReleasedFile, nextVersion } from '../support/old-databases.ts'
 import { connect, runSql, startPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
@@ -107,7 +108,7 @@ testOn('postgres', 'migrate, killed between any statements, is applied whole or 
   assert.equal((await folder.run(['migrate', '--database', whole.url])).code, 0)
   const expected = await schemaOf(whole.url)
   await whole.remove()
-  for (const command of [1, 10, 40, 80]) {
+  for (const command of [1, 10, 30, 60]) {
     const database = await newPostgres(postgresUrl ?? '')
     await using client = await connect(database.url)
     // The server stops at this command that changes the schema, until the test releases the lock.
@@ -236,22 +237,20 @@ async function sourceOfMore() {
 async function migrateOnFullDisk(folder: Folder) {
   const path = folder.file('small/old.db')
   rmSync(folder.file('small/ballast'))
-  {
-    using database = new DatabaseSync(path)
-    database.exec(readFileSync(join(import.meta.dirname, '../support/schema-3.sql'), 'utf8'))
-  }
+  makeReleasedFile(path)
   const { bavail, bsize } = statfsSync(folder.file('small'))
   writeFileSync(folder.file('small/ballast'), Buffer.alloc((bavail - 12) * bsize))
   const migrate = ['migrate', '--database', 'sqlite:small/old.db']
-  const { code, stderr } = await folder.run(migrate)
+  const { code, stderr } = await folder.run(migrate, { env: nextVersion })
   assert.equal(code, 3, stderr)
   assert.match(stderr, /no room for a copy of it first: make room for twice its size/)
   {
     using database = new DatabaseSync(path, { readOnly: true })
-    assert.equal(database.prepare('select max(version) as version from migration').get()?.['version'], 3)
+    assert.equal(database.prepare('select max(version) as version from migration').get()?.['version'], 21)
   }
   rmSync(folder.file('small/ballast'))
-  const again = await folder.run(migrate)
+  assert.equal(spawnSync('mount', ['-o', 'remount,size=16m', folder.file('small')]).status, 0)
+  const again = await folder.run(migrate, { env: nextVersion })
   assert.equal(again.code, 0, again.stderr)
 }
 

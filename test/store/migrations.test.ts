@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, statSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { type Kysely, sql } from 'kysely'
 import { openMigrated } from '../../src/archive/migrate.ts'
 import { importArchive } from '../../src/archive/import.ts'
+import { etagOf } from '../../src/archive/kind.ts'
 import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
-import { lockFile, open, type OpenOptions, type Store } from '../../src/store/index.ts'
-import { saveBeforeRewrite } from '../../src/store/save-before.ts'
+import { open, type OpenOptions, SchemaError, sqliteFile, type Store } from '../../src/store/index.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
-import { currentVersion, SchemaError, schemaVersion } from '../../src/store/migrations.ts'
+import { currentVersion, schemaVersion } from '../../src/store/migrations.ts'
 import { acceptInvitation, createInvitation } from '../../src/accounts/invitations.ts'
 import { endGiven, giveByName, listGiven, narrowGiven } from '../../src/accounts/given-access.ts'
 import { makeEventCounter } from '../../src/accounts/event-counter.ts'
@@ -26,16 +30,17 @@ import { setPreferences } from '../../src/accounts/preferences.ts'
 import { listReads } from '../../src/accounts/read-log-queries.ts'
 import { writeUsage } from '../../src/accounts/key-usage.ts'
 import { createKey, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
-import { makeFolder, run } from '../support/command.ts'
+import { launch, makeFolder, run, runShared, start } from '../support/command.ts'
 import { newSqlite } from '../support/databases.ts'
-import { testOnBoth, testOnEmptyPostgres } from '../support/engines.ts'
-import { makeOld } from '../support/old-databases.ts'
-import { everyAnswer, records } from '../support/all-responses.ts'
+import { emptyPostgres, testOnBoth } from '../support/engines.ts'
+import { makeReleased, nextVersion, RELEASED } from '../support/old-databases.ts'
 import { documentedSql } from '../support/documented-sql.ts'
-import { runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
-import { lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
+import { startPgBouncer, testBehindPgBouncer } from '../support/pgbouncer.ts'
+import { postgresPrograms, runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
+import { trainingSession, world } from '../support/records.ts'
 import { archiveOf, inBrowser } from '../support/service.ts'
 import { ask as askService, serve } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -44,50 +49,68 @@ testOnBoth('concurrent migrations wait for each other, and one of them does the 
   for (const { code, stderr } of ended) assert.equal(code, 0, stderr)
   const said = ended.map(({ stdout }) => stdout).toSorted()
   const before = `the schema has version ${currentVersion}, as before\n`
-  assert.deepEqual(said.slice(1), [before, before])
-  assert.match(
-    said[0] ?? '',
-    new RegExp(`^(applied: .+\n){${currentVersion}}the schema has version ${currentVersion}\n$`),
+  assert.deepEqual(said, [`applied: baseline\nthe schema has version ${currentVersion}\n`, before, before])
+})
+
+testOnBoth('a new database has the schema of 2026-11-24, table for table', async ({ url }) => {
+  await (await opened(url)).close()
+  const { url: released, remove } = url.startsWith('sqlite:') ? newSqlite() : await emptyPostgres()
+  await makeReleased(released)
+  assert.deepEqual(await schemaOf(url), await schemaOf(released))
+  await remove()
+})
+
+testOnBoth('a database of 2026-11-24 is taken as it is: nothing in it is rewritten or lost', async ({ url }) => {
+  await makeReleased(url)
+  const before = await contentOf(url)
+  assert.equal(before['migration']?.length, 21)
+  assert.deepEqual(
+    Object.keys(before).filter(table => before[table]?.length === 0),
+    [],
+    'it has a row in every table',
   )
-})
+  const { code, stdout, stderr } = await run(['migrate', '--database', url])
+  assert.deepEqual([code, stdout, stderr], [0, 'the schema has version 21, as before\n', ''])
+  await (await opened(url)).close()
+  assert.deepEqual(await contentOf(url), before)
 
-/** The checksum of every step. Add that of a new step; never change one, because databases have it. */
-const CHECKSUMS: readonly string[] = [
-  '696719e67254fcf354741251294b538da91e71d22e698ed70bb3014de43a8d54',
-  '42cb5fdddad7071f69b9c8085aa58d6b6badbdd12feb4463227989cfa2c73996',
-  'd0599253d13ae6a00540a16add56fe2a806469d43258d479bc63210c49f7ef83',
-  '5ef73eeda759b5f8572f79a4b8181cb16030c61906498a4614100fb6eda26c9e',
-  '63cc313170bdb5a5c7c4f408a25e2505b970fac305744d822393c30006f7584d',
-  'f27a40bfbd64c773fcd7b5a7a5e60b212dde8ad53b20dd6f4c47533d27327721',
-  '9d99d62930b749bc4a586ff27c8995774dcb09992ac56d1e3bbe2ca8d635399e',
-  'fa9cb55ec2bd923135d9d45de909f605e49ca23953296d64d9f1cb76fdfdf63f',
-  '95dfd744a259dc0d2c2388902a04ad9c65ad5484918505218dec21669768ca65',
-  '389359f88c22272889d204f39a8565934a66a42d4078a2189a01ddae6ca61710',
-  '77b2ffd47fa36a056ec88474df13aa1641b654b582252dd7f7d7ad92722bd521',
-  'edb380300937f62ac489e3765b8827915535982940b90d7483b1253197a30b6b',
-  'e6c352aeaa0eee541256d86bfc649a90b7421852865236051367e0073c22c8f5',
-  'c5d63fb192c1bf93725215d9fee065c667d0ead9829e8f3b91fa6448f1e9f700',
-  '4fe00babbba9b7ebd69388588be79e5bf364da00ebdec5249aaf3823bcd411a2',
-  'cfcdc8bb12522bec356968f05e6a7e559b616be4709bb70d3091f3f728ed7939',
-  'a1addc9ea4aa90571d28b337ec698402ee10f4a14a3ae0b902c57c4a4bb98fca',
-  'd510bd528e691fcf56de8ac2e0f50b70e26689c724782aa5da358cc95c900af9',
-  '92a471a037f7fd11edd686a5e88155ef8238817b6a431e8e88927ccd3a769833',
-  'befe254a910f8d30bdbcae39bc31b3fa377a7aea96b89dea57b5ff0be2615558',
-  '83a55a0a524faa210338ebb5eebe70024e2fb47ae9b12c44205ac88eead8630d',
-]
-
-testOnBoth('steps of the schema are never edited', async ({ url }) => {
   const store = await opened(url)
-  try {
-    const steps = await store.db.selectFrom('migration').select('checksum').orderBy('version').execute()
-    assert.deepEqual(
-      steps.map(({ checksum }) => checksum),
-      CHECKSUMS,
-    )
-  } finally {
-    await store.close()
-  }
+  assert.ok((await verifyPassword(store, 'ann', RELEASED.password)) !== undefined)
+  await store.close()
+  await using served = await serve(url)
+  const answer = await askService(`${served.url}/api/v1/dtt/sessions/5?include=owner`, RELEASED.key)
+  assert.equal(answer.status, 200)
+  assert.match(answer.text, /"ownerId":1\}\}$/)
 })
+
+testOnBoth('a database whose third step had its first form is taken as it is, too', async ({ url }) => {
+  await makeReleased(url)
+  const first = 'e9868a13627401436b69196c7f9713d8836d8dd067d295d0aa52d1151aa1a658'
+  await change(url, `update migration set checksum = '${first}' where version = 3`, 'any')
+  await (await opened(url)).close()
+})
+
+testOnBoth('an older database is refused, says what to do, and stays as it is', async ({ url }) => {
+  await makeReleased(url)
+  await change(url, 'delete from migration where version > 20', 'any')
+  const before = await contentOf(url)
+  for (const command of [['migrate'], ['serve', '--port', '0'], ['account', 'list'], ['backup', 'copy.db']]) {
+    const { code, stdout, stderr } = await run([...command, '--database', url])
+    assert.match(stderr, /has schema 20, .* supports 21 and later: start it once with the version of 2026-11-24\n/)
+    assert.deepEqual([code, stdout], [3, ''], command.join(' '))
+  }
+  assert.deepEqual(await contentOf(url), before)
+})
+
+testOnBoth('the baseline is never edited', async ({ url }) => {
+  const store = await opened(url)
+  const steps = await store.db.selectFrom('migration').select(['version', 'checksum']).execute()
+  assert.deepEqual(copies(steps), [{ version: 21, checksum: BASELINE }])
+  await store.close()
+})
+
+/** In every database that was made since. */
+const BASELINE = 'f12b389c3411fd64f8038a9f4569c26b01412b7ca531776e487b9cec38dd623d'
 
 testOnBoth('several services that start at once on an empty database all find it ready', async ({ url }) => {
   const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
@@ -107,13 +130,8 @@ const unfit: readonly { title: string; spoil: string; says: RegExp }[] = [
   },
   {
     title: 'a step that was edited after it was released is refused',
-    spoil: "update migration set checksum = 'edited' where version = 1",
-    says: /schema version 1 of the database is not the one that this version of Lockstep knows/,
-  },
-  {
-    title: 'a step that is missing between others is refused',
-    spoil: 'delete from migration where version = 1',
-    says: /schema version 2 of the database is not the one that this version of Lockstep knows/,
+    spoil: "update migration set checksum = 'edited' where version = 21",
+    says: /schema version 21 of the database is not the one that this version of Lockstep knows/,
   },
 ]
 
@@ -134,132 +152,180 @@ testOnBoth('a first step that fails changes nothing, and works once its cause is
   await (await opened(url)).close()
 })
 
-test('a database in which an earlier version left half an import is refused, until that version has undone it', async () => {
-  await using folder = await makeFolder()
-  mkdirSync(folder.file('data'))
-  const url = `sqlite:${folder.file('data/lockstep.db')}`
-  await makeOld(url, IMPORTS_IN_PARTS)
-  await change(url, "insert into note (name, value) values ('import to be undone', '')", 'any')
-  const refused = await folder.run(['migrate'])
-  assert.equal(refused.code, 3)
-  assert.match(refused.stderr, /import by an earlier version was killed and is half stored: run .+ of that version/)
-  // As that version leaves it.
-  await change(url, "delete from note where name = 'import to be undone'", 'any')
-  assert.equal((await folder.run(['migrate'])).code, 0)
-  assert.ok(!(await tables(url)).includes('import_part'))
-})
-
-testOnBoth('a later step that fails leaves the schema at the version before it', async ({ url }) => {
-  await makeOld(url, 1)
-  // Its last statement is in the way, so all others have been run when it fails.
-  await change(url, 'create table preference (id integer)', 'any')
-  const before = await tables(url)
-  const { code } = await run(['migrate', '--database', url])
-  assert.notEqual(code, 0)
-  assert.deepEqual(await tables(url), before)
-  const store = await opened(url, 'any')
-  assert.equal(await schemaVersion(store), 1)
+/** A database of 2026-11-24 that the next version has to rewrite, and what its records are afterwards. */
+async function makeStale(url: string) {
+  await makeReleased(url)
+  const store = await opened(url)
+  const fresh = await recordsOf(store)
+  // As an earlier program wrote them.
+  for (const { id, document } of fresh.sessions) {
+    const old = document.replace(/}$/, ',"distanceTravelled":null}')
+    const row = { document: old, etag: etagOf(old), kinds: '[]', grade: null }
+    await store.db.updateTable('training_session').set(row).where('id', '=', id).execute()
+  }
   await store.close()
-  await change(url, 'drop table preference', 'any')
-  await (await opened(url)).close()
-  assert.ok((await tables(url)).includes('browser_session'))
+  return { fresh, before: await contentOf(url) }
+}
+
+async function recordsOf({ db }: Pick<Store, 'db'>) {
+  const sessions = await db.selectFrom('training_session').selectAll().orderBy('id').execute()
+  const templates = await db.selectFrom('lock_template').selectAll().orderBy('id').execute()
+  return { sessions: copies(sessions), templates: copies(templates) }
+}
+
+/** Throws unless the next version has brought a database up to date, and changed nothing but what its steps say. */
+async function assertNext(url: string, { fresh, before }: Awaited<ReturnType<typeof makeStale>>) {
+  const store = await opened(url, 'any')
+  assert.deepEqual(await recordsOf(store), fresh)
+  assert.ok(fresh.templates.some(({ is_time_displayed }) => is_time_displayed === 1))
+  const revisions = await revisionsOf(store)
+  assert.equal(new Set(revisions).size, 1)
+  assert.ok(!revisions.includes(0) && !JSON.stringify(before['account']).includes(String(revisions[0])))
+  await store.close()
+  const {
+    migration = [],
+    account = [],
+    note = [],
+    visit,
+    lock_template: _,
+    training_session: __,
+    ...others
+  } = await contentOf(url)
+  assert.deepEqual(visit, [])
+  for (const row of before['note'] ?? []) assert.ok(note.some(one => isDeepStrictEqual(one, row)))
+  for (const [table, rows] of Object.entries(others)) assert.deepEqual(rows, before[table], table)
+  assert.equal(migration.length, 25)
+  assert.deepEqual(
+    account.map(withoutRevisions),
+    before['account']?.map(row => withoutRevisions({ ...row, motto: '' })),
+  )
+  const { code, stderr } = await run(['account', 'list', '--database', url])
+  assert.equal(code, 3)
+  assert.match(stderr, /a newer version of Lockstep wrote this database \(schema 25, this version supports 21\)/)
+}
+
+function withoutRevisions(row: object) {
+  return Object.fromEntries(Object.entries(row).filter(([column]) => !column.endsWith('_revision')))
+}
+
+/** Runs a command of the next version. */
+function runNext(args: readonly string[]) {
+  return runShared(args, {}, nextVersion)
+}
+
+testOnBoth('the next version adds a column, a table and a derived column, and rewrites records', async ({ url }) => {
+  const stale = await makeStale(url)
+  const refused = await launch(['serve', '--no-migrate', '--port', '0', '--database', url], { env: nextVersion })
+  assert.equal(refused.code, 3)
+  assert.match(refused.stderr, /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/)
+  assert.deepEqual(await contentOf(url), stale.before)
+  const { code, stdout } = await runNext(['migrate', '--database', url])
+  assert.equal(code, 0)
+  assert.equal(
+    stdout,
+    'applied: a column\napplied: a table\napplied: rewritten records\napplied: a derived column\nthe schema has version 25\n',
+  )
+  await assertNext(url, stale)
+  assert.equal((await runNext(['migrate', '--database', url])).stdout, 'the schema has version 25, as before\n')
 })
 
-testOnBoth(
-  'distances that are not known are taken out of stored records, and accounts get their newest instant',
-  async ({ url }) => {
-    const store = await opened(newSqlite().url)
-    const segments = [
-      trainerSegment(1, { percentGrade: 90 }),
-      trainerSegment(2, { percentGrade: 70, distanceTravelled: 1.5 }),
-      trainerSegment(3, { type: 'warmup', passed: false }),
-    ]
-    const sessions = Array.from({ length: 120 }, (_, index) =>
-      trainingSession(index + 1, 1, {
-        name: 'Of ,"distanceTravelled":null',
-        created_at: `2026-02-${10 + (index % 10)}T18:00:00Z`,
-        TrainerSegment: index % 2 === 0 ? segments : [trainerSegment(1)],
-      }),
-    )
-    const archive = [
-      ...world,
-      ...sessions,
-      lockSession(7, 1),
-      lockSession(8, 2, { isActive: true, endDate: '2026-02-05T00:00:00Z' }),
-    ]
-    await importArchive(store, archiveOf(archive))
-    const accounts = async ({ db }: Store) =>
-      copies(await db.selectFrom('account').select(['id', 'as_of']).orderBy('id').execute())
-    const [rows, known] = [await sessionsOf(store), await accounts(store)]
-    // As the program once wrote them.
-    for (const { id, document } of rows) {
-      const old = document
-        .replaceAll(/("repsTarget":\d+)}/g, '$1,"distanceTravelled":null}')
-        .replace(/("repsMeasured":\d+)}$/, '$1,"distanceTravelled":null}')
-      assert.notEqual(old, document)
-      await store.db.updateTable('training_session').set({ document: old, etag: 'old' }).where('id', '=', id).execute()
-    }
-    await store.db.updateTable('account').set({ as_of: null }).execute()
-    await makeOld(url, 5, store)
+testOnBoth('services of the next version that start at once all find its schema', async ({ url }) => {
+  const stale = await makeStale(url)
+  const started = Array.from({ length: 2 }, () =>
+    start(['serve', '--port', '0', '--database', url], { env: nextVersion }),
+  )
+  try {
+    for (const service of started) await service.says(/Listening/)
+  } finally {
+    for (const service of started) service.process.kill('SIGKILL')
+    for (const service of started) await service.ended
+  }
+  await assertNext(url, stale)
+})
 
-    const upgraded = await opened(url)
-    assert.deepEqual(await sessionsOf(upgraded), rows)
-    assert.deepEqual(await accounts(upgraded), known)
-    assert.deepEqual(
-      known.map(({ as_of }) => as_of),
-      [Date.parse('2026-02-19T18:00:00Z'), Date.parse('2026-02-01T00:00:00Z'), null],
-    )
-    const before = await revisionsOf(upgraded)
-    await upgraded.close()
-    // As if a backup of the earlier version were restored, and upgraded again.
-    const { url: restored } = newSqlite()
-    await makeOld(restored, 5, store)
-    await store.close()
-    const again = await opened(restored)
-    const both = [...before, ...(await revisionsOf(again))]
-    assert.ok(!both.includes(0))
-    assert.equal(new Set(both).size, 2, 'no page that clients have is taken for one of another upgrade')
-    await again.close()
-  },
-)
+testOnBoth('a migration that is killed in the middle has changed nothing', async ({ url }) => {
+  const stale = await makeStale(url)
+  const killed = start(['migrate', '--database', url], { env: { ...nextVersion, TEST_ENDLESS_STEP: 'yes' } })
+  await until(() => isWriting(url))
+  killed.process.kill('SIGKILL')
+  await killed.ended
+  await (await opened(url)).close()
+  // The server ends a statement of a client that is gone only when it has a row for it.
+  if (!url.startsWith('sqlite:')) await runSql(url, END_OTHERS)
+  assert.deepEqual(await contentOf(url), stale.before)
+  assert.equal((await runNext(['migrate', '--database', url])).code, 0)
+  await assertNext(url, stale)
+})
+
+const OTHERS = 'from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+const END_OTHERS = `select pg_terminate_backend(pid, 10000) ${OTHERS}`
+
+/** Whether another process is in the transaction of a migration. */
+async function isWriting(url: string): Promise<boolean> {
+  const file = sqliteFile(url)
+  if (file === undefined) return (await runSql(url, `select 1 ${OTHERS} and query like 'with recursive%'`)).length > 0
+  using database = new DatabaseSync(file, { timeout: 0 })
+  try {
+    database.exec('begin immediate; rollback')
+    return false
+  } catch {
+    return true
+  }
+}
+
+testBehindPgBouncer('migrations behind a pooler wait for each other', async () => {
+  const { url, remove } = await emptyPostgres()
+  const stale = await makeStale(url)
+  {
+    await using pooler = await startPgBouncer(await sharedServer(), { mode: 'transaction', connections: 3 })
+    const pooled = pooler.urlOf(url)
+    const ended = await Promise.all([1, 2, 3].map(() => runNext(['migrate', '--database', pooled])))
+    for (const { code, stderr } of ended) assert.equal(code, 0, stderr)
+    assert.equal(ended.filter(({ stdout }) => stdout.includes('applied: ')).length, 1)
+  }
+  await assertNext(url, stale)
+  await remove()
+})
+
+testOnBoth('a step that fails leaves the schema at the version before it', async ({ url }) => {
+  const stale = await makeStale(url)
+  await change(url, 'create table visit (id integer)')
+  assert.notEqual((await runNext(['migrate', '--database', url])).code, 0)
+  assert.deepEqual(await contentOf(url), { ...stale.before, visit: [] })
+  await change(url, 'drop table visit')
+  assert.equal((await runNext(['migrate', '--database', url])).code, 0)
+  await assertNext(url, stale)
+})
+
+testOnBoth('a record that the next version would not import stops its migration, and is named', async ({ url }) => {
+  await makeReleased(url)
+  const document = '{"id":5}'
+  await change(url, `update training_session set document = '${document}', etag = '${etagOf(document)}' where id = 5`)
+  const before = await contentOf(url)
+  const { code, stderr } = await runNext(['migrate', '--database', url])
+  assert.equal(code, 3)
+  assert.match(stderr, /^lockstep: training-session 5 does not fit into the new schema: /m)
+  assert.deepEqual(await contentOf(url), before)
+})
 
 test('before records of SQLite are rewritten, the database is copied next to it, and the copy is named', async () => {
   for (const command of [['migrate'], ['account', 'add', '--username', 'zoe']]) {
     await using folder = await makeFolder()
     const url = `sqlite:${folder.file('old.db')}`
-    await makeOldWorld(url, 5)
-    const { code, stderr } = await folder.run([...command, '--database', url])
+    await makeReleased(url)
+    const before = await contentOf(url)
+    // What a killed process left.
+    writeFileSync(folder.file('old.db.schema-21.unfinished'), 'cut short')
+    const { code, stderr } = await runNext([...command, '--database', url])
     assert.equal(code, 0, stderr)
-    const copy = `${folder.file('old.db')}.schema-5`
+    const copy = `${folder.file('old.db')}.schema-21`
     assert.ok(stderr.includes(`is in ${copy}: `), stderr)
     assert.equal(statSync(copy).mode & 0o777, 0o600)
-    const saved = await open(`sqlite:${copy}`, { busyTimeoutMs: 0, schema: 'any', inspect: true })
-    assert.equal(await schemaVersion(saved), 5)
-    assert.equal((await saved.reads.selectFrom('account').select('id').execute()).length, 3)
-    await saved.close()
+    assert.deepEqual(await contentOf(`sqlite:${copy}`), before)
     // Once is enough.
-    assert.doesNotMatch((await folder.run(['migrate', '--database', url])).stderr, /rewritten/)
+    assert.doesNotMatch((await runNext(['migrate', '--database', url])).stderr, /rewritten/)
+    assert.ok(!existsSync(`${copy}.unfinished`))
   }
-})
-
-test('an upgrade that waits too long for another process to copy the database says so', async () => {
-  await using folder = await makeFolder()
-  const url = `sqlite:${folder.file('old.db')}`
-  await makeOld(url, 5)
-  const release = lockFile(`${folder.file('old.db')}.schema.lock`)
-  await assert.rejects(saveBeforeRewrite(url, 100), /another process has been copying .*: try again when it has ended/)
-  await release?.()
-  assert.equal(await saveBeforeRewrite(url, 100), `${folder.file('old.db')}.schema-5`)
-})
-
-testOnBoth('serve --no-migrate refuses an old schema and leaves it as it is', async ({ url }) => {
-  await makeOld(url, 1)
-  const before = await tables(url)
-  const { code, stdout, stderr } = await run(['serve', '--no-migrate', '--port', '0', '--database', url])
-  assert.match(stderr, /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/)
-  assert.equal(code, 3)
-  assert.equal(stdout, '')
-  assert.deepEqual(await tables(url), before)
 })
 
 testOnPostgres('a database of another encoding than UTF8 is refused, and stays empty', async () => {
@@ -363,110 +429,10 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   await runSql(service, 'select * from later')
 })
 
-testOnBoth('columns that a step adds are filled from stored records', async ({ url }) => {
-  const store = await opened(newSqlite().url)
-  const practice = lockTemplate(11, 1, { isTestLock: true, isTimeDisplayed: false })
-  const sessions = Array.from({ length: 450 }, (_, index) => trainingSession(100 + index, 1 + (index % 3)))
-  await importArchive(store, archiveOf([...records, practice, ...sessions]))
-  const before = await everyRow(store)
-  assert.deepEqual(
-    before.templates.filter(({ id }) => id === 11),
-    [{ id: 11, is_test_lock: 1, is_time_displayed: 0 }],
-  )
-  await makeOld(url, 4, store)
-  await store.close()
-  await change(url, "update training_session set grade = null, kinds = '[]'", 'any')
-  const upgraded = await opened(url)
-  assert.deepEqual(await everyRow(upgraded), before)
-  await upgraded.close()
-})
-
-async function everyRow({ db }: Store) {
-  const templates = db.selectFrom('lock_template').select(['id', 'is_test_lock', 'is_time_displayed']).orderBy('id')
-  return { templates: copies(await templates.execute()), sessions: await sessionsOf({ db }) }
-}
-
-async function sessionsOf({ db }: Pick<Store, 'db'>) {
-  return copies(await db.selectFrom('training_session').selectAll().orderBy('id').execute())
-}
-
 /** Rows of SQLite have no prototype, those of PostgreSQL do. */
 function copies<Row extends object>(rows: readonly Row[]): Row[] {
   return rows.map(row => ({ ...row }))
 }
-
-testOnBoth('sign-ins of an earlier version are in the log of events', async ({ url }) => {
-  await makeOldWorld(url, IMPORTS_IN_PARTS)
-  const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'
-  const rows = [
-    ['invitation-made', ''],
-    ['invitation-used', agent],
-    ['password', 'something else'],
-    ['passkey', agent],
-  ]
-  for (const [index, [way, browser]] of rows.entries()) {
-    await change(
-      url,
-      `insert into sign_in (account_id, at, way, browser) values (1, ${index}, '${way}', '${browser}')`,
-      'any',
-    )
-  }
-  const upgraded = await opened(url)
-  const events = await listEvents(upgraded, 1, { limit: 10 })
-  assert.deepEqual(
-    events.map(({ at, kind, actor, browser }) => [at, kind, actor, browser]),
-    [
-      [3, 'signed-in-passkey', 'self', 'Firefox on Linux'],
-      [2, 'signed-in-password', 'self', 'Unknown browser'],
-      [1, 'invitation-password', 'self', 'Firefox on Linux'],
-      [0, 'invitation-made', 'operator', ''],
-    ],
-  )
-  await upgraded.close()
-})
-
-/** The last version before imports were one transaction, and before there were events. */
-const IMPORTS_IN_PARTS = 17
-
-/** Makes a database of a version with three accounts. */
-async function makeOldWorld(url: string, version: number) {
-  const store = await opened(newSqlite().url)
-  await importArchive(store, archiveOf(world))
-  await makeOld(url, version, store)
-  await store.close()
-}
-
-testOnEmptyPostgres('adding the owner to the keys changes no response and no export', async ({ url }) => {
-  const store = await opened(newSqlite().url)
-  const known = new Set(['account', 'partnership', ...RECORDS])
-  const lines = records.filter(line => 'kind' in line && known.has(String(line.kind).replace('-', '_')))
-  await importArchive(store, archiveOf(lines))
-  await makeOld(url, 2, store)
-  const before = await everyAnswer(store)
-  await store.close()
-  // As the docs once said.
-  await change(url, 'create unique index lock_template_by_id on lock_template (id)', 'any')
-  const upgraded = await opened(url)
-  assert.equal(await schemaVersion(upgraded), currentVersion)
-  assert.deepEqual(await everyAnswer(upgraded), before)
-  for (const table of RECORDS) {
-    const { rows } = await sql<{ columns: string }>`
-      select pg_get_constraintdef(oid) as columns from pg_constraint
-      where conrelid = ${table}::regclass and contype = 'p'`.execute(upgraded.db)
-    assert.deepEqual(rows, [{ columns: 'PRIMARY KEY (owner_id, id)' }], table)
-  }
-  await upgraded.close()
-})
-
-/** The tables of records at the first version. */
-const RECORDS = [
-  'lock_template',
-  'lock_device',
-  'lock_session',
-  'training_template',
-  'training_device',
-  'training_session',
-]
 
 const FORBIDDEN = [
   ...recordTables.flatMap(table => [
@@ -548,6 +514,38 @@ async function tables(url: string): Promise<string[]> {
 async function namesOf(db: Kysely<Tables>): Promise<string[]> {
   const tables = await db.introspection.getTables()
   return tables.map(({ name }) => name).toSorted()
+}
+
+/** All rows by table, as JSON could have them. */
+async function contentOf(url: string): Promise<Readonly<Record<string, readonly object[]>>> {
+  const store = await opened(url, 'any')
+  const found: Record<string, object[]> = {}
+  for (const name of await namesOf(store.db)) {
+    const { rows } = await sql<object>`select * from ${sql.table(name)}`.execute(store.db)
+    found[name] = copies(rows).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  }
+  await store.close()
+  return found
+}
+
+/** All that makes the schema, as text of the engine. */
+async function schemaOf(url: string): Promise<string> {
+  const file = sqliteFile(url)
+  if (file !== undefined) {
+    using database = new DatabaseSync(file)
+    const rows = database.prepare('select sql from sqlite_schema where sql is not null order by name').all()
+    return rows
+      .map(row =>
+        String(row['sql'])
+          .replaceAll(/\s+/g, ' ')
+          .replaceAll(/ (?=[,)])|(?<=\() /g, ''),
+      )
+      .join('\n')
+  }
+  const args = ['--schema-only', '--no-owner', '--no-comments', url]
+  const { stdout } = await promisify(execFile)(join(postgresPrograms ?? '', 'pg_dump'), args)
+  // Comments, and a random word that is in each dump.
+  return stdout.replaceAll(/^(--|\\).*\n|^\n/gm, '')
 }
 
 async function revisionsOf({ db }: Store): Promise<number[]> {

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { open } from '../../src/store/index.ts'
 import { folderOf } from './base-and-more.ts'
 import { type Ended, type Folder, makeFolder, runShared } from './command.ts'
 import { PASSWORD } from './dashboard.ts'
 import { everything } from './every-table.ts'
+import { makeReleasedFile, nextVersion } from './old-databases.ts'
 import { type PostgresServer, runSql } from './postgres.ts'
 import { account, lockSession, trainingSession } from './records.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from './sources/source-server.ts'
@@ -30,6 +29,8 @@ export interface Command {
   readonly makes?: RegExp
   /** What it leaves is noted outside of the folder. */
   readonly isNotedElsewhere?: boolean
+  /** What its process and those after it are started with. */
+  readonly env?: Readonly<Record<string, string>>
   /** It begins with a database without tables. */
   readonly isOnEmpty?: boolean
 }
@@ -53,7 +54,12 @@ export const commands: readonly Command[] = [
   { args: ['restore', 'whole.db', '--force'] },
   { args: ['restore', 'whole.db', '--database', 'sqlite:new/own.db'], ...NEW, isOnce: true },
   { args: ['move', '--to', 'sqlite:new/own.db'], ...NEW, isOnce: true },
-  { args: ['migrate', '--database', 'sqlite:old.db'], target: 'sqlite:old.db', before: writeOld },
+  {
+    args: ['migrate', '--database', 'sqlite:old.db'],
+    target: 'sqlite:old.db',
+    before: folder => makeReleasedFile(folder.file('old.db')),
+    env: nextVersion,
+  },
   { args: ['account', 'add', '--username', 'eve'], isOnce: true },
   { args: ['account', 'remove', '--account', 'ann', '--yes'], isOnce: true },
   { args: ['account', 'set-password', '--account', 'ann'], input: `${PASSWORD}\n`, isOnce: true },
@@ -70,12 +76,6 @@ export const postgresCommands: readonly Command[] = [
 
 export function titleOf({ args }: Command): string {
   return args.join(' ').replace(recipient, 'age1…')
-}
-
-/** A database that an earlier version wrote. */
-function writeOld(folder: Folder) {
-  using database = new DatabaseSync(folder.file('old.db'))
-  database.exec(readFileSync(join(import.meta.dirname, 'schema-3.sql'), 'utf8'))
 }
 
 /** Where commands run: a folder that is brought back to the same state each time. */
@@ -131,7 +131,8 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
       cpSync(kept.path, folder.path, { recursive: true })
       before?.(folder)
     },
-    attempt({ args, input = '' }, variables, isShared = true) {
+    attempt({ args, input = '', env: needed }, given, isShared = true) {
+      const variables = { ...needed, ...given }
       const env = { ...settings, LOCKSTEP_DATABASE_URL: through(own) }
       return isShared
         ? runShared(args, { input, env, cwd: folder.path }, variables)
@@ -155,7 +156,9 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
     async check(command, { code, stderr }, expected) {
       assert.doesNotMatch(stderr, /\n {4}at /, `an error that nobody expected: ${stderr}`)
       for (const url of new Set([own, urlOf(command)])) {
-        const next = await folder.run(['account', 'list', '--database', url], { env: { LOCKSTEP_DATABASE_URL: own } })
+        const next = await folder.run(['account', 'list', '--database', url], {
+          env: { LOCKSTEP_DATABASE_URL: own, ...(url === own ? {} : command.env) },
+        })
         if (next.code === 0) continue
         const isExpected =
           /there is no database|out of date/.test(next.stderr) && (url !== own || command.isOnEmpty === true)
@@ -180,7 +183,7 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
       if (code === 0 && made !== undefined) assert.ok(isMade, 'it said that it had written a file')
       if (command.isOnce === true && (made === undefined ? isAfter && !isBefore : isMade)) return
 
-      const again = await folder.run(command.args, { input: command.input ?? '', env: settings })
+      const again = await folder.run(command.args, { input: command.input ?? '', env: { ...settings, ...command.env } })
       assert.equal(again.code, 0, `once more: ${again.stderr}`)
       const last = await stateOf(command)
       if (command.isInParts === true) {

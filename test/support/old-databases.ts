@@ -1,38 +1,36 @@
-import type { Kysely } from 'kysely'
-import { open, type Store } from '../../src/store/index.ts'
-import { applyMigrations } from '../../src/store/migrations.ts'
-import type { Tables } from '../../src/store/tables.ts'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { gunzipSync } from 'node:zlib'
+import { sqliteFile } from '../../src/store/index.ts'
+import { connect } from './postgres.ts'
 
-/**
- * Makes an empty database as the program left it at a version of the schema: with the rows of another one, if it is given, in the columns
- * that there were. Returns the tables that have them.
- */
-export async function makeOld(url: string, version: number, source?: Store): Promise<readonly string[]> {
-  const store = await open(url, { busyTimeoutMs: 10_000, schema: 'any' })
-  try {
-    await store.db.transaction().execute(db => applyMigrations(db, store.engine, Date.now(), version))
-    return source === undefined ? [] : await copyRows(source, store)
-  } finally {
-    await store.close()
-  }
+/** What the version of 2026-11-24 wrote, with a row in every table, and a version to come. */
+
+/** A password of the account `ann`, and an API key of `ben`, who may read what she has. */
+export const RELEASED = { password: 'correct horse battery', key: 'lks_qp6FkBD0dUAnQw0Jf58lWpDhEjRulQ1rtRH7' }
+
+/** Makes an empty database what that version left. */
+export async function makeReleased(url: string): Promise<void> {
+  const file = sqliteFile(url)
+  if (file !== undefined) return makeReleasedFile(file)
+  await using client = await connect(url)
+  await client.query(released('postgres.sql').toString())
 }
 
-async function copyRows(from: Store, to: Store): Promise<readonly string[]> {
-  const known = new Set((await from.db.introspection.getTables()).map(({ name }) => name))
-  const tables = (await to.db.introspection.getTables()).filter(({ name }) => known.has(name) && name !== 'migration')
-  // Other tables refer to accounts.
-  const inOrder = tables.toSorted((a, b) => Number(b.name === 'account') - Number(a.name === 'account'))
-  for (const { name, columns } of inOrder) {
-    const rows = await anyTable(from.db).selectFrom(name).selectAll().execute()
-    for (const row of rows) {
-      const kept = Object.entries(row).filter(([column]) => columns.some(({ name }) => name === column))
-      await anyTable(to.db).insertInto(name).values(Object.fromEntries(kept)).execute()
-    }
-  }
-  return inOrder.map(({ name }) => name)
+export function makeReleasedFile(path: string) {
+  using database = new DatabaseSync(path)
+  database.exec(`pragma journal_mode = wal; ${released('sqlite.sql').toString()}`)
 }
 
-/** The tables of earlier versions are not those of the program. */
-export function anyTable(db: Kysely<Tables>) {
-  return db as unknown as Kysely<Record<string, Record<string, unknown>>>
+/** The bytes of a backup. */
+export function releasedBackup(): Buffer {
+  return released('backup')
 }
+
+function released(name: string): Buffer {
+  return gunzipSync(readFileSync(join(import.meta.dirname, `released/schema-21.${name}.gz`)))
+}
+
+/** Variables with which a command is that of the next version: its schema has the steps of `next-steps.ts`. */
+export const nextVersion = { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'next-version.ts')}` }
