@@ -140,6 +140,13 @@ export const settings = {
     text,
     'LOCKSTEP_OIDC_ISSUER',
   ),
+  oidcAuth: setting(
+    'LOCKSTEP_OIDC_AUTH',
+    '',
+    'How this secret is sent, `basic` (in a header) or `post` (in the form); as the issuer prefers if empty.',
+    oidcAuth,
+    'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
+  ),
   oidcName: setting(
     'LOCKSTEP_OIDC_NAME',
     'your organisation',
@@ -441,7 +448,7 @@ function list(value: string): string[] {
     .filter(item => item !== '')
 }
 
-/** The identifier of an issuer, as it writes it itself. Without TLS it must be on this machine. */
+/** The identifier of an issuer, without a slash at its end. Without TLS it must be on this machine. */
 function issuer(value: string): string {
   if (value === '') return ''
   const parsed = URL.parse(value)
@@ -456,6 +463,12 @@ function issuer(value: string): string {
   ) {
     throw new Error('must be an https address, such as https://id.example')
   }
+  return value.replace(/\/$/, '')
+}
+
+function oidcAuth(value: string): 'basic' | 'post' | undefined {
+  if (value === '') return undefined
+  if (value !== 'basic' && value !== 'post') throw new Error('must be basic or post')
   return value
 }
 

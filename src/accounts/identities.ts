@@ -22,10 +22,15 @@ export async function useIdentity(
   return db
     .updateTable('linked_identity')
     .set({ last_used_at: now })
-    .where('issuer', '=', issuer)
+    .where('issuer', 'in', spellingsOf(issuer))
     .where('subject', '=', subject)
     .returning(['id as identityId', 'account_id as accountId'])
     .executeTakeFirst()
+}
+
+/** How links of an issuer are stored: earlier versions kept a slash at the end of the setting. */
+export function spellingsOf(issuer: string): readonly string[] {
+  return [issuer, `${issuer}/`]
 }
 
 export type LinkFacts = Pick<Selectable<Tables['linked_identity']>, 'linked_at' | 'last_used_at'>
@@ -35,7 +40,7 @@ export function findLink({ reads }: Store, accountId: number, issuer: string): P
     .selectFrom('linked_identity')
     .select(['linked_at', 'last_used_at'])
     .where('account_id', '=', accountId)
-    .where('issuer', '=', issuer)
+    .where('issuer', 'in', spellingsOf(issuer))
     .executeTakeFirst()
 }
 
@@ -68,16 +73,23 @@ export async function linkIdentity(
     .selectFrom('linked_identity')
     .select('subject')
     .where('account_id', '=', accountId)
-    .where('issuer', '=', issuer)
+    .where('issuer', 'in', spellingsOf(issuer))
     .executeTakeFirst()
   if (own?.subject === subject) return false
   if (own !== undefined)
     throw new RefusedError('this account is linked with somebody else there; remove that link first')
+  const taken = await db
+    .selectFrom('linked_identity')
+    .select('account_id')
+    .where('issuer', 'in', spellingsOf(issuer))
+    .where('subject', '=', subject)
+    .executeTakeFirst()
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('linked_identity')
     .values({ account_id: accountId, issuer, subject, linked_at: now })
     .onConflict(conflict => conflict.columns(['issuer', 'subject']).doNothing())
     .executeTakeFirstOrThrow()
-  if (numInsertedOrUpdatedRows === 0n) throw new RefusedError('it is linked with another account here')
+  if (taken !== undefined || numInsertedOrUpdatedRows === 0n)
+    throw new RefusedError('it is linked with another account here')
   return true
 }

@@ -1,13 +1,17 @@
-import type { Configuration, CustomFetch } from 'openid-client'
-import { ResponseTooLargeError, checkJsonSize, readBody } from '../contract/received-json.ts'
+import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
+import { checkJsonSize, readBody } from '../contract/received-json.ts'
+import { OidcError, statedIssuer } from './oidc-errors.ts'
 
 /** Signing in at an OpenID Connect issuer: the code flow with PKCE, `state`, `nonce` and `iss`. */
 
 export interface OidcSettings {
+  /** Without a slash at its end, however the issuer spells itself. */
   readonly issuer: string
   readonly clientId: string
   /** Undefined for a public client. */
   readonly clientSecret: string | undefined
+  /** How the secret is sent; undefined for what the issuer prefers. */
+  readonly auth: 'basic' | 'post' | undefined
   /** Its name on pages. */
   readonly name: string
 }
@@ -40,27 +44,27 @@ export interface Oidc {
   finish(returned: URL, request: OidcRequest): Promise<OidcIdentity>
 }
 
-/** Nobody was identified: the issuer is unavailable (`away`), the person declined, or the response does not fit the request. */
-export class OidcError extends Error {
-  override readonly name = 'OidcError'
-  readonly reason: 'away' | 'declined' | 'refused'
-
-  /** Keeps only the kind of `cause`, which can contain the code or a token. */
-  constructor(reason: OidcError['reason'], cause: unknown) {
-    super(`the sign-in at the OIDC issuer was not completed: ${reason} (${kindOf(cause)})`)
-    this.reason = reason
+/** Why nobody can sign in at the issuer now: it does not respond, or calls itself otherwise; undefined if neither. */
+export async function issuerProblem(settings: OidcSettings): Promise<string | undefined> {
+  try {
+    await discover(settings)
+    return undefined
+  } catch (error) {
+    if (error instanceof OidcError) return error.why
+    throw error
   }
 }
 
-export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings): Oidc {
+export function makeOidc(settings: OidcSettings): Oidc {
+  const { issuer, name } = settings
   let known: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined
 
   /** The configuration of the issuer. A failure is cached for a moment, so that not every click waits for an unavailable issuer. */
   const configurationOf = () => {
     if (known !== undefined && performance.now() < known.until) return known.configuration
-    const configuration = discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
+    const configuration = discover(settings).catch((error: unknown) => {
       known = { configuration, until: performance.now() + MAX_FAILURE_MS }
-      throw new OidcError('away', error)
+      throw error
     })
     known = { configuration, until: performance.now() + MAX_CONFIGURATION_MS }
     return configuration
@@ -104,12 +108,12 @@ export function makeOidc({ issuer, clientId, clientSecret, name }: OidcSettings)
           ...(asksAgain ? { maxAge: elapsed } : {}),
         })
         .catch((error: unknown) => {
-          throw new OidcError(reasonOf(error), error)
+          throw new OidcError(error)
         })
       const claims = tokens.claims()
-      if (claims === undefined) throw new OidcError('refused', undefined)
+      if (claims === undefined) throw new OidcError(undefined)
       const { sub, auth_time: seconds } = claims
-      // As the settings spell it, with or without a slash at its end; the library has compared it with what the issuer says.
+      // The library has compared it with what the issuer says.
       return { issuer, subject: sub, authenticatedAt: typeof seconds === 'number' ? seconds * 1000 : undefined }
     },
   }
@@ -121,9 +125,21 @@ const MAX_FAILURE_MS = 2000
 const REQUEST_TIMEOUT_SECONDS = 4
 const MAX_AGE_SECONDS = 7 * 86_400
 
-async function discover({ issuer, clientId, clientSecret }: Omit<OidcSettings, 'name'>): Promise<Configuration> {
+/** Throws OidcError. */
+async function discover(settings: OidcSettings): Promise<Configuration> {
+  const { issuer } = settings
+  try {
+    return await discoverAt(new URL(issuer), settings)
+  } catch (error) {
+    if (statedIssuer(error) !== `${issuer}/`) throw new OidcError(error, 'away')
+    return discoverAt(new URL(`${issuer}/`), settings).catch((again: unknown) => {
+      throw new OidcError(again, 'away')
+    })
+  }
+}
+
+async function discoverAt(address: URL, { clientId, clientSecret, auth }: OidcSettings): Promise<Configuration> {
   const client = await loadClient()
-  const address = new URL(issuer)
   const execute = [
     client.enableNonRepudiationChecks,
     // oxlint-disable-next-line typescript/no-deprecated -- Settings allow it for an issuer on this machine.
@@ -131,10 +147,12 @@ async function discover({ issuer, clientId, clientSecret }: Omit<OidcSettings, '
   ]
   const options = { execute, timeout: REQUEST_TIMEOUT_SECONDS, [client.customFetch]: boundedFetch }
   if (clientSecret === undefined) return client.discovery(address, clientId, undefined, client.None(), options)
-  const found = await client.discovery(address, clientId, undefined, client.ClientSecretBasic(clientSecret), options)
-  const methods = found.serverMetadata().token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-  if (methods.includes('client_secret_basic')) return found
-  return client.discovery(address, clientId, undefined, client.ClientSecretPost(clientSecret), options)
+  const ways = { basic: client.ClientSecretBasic(clientSecret), post: client.ClientSecretPost(clientSecret) }
+  const sendSecret: ClientAuth = (server, ...request) => {
+    const offered = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    ways[auth ?? (offered.includes('client_secret_basic') ? 'basic' : 'post')](server, ...request)
+  }
+  return client.discovery(address, clientId, undefined, sendSecret, options)
 }
 
 /** Far more than the keys and the metadata of an issuer take. */
@@ -154,31 +172,3 @@ const boundedFetch: CustomFetch = async (url, options) => {
 function loadClient() {
   return import('openid-client')
 }
-
-function reasonOf(error: unknown): OidcError['reason'] {
-  const kind = kindOf(error)
-  if (kind === 'access_denied' || kind === 'login_required' || kind === 'interaction_required') return 'declined'
-  return AWAY.has(kind) ? 'away' : 'refused'
-}
-
-/** The code of an error, which is one of a few words, or else its name. */
-function kindOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'none'
-  if (error.cause instanceof ResponseTooLargeError) return error.cause.name
-  if ('error' in error && typeof error.error === 'string' && /^[a-z_]{1,40}$/.test(error.error)) return error.error
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
-}
-
-/** The issuer does not respond, or not as an issuer should. */
-const AWAY: ReadonlySet<string> = new Set([
-  'server_error',
-  'temporarily_unavailable',
-  'TypeError',
-  'AbortError',
-  'ResponseTooLargeError',
-  'TimeoutError',
-  'OAUTH_TIMEOUT',
-  'OAUTH_PARSE_ERROR',
-  'OAUTH_RESPONSE_IS_NOT_JSON',
-  'OAUTH_RESPONSE_IS_NOT_CONFORM',
-])

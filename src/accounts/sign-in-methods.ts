@@ -4,6 +4,7 @@ import type { Tables } from '../store/tables.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { type Actor, type EventKind, recordEvent } from './events.ts'
 import { RefusedError } from './errors.ts'
+import { spellingsOf } from './identities.ts'
 import { clearPassword } from './passwords.ts'
 import { lockAccount } from './proofs.ts'
 
@@ -74,7 +75,7 @@ export function removeIdentity(store: Store, method: RemovedMethod): Promise<voi
     const { numDeletedRows } = await db
       .deleteFrom('linked_identity')
       .where('account_id', '=', method.accountId)
-      .where('issuer', '=', method.address.issuer ?? '')
+      .where('issuer', 'in', spellingsOf(method.address.issuer ?? ''))
       .executeTakeFirstOrThrow()
     if (numDeletedRows === 0n) throw new RefusedError('there is no such link')
   })
@@ -118,7 +119,7 @@ async function signInMethodsOf(
     .selectFrom('linked_identity')
     .select(({ fn }) => fn.countAll().as('n'))
     .where('account_id', '=', accountId)
-    .where('issuer', '=', issuer ?? '')
+    .where('issuer', 'in', spellingsOf(issuer ?? ''))
     .executeTakeFirstOrThrow()
   return { hasPassword: account?.password_hash != null, passkeys: count(passkeys), isLinked: count(links) > 0 }
 }

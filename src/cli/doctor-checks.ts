@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { issuerProblem } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { readBackupFacts } from '../backup/facts.ts'
@@ -52,11 +53,14 @@ const MIN_MEMORY_MB = 256
 export const checks: readonly Check[] = [
   {
     name: 'settings',
-    holds: 'Every setting is known, has a valid value, and contradicts no other.',
+    holds:
+      'Every setting is known, has a valid value, and contradicts no other. An OpenID Connect issuer responds, and is called as it is set.',
     advice: 'Correct the settings that are named, and restart the service.',
-    examine({ config, environment, invalid }) {
-      readOidcSettings(config)
-      return [...invalid, ...contradictionsIn(config, environment)]
+    async examine({ config, environment, invalid }) {
+      const oidc = readOidcSettings(config)
+      const problem = oidc && (await issuerProblem(oidc))
+      const named = problem === undefined ? [] : [`${settings.oidcIssuer.env}: ${problem}`]
+      return [...invalid, ...contradictionsIn(config, environment), ...named]
     },
   },
   {

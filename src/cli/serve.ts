@@ -4,6 +4,7 @@ import { retryRejected } from '../archive/retry-rejected.ts'
 import { FIRST_ACCOUNT_PATH, makeFirstAccountLink } from '../accounts/first-account.ts'
 import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
+import { issuerProblem, type OidcSettings } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { type Config, injectedNames, readConfig, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
@@ -90,7 +91,7 @@ function configOf(flags: ServeFlags): Config {
 async function serve(flags: ServeFlags) {
   const config = configOf(flags)
   // Read at the start, because a mistake would otherwise show only when somebody signs in.
-  readOidcSettings(config)
+  const oidc = readOidcSettings(config)
   const injected = injectedNames(process.env)
   if (injected.length > 0 && !isWorker)
     say(`Ignored, because the platform set them and they are no settings: ${injected.join(', ')}`)
@@ -122,6 +123,7 @@ async function serve(flags: ServeFlags) {
   if (flags.workers === undefined) {
     const { port } = await runService(store, config, config.pull ? { startPulls } : {})
     await welcome(store, { ...config, port }, flags)
+    await sayIssuerProblem(oidc)
     return
   }
   const bind = (port = config.port) => bindForWorkers({ host: config.host, port })
@@ -137,11 +139,18 @@ async function serve(flags: ServeFlags) {
   await supervise({ count: flags.workers, sockets, bind, maxStopMs: maxStopMs(config), logFailure: report, secret })
   await welcome(store, { ...config, port: sockets.port }, flags)
   await store.close()
+  await sayIssuerProblem(oidc)
   if (!config.pull) return
   // Without a thread for writes: it only looks what is due.
   const looking = await openStore(databaseUrl, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, schema: 'current' })
   const scheduler = new Scheduler({ store: looking, config, report })
   onPullDue(() => void scheduler.look())
+}
+
+/** The service runs also while the issuer cannot be used: other sign-in methods work. */
+async function sayIssuerProblem(oidc: OidcSettings | undefined) {
+  const problem = oidc && (await issuerProblem(oidc))
+  if (problem !== undefined) say(`Nobody can sign in with ${oidc?.name} now: ${problem}`)
 }
 
 /** `config` has the port that is bound. */

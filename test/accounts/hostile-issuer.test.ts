@@ -31,7 +31,13 @@ async function startIssuer(path: string, answer: (response: ServerResponse) => u
     )
   })
   const { url } = server
-  const oidc = makeOidc({ issuer: url, clientId: 'lockstep', clientSecret: undefined, name: 'Example' })
+  const oidc = makeOidc({
+    issuer: url,
+    clientId: 'lockstep',
+    clientSecret: undefined,
+    auth: undefined,
+    name: 'Example',
+  })
   return {
     finish: () => oidc.finish(new URL(`http://localhost/callback?code=code&state=state`), request),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
@@ -46,7 +52,7 @@ for (const path of [METADATA, '/token']) {
     })
     await assert.rejects(issuer.finish(), {
       name: 'OidcError',
-      message: 'the sign-in at the OIDC issuer was not completed: away (ResponseTooLargeError)',
+      message: 'the sign-in at the OIDC issuer was not completed: its response is too large (ResponseTooLargeError)',
     })
     const sent = await sending
     // Beside what was read, what the buffers of both sockets hold.
@@ -56,6 +62,6 @@ for (const path of [METADATA, '/token']) {
   test(`deeply nested JSON at ${path} is not parsed, and nobody is signed in`, async () => {
     const nested = '['.repeat(200_000)
     await using issuer = await startIssuer(path, response => response.end(nested + ']'.repeat(nested.length)))
-    await assert.rejects(issuer.finish(), /^OidcError: .+ away \(ResponseTooLargeError\)$/)
+    await assert.rejects(issuer.finish(), /^OidcError: .+ too large \(ResponseTooLargeError\)$/)
   })
 }

@@ -36,6 +36,7 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
   ],
   oidcClientId: undefined,
   oidcClientSecretFile: undefined,
+  oidcAuth: ['client_secret_post', 'POST'],
   oidcName: undefined,
   accessLog: ['stdout'],
   readsDays: ['0', '3y'],
@@ -74,6 +75,7 @@ test('a setting that has no effect without another is refused, and doctor names 
   for (const [env, value, needs] of [
     ['LOCKSTEP_OIDC_CLIENT_ID', 'lockstep', 'LOCKSTEP_OIDC_ISSUER'],
     ['LOCKSTEP_OIDC_CLIENT_SECRET_FILE', '/etc/lockstep-oidc-secret', 'LOCKSTEP_OIDC_ISSUER'],
+    ['LOCKSTEP_OIDC_AUTH', 'post', 'LOCKSTEP_OIDC_CLIENT_SECRET_FILE'],
     ['LOCKSTEP_OIDC_NAME', 'Example ID', 'LOCKSTEP_OIDC_ISSUER'],
     ['LOCKSTEP_METRICS_HOST', '0.0.0.0', 'LOCKSTEP_METRICS_PORT'],
   ] as const) {

@@ -15,6 +15,8 @@ interface Told {
   /** The signature of the first two parts; by default the right one. */
   readonly signature?: (signed: string) => string
   readonly metadata?: object
+  /** What the log says. */
+  readonly why?: RegExp
 }
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -54,7 +56,10 @@ function startIssuer(answers: { metadata?: object; token: (issuer: string) => st
 }
 
 /** Signs in at such an issuer with a subject that is linked; returns what the callback answered, and whether there is a session. */
-async function signInWith({ header, claims, signature = signedBy(privateKey), metadata }: Told, redirects?: string) {
+async function signInWith(
+  { header, claims, signature = signedBy(privateKey), metadata, why }: Told,
+  redirects?: string,
+) {
   let nonce = ''
   await using issuer = await startIssuer({
     ...(metadata === undefined ? {} : { metadata }),
@@ -81,7 +86,8 @@ async function signInWith({ header, claims, signature = signedBy(privateKey), me
   nonce = sent.get('nonce') ?? ''
   const state = sent.get('state') ?? ''
   const query = new URLSearchParams({ code: 'code', state, iss: issuer.url })
-  const { status } = await person.get(`/signin/oidc/callback?${query}`)
+  const { status, text } = await person.get(`/signin/oidc/callback?${query}`)
+  if (why !== undefined) assert.match(text, why)
   return { status, hasSession: person.cookies.has('session') }
 }
 
@@ -90,8 +96,8 @@ test('an ID token signs in only if it is signed by the issuer, for this service,
   const now = Math.floor(Date.now() / 1000)
   const jwk = foreignPublic.export({ format: 'jwk' })
   const cases: Readonly<Record<string, Told>> = {
-    'no signature': { header: { alg: 'none' }, signature: () => '' },
-    'an empty signature': { signature: () => '' },
+    'no signature': { header: { alg: 'none' }, signature: () => '', why: /is signed with none: choose RS256/ },
+    'an empty signature': { signature: () => '', why: /JWT signature verification failed/ },
     'the signature of another key': { signature: signedBy(foreignKey) },
     'another key in its header': { header: { jwk, kid: undefined }, signature: signedBy(foreignKey) },
     'an address of other keys in its header': {
@@ -105,15 +111,19 @@ test('an ID token signs in only if it is signed by the issuer, for this service,
     'claims changed after signing': {
       signature: text => signedBy(privateKey)(text.replace(/\..*/, `.${encoded({ sub: 'somebody else' })}`)),
     },
-    'another audience': { claims: { aud: 'another client' } },
+    'another audience': { claims: { aud: 'another client' }, why: /its ID token is for another client/ },
     'several audiences, for another one': { claims: { aud: ['lockstep', 'another'], azp: 'another' } },
     'no audience': { claims: { aud: undefined } },
-    'another issuer': { claims: { iss: 'https://id.example' } },
-    'another nonce': { claims: { nonce: 'A'.repeat(43) } },
+    'another issuer': { claims: { iss: 'https://id.example' }, why: /its ID token names another issuer/ },
+    'another nonce': { claims: { nonce: 'A'.repeat(43) }, why: /its ID token is for another sign-in/ },
     'no nonce': { claims: { nonce: undefined } },
-    'an end that has passed': { claims: { exp: now - 600 } },
+    'an end that has passed': { claims: { exp: now - 600 }, why: /its ID token has expired/ },
     'no end': { claims: { exp: undefined } },
-    'a start in the future': { claims: { nbf: now + 3600 } },
+    'a start in the future': { claims: { nbf: now + 3600 }, why: /its ID token is not valid yet/ },
+    'a clock that is ahead': {
+      claims: { nbf: now + 3600, iat: now + 3600 },
+      why: /its clock is 3\d{3} seconds ahead of that of this service, which allows 30/,
+    },
     'no subject': { claims: { sub: undefined } },
     'a subject that is no text': { claims: { sub: 1 } },
   }

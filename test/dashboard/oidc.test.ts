@@ -1,16 +1,20 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { createInvitation } from '../../src/accounts/invitations.ts'
+import { diagnose } from '../../src/cli/doctor.ts'
 import { run } from '../support/command.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor, ageSignIns } from '../support/dashboard.ts'
 import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
 import { freePort } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
+import { newSqlite } from '../support/databases.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { serve } from '../support/serving.ts'
 import { startHttpServer } from '../support/http-server.ts'
 
 let issuer: Issuer
@@ -299,7 +303,7 @@ test('a sign-in for which the issuer asked long ago does not count as fresh', as
   assert.equal(seen.to, '/')
   assert.equal(asked.status, 403)
   assert.equal(stale.status, 403)
-  assert.match(stale.text, /was not accepted/)
+  assert.match(stale.text, /was not accepted: its clock is 6\d\d seconds behind/)
   assert.equal(again.status, 403)
 })
 
@@ -379,12 +383,13 @@ test('another process of the service completes a sign-in that one began', async 
   assert.equal(seen.to, '/')
 })
 
-for (const [what, answer] of [
-  ['is away', undefined],
-  ['answers HTML', '<!doctype html><title>Maintenance</title>'],
+for (const [what, answer, why] of [
+  ['is away', undefined, 'it cannot be reached (ECONNREFUSED)'],
+  ['answers HTML', '<!doctype html><title>Maintenance</title>', 'its response is no JSON'],
   [
     'answers for another issuer',
     JSON.stringify({ issuer: 'https://id.example', authorization_endpoint: 'https://id.example/auth' }),
+    'it calls itself &quot;https://id.example&quot;, and LOCKSTEP_OIDC_ISSUER is &quot;http://127.0.0.1',
   ],
 ] as const) {
   test(`if the issuer ${what}, people can still sign in with another method`, async t => {
@@ -398,7 +403,7 @@ for (const [what, answer] of [
     for (let tries = 0; tries < 12; tries += 1) {
       const seen = await visitor(service.url).get('/signin/oidc?next=/keys')
       assert.equal(seen.status, 503)
-      assert.match(seen.text, /Example ID cannot be reached/)
+      assert.ok(seen.text.includes(`Example ID cannot be used: ${why}`), seen.text)
       assert.match(seen.text, /name="password"/)
     }
     const ann = await signedIn(service)
@@ -432,9 +437,110 @@ test('if the issuer fails while somebody is there, the callback says so, and tha
     const state = new URL((await person.get('/signin/oidc')).to ?? '').searchParams.get('state') ?? ''
     const seen = await person.get(`/signin/oidc/callback?${new URLSearchParams({ code: 'x', state })}`)
     assert.equal(seen.status, 503, String(trouble))
-    assert.match(seen.text, /Example ID cannot be reached/)
+    assert.match(seen.text, /Example ID cannot be used: its? /)
     assert.match(seen.text, /name="password"/)
   }
+})
+
+for (const path of ['/realms/home', '/realms/home/']) {
+  test(`an issuer that calls itself ${path} is taken by this name, whether or not the setting ends with a slash, and so are its links`, async () => {
+    await using own = await startIssuer({ path })
+    const url = own.url.replace(/\/$/, '')
+    const start = (setting: string, other?: TestService) =>
+      startService(other ? [] : world, { ...own.settings, LOCKSTEP_OIDC_ISSUER: setting }, other)
+    await using service = await start(url)
+    await allowSignIn(service, 'ann')
+    const ann = await signedIn(service)
+    const linked = await goThere(ann, await startOn(ann, '/settings/oidc'), 'somebody', issuerVisitor(own.url))
+    assert.equal(linked.to, '/settings?saved=oidc&added', linked.text)
+    // As an earlier version kept it.
+    await service.store.db
+      .updateTable('linked_identity')
+      .set({ issuer: `${url}/` })
+      .execute()
+    await using second = await start(`${url}/`, service)
+    for (const { url: at } of [service, second]) {
+      assert.equal((await goThere(visitor(at), '/signin/oidc', 'somebody', issuerVisitor(own.url))).to, '/')
+    }
+    await allowSignIn(service, 'ben')
+    const ben = await signedIn(service, 'ben')
+    const taken = await goThere(ben, await startOn(ben, '/settings/oidc'), 'somebody', issuerVisitor(own.url))
+    assert.match(taken.text, /linked with another account here/)
+  })
+}
+
+/** What the page and the log say about a sign-in at this issuer; the path of the page if it succeeds. */
+async function outcomeAt(own: Issuer, settings: Record<string, string> = {}, path = '/signin/oidc') {
+  await using service = await startService(world, { ...own.settings, ...settings })
+  await service.store.db
+    .insertInto('linked_identity')
+    .values({ account_id: 1, issuer: own.url, subject: 'somebody', linked_at: 0, last_used_at: null })
+    .execute()
+  await allowSignIn(service, 'ann')
+  const person = path === '/signin/oidc' ? visitor(service.url) : await signedIn(service)
+  const { to, text } = await goThere(person, path, 'somebody', issuerVisitor(own.url))
+  await service.service.close()
+  const log = service.log.join('')
+  for (const word of ['somebody', 'code=', 'state=', 'the secret of']) assert.ok(!log.includes(word), word)
+  return { to, page: text, log }
+}
+
+test('the secret is sent as the setting says, and a secret that the issuer does not accept is told as such', async () => {
+  await using own = await startIssuer({ client: { token_endpoint_auth_method: 'client_secret_post' } })
+  assert.equal((await outcomeAt(own, { LOCKSTEP_OIDC_AUTH: 'post' })).to, '/')
+  // The issuer offers both ways, and this client must use the other one.
+  const basic = await outcomeAt(own)
+  const { LOCKSTEP_OIDC_CLIENT_SECRET_FILE: file = '' } = own.settings
+  writeFileSync(file, 'the secret of another client')
+  const wrong = await outcomeAt(own, { LOCKSTEP_OIDC_AUTH: 'post' })
+  for (const { page, log } of [basic, wrong]) {
+    for (const text of [page, log]) assert.match(text, /it accepts neither the client id .* \(LOCKSTEP_OIDC_AUTH\)/)
+  }
+})
+
+test('an ID token that is signed with the secret is told as such, and what to choose at the issuer', async () => {
+  await using own = await startIssuer({ client: { id_token_signed_response_alg: 'HS256' } })
+  const { page, log } = await outcomeAt(own)
+  for (const text of [page, log]) assert.match(text, /its ID token is signed with HS256: choose RS256 or ES256/)
+})
+
+test('a clock that differs too much from that of the issuer is told as such', async () => {
+  await using own = await startIssuer({ clockSeconds: -45 })
+  const { page, log } = await outcomeAt(own, {}, '/confirm/oidc')
+  for (const text of [page, log])
+    assert.match(text, /its clock is 4\d seconds behind that of this service, which allows 30/)
+})
+
+test('an error that the issuer sends back is told in words, and nothing of the request is repeated', async () => {
+  await using service = await oidcService()
+  const told = async (error: string) => {
+    const person = visitor(service.url)
+    const out = new URL((await person.get('/signin/oidc')).to ?? '')
+    const state = out.searchParams.get('state') ?? ''
+    const query = new URLSearchParams({ error, error_description: 'in detail', state, iss: issuer.url })
+    return (await person.get(`/signin/oidc/callback?${query}`)).text
+  }
+  assert.match(await told('redirect_uri_mismatch'), /it knows another redirect address\./)
+  assert.match(await told('unauthorized_client'), /it does not allow this client the code flow\./)
+  const other = await told('something_else')
+  assert.match(other, /it answered with an error that Lockstep does not know/)
+  await service.service.close()
+  assert.doesNotMatch(other + service.log.join(''), /something_else|in detail/)
+})
+
+test('an issuer with another name is named when the service starts, and by doctor', async () => {
+  const database = newSqlite()
+  await using other = await startHttpServer((_, response) =>
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ issuer: 'https://id.example' })),
+  )
+  const env = { LOCKSTEP_OIDC_ISSUER: other.url, LOCKSTEP_OIDC_CLIENT_ID: 'lockstep' }
+  const both = `it calls itself "https://id.example", and LOCKSTEP_OIDC_ISSUER is "${other.url}/"`
+  await using service = await serve(database.url, { settings: env })
+  const named = `Nobody can sign in with your organisation now: ${both}\n`
+  while (!service.said.stderr.includes(named)) await setTimeout(20)
+  const [settings] = await diagnose({ LOCKSTEP_DATABASE_URL: database.url, ...env })
+  assert.deepEqual(settings?.problems, [`LOCKSTEP_OIDC_ISSUER: ${both}`])
+  await database.remove()
 })
 
 test('a service whose issuer is not set up completely does not start, and says what is missing', async () => {

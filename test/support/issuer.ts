@@ -16,13 +16,21 @@ export interface Issuer extends AsyncDisposable {
   stop(): Promise<void>
 }
 
-export async function startIssuer(): Promise<Issuer> {
+export interface IssuerOptions {
+  /** Where it is below its host. */
+  readonly path?: string
+  /** What else is registered for the client. */
+  readonly client?: object
+  /** How far its clock is ahead. */
+  readonly clockSeconds?: number
+}
+
+export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
   const folder = await mkdtemp(join(tmpdir(), 'issuer-'))
   const secretFile = join(folder, 'secret')
   writeFileSync(secretFile, 'the secret of the client\n', { mode: 0o600 })
-  const child = spawn(process.execPath, [fileURLToPath(new URL('./issuer-process.ts', import.meta.url))], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+  const program = fileURLToPath(new URL('./issuer-process.ts', import.meta.url))
+  const child = spawn(process.execPath, [program, JSON.stringify(options)], { stdio: ['ignore', 'pipe', 'ignore'] })
   const [printed] = (await once(child.stdout, 'data')) as [Buffer]
   const url = printed.toString().trim()
   const stop = async () => {
@@ -77,7 +85,7 @@ export function issuerVisitor(issuer: string): IssuerVisitor {
         const location = response.headers.get('Location')
         if (location !== null) {
           const next = new URL(location, issuer).href
-          if (!next.startsWith(`${issuer}/`)) return next
+          if (new URL(next).origin !== new URL(issuer).origin) return next
           response = await send(next)
           continue
         }

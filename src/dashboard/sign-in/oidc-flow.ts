@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Oidc, OidcError, OidcIdentity, OidcRequest } from '../../accounts/oidc.ts'
+import type { Oidc, OidcIdentity, OidcRequest } from '../../accounts/oidc.ts'
+import type { OidcError } from '../../accounts/oidc-errors.ts'
 import type { Config } from '../../config.ts'
 import type { Store } from '../../store/index.ts'
 import { parseCookies } from '../cookies.ts'
@@ -62,12 +63,12 @@ export function forgetFlow({ site }: Pick<OidcContext, 'site'>): string {
 }
 
 /** The message for a person, and whether it counts as a failed attempt: only a refused response can have been a guess. */
-export function oidcProblem({ reason }: OidcError, name: string) {
+export function oidcProblem({ reason, why }: OidcError, name: string) {
   const counts = reason === 'refused'
   switch (reason) {
     case 'away':
       return {
-        problem: `At the moment, ${name} cannot be reached. Try again later, or use another sign-in method.`,
+        problem: `At the moment, ${name} cannot be used: ${why}. Try again later, or use another sign-in method.`,
         status: 503,
         counts,
       }
@@ -75,7 +76,7 @@ export function oidcProblem({ reason }: OidcError, name: string) {
       return { problem: `The sign-in with ${name} was not completed there.`, status: 403, counts }
     case 'refused':
       return {
-        problem: `The response of ${name} was not accepted. Try again, or use another sign-in method.`,
+        problem: `The sign-in with ${name} was not accepted: ${why}. Try again, or use another sign-in method.`,
         status: 403,
         counts,
       }
