@@ -1,7 +1,7 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { InvalidError } from '../archive/faults.ts'
 import { readAccount } from '../archive/account-kinds.ts'
-import { isDigits } from '../contract/names.ts'
+import { findByName, foldedName, isDigits } from '../contract/names.ts'
 import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
@@ -29,15 +29,11 @@ export function addAccount(store: Store, account: NewAccount): Promise<AccountFa
 
 /** Adds an account within a transaction. Throws RefusedError as addAccount does. */
 export async function addAccountIn(db: Kysely<Tables>, { username, id, tier }: NewAccount): Promise<AccountFacts> {
-  const row = accountRow({ id: id ?? (await nextId(db)), username, subscriptionTier: tier })
-  const taken = await db
-    .selectFrom('account')
-    .select(['id', 'username'])
-    .where(eb => eb.or([eb('id', '=', row.id), eb('username', '=', row.username)]))
-    .executeTakeFirst()
-  if (taken !== undefined) {
-    throw new RefusedError(`there is already an account with this ${taken.id === row.id ? 'id' : 'username'}`)
-  }
+  const row = accountRow({ id: id ?? (await nextId(db)), username: username.trim(), subscriptionTier: tier })
+  const sameId = await db.selectFrom('account').select('id').where('id', '=', row.id).executeTakeFirst()
+  if (sameId !== undefined) throw new RefusedError('there is already an account with this id')
+  const [sameName] = await likelyNamed(db, row.username)
+  if (sameName !== undefined) throw new RefusedError('there is already an account with this username')
   await db.insertInto('account').values(row).execute()
   await db.deleteFrom('removed_account').where('id', '=', row.id).execute()
   return row
@@ -51,14 +47,35 @@ export async function hasAccounts({ reads }: Pick<Store, 'reads'>): Promise<bool
   return (await reads.selectFrom('account').select('id').limit(1).executeTakeFirst()) !== undefined
 }
 
-/** The account with this id or username. Throws RefusedError if there is none. */
-export async function findAccount(store: Store, idOrName: string): Promise<AccountFacts> {
-  const byId = isDigits(idOrName)
-  const found = await store.reads
+/** The account that somebody means who enters this username, in any case; it takes as long for every name. */
+export async function accountNamed(db: Kysely<Tables>, entered: string): Promise<AccountFacts | undefined> {
+  // PostgreSQL has no text with a NUL, and fails.
+  return entered.includes('\0') ? undefined : findByName(await likelyNamed(db, entered), entered)
+}
+
+/** SQLite folds the case of English letters only. */
+function likelyNamed(db: Kysely<Tables>, entered: string): Promise<AccountFacts[]> {
+  const trimmed = entered.trim()
+  return db
     .selectFrom('account')
     .select(FACTS)
-    .where(eb => (byId ? eb('id', '=', storedId(idOrName)) : eb('username', '=', idOrName)))
-    .executeTakeFirst()
+    .where(sql<string>`lower(trim(username))`, 'in', [
+      foldedName(entered),
+      sql<string>`lower(cast(${trimmed} as text))`,
+    ])
+    .orderBy('id')
+    .limit(MAX_LIKELY)
+    .execute()
+}
+
+const MAX_LIKELY = 100
+
+/** The account with this id or username. Throws RefusedError if there is none. */
+export async function findAccount({ reads }: Pick<Store, 'reads'>, idOrName: string): Promise<AccountFacts> {
+  const byId = isDigits(idOrName)
+  const found = byId
+    ? await reads.selectFrom('account').select(FACTS).where('id', '=', storedId(idOrName)).executeTakeFirst()
+    : await accountNamed(reads, idOrName)
   if (found === undefined) throw new RefusedError(`there is no account with this ${byId ? 'id' : 'username'}`)
   return found
 }

@@ -4,6 +4,7 @@ import { HOUR_MS } from '../contract/time.ts'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { EventKind } from './events.ts'
+import { accountNamed } from './accounts.ts'
 import { flushEachSecond } from './repeated-flush.ts'
 
 /** Counts events that requests of strangers can cause, by hour and network. */
@@ -134,8 +135,10 @@ async function subjectOf(db: Kysely<Tables>, account: CountedEvent['account']) {
       .executeTakeFirst()
     return key && { accountId: key.account_id, subject: key.name, subjectId }
   }
-  const [column, value] = 'id' in account ? (['id', account.id] as const) : (['username', account.username] as const)
-  const found = await db.selectFrom('account').select('id').where(column, '=', value).executeTakeFirst()
+  const found =
+    'id' in account
+      ? await db.selectFrom('account').select('id').where('id', '=', account.id).executeTakeFirst()
+      : await accountNamed(db, account.username)
   return found && { accountId: found.id, subject: '', subjectId: 0 }
 }
 

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import type { Kysely } from 'kysely'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { accountNamed } from './accounts.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { type Actor, OPERATOR, recordEvent } from './events.ts'
 import { RefusedError } from './errors.ts'
@@ -83,14 +84,12 @@ export async function verifyPassword(
   username: string,
   password: string,
 ): Promise<PasswordProof | undefined> {
-  // PostgreSQL has no text with a NUL, and fails.
-  const account = username.includes('\0')
-    ? undefined
-    : await store.reads
-        .selectFrom('account')
-        .select(['id', 'password_hash'])
-        .where('username', '=', username)
-        .executeTakeFirst()
+  const named = await accountNamed(store.reads, username)
+  const account = await store.reads
+    .selectFrom('account')
+    .select(['id', 'password_hash'])
+    .where('id', '=', named?.id ?? 0)
+    .executeTakeFirst()
   // Awaited also for known names: otherwise the first unknown name would take longer.
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))

@@ -10,6 +10,7 @@ import { OWNER_UNKNOWN } from '../archive/batch-importer.ts'
 import { exportArchive } from '../archive/export.ts'
 import { withUnfinished, withWorkFolder } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
+import { foldedName } from '../contract/names.ts'
 import { AddressError, parseAddress, parseKey } from '../pull/address.ts'
 import { systemClock } from '../pull/clock.ts'
 import { findGone, removeGone } from '../pull/gone.ts'
@@ -209,7 +210,8 @@ async function withSource(given: PullFlags, { databaseUrl, sourceUrl, sourceAcco
   if (flags.from !== undefined || sourceUrl !== '' || isNew) return flags
   const { account } = flags
   const sources = (await withStore(flags, listSources, { create: true })).filter(
-    ({ accountId, username }) => account === undefined || account === username || account === String(accountId),
+    ({ accountId, username }) =>
+      account === undefined || foldedName(account) === foldedName(username) || account === String(accountId),
   )
   const [source, ...others] = sources
   if (source === undefined) return flags

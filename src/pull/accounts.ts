@@ -11,6 +11,7 @@ import {
   type BatchImporterOptions,
   openBatchImporter,
 } from '../archive/batch-importer.ts'
+import { foldedName } from '../contract/names.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -106,7 +107,8 @@ export class PulledAccounts {
       return false
     }
     const isFree =
-      isUsable(sourceName) && accounts.every(({ id, username }) => id === ownerId || username !== sourceName)
+      isUsable(sourceName) &&
+      accounts.every(({ id, username }) => id === ownerId || foldedName(username) !== foldedName(sourceName))
     const username = stored?.username ?? (isFree ? sourceName : `account-${ownerId}`)
     if (stored === undefined && !isFree) this.#report.noteName(sourceName, username)
     this.#partners.set(ownerId, username)

@@ -2,7 +2,7 @@ import { listAccounts, type AccountFacts } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { isUnused } from '../accounts/renumber.ts'
-import { isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
+import { findByName, foldedName, isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import type { Store } from '../store/index.ts'
 import type { Identity } from './identity.ts'
 import { findSource, hasFilled } from './state.ts'
@@ -76,7 +76,8 @@ export async function findTarget(
       `account ${id} has records that are not from this source, which a pull may replace: to pull into it, give the account (--account ${id})`,
     )
   }
-  const isFree = isUsable(name) && accounts.every(account => account.id === id || account.username !== name)
+  const isFree =
+    isUsable(name) && accounts.every(account => account.id === id || foldedName(account.username) !== foldedName(name))
   if (stored === undefined) return { id, username: isFree ? name : `account-${id}`, isNew: true }
   // A name that changed at the source also changes here, unless the two already differed.
   const follows = isFree && known !== undefined && known.username === stored.username
@@ -103,8 +104,9 @@ function idOfAccount(
     if (/^[1-9]/.test(named) && Number.isSafeInteger(Number(named))) return Number(named)
     throw new PullUsageError('--account must be an id of 1 or more, or a username')
   }
-  const found = accounts.find(({ username }) => username === named)
-  if (found !== undefined || named === usernameOf(identity?.user)) return found?.id
+  const found = findByName(accounts, named)
+  const sourceName = usernameOf(identity?.user) ?? ''
+  if (found !== undefined || foldedName(named) === foldedName(sourceName)) return found?.id
   throw new RefusedError('there is no account with this username')
 }
 
@@ -120,7 +122,7 @@ async function checkSamePerson(
       `account ${id} is ${quoteName(sameId.username)} here and ${quoteName(name)} at the source; nothing was stored: ${advice} ${id}`,
     )
   }
-  const sameName = accounts.find(account => account.username === name)
+  const sameName = findByName(accounts, name)
   if (sameName !== undefined && sameName.id !== id) {
     const takesId = sameId === undefined && (await isUnused(store, sameName.id))
     throw new RefusedError(

@@ -39,6 +39,11 @@ test('an account is added with the next id and the tier ultra, or with those tha
 const refused: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
   { what: 'a username of digits only', args: add('2026'), says: /username must not be all digits/ },
   { what: 'a username that is taken', args: add('ann'), says: /already an account with this username/ },
+  {
+    what: 'a username that differs from one only by case and spaces',
+    args: add(' Ann'),
+    says: /already an account with this u/,
+  },
   { what: 'an id that is taken', args: [...add('dan'), '--id', '3'], says: /already an account with this id/ },
   { what: 'an empty username', args: add(''), says: /username must be text of 1 to 64 characters/ },
   { what: 'a username of 65 characters', args: add('x'.repeat(65)), says: /1 to 64 characters/ },
@@ -73,7 +78,7 @@ test('a refused account or access command ends with code 1 and the reason on std
 test('a tier is set by username or id, until an instant or to the end of a day, and removed', async () => {
   await using folder = await makeWorld()
   const steps = [
-    { args: '--account ann --tier pioneer --until 2030-01-01', tier: 'pioneer', ends: '2030-01-02T00:00:00Z' },
+    { args: '--account Ann --tier pioneer --until 2030-01-01', tier: 'pioneer', ends: '2030-01-02T00:00:00Z' },
     {
       args: '--account 1 --tier founder --until 2030-06-01T12:00:00+02:00',
       tier: 'founder',

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
+import { createInvitation } from '../../src/accounts/invitations.ts'
+import { passwordRules } from '../../src/accounts/password-rules.ts'
 import { pages } from '../../src/dashboard/routes.ts'
 import { allowSignIn, PASSWORD, visitor, visitorAs } from '../support/dashboard.ts'
 import { exchange } from '../support/raw.ts'
@@ -131,6 +133,48 @@ test('a wrong name and a wrong password get the same response', async () => {
     assert.deepEqual(seen.headers.getSetCookie(), [])
   }
   assert.equal(wrongName.text.replace('nobody', 'ann'), wrongPassword.text)
+})
+
+test('a username is found in any case and with spaces around it, one that is spelt just so first, and attempts count for one name', async () => {
+  await using service = await startService([...world, account(11, 'Eve'), account(12, 'eve')])
+  for (const username of ['ann', 'Eve', 'eve']) await allowSignIn(service, username)
+  const nameOf = async (entered: string) => {
+    const person = visitor(service.url)
+    assert.equal((await person.signIn(entered)).to, '/', entered)
+    return /name="username" autocomplete="username" value="([^"]*)"/.exec((await person.get('/settings')).text)?.[1]
+  }
+  assert.deepEqual(await Promise.all(['Ann', 'ann ', ' ANN', 'Eve', 'eve'].map(nameOf)), [
+    'ann',
+    'ann',
+    'ann',
+    'Eve',
+    'eve',
+  ])
+  assert.equal((await visitor(service.url).signIn('EVE')).status, 403, 'nobody knows which of the two')
+  const names = ['ann', 'Ann', 'aNN ', ' ann']
+  for (let index = 0; index < 10; index += 1) {
+    await visitor(service.url).signIn(names[index % names.length] ?? '', 'wrong password')
+  }
+  assert.equal((await visitor(service.url).signIn('ANN')).status, 429)
+  await service.service.close()
+  const failed = await service.store.db
+    .selectFrom('account_event')
+    .select(({ fn }) => fn.sum('times').as('times'))
+    .where('kind', '=', 'sign-in-failed')
+    .where('account_id', '=', 1)
+    .executeTakeFirst()
+  assert.equal(Number(failed?.times), 10)
+})
+
+test('the rules for a new password stand on each form that asks for one', async () => {
+  await using service = await withAnn()
+  const ann = await visitorAs(service.url, 'ann')
+  const invited = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
+  for (const { text } of [await ann.get('/settings'), await visitor(service.url).get(invited)]) {
+    const [, id = ''] = /<input name="next" [^>]*aria-describedby="([^" ]+)/.exec(text) ?? []
+    const [, rules = ''] = new RegExp(`id="${id}">([^<]*)<`).exec(text) ?? assert.fail(text)
+    for (const rule of Object.values(passwordRules)) assert.ok(rules.includes(rule), rules)
+  }
 })
 
 test('a name or a passkey with a NUL, which no database stores, is wrong like any other', async () => {

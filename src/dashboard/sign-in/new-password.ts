@@ -1,4 +1,5 @@
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
+import { passwordRules } from '../../accounts/password-rules.ts'
 import { html, type Html, nothing } from '../html.ts'
 
 /** A new password in a form: entered twice, so that a typing error locks nobody out. */
@@ -11,11 +12,14 @@ export function newPasswordFields(
   const rules = html`type="password" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required`
   return html`
     <label>${label} <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span>
-      <input name="next" ${rules}${focuses ? html` autofocus` : nothing}${problem === undefined ? nothing : html` aria-describedby="problem"`}>
+      <input name="next" ${rules}${focuses ? html` autofocus` : nothing} aria-describedby="password-rules${problem === undefined ? '' : ' problem'}">
     </label>
+    <p class="muted small" id="password-rules">${RULES}</p>
     <label>${label} again<input name="again" ${rules}></label>
   `
 }
+
+const RULES = `It must not be ${new Intl.ListFormat('en', { type: 'disjunction' }).format(Object.values(passwordRules))}.`
 
 /** What was entered; undefined if the two differ. */
 export function readNewPassword(form: URLSearchParams): string | undefined {

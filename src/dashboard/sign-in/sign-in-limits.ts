@@ -3,6 +3,7 @@ import { clientAddress, networkOf } from '../../http/addresses.ts'
 import { knownBrowser, markBrowser } from '../../accounts/known-browsers.ts'
 import type { Config } from '../../config.ts'
 import { DAY_MS } from '../../contract/time.ts'
+import { foldedName } from '../../contract/names.ts'
 import type { Store } from '../../store/index.ts'
 import type { SignInMethod } from '../../store/tables.ts'
 import { type Attempt, Attempts } from './attempts.ts'
@@ -30,12 +31,12 @@ export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 
       const mark = cookieValue(parseCookies(request.headers.cookie), KNOWN_BROWSER, site)
       const browser = mark === undefined ? undefined : await knownBrowser(store, mark)
       // A browser known to the account has a limit of its own, which nobody else can use up.
-      if (browser !== undefined && (username === undefined || username === browser.username)) {
+      if (browser !== undefined && (username === undefined || foldedName(username) === foldedName(browser.username))) {
         return attempts.begin(`${method} browser ${browser.name}`)
       }
       const network = `${method} network ${networkOf(clientAddress(request.raw, trustedProxies))}`
       if (username === undefined) return attempts.begin(network)
-      return attempts.begin(network, `account ${username.slice(0, MAX_ATTEMPT_NAME_LENGTH)}`)
+      return attempts.begin(network, `account ${foldedName(username).slice(0, MAX_ATTEMPT_NAME_LENGTH)}`)
     },
   }
 }
