@@ -126,7 +126,7 @@ async function checkSamePerson(
   if (sameName !== undefined && sameName.id !== id) {
     const takesId = sameId === undefined && (await isUnused(store, sameName.id))
     throw new RefusedError(
-      `${quoteName(name)} is account ${sameName.id} here and account ${id} at the source; nothing was stored: ${advice} ${takesId ? `${sameName.id}, which then has the id ${id}` : id}`,
+      `${quoteName(sameName.username)} is account ${sameName.id} here and ${quoteName(name)} is account ${id} at the source; nothing was stored: ${advice} ${takesId ? `${sameName.id}, which then has the id ${id}` : id}`,
     )
   }
 }

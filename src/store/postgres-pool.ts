@@ -121,7 +121,7 @@ export function guarded(pool: pg.Pool): PostgresPool {
 }
 
 /** Integers are read as numbers: every stored one is within the safe integers. */
-export const types: pg.CustomTypesConfig = {
+const types: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
     type === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(type, format) as (text: string) => unknown),
 }

@@ -333,6 +333,7 @@ test('an id or a name that belongs to another account here stops the pull with 1
   for (const [id, name, advice] of [
     ['1', 'bob', '--account 1'],
     ['7', 'ann', '--account 7, which then has the id 1'],
+    ['7', 'Ann', '--account 7, which then has the id 1'],
   ] as const) {
     await using folder = await makeFolder()
     assert.equal((await folder.run(['account', 'add', '--username', name, '--id', id])).code, 0)
@@ -346,7 +347,7 @@ test('an id or a name that belongs to another account here stops the pull with 1
     const again = await folder.run(['pull'], { env: env(source.url) })
     assert.equal(again.code, 0, again.stderr)
     const names = JSON.parse((await folder.run(['account', 'list', '--json'])).stdout).map((row: any) => row.username)
-    assert.deepEqual(names.toSorted(), id === '1' ? ['bob'] : ['account-1', 'ann'])
+    assert.deepEqual(names.toSorted(), id === '1' ? ['bob'] : ['account-1', name].toSorted())
   }
 })
 

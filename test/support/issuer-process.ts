@@ -36,6 +36,9 @@ server.listen(0, '127.0.0.1', () => {
     // As the middleware of a path does.
     const { url = '' } = request
     Object.assign(request, { originalUrl: url, url: url.slice(path.replace(/\/$/, '').length) })
+    // Other issuers let a client send its secret in one way only.
+    if ('token_endpoint_auth_method' in client && request.headers.authorization !== undefined)
+      request.headers.authorization = `Basic ${btoa('lockstep:wrong')}`
     handle(request, response)
   })
   process.stdout.write(`${issuer}\n`)
