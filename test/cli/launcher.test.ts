@@ -22,6 +22,6 @@ test('where npm has not linked the Node.js that it installed, the launcher does'
 })
 
 test('each script that a new user runs starts with the launcher, which says what the system lacks', () => {
-  for (const name of ['start', 'demo', 'test', 'check:static'])
+  for (const name of ['start', 'demo', 'test', 'test:slow', 'check', 'check:static'])
     assert.match((scripts as Record<string, string>)[name] ?? '', /^\.\/lockstep /)
 })
