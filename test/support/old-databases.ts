@@ -18,9 +18,10 @@ export async function makeReleased(url: string): Promise<void> {
   await client.query(released('postgres.sql').toString())
 }
 
-export function makeReleasedFile(path: string) {
+/** The same for an SQLite file, in which some SQL is run then. */
+export function makeReleasedFile(path: string, changes = '') {
   using database = new DatabaseSync(path)
-  database.exec(`pragma journal_mode = wal; ${released('sqlite.sql').toString()}`)
+  database.exec(`pragma journal_mode = wal; ${released('sqlite.sql').toString()}; ${changes}`)
 }
 
 /** The bytes of a backup. */
