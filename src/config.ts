@@ -324,16 +324,25 @@ function text(value: string): string {
 }
 
 /** How a database is named. */
-export const DATABASE_URL = 'sqlite:<path> or postgres://user@host:port/database'
+const DATABASE_URL = 'sqlite:<path> or postgres://user@host:port/database'
 
-export function isDatabaseUrl(value: string): boolean {
-  return /^(sqlite:.|postgres(ql)?:\/\/)/.test(value)
-}
-
-function databaseUrl(value: string): string {
-  if (!isDatabaseUrl(value)) throw new Error(`must be ${DATABASE_URL}`)
+/** Throws an error without the value, which may have a password. */
+export function databaseUrl(value: string): string {
+  if (!/^(sqlite:.|postgres(ql)?:\/\/)/.test(value)) throw new Error(`must be ${DATABASE_URL}`)
+  const hint = SQLITE_HINTS.find(([mistake]) => mistake.test(value))?.[1]
+  if (hint !== undefined) throw new Error(`must be ${DATABASE_URL}: ${hint}`)
   return value
 }
+
+/** What other programs read in an address, or a shell in a path: here it would be the name of another file. */
+const SQLITE_HINTS: readonly (readonly [RegExp, string])[] = [
+  [/^sqlite:[~$]/, 'write the whole path, because ~ and variables are not expanded'],
+  [/^sqlite:.*\?/, 'leave out ? and what follows, because a file of SQLite has no options here'],
+  [/^sqlite:(\/\/|file:)/, 'write the path right after sqlite:, without // and file:'],
+  [/^sqlite:["'\s]|["'\s]$/, 'leave out the quotes and spaces around the path'],
+  [/^sqlite::/, 'name a file, because a database in memory is not offered'],
+  [/^sqlite:.*\/$/, 'name a file, not its folder'],
+]
 
 function port(value: string): number {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new Error('must be a port from 0 to 65535')

@@ -7,7 +7,7 @@ import type { Tables, KeyRow } from '../store/tables.ts'
 import { endsAfter, hasEnded } from './access.ts'
 import { RefusedError } from './errors.ts'
 import { type Actor, OPERATOR, recordEvent } from './events.ts'
-import { expiryOf, isEntitled, noteGrantChange } from './grants.ts'
+import { expiryOf, isEntitled, lacksTier, noteGrantChange } from './grants.ts'
 import { lockAccount } from './proofs.ts'
 import { hashSecret, mintKey } from './secrets.ts'
 
@@ -215,6 +215,6 @@ async function lockEntitled(db: Kysely<Tables>, store: Store, id: number, now: n
   const account = await lockAccount(db, store, id)
   if (account === undefined) throw new RefusedError('there is no such account')
   if (!isEntitled(account, now)) {
-    throw new RefusedError('the account has no subscription tier, so its API keys could not be used')
+    throw new RefusedError(`the account ${lacksTier(account, now)}, so its API keys could not be used`)
   }
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { isArea } from '../contract/areas.ts'
 import { isTier } from '../contract/people.ts'
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, KeyRow } from '../store/tables.ts'
 import { hasEnded, type SharedAccess } from './access.ts'
@@ -48,6 +48,20 @@ export async function findGrant(store: Store, key: string): Promise<Grant | unde
 /** Whether an account has one of the known tiers, which has not ended. */
 export function isEntitled({ tier, tierEndsAt }: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): boolean {
   return isTier(tier) && !hasEnded(tierEndsAt, now)
+}
+
+/** When the tier of an account ended; undefined if it has none, or one that has not ended. */
+export function endedTier(account: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): number | undefined {
+  const { tier, tierEndsAt } = account
+  return isTier(tier) && !isEntitled(account, now) ? (tierEndsAt ?? undefined) : undefined
+}
+
+/** What an account lacks, as the end of a sentence about it, unless it is entitled. */
+export function lacksTier(account: Pick<Grant, 'tier' | 'tierEndsAt'>, now: number): string {
+  const end = endedTier(account, now)
+  return end === undefined
+    ? 'has no subscription tier'
+    : `has a subscription tier that ended at ${formatTimestamp(end)}`
 }
 
 /** When an API key stops working; null for never. One that was replaced works for a day, but not longer than it would have. */

@@ -9,11 +9,11 @@ import { dropTables } from '../backup/tables.ts'
 import { readConfig, settings } from '../config.ts'
 import { defaultScopes } from '../contract/endpoint.ts'
 import { DAY_MS } from '../contract/time.ts'
-import { OldSchemaError, type Store } from '../store/index.ts'
+import { OldSchemaError, sqliteFile, type Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
-import { openStore, print, say, UsageError, withOptions } from './terminal.ts'
+import { databaseOf, openStore, print, say, UsageError, withOptions } from './terminal.ts'
 
 export function addDemoCommand(program: Command) {
   withOptions(
@@ -24,14 +24,16 @@ export function addDemoCommand(program: Command) {
   )
     .summary('run the service on sample data')
     .description(
-      `Runs the service on its own sample database, and prints how to use it. It is for this machine only: ${settings.host.env} and ${settings.publicUrl.env} have no effect.`,
+      `Runs the service on its own sample database, and prints how to use it. It is for this machine only. ${IGNORED.join(', ')} have no effect.`,
     )
     .action(demo)
 }
 
 async function demo(flags: { reset?: boolean; port?: number; database: string }) {
-  const config = readConfig(process.env)
-  const store = await openSample(flags.database)
+  const database = databaseOf('--database', flags.database)
+  const ignored = IGNORED.filter(name => (process.env[name] ?? '') !== '')
+  const config = readConfig({ ...process.env, ...Object.fromEntries(IGNORED.map(name => [name, undefined])) })
+  const store = await openSample(database)
   try {
     await makeSample(store, flags.reset ?? false)
   } catch (error) {
@@ -43,18 +45,16 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
     store,
     {
       ...config,
-      databaseUrl: flags.database,
-      host: '127.0.0.1',
+      databaseUrl: database,
       port: flags.port ?? config.port,
       // Log lines would hide the commands to try.
       accessLog: config.accessLog && (process.env[settings.accessLog.env] ?? '') !== '',
       allowedHosts: ['localhost', '127.0.0.1', '[::1]'],
-      // The settings of another service must not change links and cookies of this one.
-      publicUrl: '',
     },
     { sample: { username: DEMO_USER, password: DEMO_PASSWORD }, ports: PORTS_TO_TRY },
   )
   const port = flags.port ?? config.port
+  if (ignored.length > 0) say(`The demo ignores ${ignored.join(', ')}.`)
   if (port !== 0 && service.port !== port) say(`Port ${port} is taken: this uses ${service.port}.`)
   print(`Lockstep with sample data: ${service.url}
 API reference:             ${service.url}/docs
@@ -64,11 +64,16 @@ API key:                   ${key}
 Try:
   curl -H 'Authorization: Bearer ${key}' '${service.url}/api/v1/lkbx/templates?limit=1'
 
-The API key works for a day. Your own records:
+The API key works for a day. Ctrl+C stops the demo; its data stays in ${sqliteFile(database) ?? 'its database'}.
+Your own records:
   ${ownCommand} help pull      copies them from another server
   ${ownCommand} help import    reads them from an archive`)
 }
 
+/** Settings of another service, which must not change the database, address, links and cookies of this one. */
+const IGNORED = (['databaseUrl', 'pullDatabaseUrl', 'host', 'publicUrl', 'allowedHosts'] as const).map(
+  name => settings[name].env,
+)
 const PORTS_TO_TRY = 50
 const DEMO_DATABASE = 'sqlite:./data/demo.db'
 const DEMO_USERS = ['alex', 'robin'] as const

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { createKey, listKeys, revokeAllKeys, revokeKey, type ListedKey } from '../accounts/api-keys.ts'
-import { isEntitled } from '../accounts/grants.ts'
+import { isEntitled, lacksTier } from '../accounts/grants.ts'
 import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { parseId } from '../contract/parameters.ts'
@@ -108,7 +108,7 @@ async function create(flags: CreateFlags) {
 function checkTier({ id, subscription_tier: tier, subscription_ends_at: tierEndsAt }: AccountFacts, now: number) {
   if (isEntitled({ tier, tierEndsAt }, now)) return
   throw new RefusedError(
-    `account ${id} has no subscription tier, so its API keys could not be used: set one with ${ownCommand} account set-tier --account ${id} --tier ultra`,
+    `account ${id} ${lacksTier({ tier, tierEndsAt }, now)}, so its API keys could not be used: set one with ${ownCommand} account set-tier --account ${id} --tier ultra`,
   )
 }
 

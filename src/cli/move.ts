@@ -3,10 +3,10 @@ import { type Command, Option } from 'commander'
 import { fillBackup } from '../backup/create.ts'
 import { withWorkFolder, workFoldersOf } from '../backup/files.ts'
 import { openVerified } from '../backup/verify.ts'
-import { DATABASE_URL, isDatabaseUrl } from '../config.ts'
 import { writeTo } from './restore.ts'
 import { startProgress } from './progress.ts'
 import {
+  databaseOf,
   databaseOption,
   databaseUrlOf,
   print,
@@ -33,7 +33,7 @@ export function addMoveCommand(program: Command) {
 async function move(flags: StoreOptions & { readonly to: string }) {
   const source = databaseUrlOf(flags)
   if (source === flags.to) throw new UsageError('--to is the database that you are moving from: give another one')
-  if (!isDatabaseUrl(flags.to)) throw new UsageError(`--to must name the database as ${DATABASE_URL}`)
+  databaseOf('--to', flags.to)
   const { signal } = stopSignals('interrupted: nothing was moved')
   const progress = startProgress('Reading')
   await withStore(

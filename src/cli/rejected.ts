@@ -38,7 +38,9 @@ export function addRejectedCommands(program: Command) {
     .action(show)
 
   withOptions(rejected.command('retry'), databaseOption(), jsonOption())
-    .description('Tries again to store rejected rows. Records that are stored with other content stay as they are.')
+    .description(
+      'Tries again to store rejected rows. Records that are stored with other content stay as they are. The exit code is 1 if rows are rejected and none was stored.',
+    )
     .action(retry)
 }
 
@@ -82,10 +84,16 @@ async function show(id: number, flags: Flags) {
 }
 
 async function retry(flags: Flags) {
-  const report = await withStore(flags, retryRejected)
+  const report = await withStore(flags, async store => {
+    const retried = await retryRejected(store)
+    if (retried.stored === 0 && (await listRejected(store)).length > 0) process.exitCode = NONE_STORED
+    return retried
+  })
   if (flags.json === true) return print(JSON.stringify(report))
   print(`${report.stored} of ${report.tried} rows are stored now.`)
 }
+
+const NONE_STORED = 1
 
 function parseId(text: string): number {
   if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a number from `rejected list`.')

@@ -8,10 +8,11 @@ import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.
 import { eraseDeleted } from '../accounts/removal.ts'
 import { openMigrated } from '../archive/migrate.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
-import { type Config, DATABASE_URL, isDatabaseUrl, readConfig, settings } from '../config.ts'
+import { type Config, databaseUrl, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { UploadFolder } from '../uploads/folder.ts'
 import {
+  messageOf,
   open,
   type OpenOptions,
   type Store,
@@ -112,10 +113,18 @@ async function eraseLeft(store: Store) {
 
 /** The database that the options or the settings name. */
 export function databaseUrlOf({ database }: StoreOptions): string {
-  if (database !== undefined && !isDatabaseUrl(database)) {
-    throw new UsageError(`--database must name the database as ${DATABASE_URL}`)
+  return database === undefined
+    ? readConfig(process.env, ['databaseUrl']).databaseUrl
+    : databaseOf('--database', database)
+}
+
+/** The database that an option names. Throws UsageError. */
+export function databaseOf(option: string, value: string): string {
+  try {
+    return databaseUrl(value)
+  } catch (error) {
+    throw new UsageError(`${option} ${messageOf(error)}`)
   }
-  return database ?? readConfig(process.env, ['databaseUrl']).databaseUrl
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { BlockList } from 'node:net'
 import { type Endpoint, hasScope } from '../contract/endpoint.ts'
 import { ApiError, notFound } from '../contract/errors.ts'
+import { formatTimestamp } from '../contract/time.ts'
 import type { ListPage, PageStart } from '../resources/handler.ts'
-import { type GrantCache, type Grant, isEntitled } from '../accounts/grants.ts'
+import { endedTier, type GrantCache, type Grant, isEntitled } from '../accounts/grants.ts'
 import type { Store } from '../store/index.ts'
 import { KEY_FORM } from '../accounts/secrets.ts'
 import { hasEnded } from '../accounts/access.ts'
@@ -136,7 +137,11 @@ export function makeApi(options: ApiOptions): Handle {
 }
 
 function checkScope({ entitled, scopes }: Endpoint, grant: Grant, now: number) {
-  if (entitled && !isEntitled(grant, now)) throw new ApiError('subscription_required')
+  if (entitled && !isEntitled(grant, now)) {
+    const end = endedTier(grant, now)
+    const text = end === undefined ? undefined : `The subscription ended at ${formatTimestamp(end)}`
+    throw new ApiError('subscription_required', text)
+  }
   if (!hasScope(grant.scopes, scopes)) throw new ApiError('insufficient_scope')
 }
 

@@ -25,12 +25,12 @@ const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
   { args: 'key create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read, status:read/ },
   { args: 'key revoke first', says: /id of an API key, as key list shows it/ },
   { args: 'backup nowhere/x.db', says: /there is no folder \S+nowhere/ },
-  { args: 'move --to mysql://localhost/x', says: /--to must name the database as sqlite:<path> or postgres:/ },
+  { args: 'move --to mysql://localhost/x', says: /--to must be sqlite:<path> or postgres:/ },
   {
     args: 'account list --database mysql://localhost/x',
-    says: /--database must name the database as sqlite:<path> or p/,
+    says: /--database must be sqlite:<path> or postgres:/,
   },
-  { args: 'doctor --database lockstep.db', says: /--database must name the database as sqlite:<path> or postgres:/ },
+  { args: 'doctor --database lockstep.db', says: /--database must be sqlite:<path> or postgres:/ },
   { args: 'serve --workers 0', says: /a number from 1 to 99/ },
   { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
 ]

@@ -129,7 +129,11 @@ const refused: readonly { readonly what: string; readonly args: readonly string[
     args: create('ben', 'x'),
     says: /account 2 has no subscription tier, .*: set one with \.\/lockstep account set-tier --account 2 --tier ultra$/m,
   },
-  { what: 'an account whose tier has ended', args: create('cas', 'x'), says: /has no subscription tier/ },
+  {
+    what: 'an account whose tier has ended',
+    args: create('cas', 'x'),
+    says: /account 3 has a subscription tier that ended at 2025-01-01T00:00:00Z, /,
+  },
   { what: 'an account that is not there', args: create('dan', 'x'), says: /no account with this username/ },
   { what: 'an end that has passed', args: [...create('ann', 'x'), '--expires', '2020-01-01'], says: /in the future/ },
   { what: 'revoking a token that is not there', args: ['key', 'revoke', '99'], says: /no API key with this id/ },

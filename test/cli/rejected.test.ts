@@ -30,9 +30,11 @@ test('rejected rows are listed with the reason, shown as they came, and stored w
   assert.match(unknown.stderr, /there is no such row: see `lockstep rejected list`/)
   for (const word of ['x', '0', '-1']) assert.equal((await folder.run(['rejected', 'show', word])).code, 2)
 
-  assert.equal((await folder.run(['rejected', 'retry'])).stdout, '0 of 2 rows are stored now.\n')
+  const inVain = await folder.run(['rejected', 'retry'])
+  assert.deepEqual([inVain.code, inVain.stdout], [1, '0 of 2 rows are stored now.\n'])
   assert.equal((await folder.run(['account', 'add', '--username', 'eve', '--id', '9'])).code, 0)
-  assert.deepEqual(JSON.parse((await folder.run(['rejected', 'retry', '--json'])).stdout), { tried: 2, stored: 1 })
+  const retried = await folder.run(['rejected', 'retry', '--json'])
+  assert.deepEqual([retried.code, JSON.parse(retried.stdout)], [0, { tried: 2, stored: 1 }])
   assert.match((await folder.run(['export'])).stdout, /"kind":"lock-template","data":\{"id":5/)
   assert.doesNotMatch((await folder.run(['rejected', 'list'])).stdout, /lock-template/)
 })
@@ -44,4 +46,14 @@ test('bytes that are no text are shown in base64', async () => {
   const shown = await folder.run(['rejected', 'show', String(row.id)])
   assert.equal(Buffer.from(shown.stdout, 'base64').toString(), '{"kind":"\0"}')
   assert.match(shown.stderr, /\(shown in base64\)/)
+})
+
+test('a retry says by its exit code that it stored nothing, also of rows that are not tried again, and that there was nothing to store', async () => {
+  await using folder = await makeFolder()
+  await folder.run(['migrate'])
+  const nothing = await folder.run(['rejected', 'retry'])
+  assert.deepEqual([nothing.code, nothing.stdout], [0, '0 of 0 rows are stored now.\n'])
+  await folder.run(['import', '-', '--on-error', 'set-aside'], { input: '{"kind":"\0"}\n' })
+  const inVain = await folder.run(['rejected', 'retry'])
+  assert.deepEqual([inVain.code, inVain.stdout], [1, '0 of 0 rows are stored now.\n'])
 })

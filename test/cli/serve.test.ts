@@ -94,6 +94,7 @@ test('the demo works in an empty folder, as often as one likes in a day, and lea
   await using folder = await makeFolder()
   await using first = await demo(folder, '--port', String(await freePort()))
   assert.match(first.text, /^Sign-in: +alex or robin \/ \S.+$/m)
+  assert.match(first.text, /Ctrl\+C stops the demo; its data stays in \.\/data\/demo\.db\./)
   assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
   assert.ok(passwordOf(folder.file('data/demo.db'), 'robin'), 'robin can sign in, too')
   const [, bearer = '', address = ''] = /^curl -H 'Authorization: (Bearer .*)' '(.*)'$/.exec(first.curl) ?? []
@@ -168,6 +169,24 @@ test('a demo database of an older schema is made again, and other records of one
   assert.match(refused.stderr, /start it once with the version of 2026-11-24/)
   using database = new DatabaseSync(folder.file('data/own.db'))
   assert.equal(database.prepare('select username from account').get()?.['username'], 'ann')
+})
+
+test('the demo says which settings of another service it ignores, and does', async () => {
+  await using folder = await makeFolder()
+  const env = {
+    LOCKSTEP_DATABASE_URL: `sqlite:${folder.file('own.db')}`,
+    LOCKSTEP_PULL_DATABASE_URL: `sqlite:${folder.file('own.db')}`,
+    LOCKSTEP_PUBLIC_URL: 'https://history.example',
+    LOCKSTEP_ALLOWED_HOSTS: 'history.example',
+  }
+  await using running = folder.start(['demo', '--port', '0'], { env })
+  const [, url = ''] = await running.says(/with sample data: (http:\/\/127\.0\.0\.1:\d+)\n[^]*help import/)
+  assert.match(
+    running.said.stderr,
+    /^The demo ignores LOCKSTEP_DATABASE_URL, LOCKSTEP_PULL_DATABASE_URL, LOCKSTEP_PUBLIC_URL, LOCKSTEP_ALLOWED_HOSTS\.$/m,
+  )
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+  assert.deepEqual([existsSync(folder.file('own.db')), existsSync(folder.file('data/demo.db'))], [false, true])
 })
 
 test('the demo refuses a database that holds other records', async () => {

@@ -6,7 +6,20 @@ import { readConfig, settings } from '../../src/config.ts'
 
 /** A value that looks right and is not, for each setting; undefined where any text is one. */
 const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefined>> = {
-  databaseUrl: ['mysql://db/lockstep', 'lockstep.db', 'sqlite:'],
+  databaseUrl: [
+    'mysql://db/lockstep',
+    'lockstep.db',
+    'sqlite:',
+    'sqlite:~/lockstep.db',
+    'sqlite:$HOME/lockstep.db',
+    'sqlite:lockstep.db?mode=ro',
+    'sqlite:///var/lib/lockstep.db',
+    'sqlite:file:lockstep.db',
+    'sqlite:"lockstep.db"',
+    'sqlite: lockstep.db',
+    'sqlite::memory:',
+    'sqlite:./data/',
+  ],
   host: ['http://0.0.0.0', '0.0.0.0:5625', '[::1]', '*'],
   port: ['5625/tcp', '65536', ':5625'],
   publicUrl: ['history.example', 'https://history.example/?a=1', 'https://*.example', 'https://history.example:0'],
@@ -48,7 +61,7 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
   sourceTokenFile: undefined,
   pullRate: ['50/m'],
   pull: ['5m'],
-  pullDatabaseUrl: ['lockstep.db'],
+  pullDatabaseUrl: ['lockstep.db', 'sqlite:~/lockstep.db'],
   sourceOrigins: [
     'http://history.example',
     'https://history.example/',

@@ -7,6 +7,7 @@ import { DAY_MS } from '../../src/contract/time.ts'
 import { PASSWORD, signInAs } from '../support/dashboard.ts'
 import { account, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
+import { within } from '../support/waiting.ts'
 
 async function signedIn(lines: readonly object[] = world) {
   const service = await startService(lines)
@@ -97,6 +98,18 @@ test('without a subscription the page explains, and keys show as inactive', asyn
   assert.match(page, /Inactive/)
   assert.match(page, /disabled/)
   assert.equal((await it.create()).to, '/keys')
+})
+
+test('of a subscription that ended, the page and the API say when', async () => {
+  await using it = await signedIn()
+  const key = KEY.exec((await it.create()).text)?.[0] ?? ''
+  const ended = Date.parse('2025-01-01T00:00:00Z')
+  await it.service.store.db.updateTable('account').set({ subscription_ends_at: ended }).execute()
+  assert.match((await it.ann.get('/keys')).text, /The subscription of this account ended at [^<]*2025/)
+  await within(2000, async () => {
+    const { body } = await it.service.fetch('/api/v1/dtt/sessions', key)
+    return body.code === 'subscription_required' && body.error === 'The subscription ended at 2025-01-01T00:00:00Z'
+  })
 })
 
 test('revoking names the key, says when it was last used, and takes effect at once', async () => {

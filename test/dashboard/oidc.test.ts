@@ -546,7 +546,7 @@ test('an issuer with another name is named when the service starts, and by docto
 test('a service whose issuer is not set up completely does not start, and says what is missing', async () => {
   const { LOCKSTEP_OIDC_CLIENT_SECRET_FILE: file = '', ...rest } = issuer.settings
   const startWith = (env: Record<string, string>) =>
-    run(['serve', '--port', '0', '--database', 'sqlite::memory:'], { env })
+    run(['serve', '--port', '0', '--database', `sqlite:${file}.db`], { env })
   const cases: [env: Record<string, string>, says: RegExp][] = [
     [{ ...rest, LOCKSTEP_OIDC_CLIENT_ID: '' }, /LOCKSTEP_OIDC_CLIENT_ID must be set/],
     [{ ...rest, LOCKSTEP_OIDC_ISSUER: 'http://id.example' }, /LOCKSTEP_OIDC_ISSUER must be an https address/],

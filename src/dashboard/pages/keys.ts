@@ -15,7 +15,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { scopeLabels } from '../text/labels.ts'
 import { recordName } from '../text/names.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../page.ts'
-import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed } from '../text/text.ts'
+import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../text/text.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { isNeverConfirmed, keyFormProblem, readKeyForm, showKeyForm, showNeverStep } from './key-form.ts'
 import { showNewKey } from './new-key.ts'
@@ -96,7 +96,7 @@ async function showCreated(visit: Visit, secret: string) {
 
 async function showKeys(visit: Visit) {
   const { query } = visit
-  const { keys, inUse, entitled } = await keysOf(visit)
+  const { keys, inUse, entitled, tierEnded } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
   const why = entitled
     ? `All ${MAX_ACTIVE_KEYS} are in use. Revoke one to make room for another.`
@@ -110,7 +110,7 @@ async function showKeys(visit: Visit) {
         : html`<a class="button primary" href="/keys/new" data-dialog>Create key</a>`,
     body: html`
       ${noteOf(query.get('done'))}
-      ${entitled ? nothing : withoutTier(keys.length)}
+      ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
       ${
         keys.length === 0
           ? emptyState(
@@ -137,10 +137,14 @@ function noteOf(done: string | null): Html {
   return html`<p class="note" role="status">${revoked[done]} are refused from now on.</p>`
 }
 
-function withoutTier(keys: number): Html {
+function withoutTier({ viewer, now }: Visit, keys: number, ended: number | undefined): Html {
   return html`
     <div class="warning">
-      <p><strong>This account has no subscription at the moment.</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${
+      <p><strong>${
+        ended === undefined
+          ? 'This account has no subscription at the moment.'
+          : `The subscription of this account ended at ${momentText(viewer, ended, now)}.`
+      }</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${
         keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again once it has one.'
       } Your history stays here in any case.</p>
     </div>

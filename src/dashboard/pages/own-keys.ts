@@ -1,5 +1,5 @@
 import { isActive, listKeys, type ListedKey } from '../../accounts/api-keys.ts'
-import { isEntitled } from '../../accounts/grants.ts'
+import { endedTier, isEntitled } from '../../accounts/grants.ts'
 import { hasEnded } from '../../accounts/access.ts'
 import { notFound } from '../../contract/errors.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -14,6 +14,7 @@ export async function keysOf({ store, viewer, now }: Visit) {
     keys,
     inUse: keys.filter(key => isActive(key, now)).length,
     entitled: isEntitled(viewer.session, now),
+    tierEnded: endedTier(viewer.session, now),
   }
 }
 
