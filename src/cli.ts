@@ -24,7 +24,7 @@ import { addVersionOptions, asksForVersion, printVersion } from './cli/version.t
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
 import { PeerError } from './homeassistant/errors.ts'
-import { PullLockedError } from './pull/round.ts'
+import { PullLockedError } from './pull/hold.ts'
 import { SourceError } from './pull/source.ts'
 import { PullUsageError, RemovedAccountError } from './pull/target.ts'
 import { StoreAddressError, StoreError, StoreUnavailableError } from './store/index.ts'

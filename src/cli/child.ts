@@ -39,9 +39,9 @@ export function startChild(args: readonly string[], order: object, maxSilenceMs:
   child.stdout.on('data', () => (looks = 0))
   const watch = setInterval(() => {
     looks += 1
-    isSilent ||= looks > 2
+    isSilent ||= looks > LOOKS
     if (isSilent) stop()
-  }, maxSilenceMs / 2).unref()
+  }, maxSilenceMs / LOOKS).unref()
   const end = () => {
     clearTimeout(kill)
     clearInterval(watch)
@@ -61,6 +61,7 @@ export class SilentChildError extends Error {
 const HEAP = ['--max-old-space-size=256', '--max-semi-space-size=4', '--heap-growing-percent=30']
 const PROGRAM = join(import.meta.dirname, '..', 'cli.ts')
 const MAX_STOP_MS = 6000
+const LOOKS = 10
 
 /** Linux kills the process with the highest score first. */
 function dieFirst({ pid }: ChildProcess) {

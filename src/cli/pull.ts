@@ -194,7 +194,11 @@ function withTemporary(out: string, work: (path: string) => Promise<void>): Prom
 async function round(options: RoundOptions): Promise<PullReport> {
   const shown = startProgress()
   try {
-    return await pullOnce({ ...options, progress: ({ title, rows, expected }) => shown?.show(title, rows, expected) })
+    return await pullOnce({
+      ...options,
+      onTakeOver: say,
+      progress: ({ title, rows, expected }) => shown?.show(title, rows, expected),
+    })
   } finally {
     shown?.end()
   }

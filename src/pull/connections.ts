@@ -29,7 +29,7 @@ export type Failure =
   | 'account'
   /** The account was removed here. */
   | 'removed'
-  /** The command `pull` is pulling into the account. */
+  /** Another process is pulling into the account: the command `pull`, or one that a service has left. */
   | 'busy'
   /** The stored key cannot be read. */
   | 'key'
@@ -51,9 +51,17 @@ export interface RoundProgress {
   readonly read: readonly { readonly kind: string; readonly read: number; readonly total: number | null }[]
   /** Why nothing arrives, and until when: no more requests are allowed now, or the source does not answer. */
   readonly pause?: { readonly reason: 'limit' | 'away'; readonly until: number } | undefined
+  /** Whether every record is read again. That was asked for, and holds until a round is complete. */
+  readonly full?: boolean | undefined
 }
 
 export const NO_PROGRESS = JSON.stringify({ read: [] } satisfies RoundProgress)
+const FULL = JSON.stringify({ read: [], full: true } satisfies RoundProgress)
+
+/** The progress of a round that begins now. */
+export function firstProgress({ progress }: Pick<Connection, 'progress'>): string {
+  return (JSON.parse(progress) as RoundProgress).full === true ? FULL : NO_PROGRESS
+}
 
 /** Before a round has begun there is only the progress of an earlier one. */
 export function progressOf({ state, progress }: Pick<Connection, 'state' | 'progress'>): RoundProgress {
@@ -202,9 +210,10 @@ export function resume(store: Store, accountId: number): Promise<boolean> {
   return change(store, accountId, dueNow(store.engine), ['stopped'], true)
 }
 
-/** Makes the next round due now. */
-export function pullNow(store: Store, accountId: number): Promise<boolean> {
-  return change(store, accountId, dueNow(store.engine), ['due', 'waiting'], true)
+/** Makes the next round due now; with `full` it reads every record again. */
+export function pullNow(store: Store, accountId: number, { full = false } = {}): Promise<boolean> {
+  const progress = full ? { progress: FULL } : {}
+  return change(store, accountId, { ...dueNow(store.engine), ...progress }, ['due', 'waiting'], true)
 }
 
 /** How often the account is pulled; the next round is due after this time at the latest. */

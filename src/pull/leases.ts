@@ -3,7 +3,16 @@ import { recordEvent, SERVICE } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Connection, databaseNow, type Failure, inMs, NO_PROGRESS, noHolder, raised } from './connections.ts'
+import {
+  type Connection,
+  databaseNow,
+  type Failure,
+  firstProgress,
+  inMs,
+  NO_PROGRESS,
+  noHolder,
+  raised,
+} from './connections.ts'
 import type { PullReport } from './report.ts'
 
 /**
@@ -117,7 +126,7 @@ export async function takeDue(
       }
       return update
         .set({ state: 'running', next_at: null, holder, lease_until: inMs(store, LEASE_MS), started_at: now })
-        .set({ progress: NO_PROGRESS, revision: raised, failures: Math.max(deaths, due.failures) })
+        .set({ progress: firstProgress(due), revision: raised, failures: Math.max(deaths, due.failures) })
         .returningAll()
         .executeTakeFirstOrThrow()
     }
@@ -170,6 +179,7 @@ export async function completeRound(store: Store, lease: Lease, report: PullRepo
       failing_since: null,
       refused_since: null,
       failure: null,
+      progress: NO_PROGRESS,
       // Those that the source does not have are not asked for again in each round.
       ...(connection.known_locks === askedLocks ? { known_locks: '' } : {}),
       revision: raised,

@@ -1,9 +1,8 @@
 import { type BatchImporterOptions, UNANSWERED } from '../archive/batch-importer.ts'
-import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccounts } from './accounts.ts'
 import { markGone } from './gone.ts'
-import { deviceLists, lockSessions, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
+import { deviceLists, lockSessions, RECENT_MS, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
 import { ListOrder } from './order.ts'
 import type { Ownership } from './ownership.ts'
 import { MissingListError, type SourceReader } from './reader.ts'
@@ -30,9 +29,6 @@ interface RoundState {
   /** Runs at the start of each transaction, which it ends if it throws. */
   readonly check: BatchImporterOptions['check']
 }
-
-/** How far back lists are read in every round, and how long unfinished sessions are read again. */
-const RECENT_MS = 35 * DAY_MS
 
 /** Pulls the rows of lists, and single records by id. */
 export class ListPull {

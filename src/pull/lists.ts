@@ -3,9 +3,16 @@ import { emptyText } from '../archive/canonical.ts'
 import { LockDevice, TrainingDevice } from '../contract/devices.ts'
 import { LockSession } from '../contract/lock-sessions.ts'
 import { LockTemplate } from '../contract/lock-templates.ts'
+import { DAY_MS } from '../contract/time.ts'
 import { TrainingSession } from '../contract/training-sessions.ts'
 import { TrainingTemplate } from '../contract/training-templates.ts'
 import type { RecordName } from '../store/tables.ts'
+
+/** How far back lists are read in every round, and how long unfinished sessions are read again. */
+export const RECENT_MS = 35 * DAY_MS
+
+/** How often all lists are read to their end. */
+export const FULL_WALK_EVERY_MS = 7 * DAY_MS
 
 /** A list of the source, and the kind of its records. */
 export interface SourceList {

@@ -1,16 +1,14 @@
-import { hostname } from 'node:os'
 import type { Kysely } from 'kysely'
 import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
-import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { readNote, writeNote } from '../store/notes.ts'
 import type { Tables } from '../store/tables.ts'
 import { PulledAccounts } from './accounts.ts'
 import { claimRejected } from './claims.ts'
+import { holdAccount } from './hold.ts'
 import { checkApi, identify, type Identity, type IdentityPath } from './identity.ts'
 import { ListPull } from './list-pull.ts'
-import { deviceLists, lockSessions, sourceLists, trainingSessions } from './lists.ts'
+import { deviceLists, FULL_WALK_EVERY_MS, lockSessions, sourceLists, trainingSessions } from './lists.ts'
 import { Ownership } from './ownership.ts'
 import { readPeople } from './people.ts'
 import { SourceReader } from './reader.ts'
@@ -38,15 +36,12 @@ export interface RoundOptions {
   readonly progress?: (progress: PullProgress) => void
   /** Bounds what is stored of the account of the API key: set for pulls that a page started. */
   readonly quota?: QuotaConfig
+  /** Is told of another pull for the account that stands still, from which this one takes over. */
+  readonly onTakeOver?: (text: string) => void
   /** Runs at the start of each transaction that stores records, which it ends if it throws. */
   readonly check?: (db: Kysely<Tables>) => Promise<void>
   /** Runs in the transaction that gives an account the id that it has at the source. */
   readonly onRenumber?: (db: Kysely<Tables>, id: number) => Promise<void>
-}
-
-/** Another pull for the same account is running. */
-export class PullLockedError extends Error {
-  override readonly name = 'PullLockedError'
 }
 
 /**
@@ -59,35 +54,19 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const { identityPath } = await capabilitiesOf(store, source.address)
   const identity = await findIdentity(source, identityPath)
   const target = await findTarget(store, source.address, identity, account)
-  const release = await store.tryLock(`pull-${target.id}`)
-  if (release === undefined) throw new PullLockedError(await whoPulls(store, target.id))
+  const by = options.check === undefined ? 'the command' : 'the service'
+  const hold = await holdAccount({ store, accountId: target.id, by }, options.onTakeOver ?? (() => {}))
+  const check = async (db: Kysely<Tables>) => {
+    await hold.check(db)
+    await options.check?.(db)
+  }
   try {
-    await noteWho(options, target.id)
     if (target.presentId !== undefined) await renumberAccount(store, target.presentId, target.id, options.onRenumber)
     const known = await findSource(store, target.id, source.address)
-    return await new Round(options, { identity, target, known }).run()
+    return await new Round({ ...options, check }, { identity, target, known }).run()
   } finally {
-    const notes = store.db.deleteFrom('note').where('name', '=', noteOf(target.id))
-    // A note without a lock says nothing.
-    await notes.execute().catch(() => {})
-    await release()
+    await hold.release()
   }
-}
-
-/** Notes for others which process pulls into an account. It may be killed, so this only counts while the account is locked. */
-async function noteWho({ store, check }: RoundOptions, id: number) {
-  const by = check === undefined ? 'the command' : 'the service'
-  const value = `since ${formatTimestamp(Date.now())} by ${by} (process ${process.pid} on ${hostname()})`
-  await writeNote(store.db, noteOf(id), value)
-}
-
-async function whoPulls({ db }: Store, id: number): Promise<string> {
-  const note = await readNote(db, noteOf(id))
-  return `another pull for account ${id} is running${note === undefined ? '' : ` ${note}`}`
-}
-
-function noteOf(id: number): string {
-  return `pull into ${id}`
 }
 
 /** Asks the source whom the API key belongs to. Throws SourceError unless the source has this API. */
@@ -96,9 +75,6 @@ export async function findIdentity(source: Source, known?: IdentityPath): Promis
   if (identity === undefined) await checkApi(source)
   return identity
 }
-
-/** How often all lists are read to their end. */
-const FULL_WALK_EVERY_MS = 7 * DAY_MS
 
 interface RoundFacts {
   readonly identity: Identity | undefined

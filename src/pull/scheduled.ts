@@ -5,7 +5,8 @@ import type { QuotaConfig } from '../archive/quota.ts'
 import { QuotaError } from '../archive/quota.ts'
 import { type Store, StoreFullError } from '../store/index.ts'
 import type { Clock } from './clock.ts'
-import { type Connection, type Failure, NO_PROGRESS, type RoundProgress } from './connections.ts'
+import { type Connection, type Failure, progressOf, type RoundProgress } from './connections.ts'
+import { PullLockedError } from './hold.ts'
 import {
   checkLease,
   completeRound,
@@ -19,7 +20,7 @@ import {
 } from './leases.ts'
 import { parseNumbers } from './numbers.ts'
 import type { PullProgress } from './report.ts'
-import { PullLockedError, pullOnce } from './round.ts'
+import { pullOnce } from './round.ts'
 import { type Send, Source, SourceError, SourceRefusedError, SourceUnavailableError, StoppedError } from './source.ts'
 import { openKey, sealKey, type Secret } from './stored-key.ts'
 import { PullUsageError, RemovedAccountError } from './target.ts'
@@ -96,13 +97,16 @@ class ConnectedPull {
   readonly #lost = new AbortController()
   readonly #read = new Map<string, RoundProgress['read'][number]>()
   #pause: RoundProgress['pause']
-  #shown = NO_PROGRESS
+  #shown: string
+  readonly #isFull: boolean
 
   constructor(options: ScheduledOptions, connection: Connection, lease: Lease, sent: number[]) {
     this.#options = options
     this.#connection = connection
     this.#lease = lease
     this.#sent = sent
+    this.#shown = connection.progress
+    this.#isFull = progressOf(connection).full === true
   }
 
   async run(): Promise<void> {
@@ -145,9 +149,11 @@ class ConnectedPull {
       source,
       quota,
       account: String(accountId),
+      full: this.#isFull,
       mine: this.#connection.mine === 1,
       lockSessions: parseNumbers(known_locks),
       progress: progress => this.#note(progress),
+      onTakeOver: text => onProblem(new Error(text)),
       check: async db => void (await checkLease(store, db, this.#lease)),
       onRenumber: async (db, id) => {
         const { sealed: sealed_key } = sealKey(secret, { accountId: id, origin }, key)
@@ -171,7 +177,11 @@ class ConnectedPull {
     while (!this.#lost.signal.aborted) {
       await sleep(RENEWAL_MS, undefined, { signal: this.#lost.signal }).catch(() => {})
       if (this.#lost.signal.aborted) return
-      const progress = JSON.stringify({ read: [...this.#read.values()], pause: this.#pause } satisfies RoundProgress)
+      const progress = JSON.stringify({
+        read: [...this.#read.values()],
+        pause: this.#pause,
+        full: this.#isFull || undefined,
+      } satisfies RoundProgress)
       const changed = progress === this.#shown ? undefined : progress
       this.#shown = progress
       // While the database is away nothing is stored, and each transaction checks the lease itself.

@@ -7,7 +7,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { connect, listRounds, readConnection } from '../../src/pull/connections.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { makeFolder } from '../support/command.ts'
+import { makeFolder, start } from '../support/command.ts'
 import { PASSWORD, type Visitor, visitor, visitorAs } from '../support/dashboard.ts'
 import { newPostgres, newSqlite } from '../support/databases.ts'
 import { makeFailingCalls } from '../support/failing-calls.ts'
@@ -60,9 +60,56 @@ suite('children', { concurrency: true, ...onLinux }, () => {
       await within(600_000, async () => (await readConnection(scene.store, 1))?.failure === 'silent')
       assert.match((await scene.ann.get('/source')).text, /Copying stood still for two minutes/)
       assert.ok(!isAlive(stopped))
+      await until(async () => scene.said() !== '')
       assert.match(scene.said(), /the process that pulls: it showed no progress for 120 seconds, and was ended/)
       await scene.ann.post('/source/pull')
       await until(() => scene.hasPulled())
+    }
+    await database.remove()
+  })
+
+  test('of a process that stands still when its service is killed, another service takes over the account after half a minute', async () => {
+    const database = newSqlite()
+    {
+      await using scene = await makeScene(database.url)
+      const stopped = await scene.stopChild('pull')
+      scene.killService()
+      await using next = await scene.serveAgain()
+      await within(120_000, () => scene.hasPulled())
+      assert.ok(isAlive(stopped))
+      assert.match(
+        next.said.stderr,
+        /the pull since \S+ by the service \(process \d+ on .+\) stands still: this one takes/,
+      )
+    }
+    await database.remove()
+  })
+
+  test('a command that stands still keeps an account for half a minute, the page says what is waited for, and afterwards it stores nothing more', async () => {
+    const database = newSqlite()
+    {
+      await using scene = await makeScene(database.url)
+      scene.release()
+      await until(() => scene.hasPulled())
+      scene.hold()
+      await using command = start(['pull', '--full', '--database', database.url], { env: scene.pullSettings })
+      await until(() => isHeldBy(scene.store, 'the command'))
+      command.process.kill('SIGSTOP')
+      scene.release()
+      await scene.ann.post('/source/pull')
+      await until(async () => (await readConnection(scene.store, 1))?.failure === 'busy')
+      assert.match((await scene.ann.get('/source')).text, /Another process is copying into your account: a command of/)
+      await within(120_000, async () => (await listRounds(scene.store, 1)).length > 1)
+      assert.match(scene.said(), /the pull since \S+ by the command \(process \d+ on .+\) stands still: this one takes/)
+      assert.equal((await readConnection(scene.store, 1))?.failure, null)
+      scene.hold()
+      await scene.ann.post('/source/pull')
+      await until(() => isHeldBy(scene.store, 'the service'))
+      command.process.kill('SIGCONT')
+      scene.release()
+      const { code, stderr } = await command.ended
+      assert.equal(code, 3, stderr)
+      assert.match(stderr, /another pull for account 1 is running.*: it has taken over, because this one stood still/)
     }
     await database.remove()
   })
@@ -71,6 +118,7 @@ suite('children', { concurrency: true, ...onLinux }, () => {
     const database = newSqlite()
     {
       await using scene = await makeScene(database.url)
+      scene.release()
       await until(() => scene.hasPulled())
       await upload(scene.url, scene.ann, { a: template })
       const stopped = await scene.stopChild('upload')
@@ -86,7 +134,7 @@ suite('children', { concurrency: true, ...onLinux }, () => {
 
 const template = `${JSON.stringify(lockTemplate(1, 1))}\n`
 
-/** A service with accounts of Ann and Ben, and a source of Ann that takes its time. */
+/** A service with accounts of Ann and Ben, and a source of Ann that lets a pull wait until it is released. */
 async function makeScene(databaseUrl: string, env: Readonly<Record<string, string>> = {}) {
   const folder = await makeFolder()
   const config = { databaseUrl, secretFile: folder.file('secret') }
@@ -96,11 +144,15 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
   const store = await open(databaseUrl, { busyTimeoutMs: 20_000 })
   await importArchive(store, archiveOf([account(1, 'ann'), account(2, 'ben')]))
   for (const id of [1, 2]) await setPassword(store, id, PASSWORD)
-  source.fault = (_, index) => (index % 3 === 2 ? { status: 429, headers: { 'Retry-After': '1' } } : undefined)
+  let isHeld = true
+  source.fault = path =>
+    isHeld && path.startsWith('/dtt') ? { status: 429, headers: { 'Retry-After': '1' } } : undefined
   const settings = {
     LOCKSTEP_SECRET_FILE: config.secretFile,
     LOCKSTEP_SOURCE_ORIGINS: source.url,
     LOCKSTEP_PULL_RATE: '0',
+    // An idle connection must not be closed just as a request is sent.
+    LOCKSTEP_KEEP_ALIVE: '600',
     ...env,
   }
   const serving = await serve(databaseUrl, { settings })
@@ -115,6 +167,11 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
     store: store satisfies Store,
     ann: ann satisfies Visitor,
     said: () => said.stderr,
+    pullSettings: { ...settings, LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN },
+    killService: () => service.kill('SIGKILL'),
+    serveAgain: () => serve(databaseUrl, { settings }),
+    hold: () => (isHeld = true),
+    release: () => (isHeld = false),
     async hasPulled() {
       const rounds = await listRounds(store, 1).catch(() => [])
       return rounds.some(({ failure }) => failure === null)
@@ -124,22 +181,24 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
       let child: number | undefined
       await until(async () => {
         child = childrenOf(pid, what)[0]
-        // A pull has a lease by then.
-        return child !== undefined && (what === 'upload' || (await readConnection(store, 1))?.holder != null)
+        // A pull has its lease and its account by then.
+        return child !== undefined && (what === 'upload' || (await isHeldBy(store, 'the service')))
       })
       process.kill(child ?? 0, 'SIGSTOP')
       stopped.push(child ?? 0)
+      if (what === 'pull') scene.release()
       return child ?? 0
     },
     /** Something happens while a process pulls and another one checks a file. */
     async goesOnAfter(trouble: () => Promise<void>) {
+      await until(async () => source.requests.some(path => path.startsWith('/dtt')))
       await upload(url, ann, { a: template })
       const checking = await scene.stopChild('upload')
-      await until(async () => source.requests.length > 2)
       const pulling = childrenOf(pid, 'pull')
       assert.equal(pulling.length, 1)
       const troubled = trouble()
       process.kill(checking, 'SIGCONT')
+      scene.release()
       await troubled
       // A lease lasts for half a minute, and the service looks for files every minute.
       await until(() => scene.hasPulled())
@@ -160,6 +219,12 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
     },
   }
   return scene
+}
+
+/** Whether this pulls into an account now. */
+async function isHeldBy({ db }: Store, who: string): Promise<boolean> {
+  const notes = await db.selectFrom('note').select('value').execute()
+  return notes.some(({ value }) => value.includes(`by ${who}`))
 }
 
 function childrenOf(pid: number, what: 'pull' | 'upload'): number[] {

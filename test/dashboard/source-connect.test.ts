@@ -228,6 +228,25 @@ test('copying stops, continues and is asked for again; how often can be changed'
   assert.equal((await ann.get('/source')).text.match(/>Complete</g)?.length, 2)
 })
 
+test('a complete copy says by when changes of old records arrive, and Read everything brings them now', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  await connected(it)
+  assert.doesNotMatch((await ann.get('/source')).text, /Read everything/)
+  await it.pull()
+  const weekly =
+    /older than 35 days arrive with the first round after \d+ \w+ \d{4}, \d\d:\d\d, or with <em>Read everything</
+  assert.match((await ann.get('/source')).text, weekly)
+  await it.db.updateTable('pull_source').set({ full_at: 1 }).execute()
+  assert.match((await ann.get('/source')).text, /older than 35 days arrive with the next round, or with/)
+  await ann.post('/source/full')
+  await it.pull()
+  const { text } = await ann.get('/source')
+  assert.match(text, weekly)
+  await ann.post('/source/stop')
+  assert.doesNotMatch((await ann.get('/source')).text, /older than 35 days|Read everything/)
+})
+
 test('a source that is forgotten keeps its records, and its key is gone', async () => {
   await using it = await setUp()
   const { ann } = it
@@ -264,7 +283,9 @@ test('every failure has a sentence that says what to do, or who can', async () =
     'key',
     'key-expired',
     'interrupted',
+    'silent',
     'full',
+    'disk-full',
     'internal',
   ]) {
     await it.db.updateTable('source_connection').set({ failure, failing_since: 1, refused_since: 1 }).execute()

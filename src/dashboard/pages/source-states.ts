@@ -49,7 +49,8 @@ const failureTexts: Readonly<Record<Failure, FailureText>> = {
   removed: CANNOT_STORE,
   busy: {
     short: 'Waiting',
-    long: () => 'The operator is copying into your account with a command. This goes on after it.',
+    long: () =>
+      'Another process is copying into your account: a command of the operator, or one that an earlier start of this service left. This goes on after it, or when it has stood still for half a minute.',
   },
   key: {
     short: 'Key unreadable',
