@@ -217,7 +217,13 @@ describe('on a Debian that has nothing else', { skip }, () => {
     assert.equal(documents.stdout.trim().split('\n').length, 4)
     for (const page of documents.stdout.trim().split('\n')) assert.ok(existsSync(join(root, page)), page)
     const samples = readdirSync(join(root, 'usr/share/doc/lockstep/examples'))
-    assert.deepEqual(samples.toSorted(), ['Caddyfile', 'Caddyfile-path', 'nginx-path.conf', 'nginx.conf'])
+    assert.deepEqual(samples.toSorted(), [
+      'Caddyfile',
+      'Caddyfile-path',
+      'haproxy.cfg',
+      'nginx-path.conf',
+      'nginx.conf',
+    ])
     const startable = 'lockstep.service lockstep-backup.timer lockstep-pull.timer lockstep-homeassistant.service'
     // As where a system is made from packages.
     const disabled = await inside(`systemctl preset ${startable}; systemctl is-enabled ${startable} || true`)
