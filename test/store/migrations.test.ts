@@ -35,7 +35,7 @@ import { newSqlite } from '../support/databases.ts'
 import { emptyPostgres, testOnBoth } from '../support/engines.ts'
 import { makeReleased, nextVersion, RELEASED } from '../support/old-databases.ts'
 import { documentedSql } from '../support/documented-sql.ts'
-import { startPgBouncer, testBehindPgBouncer } from '../support/pgbouncer.ts'
+import { hasPrepared, startPgBouncer, testBehindPgBouncer } from '../support/pgbouncer.ts'
 import { postgresPrograms, runSql, sharedServer, testOnPostgres } from '../support/postgres.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { archiveOf, inBrowser } from '../support/service.ts'
@@ -277,7 +277,8 @@ testBehindPgBouncer('migrations behind a pooler wait for each other', async () =
   const { url, remove } = await emptyPostgres()
   const stale = await makeStale(url)
   {
-    await using pooler = await startPgBouncer(await sharedServer(), { mode: 'transaction', connections: 3 })
+    const mode = hasPrepared ? 'transaction' : 'session'
+    await using pooler = await startPgBouncer(await sharedServer(), { mode, connections: 12 })
     const pooled = pooler.urlOf(url)
     const ended = await Promise.all([1, 2, 3].map(() => runNext(['migrate', '--database', pooled])))
     for (const { code, stderr } of ended) assert.equal(code, 0, stderr)
