@@ -77,6 +77,7 @@ suite('children', { concurrency: true, ...onLinux }, () => {
       await using next = await scene.serveAgain()
       await within(120_000, () => scene.hasPulled())
       assert.ok(isAlive(stopped))
+      await until(async () => next.said.stderr !== '')
       assert.match(
         next.said.stderr,
         /the pull since \S+ by the service \(process \d+ on .+\) stands still: this one takes/,
@@ -94,12 +95,13 @@ suite('children', { concurrency: true, ...onLinux }, () => {
       scene.hold()
       await using command = start(['pull', '--full', '--database', database.url], { env: scene.pullSettings })
       await until(() => isHeldBy(scene.store, 'the command'))
-      command.process.kill('SIGSTOP')
-      scene.release()
       await scene.ann.post('/source/pull')
       await until(async () => (await readConnection(scene.store, 1))?.failure === 'busy')
       assert.match((await scene.ann.get('/source')).text, /Another process is copying into your account: a command of/)
+      command.process.kill('SIGSTOP')
+      scene.release()
       await within(120_000, async () => (await listRounds(scene.store, 1)).length > 1)
+      await until(async () => scene.said() !== '')
       assert.match(scene.said(), /the pull since \S+ by the command \(process \d+ on .+\) stands still: this one takes/)
       assert.equal((await readConnection(scene.store, 1))?.failure, null)
       scene.hold()
@@ -224,7 +226,7 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
 /** Whether this pulls into an account now. */
 async function isHeldBy({ db }: Store, who: string): Promise<boolean> {
   const notes = await db.selectFrom('note').select('value').execute()
-  return notes.some(({ value }) => value.includes(`by ${who}`))
+  return notes.some(({ value }) => value.includes(`by ${who}`) && !value.includes('"until":0'))
 }
 
 function childrenOf(pid: number, what: 'pull' | 'upload'): number[] {
