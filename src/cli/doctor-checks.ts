@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { sql } from 'kysely'
 import { issuerProblem } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
@@ -13,7 +14,6 @@ import { listSources } from '../pull/status.ts'
 import { networkPart } from '../http/addresses.ts'
 import { messageOf, type Store } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
-import { type PostgresVersions, readPostgresVersions } from '../store/postgres-versions.ts'
 import type { Machine } from './doctor-machine.ts'
 import { errorCode } from './terminal.ts'
 
@@ -165,27 +165,20 @@ export const checks: readonly Check[] = [
         : 'these are the limits of this command: lockstep.service does not run here',
   },
   {
-    name: 'versions',
-    holds: 'PostgreSQL has version 14 or later; PgBouncer has 1.21 or later, and prepares 16 statements or more.',
-    advice: 'Upgrade the program that is named, or set `max_prepared_statements`: see postgresql.md.',
-    async examine({ config: { databaseUrl } }) {
-      if (!databaseUrl.startsWith('postgres')) return undefined
-      // A server that does not answer has no version; the check of the database says why.
-      const versions = await readPostgresVersions(databaseUrl).catch(() => undefined)
-      return versions && oldVersions(versions)
+    name: 'version',
+    holds: 'PostgreSQL has version 14 or later.',
+    advice: 'Upgrade PostgreSQL.',
+    async examine({ store }) {
+      if (store?.engine !== 'postgres') return undefined
+      const { rows } = await sql<{ server_version_num: string }>`show server_version_num`.execute(store.reads)
+      return oldServer(Number(rows[0]?.server_version_num))
     },
   },
 ]
 
-/** What keeps versions from working; what a pooler does not tell is taken for right. */
-export function oldVersions({ server, pooler }: PostgresVersions): string[] {
-  const problems = server >= 14_00_00 ? [] : [`PostgreSQL has version ${Math.floor(server / 10_000)}`]
-  if (pooler === undefined) return problems
-  const [major = 0, minor = 0] = pooler.version?.split('.').map(Number) ?? [Infinity]
-  if (major < 1 || (major === 1 && minor < 21)) problems.push(`PgBouncer has version ${pooler.version}`)
-  const { preparedStatements = Infinity } = pooler
-  if (preparedStatements < 16) problems.push(`max_prepared_statements of PgBouncer is ${preparedStatements}`)
-  return problems
+/** What is wrong with a server of this `server_version_num`. */
+export function oldServer(version: number): string[] {
+  return version >= 14_00_00 ? [] : [`it has version ${Math.floor(version / 10_000)}`]
 }
 
 function contradictionsIn(config: Config, environment: Environment): string[] {

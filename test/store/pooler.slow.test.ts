@@ -6,7 +6,6 @@ import { importArchive } from '../../src/archive/import.ts'
 import { diagnose } from '../../src/cli/doctor.ts'
 import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
-import { readPostgresVersions } from '../../src/store/postgres-versions.ts'
 import { run } from '../support/command.ts'
 import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
 import { emptyPostgres } from '../support/engines.ts'
@@ -39,6 +38,10 @@ testBehindPgBouncer('a pooler that loses prepared statements is refused at the s
       )
       assert.equal(code, 3)
     }
+    const findings = await diagnose({ LOCKSTEP_DATABASE_URL: pooled })
+    assert.match(findings.flatMap(({ problems }) => problems).join(), /a pooler loses the prepared statements/)
+    const version = (await diagnose({ LOCKSTEP_DATABASE_URL: direct })).find(({ check }) => check === 'version')
+    assert.equal(version?.result, 'ok')
   }),
 )
 
@@ -129,28 +132,3 @@ async function behind(options: PoolerOptions, work: (addresses: Addresses) => Pr
 }
 
 const OPTIONS = { busyTimeoutMs: 4000 }
-
-testBehindPgBouncer('doctor tells the versions of the server and of a pooler in front of it', async () => {
-  const server = await sharedServer()
-  const { server: version, pooler } = await readPostgresVersions(server.url)
-  assert.ok(version >= 14_00_00)
-  assert.equal(pooler, undefined)
-  await using bouncer = await startPgBouncer(server, { mode: 'transaction', connections: 2 })
-  const found = await readPostgresVersions(bouncer.urlOf(server.url))
-  assert.equal(found.server, version)
-  assert.match(found.pooler?.version ?? '', /^1\.\d+$/)
-  assert.equal(found.pooler?.preparedStatements !== undefined, hasPrepared)
-})
-
-testBehindPgBouncer('doctor names a PgBouncer that is too old, or prepares too few statements', () =>
-  behind({ mode: 'transaction', connections: 2, prepared: 4 }, async ({ pooled, direct }) => {
-    await (await open(direct, OPTIONS)).close()
-    const versions = async (url: string) =>
-      (await diagnose({ LOCKSTEP_DATABASE_URL: url })).find(({ check }) => check === 'versions')
-    assert.deepEqual((await versions(direct))?.problems, [])
-    const { result, problems } = (await versions(pooled)) ?? assert.fail()
-    assert.equal(result, 'wrong')
-    const expected = hasPrepared ? /^max_prepared_statements of PgBouncer is 4$/ : /^PgBouncer has version 1\.\d+$/
-    assert.match(problems.join(), expected)
-  }),
-)
