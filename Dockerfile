@@ -12,22 +12,26 @@ RUN dpkg --add-architecture "$TARGETARCH" \
   && dpkg-deb --field libatomic1_*.deb >system/var/lib/dpkg/status.d/libatomic1 \
   && ln -s /data system/app/data \
   && mkdir -p --mode=700 volumes/data volumes/backups
-# The packages include the Node.js of the lock file, which runs the program without a build.
-WORKDIR /app
+# The bundler, for this machine.
+WORKDIR /tools
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+# What it bundles. The packages include the Node.js of the lock file.
+WORKDIR /checkout
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$(echo "$TARGETARCH" | sed s/amd64/x64/)"
-COPY scripts/release-files.ts scripts/trim.ts ./scripts/
-RUN node scripts/trim.ts .
+COPY lockstep LICENSE ./
+COPY examples ./examples
+COPY src ./src
+COPY scripts/program.ts /tools/scripts/
+RUN mkdir /app && node /tools/scripts/program.ts . /app "$(echo "$TARGETARCH" | sed s/amd64/x64/)"
 
 # The platform is named because buildah 1.28 takes that of the stage before.
 FROM --platform=$TARGETPLATFORM debian:trixie-slim
 COPY --from=parts /parts/system /
 COPY --from=parts --chown=10001:10001 /parts/volumes /
 WORKDIR /app
-COPY --from=parts /app/node_modules ./node_modules
-COPY package.json lockstep LICENSE ./
-COPY src ./src
-COPY examples ./examples
+COPY --from=parts /app ./
 USER 10001:10001
 VOLUME /data
 # Imports and checks of backups need temporary files, which would otherwise be on the read-only file system.
@@ -36,6 +40,6 @@ ENV LOCKSTEP_HOST=0.0.0.0 \
   TMPDIR=/data
 EXPOSE 5625
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
-  CMD ["node_modules/.bin/node", "--disable-sigusr1", "--eval", "fetch(`http://127.0.0.1:${Number(process.env.LOCKSTEP_PORT) || 5625}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["bin/node", "--disable-sigusr1", "--eval", "fetch(`http://127.0.0.1:${Number(process.env.LOCKSTEP_PORT) || 5625}/healthz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["/app/lockstep"]
 CMD ["serve"]

@@ -4,6 +4,7 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  globSync,
   lstatSync,
   lutimesSync,
   mkdirSync,
@@ -17,62 +18,140 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import packageJson from '../package.json' with { type: 'json' }
-import { PLATFORMS, type Platform, SOURCES } from './release-files.ts'
+import { makeManual } from './manual.ts'
+import { compareNode } from './node-origin.ts'
+import { makeProgram } from './program.ts'
 import { buildImage, makeBase, whyNoImage } from './release-image.ts'
-import { trim } from './trim.ts'
 
-/**
- * Makes what is handed out, in dist/: for each platform a tarball and a Debian package, a list of the parts, and the hashes.
+const HELP = `Makes what is handed out: for each platform a tarball and a Debian package, a list of the parts, an image, and the hashes.
+
+Usage: npm run release -- [options]
+
+  --to <folder>      where to put it (default: dist)
+  --only <parts>     some of tarball,package,parts,image,node, separated by commas (default: all)
+  --platform <cpu>   x64 or arm64 (default: both)
+  --commit <commit>  what to build (default: HEAD)
+  --node-from <url>  where the official builds of Node.js are (default: https://nodejs.org/dist)
+  --help             show this help
+
+The part node compares Node.js with its official build. The image needs root, mmdebstrap and buildah.`
+
+/*
  * The same commit gives the same bytes on every machine that has the same tar, gzip and dpkg-deb. As root, with mmdebstrap and buildah, it
  * also makes the image, as an archive, from the root file system of a Debian for each platform (dist/bases/amd64.tar). Those that are
  * missing are made and stay, because the image depends on their bytes.
- *
- *     npm run release [-- --platform x64] [-- --only tarball,package,parts,image] [-- --to dist] [-- --commit HEAD]
  */
+
+interface Platform {
+  /** As npm names it. */
+  readonly cpu: string
+  readonly debian: string
+}
+
+const PLATFORMS: readonly Platform[] = [
+  { cpu: 'x64', debian: 'amd64' },
+  { cpu: 'arm64', debian: 'arm64' },
+]
+const COMPOSE = ['compose.yaml', 'compose.postgres.yaml']
+const PARTS = ['tarball', 'package', 'parts', 'image', 'node']
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
-const option = (name: string, fallback: string) => {
-  const index = process.argv.indexOf(`--${name}`)
-  return index === -1 ? fallback : (process.argv[index + 1] ?? fallback)
-}
-const commit = git('rev-parse', option('commit', 'HEAD'))
+const options = readOptions()
+const commit = git('rev-parse', '--verify', `${options.commit}^{commit}`)
 const seconds = Number(git('show', '--no-patch', '--format=%ct', commit))
 const stamp = new Date(seconds * 1000).toISOString().replaceAll(/\D/g, '').slice(0, 14)
 // Debian takes `~` for what comes before a release.
 const debianVersion = `${packageJson.version.replace('-', '~')}+${stamp}.${commit.slice(0, 8)}`
-const to = resolve(option('to', join(root, 'dist')))
-const platform = option('platform', '')
-const only = option('only', 'tarball,package,parts,image').split(',')
+const to = resolve(options.to)
+const only = options.only.split(',')
+const platforms = PLATFORMS.filter(({ cpu }) => options.platform === undefined || cpu === options.platform)
 const SORTED = ['--sort=name', '--owner=0', '--group=0', '--numeric-owner', '--format=gnu', `--mtime=@${seconds}`]
 
 mkdirSync(to, { recursive: true })
-const platforms = PLATFORMS.filter(({ cpu }) => platform === '' || cpu === platform)
 const lacking = only.includes('image') ? whyNoImage() : undefined
-if (lacking !== undefined) console.log(`no image: ${lacking}`)
+if (lacking !== undefined) say(`no image: ${lacking}`)
 const hasImage = only.includes('image') && lacking === undefined
-const bases = hasImage ? await findBases(join(to, 'bases')) : {}
-const made = (await Promise.all(platforms.map(makeFiles))).flat()
-if (hasImage) made.push(buildImage({ commit, bases, seconds, to: join(to, `lockstep-${packageJson.version}.oci.tar`) }))
-const sums = made.map(
-  file => `${createHash('sha256').update(readFileSync(file)).digest('hex')}  ${relative(to, file)}\n`,
-)
-writeFileSync(join(to, 'SHA256SUMS'), sums.toSorted().join(''))
-for (const file of made) console.log(`${relative(process.cwd(), file)}: ${(statSync(file).size / 1e6).toFixed(1)} MB`)
+try {
+  const bases = hasImage ? await findBases(join(to, 'bases')) : {}
+  const made = (await Promise.all(platforms.map(platform => makeFiles(platform, bases)))).flat()
+  if (hasImage) {
+    say('image: building it')
+    made.push(buildImage({ commit, bases, seconds, to: join(to, `lockstep-${packageJson.version}.oci.tar`) }))
+  }
+  const sums = made.map(
+    file => `${createHash('sha256').update(readFileSync(file)).digest('hex')}  ${relative(to, file)}\n`,
+  )
+  writeFileSync(join(to, 'SHA256SUMS'), sums.toSorted().join(''))
+  for (const file of made) console.log(`${relative(process.cwd(), file)}: ${(statSync(file).size / 1e6).toFixed(1)} MB`)
+} catch (error) {
+  // Of a program, what it said is the reason.
+  const said = error instanceof Error && 'stderr' in error ? `\n${String(error.stderr).trim()}` : ''
+  say(`failed: ${error instanceof Error ? error.message.split('\n')[0] : String(error)}${said}`)
+  process.exit(1)
+}
+
+function readOptions() {
+  const text = { type: 'string' } as const
+  try {
+    const { values } = parseArgs({
+      options: {
+        to: { ...text, default: join(root, 'dist') },
+        only: { ...text, default: PARTS.join(',') },
+        platform: text,
+        commit: { ...text, default: 'HEAD' },
+        'node-from': { ...text, default: 'https://nodejs.org/dist' },
+        help: { type: 'boolean' },
+      },
+    })
+    if (values.help === true) {
+      console.log(HELP)
+      process.exit()
+    }
+    const unknown = values.only.split(',').find(part => !PARTS.includes(part))
+    if (unknown !== undefined) throw new Error(`there is no part '${unknown}'`)
+    if (values.platform !== undefined && PLATFORMS.every(({ cpu }) => cpu !== values.platform))
+      throw new Error(`there is no platform '${values.platform}'`)
+    return values
+  } catch (error) {
+    say(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`)
+    process.exit(2)
+  }
+}
+
+function say(line: string) {
+  console.error(`release: ${line}`)
+}
 
 /** The files of a platform. */
-async function makeFiles(platform: Platform): Promise<string[]> {
+async function makeFiles(platform: Platform, bases: Readonly<Record<string, string>>): Promise<string[]> {
+  const { cpu } = platform
   const work = mkdtempSync(join(tmpdir(), 'lockstep-release-'))
   try {
-    const program = join(work, `lockstep-${packageJson.version}-linux-${platform.cpu}`)
-    await stage(program, platform)
+    const checkout = join(work, 'checkout')
+    await checkOut(checkout, cpu)
+    if (only.includes('node'))
+      say(await compareNode(join(checkout, `node_modules/node-linux-${cpu}`), options['node-from']))
+    say(`${cpu}: bundling the program`)
+    const program = join(work, `lockstep-${packageJson.version}-linux-${cpu}`)
+    mkdirSync(program)
+    await makeProgram(checkout, program, cpu)
+    for (const path of ['CHANGELOG.md', 'README.md', 'deploy'])
+      cpSync(join(checkout, path), join(program, path), { recursive: true })
+    // They use the image of the release: there is nothing here to build one from.
+    for (const file of COMPOSE)
+      writeFileSync(join(program, file), readFileSync(join(checkout, file), 'utf8').replaceAll(/^ *build: \.\n/gm, ''))
+    mkdirSync(join(program, 'docs'))
+    for (const page of globSync('docs/*.md', { cwd: checkout })) cpSync(join(checkout, page), join(program, page))
+    settle(program)
+    say(`${cpu}: packing ${only.join(', ')}`)
     const files = []
     if (only.includes('tarball')) files.push(pack(program))
     if (only.includes('package')) files.push(packDebian(join(work, 'debian'), program, platform))
     // The parts of all platforms are the same.
-    if (only.includes('parts') && platform === platforms[0]) files.push(listParts(program))
+    if (only.includes('parts') && platform === platforms[0]) files.push(listParts(checkout, bases))
     return await Promise.all(files)
   } finally {
     rmSync(work, { recursive: true })
@@ -87,39 +166,21 @@ async function findBases(folder: string): Promise<Readonly<Record<string, string
   return Object.fromEntries(found)
 }
 
-/** Puts the program and its packages into a folder: what is committed, and what the lock file names. */
-async function stage(program: string, { cpu }: Platform) {
-  mkdirSync(program)
-  const archive = execFileSync(
-    'git',
-    ['-C', root, 'archive', commit, '--', ...SOURCES, 'package-lock.json', '.npmrc', 'deploy', ':(glob)docs/*.md'],
-    {
-      maxBuffer: 1 << 28,
-    },
-  )
-  execFileSync('tar', ['-x', '-C', program], { input: archive })
+/** Puts what is committed, and the packages that the lock file names, into a folder. */
+async function checkOut(folder: string, cpu: string) {
+  mkdirSync(folder)
+  const archive = execFileSync('git', ['-C', root, 'archive', commit], { maxBuffer: 1 << 28 })
+  execFileSync('tar', ['-x', '-C', folder], { input: archive })
+  say(`${cpu}: installing its packages`)
   const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc']
-  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', ...target], { cwd: program })
-  trim(program)
-  const {
-    devDependencies: _d,
-    scripts: _s,
-    ...manifest
-  } = JSON.parse(readFileSync(join(program, 'package.json'), 'utf8'))
-  writeFileSync(join(program, 'package.json'), `${JSON.stringify({ ...manifest, gitHead: commit }, null, 2)}\n`)
-  settle(program)
+  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', ...target], { cwd: folder })
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...manifest, gitHead: commit }, null, 2)}\n`)
 }
 
 async function pack(program: string): Promise<string> {
   const file = join(to, `${relative(join(program, '..'), program)}.tar.gz`)
-  const tar = [
-    ...SORTED,
-    '--exclude=deploy/debian',
-    '--exclude=package-lock.json',
-    '-C',
-    join(program, '..'),
-    relative(join(program, '..'), program),
-  ]
+  const tar = [...SORTED, '--exclude=deploy/debian', '-C', join(program, '..'), relative(join(program, '..'), program)]
   await run('sh', ['-c', 'out=$1; shift; tar -c "$@" | gzip -n > "$out"', 'sh', file, ...tar])
   return file
 }
@@ -135,8 +196,10 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
     'usr/lib/systemd/system-preset',
     'usr/lib/sysusers.d',
     'usr/lib/tmpfiles.d',
+    'usr/share/bash-completion/completions',
     'usr/share/doc/lockstep/examples',
     'usr/share/lintian/overrides',
+    'usr/share/man/man1',
     'etc/lockstep',
   ])
     mkdirSync(at(path), { recursive: true })
@@ -158,12 +221,19 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
   const changes = readFileSync(join(samples, 'debian/changelog'), 'utf8')
     .replace('@VERSION@', debianVersion)
     .replace('@DATE@', new Date(seconds * 1000).toUTCString().replace('GMT', '+0000'))
-  writeFileSync(at('usr/share/doc/lockstep/changelog.gz'), execFileSync('gzip', ['-9n'], { input: changes }))
+  const gzip = (path: string, input: string) => writeFileSync(at(path), execFileSync('gzip', ['-9n'], { input }))
+  gzip('usr/share/doc/lockstep/changelog.gz', changes)
+  const cli = join(installed, 'src/cli.js')
+  gzip('usr/share/man/man1/lockstep.1.gz', await makeManual(cli, new Date(seconds * 1000)))
+  const completion = await run(process.execPath, [cli, 'completion', 'bash'], { env: { PATH: process.env['PATH'] } })
+  writeFileSync(at('usr/share/bash-completion/completions/lockstep'), completion.stdout)
   cpSync(join(installed, 'LICENSE'), at('usr/share/doc/lockstep/copyright'))
   // Units name these pages.
   cpSync(join(installed, 'docs'), at('usr/share/doc/lockstep'), { recursive: true })
   rmSync(join(installed, 'docs'), { recursive: true })
-  renameSync(join(installed, 'CHANGELOG.md'), at('usr/share/doc/lockstep/CHANGELOG.md'))
+  for (const file of ['CHANGELOG.md', 'THIRD-PARTY-LICENSES'])
+    renameSync(join(installed, file), at(`usr/share/doc/lockstep/${file}`))
+  for (const file of COMPOSE) rmSync(join(installed, file))
   for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(
       at(`DEBIAN/${script}`),
@@ -178,7 +248,6 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
   )
   writeFileSync(at('DEBIAN/conffiles'), '/etc/lockstep/lockstep.env\n')
   rmSync(samples, { recursive: true })
-  rmSync(join(installed, 'package-lock.json'))
   settle(folder)
   chmodSync(at('usr/bin/lockstep'), 0o755)
   chmodSync(at('etc/lockstep/lockstep.env'), 0o640)
@@ -201,9 +270,9 @@ function moved(text: string): string {
 }
 
 /** What is in it, as CycloneDX; without the number and the time that npm makes up. */
-async function listParts(program: string): Promise<string> {
+async function listParts(checkout: string, bases: Readonly<Record<string, string>>): Promise<string> {
   const { stdout } = await run('npm', ['sbom', '--omit=dev', '--package-lock-only', '--sbom-format=cyclonedx'], {
-    cwd: program,
+    cwd: checkout,
     maxBuffer: 1 << 26,
   })
   const { serialNumber: _, ...parts } = JSON.parse(stdout)

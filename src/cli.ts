@@ -33,7 +33,8 @@ import { RefusedError } from './accounts/errors.ts'
 /** The exit codes of failures. */
 const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
 
-const program = new Command('lockstep')
+/** All commands. @public Manual pages are made from it. */
+export const program = new Command('lockstep')
   .enablePositionalOptions()
   .description('A self-hosted read API for lock and training history.')
   .configureHelp({

@@ -7,12 +7,12 @@ import { readChunks, startOf } from './files.ts'
 
 /** Streams of age v1, as the `age` tool reads and writes them. */
 
-const load = createRequire(import.meta.url)
+const require = createRequire(import.meta.url)
 
 /** Loaded on first use: it takes some megabytes of memory, and most commands do not need it. */
 function age() {
   // The package has these types.
-  return load('age-encryption') as typeof Age
+  return require('age-encryption') as typeof Age
 }
 
 /** Throws an Error that says what is wrong with it. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 
 /** A command that runs in a process of its own, and dies before this one when memory is short. */
 interface Child {
@@ -59,7 +59,7 @@ export class SilentChildError extends Error {
 
 /** What a child gets is bounded, and so is what becomes of it. */
 const HEAP = ['--max-old-space-size=256', '--max-semi-space-size=4', '--heap-growing-percent=30']
-const PROGRAM = join(import.meta.dirname, '..', 'cli.ts')
+const PROGRAM = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const MAX_STOP_MS = 6000
 const LOOKS = 10
 

