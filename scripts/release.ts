@@ -173,7 +173,9 @@ async function checkOut(folder: string, cpu: string) {
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
   say(`${cpu}: installing its packages`)
   const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc']
-  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', ...target], { cwd: folder })
+  await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--loglevel=error', '--no-audit', '--no-fund', ...target], {
+    cwd: folder,
+  })
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...manifest, gitHead: commit }, null, 2)}\n`)
 }
