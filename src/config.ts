@@ -287,11 +287,12 @@ export function readConfig<Name extends keyof Config = keyof Config>(
  */
 export function injectedNames(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
   const own = Object.keys(environment).filter(name => name.startsWith('LOCKSTEP_'))
-  const isAddress = (name: string) => /^(tcp|udp|sctp):\/\//.test(environment[name] ?? '')
-  const services = own.flatMap(name => (isAddress(name) ? (/^(.*_)PORT(_\d+_[A-Z]+)?$/.exec(name)?.[1] ?? []) : []))
+  const serviceOf = (name: string) =>
+    /^(tcp|udp|sctp):\/\//.test(environment[name] ?? '') ? /^(.*_)PORT(_\d+_[A-Z]+)?$/.exec(name)?.[1] : undefined
+  const services = own.flatMap(name => serviceOf(name) ?? [])
   const isInjected = (name: string) =>
     services.some(service => name.startsWith(service) && INJECTED.test(name.slice(service.length)))
-  return own.filter(name => isAddress(name) || (!isSetting(name) && isInjected(name)))
+  return own.filter(name => serviceOf(name) !== undefined || (!isSetting(name) && isInjected(name)))
 }
 
 const INJECTED = /^(SERVICE_HOST$|SERVICE_PORT(_|$)|PORT_\d+_|NAME$|ENV_)/
@@ -451,10 +452,12 @@ function networks(value: string): BlockList {
 }
 
 function list(value: string): string[] {
-  return value
+  const items = value
     .split(',')
     .map(item => item.trim())
     .filter(item => item !== '')
+  if (value !== '' && items.length === 0) throw new Error('must have at least one item between its commas, or be empty')
+  return items
 }
 
 /** The identifier of an issuer, without a slash at its end. Without TLS it must be on this machine. */

@@ -6,13 +6,14 @@ import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { issuerProblem, type OidcSettings } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
-import { type Config, injectedNames, readConfig, settings } from '../config.ts'
+import { RefusedError } from '../accounts/errors.ts'
+import { type Config, ConfigError, injectedNames, readConfig, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { onConnectionChange } from '../pull/connections.ts'
-import { passingSecret, setPassingSecret } from '../pull/stored-key.ts'
-import type { Store } from '../store/index.ts'
+import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
+import { sqliteFile, type Store } from '../store/index.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import { ownCommand } from '../version.ts'
 import {
@@ -88,10 +89,28 @@ function configOf(flags: ServeFlags): Config {
   return { ...environment, host: flags.host ?? host, port: flags.port ?? port, databaseUrl: databaseUrlOf(flags) }
 }
 
+/** What would otherwise show only when somebody connects a source, or in a database that nobody reads. Throws ConfigError. */
+function checkPullSettings(config: Config) {
+  const { databaseUrl, pullDatabaseUrl, secretFile } = config
+  if (pullDatabaseUrl !== '' && sqliteFile(pullDatabaseUrl) !== sqliteFile(databaseUrl)) {
+    throw new ConfigError(
+      `${settings.pullDatabaseUrl.env} must name the database of the service, as another role of PostgreSQL`,
+    )
+  }
+  if (!config.pull || secretFile === '') return
+  try {
+    openSecret(config)
+  } catch (error) {
+    if (error instanceof RefusedError) throw new ConfigError(`${settings.secretFile.env}: ${error.message}`)
+    throw error
+  }
+}
+
 async function serve(flags: ServeFlags) {
   const config = configOf(flags)
   // Read at the start, because a mistake would otherwise show only when somebody signs in.
   const oidc = readOidcSettings(config)
+  checkPullSettings(config)
   const injected = injectedNames(process.env)
   if (injected.length > 0 && !isWorker)
     say(`Ignored, because the platform set them and they are no settings: ${injected.join(', ')}`)

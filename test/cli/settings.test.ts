@@ -1,13 +1,16 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { diagnose } from '../../src/cli/doctor.ts'
 import { readConfig, settings } from '../../src/config.ts'
+import { makeFolder } from '../support/command.ts'
 
 /** A value that looks right and is not, for each setting; undefined where any text is one. */
 const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefined>> = {
   databaseUrl: [
     'mysql://db/lockstep',
+    'tcp://10.0.0.8:5432',
     'lockstep.db',
     'sqlite:',
     'sqlite:~/lockstep.db',
@@ -20,13 +23,29 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
     'sqlite::memory:',
     'sqlite:./data/',
   ],
-  host: ['http://0.0.0.0', '0.0.0.0:5625', '[::1]', '*'],
+  host: ['http://0.0.0.0', '0.0.0.0:5625', '[::1]', '*', 'tcp://10.0.0.7:5625'],
   port: ['5625/tcp', '65536', ':5625'],
   publicUrl: ['history.example', 'https://history.example/?a=1', 'https://*.example', 'https://history.example:0'],
   hsts: ['true', 'yes'],
-  allowedHosts: ['https://history.example', 'history.example:443', 'history.example/api', '*.example', '::1', '*'],
-  trustedProxies: ['proxy.example', '10.0.0.1:80', '10.0.0.0/33', '::ffff:10.0.0.1', '*'],
-  corsOrigins: ['*', 'https://charts.example/', 'charts.example', 'https://*.example', 'ws://charts.example', 'null'],
+  allowedHosts: [
+    'https://history.example',
+    'history.example:443',
+    'history.example/api',
+    '*.example',
+    '::1',
+    '*',
+    ' , ',
+  ],
+  trustedProxies: ['proxy.example', '10.0.0.1:80', '10.0.0.0/33', '::ffff:10.0.0.1', '*', ','],
+  corsOrigins: [
+    '*',
+    'https://charts.example/',
+    'charts.example',
+    'https://*.example',
+    'ws://charts.example',
+    'null',
+    ',',
+  ],
   rateLimit: ['600/m', '-1'],
   concurrencyLimit: ['off', '3.5'],
   failureLimit: ['30 ', '1e3'],
@@ -67,6 +86,7 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
     'https://history.example/',
     'https://history.example:0',
     'https://*.example',
+    ',',
   ],
   secretFile: undefined,
   maxRecords: ['2M'],
@@ -108,4 +128,22 @@ test('doctor names a setting that is invalid, and not those that have no effect 
   assert.deepEqual(settingsCheck?.problems, [
     'LOCKSTEP_OIDC_ISSUER must be an https address, such as https://id.example',
   ])
+})
+
+test('serve refuses a secret that cannot be used and a pull into another database, before it opens its own', async () => {
+  await using folder = await makeFolder()
+  for (const [env, value, says] of [
+    ['LOCKSTEP_SECRET_FILE', '/nowhere/secret', ': /nowhere/secret cannot be made'],
+    ['LOCKSTEP_SECRET_FILE', folder.path, ''],
+    [
+      'LOCKSTEP_PULL_DATABASE_URL',
+      `sqlite:${folder.file('other.db')}`,
+      ' must name the database of the service, as another role of PostgreSQL',
+    ],
+  ] as const) {
+    const { code, stderr } = await folder.run(['serve', '--port', '0'], { env: { [env]: value } })
+    assert.equal(code, 2, stderr)
+    assert.match(stderr, new RegExp(`^lockstep: ${env}${says}.*\n$`))
+    assert.deepEqual(readdirSync(folder.path), [])
+  }
 })
