@@ -45,8 +45,7 @@ test('a backup that is checked after it was made is known to doctor, and only it
   await folder.run(['account', 'add', '--username', 'ann'])
   const lastCheck = async () => {
     const { stdout } = await folder.run(['doctor', '--json'])
-    return (JSON.parse(stdout) as { check: string; result: string }[]).find(({ check }) => check === 'backup')
-      ?.result
+    return (JSON.parse(stdout) as { check: string; result: string }[]).find(({ check }) => check === 'backup')?.result
   }
   await folder.run(['backup', '--to', 'backups'])
   assert.equal(await lastCheck(), 'wrong')
