@@ -1,6 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { sql } from 'kysely'
 import { issuerProblem } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
@@ -12,7 +11,7 @@ import { databaseNow } from '../pull/connections.ts'
 import { TLS_ERROR } from '../pull/source.ts'
 import { listSources } from '../pull/status.ts'
 import { networkPart } from '../http/addresses.ts'
-import { messageOf, type Store } from '../store/index.ts'
+import { messageOf, serverVersion, type Store } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import type { Machine } from './doctor-machine.ts'
 import { errorCode } from './terminal.ts'
@@ -170,8 +169,7 @@ export const checks: readonly Check[] = [
     advice: 'Upgrade PostgreSQL.',
     async examine({ store }) {
       if (store?.engine !== 'postgres') return undefined
-      const { rows } = await sql<{ server_version_num: string }>`show server_version_num`.execute(store.reads)
-      return oldServer(Number(rows[0]?.server_version_num))
+      return oldServer(await serverVersion(store))
     },
   },
 ]

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { applySteps, currentVersion, schemaVersion } from './migrations.ts'
 import { makeFolders, syncFile, syncFolder } from './disk-sync.ts'
 import { lockFile, openSqlite, waitForLock } from './sqlite.ts'
@@ -64,4 +65,10 @@ async function openEngine(url: string, options: OpenOptions): Promise<Store> {
     return openPostgres(url, options)
   }
   throw new StoreLocationError('the database must be named as sqlite:<path> or postgres://user@host:port/database')
+}
+
+/** The version of the server of PostgreSQL: 150018 for 15.18. */
+export async function serverVersion({ reads }: Pick<Store, 'reads'>): Promise<number> {
+  const { rows } = await sql<{ server_version_num: string }>`show server_version_num`.execute(reads)
+  return Number(rows[0]?.server_version_num)
 }
