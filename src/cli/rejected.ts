@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { RefusedError } from '../accounts/errors.ts'
 import { retryRejected } from '../archive/retry-rejected.ts'
-import { findRejected, listRejected } from '../archive/rejected-rows.ts'
+import { countRejected, findRejected, listRejected } from '../archive/rejected-rows.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import {
   databaseOption,
@@ -84,13 +84,13 @@ async function show(id: number, flags: Flags) {
 }
 
 async function retry(flags: Flags) {
-  const report = await withStore(flags, async store => {
+  const { left, ...report } = await withStore(flags, async store => {
     const retried = await retryRejected(store)
-    if (retried.stored === 0 && (await listRejected(store)).length > 0) process.exitCode = NONE_STORED
-    return retried
+    return { ...retried, left: await countRejected(store) }
   })
+  if (report.stored === 0 && left > 0) process.exitCode = NONE_STORED
   if (flags.json === true) return print(JSON.stringify(report))
-  print(`${report.stored} of ${report.tried} rows are stored now.`)
+  print(`${report.stored} of ${report.tried} rows are stored now; ${left} ${left === 1 ? 'stays' : 'stay'} rejected.`)
 }
 
 const NONE_STORED = 1
