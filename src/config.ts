@@ -280,6 +280,13 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   return Object.freeze(config) as Pick<Config, Name>
 }
 
+/** What is wrong if pulls would write into another database than the service reads; SQLite has no roles that need another address. */
+export function pullDatabaseProblem({ databaseUrl, pullDatabaseUrl }: Config): string | undefined {
+  const isMeant = [databaseUrl, ''].includes(pullDatabaseUrl)
+  if (isMeant || ![databaseUrl, pullDatabaseUrl].some(url => url.startsWith('sqlite:'))) return undefined
+  return `${settings.pullDatabaseUrl.env} must name the database of the service, as another role of PostgreSQL`
+}
+
 /**
  * What a platform tells about services or containers whose names begin with `lockstep`, in variables that look like settings: Kubernetes
  * for each service, Docker for linked containers. One of them is always an address such as `LOCKSTEP_DB_PORT=tcp://10.0.0.7:5432` or,

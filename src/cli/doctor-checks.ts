@@ -4,7 +4,7 @@ import { issuerProblem } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { readBackupFacts } from '../backup/facts.ts'
-import { type Config, MIN_FREE_BYTES, publicPath, settings } from '../config.ts'
+import { type Config, MIN_FREE_BYTES, publicPath, pullDatabaseProblem, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { databaseNow } from '../pull/connections.ts'
@@ -59,7 +59,8 @@ export const checks: readonly Check[] = [
       const oidc = readOidcSettings(config)
       const problem = oidc && (await issuerProblem(oidc))
       const named = problem === undefined ? [] : [`${settings.oidcIssuer.env}: ${problem}`]
-      return [...invalid, ...contradictionsIn(config, environment), ...named]
+      const pulled = pullDatabaseProblem(config) ?? []
+      return [...invalid, ...contradictionsIn(config, environment), pulled, ...named].flat()
     },
   },
   {

@@ -7,13 +7,13 @@ import { hasAccounts } from '../accounts/accounts.ts'
 import { issuerProblem, type OidcSettings } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { RefusedError } from '../accounts/errors.ts'
-import { type Config, ConfigError, injectedNames, readConfig, settings } from '../config.ts'
+import { type Config, ConfigError, injectedNames, pullDatabaseProblem, readConfig, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { onConnectionChange } from '../pull/connections.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
-import { sqliteFile, type Store } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import { ownCommand } from '../version.ts'
 import {
@@ -91,13 +91,9 @@ function configOf(flags: ServeFlags): Config {
 
 /** What would otherwise show only when somebody connects a source, or in a database that nobody reads. Throws ConfigError. */
 function checkPullSettings(config: Config) {
-  const { databaseUrl, pullDatabaseUrl, secretFile } = config
-  if (pullDatabaseUrl !== '' && sqliteFile(pullDatabaseUrl) !== sqliteFile(databaseUrl)) {
-    throw new ConfigError(
-      `${settings.pullDatabaseUrl.env} must name the database of the service, as another role of PostgreSQL`,
-    )
-  }
-  if (!config.pull || secretFile === '') return
+  const problem = pullDatabaseProblem(config)
+  if (problem !== undefined) throw new ConfigError(problem)
+  if (!config.pull || config.secretFile === '') return
   try {
     openSecret(config)
   } catch (error) {

@@ -130,7 +130,7 @@ test('doctor names a setting that is invalid, and not those that have no effect 
   ])
 })
 
-test('serve refuses a secret that cannot be used and a pull into another database, before it opens its own', async () => {
+test('serve refuses a secret that cannot be used and a pull into another database, before it opens its own; doctor names such a database', async () => {
   await using folder = await makeFolder()
   for (const [env, value, says] of [
     ['LOCKSTEP_SECRET_FILE', '/nowhere/secret', ': /nowhere/secret cannot be made'],
@@ -146,4 +146,11 @@ test('serve refuses a secret that cannot be used and a pull into another databas
     assert.match(stderr, new RegExp(`^lockstep: ${env}${says}.*\n$`))
     assert.deepEqual(readdirSync(folder.path), [])
   }
+  const [settingsCheck] = await diagnose({
+    LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/lockstep.db',
+    LOCKSTEP_PULL_DATABASE_URL: 'postgres://db.example/lockstep',
+  })
+  assert.deepEqual(settingsCheck?.problems, [
+    'LOCKSTEP_PULL_DATABASE_URL must name the database of the service, as another role of PostgreSQL',
+  ])
 })
