@@ -7,7 +7,7 @@ import { checks } from '../src/cli/doctor-checks.ts'
 import { type Config, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { limitRows } from '../src/http/limits.ts'
-import { MIN_OVERLOAD_REQUESTS } from '../src/turns.ts'
+import { MIN_OVERLOAD_REQUESTS } from '../src/http/load.ts'
 import { generateClientFiles } from './client-files.ts'
 import { yamlPackage } from './home-assistant-package.ts'
 import { makeDocument } from './openapi/document.ts'
@@ -100,8 +100,8 @@ reached, by the name in the first column.
 ${limitRows().join('\n')}
 
 While more than ${MIN_OVERLOAD_REQUESTS} requests are in work, one that waited longer than the limit \`lag\` gets 503; a browser shows a page that says when to try
-again. With fewer, a busy service answers late. \`/healthz\`, \`/readyz\` and the assets of pages are always answered. Work takes
-turns: by address until the key or session is checked, then by account. \`addressPages\` counts pages before the sign-in; a browser session has \`sessionPages\`.
+again. With fewer, a busy service answers late. \`/healthz\`, \`/readyz\` and the assets of pages are always answered. Accounts take
+turns. \`addressPages\` counts pages before the sign-in; a browser session has \`sessionPages\`.
 `
 }
 

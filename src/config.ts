@@ -65,6 +65,12 @@ export const settings = {
     'Requests with a wrong API key from one address (IPv6: one /64) in 60 seconds; 0 for no limit.',
     count,
   ),
+  addressConnections: setting(
+    'LOCKSTEP_ADDRESS_CONNECTIONS',
+    '128',
+    'Open connections of one address (IPv6: one /64), except of trusted proxies; 0 for no limit.',
+    count,
+  ),
   pageLimit: setting(
     'LOCKSTEP_PAGE_LIMIT',
     '600',

@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { turnOf } from '../turns.ts'
+import { pause } from '../fairness.ts'
 import { endLine } from './end-line.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
@@ -26,7 +26,7 @@ export async function exportArchive(store: Store, write: Write, accountId?: numb
         if (part.lines === 0) continue
         lines += part.lines
         await write(part.text)
-        await turnOf('computation', accountId ?? 0)
+        await pause()
       }
     }
     await write(`${endLine(lines)}\n`)
@@ -116,7 +116,7 @@ async function readIds(db: Kysely<Tables>, { table }: Kind, accountId: number): 
     ids.push(...part)
     if (part.length < IDS_AT_ONCE) return Float64Array.from(ids).sort()
     isNext = sql`(at, id) > (${at}, ${ids.at(-1)})`
-    await turnOf('computation', accountId)
+    await pause()
   }
 }
 

@@ -5,7 +5,6 @@ import { watchForDamage } from '../backup/scrub.ts'
 import { type Config, settings } from '../config.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
-import type { SocketsOfWorkers } from '../http/listeners.ts'
 import type { Metrics, MetricsListener } from '../http/metrics.ts'
 import type { Service } from '../http/server.ts'
 import { messageOf, type Store } from '../store/index.ts'
@@ -136,16 +135,6 @@ async function listen(options: FullServiceOptions, ports: number): Promise<Servi
       return listen({ ...options, config: { ...config, port: config.port + 1 } }, ports - 1)
     }
     throw cannotListen(error, config.host, config.port, OTHER_ADDRESS)
-  }
-}
-
-/** Binds the sockets of workers. Throws UsageError if that is not possible. */
-export async function bindForWorkers({ host, port }: Pick<Config, 'host' | 'port'>): Promise<SocketsOfWorkers> {
-  const listeners = await import('../http/listeners.ts')
-  try {
-    return await listeners.bindForWorkers({ host, port })
-  } catch (error) {
-    throw cannotListen(error, host, port, OTHER_ADDRESS)
   }
 }
 

@@ -10,21 +10,12 @@ import { RefusedError } from '../accounts/errors.ts'
 import { type Config, ConfigError, injectedNames, pullDatabaseProblem, readConfig, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
-import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { onConnectionChange } from '../pull/connections.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import type { Store } from '../store/index.ts'
 import { schemaVersion } from '../store/migrations.ts'
 import { ownCommand } from '../version.ts'
-import {
-  bindForWorkers,
-  listenForMetrics,
-  loadMetrics,
-  maxStopMs,
-  portOption,
-  runService,
-  SERVER_BUSY_TIMEOUT_MS,
-} from './listen.ts'
+import { listenForMetrics, loadMetrics, maxStopMs, portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { Scheduler } from './scheduled.ts'
 import {
   databaseOption,
@@ -40,7 +31,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { endingOnFailure, isWorker, onPullDue, onSecret, supervise, tellPullDue } from './workers.ts'
+import { endingOnFailure, isWorker, onPullDue, onSecret, portOfWorkers, supervise, tellPullDue } from './workers.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -130,7 +121,8 @@ async function serve(flags: ServeFlags) {
   if (isWorker) {
     onConnectionChange(tellPullDue)
     onSecret(setPassingSecret)
-    await endingOnFailure(async () => runService(await openServed(), config))
+    const port = portOfWorkers() ?? config.port
+    await endingOnFailure(async () => runService(await openServed(), { ...config, port }))
     return
   }
   const secret = passingSecret()
@@ -141,18 +133,15 @@ async function serve(flags: ServeFlags) {
     await sayIssuerProblem(oidc)
     return
   }
-  const bind = (port = config.port) => bindForWorkers({ host: config.host, port })
-  let sockets: SocketsOfWorkers
   // Before the workers start, because an error later would leave them running.
   try {
-    sockets = await bind()
     await listenForMetrics(async () => (await loadMetrics()).makeClusterMetrics(), config)
   } catch (error) {
     await store.close()
     throw error
   }
-  await supervise({ count: flags.workers, sockets, bind, maxStopMs: maxStopMs(config), logFailure: report, secret })
-  await welcome(store, { ...config, port: sockets.port }, flags)
+  const port = await supervise({ count: flags.workers, maxStopMs: maxStopMs(config), logFailure: report, secret })
+  await welcome(store, { ...config, port }, flags)
   await store.close()
   await sayIssuerProblem(oidc)
   if (!config.pull) return

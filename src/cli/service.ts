@@ -1,17 +1,17 @@
 import { makeEventCounter } from '../accounts/event-counter.ts'
 import { makeReadLog } from '../accounts/read-log.ts'
+import { makePages } from '../dashboard/app.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { Uploads } from '../uploads/uploads.ts'
-import { publicPath } from '../config.ts'
 import { type Service, type ServiceOptions, startServer } from '../http/server.ts'
 import { runOrder } from './upload.ts'
 
-export interface FullServiceOptions extends Omit<ServiceOptions, 'pages' | 'readLog' | 'events'> {
+export interface FullServiceOptions extends Omit<ServiceOptions, 'makePages' | 'readLog' | 'events'> {
   /** The account that is filled in on the sign-in page, if all data is a sample. */
   readonly sample?: SampleAccount | undefined
 }
 
-/** Starts the service. Its pages are loaded with the first request for one, because a service without them needs less memory. */
+/** Starts the service. */
 export async function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
   const readLog = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })
@@ -22,20 +22,13 @@ export async function startService({ sample, ...options }: FullServiceOptions): 
     void work.finally(() => background.delete(work))
   }
   const uploads = new Uploads({ store, config, runOrder, onFailure: error => log.failure(error, undefined) })
-  const pages = async () =>
-    (await import('../dashboard/app.ts')).makePageHandler({
-      store,
-      config,
-      log,
-      readLog,
-      events,
-      uploads,
-      inBackground,
-      sample,
-    })
-  // Only the pages know whether that path is one of theirs.
-  const made = publicPath(config.publicUrl) === '' ? undefined : await pages()
-  const service = await startServer({ ...options, readLog, events, pages: async () => made ?? pages() })
+  const parts = { store, config, log, readLog, events, uploads, inBackground, sample }
+  const service = await startServer({
+    ...options,
+    readLog,
+    events,
+    makePages: load => makePages({ ...parts, load }),
+  })
   return {
     ...service,
     async close() {

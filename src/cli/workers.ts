@@ -1,17 +1,12 @@
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { SocketsOfWorkers } from '../http/listeners.ts'
 import { isObject } from '../archive/values.ts'
 import { say } from './terminal.ts'
 
 interface Supervision {
   /** How many workers to run. */
   readonly count: number
-  /** The sockets that the workers listen on. */
-  readonly sockets: SocketsOfWorkers
-  /** Binds them again, after they were closed. */
-  readonly bind: (port: number) => Promise<SocketsOfWorkers>
   /** How long a worker may take to stop. */
   readonly maxStopMs: number
   readonly logFailure: (error: unknown) => void
@@ -24,18 +19,22 @@ export const isWorker = cluster.isWorker
 
 /**
  * Runs workers, each started like this process, and replaces those that die. SIGHUP restarts them one by one without
- * losing a request. SIGTERM and SIGINT stop them; a second signal kills them. Resolves when they listen; exits with the
- * exit code of the first worker if it cannot start.
+ * losing a request. SIGTERM and SIGINT stop them; a second signal kills them. Resolves with their port when they listen; exits with
+ * the exit code of the first worker if it cannot start.
  */
-export async function supervise({ count, sockets, bind, maxStopMs, logFailure, secret }: Supervision): Promise<void> {
-  const fork = makeFork(sockets, bind, secret)
+export async function supervise({ count, maxStopMs, logFailure, secret }: Supervision): Promise<number> {
+  /** That of the first worker, also where the system has chosen it. */
+  let port: number | undefined
   const serving = new Set<Worker>()
   let stopping = false
   let restarting = Promise.resolve()
 
   const start = async () => {
     const started = performance.now()
-    const worker = await fork()
+    const worker = cluster.fork(port === undefined ? {} : { [PORT_OF_WORKERS]: String(port) })
+    // An error here means that it has exited already.
+    worker.send({ secret }, () => {})
+    port = await listening(worker)
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
       // A worker that is being stopped was removed from the set before.
@@ -94,37 +93,24 @@ export async function supervise({ count, sockets, bind, maxStopMs, logFailure, s
     process.exit(error instanceof WorkerStartError ? error.code : 1)
   }
   await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
+  return port ?? 0
 }
 
-/** Returns what starts a worker and resolves with it when it listens. */
-function makeFork(sockets: SocketsOfWorkers, bind: Supervision['bind'], secret: string): () => Promise<Worker> {
-  // Workers accept connections themselves: a supervisor passes a worker one in each turn of its event loop.
-  cluster.schedulingPolicy = cluster.SCHED_NONE
-  let bound = Promise.resolve(sockets)
-  let areUsed = false
-  return async () => {
-    // Node closes the sockets with the last worker that used them.
-    if (areUsed && Object.keys(cluster.workers ?? {}).length === 0) {
-      areUsed = false
-      bound = bind(sockets.port)
-    }
-    const worker = cluster.fork((await bound).environment)
-    // An error here means that it has exited already.
-    worker.send({ secret }, () => {})
-    worker.once('exit', (_code, signal: string | null) => (areUsed ||= signal !== null))
-    await listening(worker)
-    areUsed = true
-    return worker
-  }
-}
-
-/** Resolves when the worker listens; rejects with WorkerStartError if it exits before. */
-function listening(worker: Worker): Promise<void> {
+/** Resolves with the port when the worker listens; rejects with WorkerStartError if it exits before. */
+function listening(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
-    worker.once('listening', () => resolve())
+    worker.once('listening', ({ port }) => resolve(port))
     worker.once('exit', (code: number | null) => reject(new WorkerStartError(code ?? 1)))
   })
 }
+
+/** The port that this worker is to listen on, if its supervisor knows it already. */
+export function portOfWorkers(): number | undefined {
+  const text = process.env[PORT_OF_WORKERS]
+  return text === undefined ? undefined : Number(text)
+}
+
+const PORT_OF_WORKERS = 'PORT_OF_WORKERS'
 
 /** Lets a worker finish its requests, and kills it if that takes too long. Resolves when it has exited. */
 async function drain(worker: Worker, maxStopMs: number, logFailure: Supervision['logFailure']): Promise<void> {

@@ -27,28 +27,14 @@ export const errors = {
   malformed_url: {
     status: 400,
     text: 'The URL is not well-formed',
-    meaning: 'Invalid percent-encoding, or characters that a URL must encode.',
+    meaning: 'Invalid percent-encoding.',
     advice: 'Encode the URL.',
   },
   malformed_request: {
     status: 400,
     text: 'The request is not well-formed HTTP',
-    meaning:
-      'The request is not well-formed HTTP, or has a `Transfer-Encoding` other than `chunked`. The connection closes.',
+    meaning: 'The request, or its `Host` header, is not well-formed HTTP.',
     advice: 'Check the client and its proxy.',
-  },
-  host_invalid: {
-    status: 400,
-    text: 'The Host header is missing, repeated or not well-formed',
-    meaning:
-      'No `Host` header, more than one, one that is no host, or one at odds with the URL. The connection closes.',
-    advice: 'Check the client and its proxy.',
-  },
-  body_not_allowed: {
-    status: 400,
-    text: 'A body is not allowed here',
-    meaning: 'A `GET` or `HEAD` request announces a body. The connection closes.',
-    advice: 'Send no body.',
   },
   missing_token: {
     status: 401,
@@ -107,32 +93,14 @@ export const errors = {
   method_not_allowed: {
     status: 405,
     text: 'The method is not allowed here',
-    meaning: 'The path is known, the method is another than `GET`, `HEAD` or `OPTIONS`; `Allow` lists them.',
+    meaning: 'The path is known, the method is another than `GET` or `HEAD`; `Allow` lists those of the path.',
     advice: 'Use `GET`.',
-  },
-  not_acceptable: {
-    status: 406,
-    text: 'The response is application/json, which the Accept header excludes',
-    meaning: 'The `Accept` header excludes `application/json`.',
-    advice: 'Accept `application/json`.',
   },
   request_timeout: {
     status: 408,
     text: 'The request did not arrive in time',
     meaning: 'The request did not arrive in time. The connection closes.',
     advice: 'Send it again.',
-  },
-  uri_too_long: {
-    status: 414,
-    text: 'The request target is too long',
-    meaning: 'The URL is longer than 8192 bytes. The connection closes.',
-    advice: 'Send a shorter URL.',
-  },
-  expectation_failed: {
-    status: 417,
-    text: 'The expectation cannot be met',
-    meaning: 'The `Expect` header asks for something other than `100-continue`.',
-    advice: 'Leave the header out.',
   },
   misdirected_request: {
     status: 421,
@@ -150,8 +118,7 @@ export const errors = {
   headers_too_large: {
     status: 431,
     text: 'The request headers are too large',
-    meaning:
-      'The headers are larger than 16 KiB or more than 100, or together with the URL larger than 32 KiB. The connection closes.',
+    meaning: 'The URL and the headers together are larger than 16 KiB. The connection closes.',
     advice: 'Send fewer or shorter headers.',
   },
   internal_error: {

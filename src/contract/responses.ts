@@ -1,9 +1,6 @@
 /** The methods of every path of the API: nothing can be changed through it. */
 export const READ_METHODS: readonly string[] = ['GET', 'HEAD']
 
-/** The value of an `Allow` header. */
-export const ALLOW = [...READ_METHODS, 'OPTIONS'].join(', ')
-
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** What stands before and after the data in the body of every 200. */

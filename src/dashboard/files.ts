@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { finished } from 'node:stream'
 import { LimitError } from '../http/limits.ts'
 import { type CsvCells, csvLine } from '../archive/csv.ts'
-import { turnOf } from '../turns.ts'
+import { pause } from '../fairness.ts'
 import { type Download, download, type Visit } from './page.ts'
 
 type Items<Item> = Iterable<Item> | AsyncIterable<Item>
@@ -54,7 +54,7 @@ async function* csvParts<Item>(
     if (lines.length < ROWS_AT_ONCE) continue
     yield lines.join('')
     lines = []
-    await turnOf('computation', account)
+    await pause()
   }
   if (lines.length > 0) yield lines.join('')
 }

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EventCounter } from '../accounts/event-counter.ts'
 import type { Oidc } from '../accounts/oidc.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
@@ -16,8 +15,6 @@ export interface SampleAccount {
 export interface DashboardOptions {
   readonly store: Store
   readonly config: Config
-  /** Passes an error to the listener, which sends it as JSON. */
-  readonly sendAsJson: (request: FastifyRequest, reply: FastifyReply, error: unknown) => void
   readonly log: Log
   readonly readLog: ReadLog
   readonly events: EventCounter

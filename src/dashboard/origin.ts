@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
 import { isLoopbackAddress } from '../contract/loopback.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
-import type { RequestContext, Host } from '../http/request.ts'
+import type { Host, RequestContext } from '../http/context.ts'
 import { FormError } from './layout/form-errors.ts'
 
 /** The address at which the browser sees the dashboard. Cookies, form checks and sign-in depend on it. */

@@ -13,15 +13,15 @@
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import multipart from '@fastify/multipart'
 import { Readable } from 'node:stream'
 import { recordEvent } from '../accounts/events.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import type { Log } from '../http/log.ts'
 import { ApiError } from '../contract/errors.ts'
-import { READ_METHODS } from '../contract/responses.ts'
-import { readForm } from '../http/body.ts'
-import { limitOf } from '../http/limits.ts'
-import { turnOf } from '../turns.ts'
+import { acceptForms } from '../http/forms.ts'
+import { LimitError, type LimitName, limitOf } from '../http/limits.ts'
+import { share } from '../fairness.ts'
 import { asset, isAsset, sendAsset } from './assets.ts'
 import { chartTableView } from './charts/charts.ts'
 import { askAgain, confirmationPages } from './sign-in/reauthentication.ts'
@@ -29,7 +29,6 @@ import { parseCookies } from './cookies.ts'
 import { sendPage } from './encoding.ts'
 import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { Exports } from './files.ts'
-import { FormError } from './layout/form-errors.ts'
 import { formFields } from './layout/form-page.ts'
 import { renderLayout } from './layout/layout.ts'
 import type { DashboardOptions } from './options.ts'
@@ -100,13 +99,8 @@ export const pages: readonly DashboardPage[] = [
   ...confirmationPages,
 ]
 
-export interface Dashboard {
-  /** Sends an error page for an unknown path; false if the client does not want a page. */
-  readonly sendUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
-}
-
-export function registerDashboard(app: FastifyInstance, options: DashboardOptions): Dashboard {
-  const { config, sendAsJson, log } = options
+export function registerDashboard(app: FastifyInstance, options: DashboardOptions) {
+  const { config } = options
   // One for all sign-in methods, because they share their limits.
   const signInSteps = makeSignInSteps(options)
   const signIn = makeSignIn(options, signInSteps)
@@ -120,20 +114,7 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       reply.headers(PAGE_HEADERS)
       if (request.method === 'POST') {
         checkSameOrigin(request.raw, site)
-        if (request.headers.expect !== undefined) reply.raw.writeContinue()
       }
-    })
-    scope.addHook('onSend', async ({ raw, routeOptions }, reply) => {
-      // The rest of the files is not read.
-      if (routeOptions.config?.receivesFiles === true && !raw.complete) reply.header('Connection', 'close')
-    })
-    scope.setErrorHandler(async (error, request, reply) => {
-      const { context } = request
-      const shown = toShownError(error)
-      context.limit = limitOf(shown) ?? limitOf(error) ?? context.limit
-      if (shown.status >= 500 && shown !== error) log.failure(error, context.requestId)
-      if (!wantsPage(request)) return sendAsJson(request, reply, shown)
-      return sendErrorPage(request, reply, shown, await viewerOrNone(options, reply))
     })
     scope.get('/assets/:name', (request, reply) => {
       const { name } = request.params as { name: string }
@@ -146,19 +127,52 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     registerPasskeyOptions(scope, options)
     registerOidc(scope, options, signInSteps)
     const exports = new Exports()
-    for (const page of pages) registerPage(scope, options, exports, page)
+    for (const page of pages) if (page.receivesFiles !== true) registerPage(scope, options, exports, page)
+    // The plugin has hooks of its own, which the other pages do not need.
+    void scope.register(async receiving => {
+      await receiving.register(multipart)
+      for (const page of pages) if (page.receivesFiles === true) registerPage(receiving, options, exports, page)
+    })
     done()
   })
+}
 
-  return {
-    sendUnknown(request, reply) {
-      if (!READ_METHODS.includes(request.method) || !wantsPage(request)) return false
-      void viewerOrNone(options, reply).then(viewer =>
-        sendErrorPage(request, reply.headers(PAGE_HEADERS), new ApiError('no_route'), viewer),
-      )
-      return true
-    },
+/** Shows errors as pages, in the whole scope. Programs get them as JSON from the application. */
+export function showErrors(scope: FastifyInstance, options: DashboardOptions) {
+  scope.setErrorHandler(async (error, request, reply) => {
+    const { context } = request
+    const shown = toShownError(error)
+    context.limit = limitOf(shown) ?? limitOf(error) ?? context.limit
+    if (!wantsPage(request)) throw shown.code === 'internal_error' ? error : shown
+    if (shown.status >= 500 && shown !== error) options.log.failure(error, context.requestId)
+    reply.headers(PAGE_HEADERS)
+    // A limit of whoever asks must cost as little as possible.
+    const isCheap = shown instanceof LimitError && BEFORE_WORK.has(shown.limit)
+    return sendErrorPage(request, reply, shown, isCheap ? undefined : await viewerOrNone(options, reply))
+  })
+}
+
+const BEFORE_WORK: ReadonlySet<string> = new Set<LimitName>(['lag', 'sessionPages', 'addressPages', 'waitingPages'])
+
+/** Shows a page for an unknown path; false if the client wants none. */
+export function sendUnknown(
+  options: DashboardOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
+): boolean {
+  if (!wantsPage(request) || request.context.target.path.startsWith('/api/')) return false
+  const show = async () => {
+    const headers = { ...PAGE_HEADERS }
+    const refused = await admit(request, reply).then(
+      () => undefined,
+      (error: unknown) => toShownError(error),
+    )
+    if (refused !== undefined) return sendErrorPage(request, reply.headers(headers), refused)
+    return sendErrorPage(request, reply.headers(headers), new ApiError('no_route'), await viewerOrNone(options, reply))
   }
+  void show()
+  return true
 }
 
 function registerPage(scope: FastifyInstance, options: DashboardOptions, exports: Exports, page: DashboardPage) {
@@ -222,18 +236,6 @@ function notSharedView({ viewer, sectionStart }: Visit, { reads, area }: Dashboa
   return notShared(viewer, area, sectionStart.title)
 }
 
-/** Accepts forms as the only bodies. Those with files are read by their page. */
-function acceptForms(scope: FastifyInstance, timeoutMs: number) {
-  scope.removeAllContentTypeParsers()
-  scope.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    async ({ context }: FastifyRequest) => new URLSearchParams(await readForm(context, timeoutMs)),
-  )
-  scope.addContentTypeParser('multipart/form-data', async ({ routeOptions }: FastifyRequest) => {
-    if (routeOptions.config.receivesFiles !== true) throw new FormError('unsupported_media_type')
-  })
-}
-
 /** The longest that a timer can wait: a route cannot switch off the timeout of all routes. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
@@ -249,7 +251,7 @@ async function visitOf(
   const cookies = parseCookies(request.headers.cookie)
   const session = await sessionOf(store, request, site)
   if (session === undefined) return undefined
-  await turnOf('request', session.accountId)
+  await share(session.accountId)
   const { id = '' } = request.params as { id?: string }
   const viewer = await viewerOf(store, session, { cookies, site, now })
   const grant = { accountId: session.accountId, shared: viewer.shared }
@@ -276,7 +278,7 @@ async function visitOf(
     events,
     config,
     uploads,
-    receiveFiles: () => uploads.receive(request.context, session.accountId),
+    receiveFiles: () => uploads.receive(request, session.accountId),
     inBackground: work => inBackground(work.catch((error: unknown) => log.failure(error, request.context.requestId))),
   }
 }

@@ -1,140 +1,176 @@
-import type { BlockList } from 'node:net'
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { hasEnded } from '../accounts/access.ts'
+import { endedTier, type Grant, type GrantCache, isEntitled } from '../accounts/grants.ts'
+import type { KeyUsage } from '../accounts/key-usage.ts'
+import type { ReadLog } from '../accounts/read-log.ts'
+import { KEY_FORM } from '../accounts/secrets.ts'
+import type { Config } from '../config.ts'
 import { type Endpoint, hasScope } from '../contract/endpoint.ts'
 import { ApiError, notFound } from '../contract/errors.ts'
+import { api } from '../contract/index.ts'
+import { matchesEtag, READ_METHODS, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import type { ListPage, PageStart } from '../resources/handler.ts'
-import { endedTier, type GrantCache, type Grant, isEntitled } from '../accounts/grants.ts'
+import { Places, share } from '../fairness.ts'
+import type { Caller, Handler, Handlers, ListPage, PageStart, Result } from '../resources/handler.ts'
+import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
-import { KEY_FORM } from '../accounts/secrets.ts'
-import { hasEnded } from '../accounts/access.ts'
-import { Places, turnOf } from '../turns.ts'
 import { clientAddress } from './addresses.ts'
-import type { ReadLog } from '../accounts/read-log.ts'
-import { matchesEtag, READ_METHODS } from '../contract/responses.ts'
-import type { Responder } from './respond.ts'
-import { type Handle, type RequestContext, acceptsJson, type Target } from './request.ts'
+import type { Answers } from './answers.ts'
+import { isNoParameter } from './app.ts'
 import { LimitError, limits as limitTable } from './limits.ts'
+import type { Load } from './load.ts'
+import { parseQuery, type Query, readParameters } from './parameters.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { parseQuery, type Query } from './parameters.ts'
-import { makeRouter, routes } from './router.ts'
-import type { KeyUsage } from '../accounts/key-usage.ts'
 
 interface ApiOptions {
   readonly store: Store
+  readonly config: Pick<Config, 'publicUrl' | 'trustedProxies'>
+  readonly answers: Answers
   readonly grants: GrantCache
-  readonly responder: Responder
   readonly limits: RateLimits
   readonly usage: KeyUsage
   readonly readLog: ReadLog
-  /** The start of links; empty for links without a host. */
-  readonly publicUrl: string
-  /** The proxies whose X-Forwarded-For is trusted. */
-  readonly trustedProxies: BlockList
-  readonly isOverloaded: (startedAt: number) => boolean
+  readonly load: Load
 }
 
-const statisticsPlaces = new Places<number>(limitTable.statistics.max)
-
-interface LongWork<Result> {
-  readonly grant: Grant
-  readonly context: RequestContext
-  readonly endpoint: Endpoint
-  /** What the key allows at that time. */
-  readonly again: (now: number) => Promise<Grant>
-  readonly work: (grant: Grant, now: number) => Promise<Result>
-}
-
-/** Waits for a place of the account. Null if the client has gone meanwhile, or has been told that it took too long. */
-async function inPlace<Result>({ grant, context, endpoint, again, work }: LongWork<Result>): Promise<Result | null> {
-  const { request, response } = context
-  const leave = await statisticsPlaces.take(grant.accountId)
-  try {
-    if (response.headersSent || request.socket.destroyed) return null
-    // Meanwhile the key may have been revoked, and access may have ended.
-    const now = Date.now()
-    const current = await again(now)
-    checkScope(endpoint, current, now)
-    return await work(current, now)
-  } finally {
-    leave()
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of a request for the API, once its credentials are checked. */
+    caller: { readonly query: Query; readonly key: string; readonly grant: Grant } | null
   }
 }
 
 /**
- * Handles requests below /api/v1. The order of the steps is part of the contract: the first ApiError wins. Nothing is read
- * from the store before the credentials are checked.
+ * A route for each endpoint. The order of the steps is part of the contract: the first ApiError wins. Nothing is read from the store
+ * before the credentials are checked.
  */
-export function makeApi(options: ApiOptions): Handle {
-  const { store, grants, responder, limits, usage, readLog, publicUrl, trustedProxies, isOverloaded } = options
-  const find = makeRouter(routes)
-  const isBehindProxy = trustedProxies.rules.length > 0
+export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done) => {
+  const { store, config, answers, grants, limits, usage, readLog, load } = options
+  const isBehindProxy = config.trustedProxies.rules.length > 0
 
-  /**
-   * What the API key of a request grants now. Reads the store at most once, and not at all for text without a valid checksum. Throws
-   * what `readKey` throws; and invalid_token, token_revoked, token_expired, which count as attempts to guess an API key.
-   */
-  const identify = async (context: RequestContext, query: Query, now: number): Promise<Grant> => {
-    const { headers, target, startedAt, request } = context
-    const found = grants.find(readKey(headers.authorization, target, query))
-    // Most grants are in memory, and a promise for each costs more than finding it.
-    const grant = found instanceof Promise ? await found : found
+  const refuseIfLate = ({ context }: FastifyRequest) => {
+    if (load.isOverloaded(context.startedAt)) throw new LimitError('lag', 'unavailable')
+  }
+
+  /** Throws invalid_token, token_revoked and token_expired, which count as attempts to guess an API key. */
+  const checkGrant = ({ context, raw }: FastifyRequest, grant: Grant | undefined, now: number): Grant => {
     if (grant !== undefined && grant.revokedAt === null && !hasEnded(grant.expiresAt, now)) return grant
-    limits.countFailure(clientAddress(request, trustedProxies), startedAt)
+    limits.countFailure(clientAddress(raw, config.trustedProxies), context.startedAt)
     if (grant === undefined) throw new ApiError('invalid_token')
     throw new ApiError(grant.revokedAt === null ? 'token_expired' : 'token_revoked')
   }
 
-  return async context => {
-    const { method, headers, target, now, startedAt } = context
-    const match = find(target)
-    if (match === undefined) throw new ApiError('no_route')
-    const { endpoint, handle } = match.route
-    context.route = endpoint.path
-    context.scope = endpoint.scopes[0]
-
-    if (method === 'OPTIONS') return responder.options(context)
-    if (!READ_METHODS.includes(method)) throw new ApiError('method_not_allowed')
-    if (!acceptsJson(headers.accept)) throw new ApiError('not_acceptable')
-    if (isOverloaded(startedAt)) throw new LimitError('lag', 'unavailable')
-
-    const query = parseQuery(target.query)
-    const grant = await identify(context, query, now)
+  /** Charges a request to its API key. */
+  const admit = ({ context, raw }: FastifyRequest, grant: Grant) => {
     context.keyId = grant.keyId
-    usage.recordUse(grant.keyId, now, {
-      address: context.request.socket.remoteAddress,
-      forwardedFor: isBehindProxy ? headers.forwardedFor : undefined,
+    usage.recordUse(grant.keyId, context.now, {
+      address: raw.socket.remoteAddress,
+      forwardedFor: isBehindProxy ? raw.headers['x-forwarded-for']?.toString() : undefined,
     })
-    await turnOf('request', grant.accountId)
-    if (isOverloaded(startedAt)) throw new LimitError('lag', 'unavailable')
     // Nothing would say that the request of a client that is gone has ended.
-    if (context.request.socket.destroyed) return
-    const windows = limits.admit(grant, context)
-    context.windows = windows
+    if (raw.socket.destroyed) return
+    context.windows = limits.admit(grant, context)
     context.isActive = true
-
-    checkScope(endpoint, grant, now)
-
-    const { ifNoneMatch } = headers
-    const work = (current: Grant, at: number) =>
-      handle({ store, grant: current, now: at, ifNoneMatch }, query, match.id)
-    const again = (at: number) => identify(context, query, at)
-    const result = await (endpoint.isLong ? inPlace({ grant, context, endpoint, again, work }) : work(grant, now))
-    if (result === null) return
-    if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
-
-    // A 304 also counts as a read.
-    for (const { area, owners } of result.ownersRead ?? [])
-      for (const owner of owners) readLog.record(grant, owner, area, endpoint.readKind, now)
-
-    const etag = `"${result.etag}"`
-    const link = result.kind === 'json' ? undefined : linkOf(publicUrl, endpoint, query, result)
-    if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
-      limits.refund(windows, startedAt)
-      return responder.notModified(context, etag, link)
-    }
-    return responder.ok(context, result.data, etag, link)
   }
+
+  /** Checks the credentials and the limits. A promise is awaited only where there is one: most grants are in memory. */
+  const authenticate = (request: FastifyRequest): Promise<void> | undefined => {
+    const { context } = request
+    refuseIfLate(request)
+    const query = parseQuery(context.target.query)
+    const key = readKey(request, query)
+    const enter = (found: Grant | undefined) => {
+      const grant = checkGrant(request, found, context.now)
+      request.caller = { query, key, grant }
+      admit(request, grant)
+    }
+    const found = grants.find(key)
+    if (found instanceof Promise) return found.then(enter)
+    enter(found)
+    return undefined
+  }
+
+  const read = ({ raw, params, caller }: FastifyRequest, { handle }: Route, grant: Grant, now: number) =>
+    handle(
+      { store, grant, now, ifNoneMatch: raw.headers['if-none-match'] },
+      caller?.query ?? [],
+      (params as { readonly id?: string }).id,
+    )
+
+  /** Waits for a place of the account. Null if the client has gone meanwhile, or has been told that it took too long. */
+  const readInPlace = async (request: FastifyRequest, reply: FastifyReply, route: Route, { accountId }: Grant) => {
+    const leave = await statisticsPlaces.take(accountId)
+    try {
+      if (reply.sent || request.raw.socket.destroyed) return null
+      // Meanwhile the key may have been revoked, and access may have ended.
+      const now = Date.now()
+      const current = checkGrant(request, await grants.find(request.caller?.key ?? ''), now)
+      checkScope(route.endpoint, current, now)
+      return await read(request, route, current, now)
+    } finally {
+      leave()
+    }
+  }
+
+  const addRoute = (route: Route) => {
+    const { endpoint } = route
+    const [scope] = endpoint.scopes
+    app.route({
+      method: [...READ_METHODS],
+      url: endpoint.path,
+      // Reads of SQLite block the event loop, timers included, and end by themselves.
+      ...(store.engine === 'postgres' ? { handlerTimeout: RESPONSE_TIMEOUT_MS } : {}),
+      onRequest(request, _reply, next) {
+        request.context.route = endpoint.path
+        request.context.scope = scope
+        try {
+          if (isNoParameter((request.params as { readonly id?: string }).id)) throw new ApiError('no_route')
+          const waiting = authenticate(request)
+          if (waiting === undefined) next()
+          else waiting.then(() => next(), next)
+        } catch (error) {
+          next(error as Error)
+        }
+      },
+      async handler(request, reply) {
+        const { context, caller } = request
+        // The hook before has set it, or thrown.
+        if (caller === null) throw new Error('a request has no caller')
+        const { grant, query } = caller
+        const turn = share(grant.accountId)
+        if (turn !== undefined) {
+          await turn
+          refuseIfLate(request)
+        }
+        checkScope(endpoint, grant, context.now)
+        const result = await (endpoint.isLong
+          ? readInPlace(request, reply, route, grant)
+          : read(request, route, grant, context.now))
+        if (result === null) return
+        if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
+
+        // A 304 also counts as a read.
+        for (const { area, owners } of result.ownersRead ?? [])
+          for (const owner of owners) readLog.record(grant, owner, area, endpoint.readKind, context.now)
+
+        const etag = `"${result.etag}"`
+        const link = result.kind === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
+        const ifNoneMatch = request.raw.headers['if-none-match']
+        if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
+          if (context.windows !== undefined) limits.refund(context.windows, context.startedAt)
+          return answers.notModified(reply, etag, link)
+        }
+        return answers.ok(reply, result.data, etag, link)
+      },
+    })
+  }
+
+  app.decorateRequest('caller', null)
+  for (const route of routes) addRoute(route)
+  done()
 }
+
+const statisticsPlaces = new Places<number>(limitTable.statistics.max)
 
 function checkScope({ entitled, scopes }: Endpoint, grant: Grant, now: number) {
   if (entitled && !isEntitled(grant, now)) {
@@ -161,21 +197,50 @@ function withPageStart(query: Query, start: PageStart): string {
 }
 
 /** The API key of the one Authorization header. Throws invalid_request for two headers or an API key in the URL, and missing_token. */
-function readKey(authorization: readonly string[], target: Target, query: Query): string {
-  const [header, second] = authorization
-  if (second !== undefined) throw new ApiError('invalid_request', 'Send one Authorization header')
-  if (containsKey(target, query)) {
+function readKey({ raw: { rawHeaders }, params }: FastifyRequest, query: Query): string {
+  let authorization: string | undefined
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length !== AUTHORIZATION.length || name.toLowerCase() !== AUTHORIZATION) continue
+    // `headers` would leave out the second one.
+    if (authorization !== undefined) throw new ApiError('invalid_request', 'Send one Authorization header')
+    authorization = rawHeaders[index + 1]
+  }
+  const { id } = params as { readonly id?: string }
+  if ((id !== undefined && KEY_FORM.test(id)) || query.some(holdsKey)) {
     throw new ApiError('invalid_request', 'Send the API key in the Authorization header, never in the URL')
   }
-  const value = header === undefined ? undefined : BEARER.exec(header)?.[1]
+  const value = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
   if (value === undefined) throw new ApiError('missing_token')
   return value
 }
 
+const AUTHORIZATION = 'authorization'
 const BEARER = /^bearer +(.+)$/i
 const KEY_PARAMETERS = new Set(['access_token', 'api_key', 'token'])
 
-function containsKey({ path, segments }: Target, query: Query): boolean {
-  if (segments === undefined ? KEY_FORM.test(path) : segments.some(segment => KEY_FORM.test(segment))) return true
-  return query.some(([name, value]) => KEY_PARAMETERS.has(name) || KEY_FORM.test(name) || KEY_FORM.test(value))
+function holdsKey([name, value]: Query[number]): boolean {
+  return KEY_PARAMETERS.has(name) || KEY_FORM.test(name) || KEY_FORM.test(value)
+}
+
+interface Route {
+  readonly endpoint: Endpoint
+  /** Throws ApiError where the parameters are wrong, or the handler refuses. */
+  readonly handle: (caller: Caller, query: Query, id: string | undefined) => Promise<Result | undefined>
+}
+
+const routes: readonly Route[] = join(api, handlers)
+
+function join<Api extends Readonly<Record<string, Endpoint>>>(endpoints: Api, handlers: Handlers<Api>): Route[] {
+  const routeOf = <Name extends keyof Api>(name: Name) => makeRoute<Api[Name]>(endpoints[name], handlers[name])
+  // An object that nobody extends has exactly the keys of its type.
+  return (Object.keys(endpoints) as (keyof Api)[]).map(routeOf)
+}
+
+function makeRoute<E extends Endpoint>(endpoint: E, handler: Handler<E>): Route {
+  return {
+    endpoint,
+    handle: (caller, query, id) =>
+      handler(caller, readParameters(endpoint, { query, id, callerId: caller.grant.accountId, now: caller.now })),
+  }
 }

@@ -1,12 +1,11 @@
-import { Busboy } from '@fastify/busboy'
 import { createWriteStream } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../contract/errors.ts'
 import { BodyTooLargeError, LimitError, limits } from './limits.ts'
-import type { RequestContext } from './request.ts'
 
 interface FileFormOptions {
   /** Where the files go, as `1`, `2` and so on; only this user may read them. */
@@ -27,98 +26,82 @@ export interface ReceivedFiles {
 }
 
 /**
- * Reads a form with files, as browsers send it (multipart/form-data), into a folder. Its bounds are those of `limits.upload…`. Rejects as
- * soon as one is reached, or if the body is cut off or not well-formed. Then the files are incomplete, and the connection must be closed
- * after the response.
+ * Reads a form with files, as browsers send it (multipart/form-data), into a folder. Its bounds are those of `limits.upload…`:
+ * `@fastify/multipart` has none for the whole body, nor for its time. Rejects as soon as one is reached, or if the body is cut off or not
+ * well-formed. Then the files are incomplete, and the connection must be closed after the response.
  */
-export async function readFileForm(context: RequestContext, options: FileFormOptions): Promise<ReceivedFiles> {
-  const { request, connection } = context
+export async function readFileForm(request: FastifyRequest, options: FileFormOptions): Promise<ReceivedFiles> {
+  const { raw } = request
   const { maxBytes, periodMs, signal } = options
-  if (Number(request.headers['content-length']) > maxBytes) throw new BodyTooLargeError('uploadBytes')
-  signal.throwIfAborted()
-  const { promise: failed, reject } = Promise.withResolvers<never>()
-  const writing = new AbortController()
-  const received = writeFiles(request, options, writing.signal, reject)
+  if (!request.isMultipart()) throw new ApiError('malformed_request')
+  if (Number(raw.headers['content-length']) > maxBytes) throw new BodyTooLargeError('uploadBytes')
+  const ending = new AbortController()
+  const reading = AbortSignal.any([signal, ending.signal])
+  reading.throwIfAborted()
   let bytes = 0
   let countedBefore = 0
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > maxBytes) reject(new BodyTooLargeError('uploadBytes'))
-    else if (!received.parser.write(chunk)) request.pause()
+    if (bytes > maxBytes) ending.abort(new BodyTooLargeError('uploadBytes'))
   }
-  const onAbort = () => reject(signal.reason)
-  const lateBy = (limit: 'uploadRate' | 'uploadTime') => reject(new LimitError(limit, 'request_timeout'))
+  const lateBy = (limit: 'uploadRate' | 'uploadTime') => ending.abort(new LimitError(limit, 'request_timeout'))
   const endTimer = setTimeout(lateBy, limits.uploadTime.max, 'uploadTime')
   const rateTimer = setInterval(() => {
     if (bytes - countedBefore < (limits.uploadRate.max * periodMs) / 1000) lateBy('uploadRate')
     countedBefore = bytes
   }, periodMs)
-  connection.awaitLongBody(reject)
-  signal.addEventListener('abort', onAbort)
-  received.parser.on('drain', () => request.resume())
-  request.on('data', onData)
-  request.once('end', () => received.parser.end())
-  // The client closed the connection.
-  request.once('error', () => reject(new ApiError('malformed_request')))
+  raw.on('data', onData)
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  reading.addEventListener('abort', () => reject(reading.reason), { once: true })
+  const state: { write?: Promise<void> } = {}
+  const names = writeFiles(request, options.folder, reading, state)
+  names.catch(() => {})
   try {
-    return { names: await Promise.race([received.names, failed]), bytes }
+    return { names: await Promise.race([names, aborted]), bytes }
   } catch (error) {
-    writing.abort()
-    await received.written()
-    throw error
+    ending.abort(error)
+    // What else arrives is dropped.
+    raw.unpipe()
+    raw.resume()
+    await state.write?.catch(() => {})
+    throw refusalOf(error)
   } finally {
     clearTimeout(endTimer)
     clearInterval(rateTimer)
-    signal.removeEventListener('abort', onAbort)
-    // What else arrives is dropped.
-    request.off('data', onData).resume()
+    raw.off('data', onData)
   }
 }
 
-/** Writes what is written to `parser` into the files. `names` resolves with their names when all have been written. */
-function writeFiles(
-  { headers }: Pick<RequestContext['request'], 'headers'>,
-  { folder }: FileFormOptions,
+/** Writes each file of the form, one after the other, and returns their names. `state.write` is the file that is being written. */
+async function writeFiles(
+  request: FastifyRequest,
+  folder: string,
   signal: AbortSignal,
-  reject: (error: unknown) => void,
-) {
-  const parser = parserOf(headers['content-type'] ?? '')
+  state: { write?: Promise<void> },
+): Promise<string[]> {
   const names: string[] = []
-  const writes: Promise<void>[] = []
-  const refuse = () => reject(new ApiError('malformed_request'))
-  parser.on('file', (_field: string, file: Readable, name?: string) => {
+  const files = limits.uploadFiles.max
+  for await (const { file, filename } of request.files({
+    limits: { files, fields: 0, parts: files, headerPairs: 10, fileSize: Infinity },
+  })) {
+    signal.throwIfAborted()
     // Without a chosen file, browsers send an empty one without a name.
-    if (name === undefined || name === '') return void file.on('error', refuse).resume()
-    names.push(name)
-    const write = writeFile(file, join(folder, String(names.length)), signal)
-    writes.push(write)
-    write.catch(reject)
-  })
-  for (const event of ['error', 'filesLimit', 'fieldsLimit', 'partsLimit']) parser.on(event, refuse)
-  const finished = Promise.withResolvers<void>()
-  parser.once('finish', finished.resolve)
-  const written = async () => void (await Promise.allSettled(writes))
-  return {
-    parser,
-    names: finished.promise.then(async () => {
-      await Promise.all(writes)
-      return names
-    }),
-    written,
+    if (filename === undefined || filename === '') {
+      file.resume()
+      continue
+    }
+    names.push(filename)
+    state.write = writeFile(file, join(folder, String(names.length)), signal)
+    await state.write
   }
+  return names
 }
 
-function parserOf(contentType: string) {
-  if (!/^multipart\/form-data *;/i.test(contentType)) throw new ApiError('malformed_request')
-  try {
-    return new Busboy({
-      headers: { 'content-type': contentType },
-      limits: { files: limits.uploadFiles.max, fields: 0, parts: limits.uploadFiles.max, headerPairs: 10 },
-    })
-  } catch {
-    // Without a boundary, it is not known where a part ends.
-    throw new ApiError('malformed_request')
-  }
+/** Its own errors say what was wrong with the form: parts that are cut off, too many, or no files. */
+function refusalOf(error: unknown): unknown {
+  const { code = '', message = '' } = error as NodeJS.ErrnoException
+  const isOfForm = code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || /multipart|header/i.test(message)
+  return isOfForm ? new ApiError('malformed_request') : error
 }
 
 async function writeFile(file: Readable, path: string, signal: AbortSignal) {

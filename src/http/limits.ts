@@ -4,7 +4,7 @@ import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import { type Config, MAX_CHECKS_PER_HOUR, MIN_FREE_BYTES, settings } from '../config.ts'
 import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
-import { MIN_OVERLOAD_REQUESTS } from '../turns.ts'
+import { MIN_OVERLOAD_REQUESTS } from './load.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
 interface Limit {
@@ -19,10 +19,12 @@ interface Limit {
  */
 export const limits = {
   connections: limit(4096, 'open connections', 'A new one is closed at once'),
-  targetBytes: limit(8192, 'bytes of a request target', '414; the connection closes'),
-  headerBytes: limit(16 * 1024, 'bytes of headers', '431; the connection closes'),
-  headers: limit(100, 'headers', '431; the connection closes'),
-  parsedBytes: limit(32 * 1024, 'bytes of target and headers', '431; the connection closes'),
+  addressConnections: limit(
+    'addressConnections',
+    'open connections, by address; those of trusted proxies are not counted',
+    'A new one is closed at once',
+  ),
+  headerBytes: limit(16 * 1024, 'bytes of a URL and headers', '431; the connection closes'),
   headersTimeout: limit('headersTimeout', 'until the headers have arrived', '408; the connection closes'),
   bodyTimeout: limit('requestTimeout', 'until a form has arrived, from its headers', '408; the connection closes'),
   formBytes: limit(64 * 1024, 'bytes of a form', '413; the connection closes'),
@@ -41,13 +43,6 @@ export const limits = {
   ),
   uploads: limit(1, 'uploads at once, by account', '429; the connection closes'),
   idleTimeout: limit('keepAlive', 'without a request', 'The connection closes (not counted)'),
-  pipelined: limit(16, 'requests without a response, by connection', 'The connection closes at once'),
-  pages: limit(1, 'pages in work, by connection', 'The others wait'),
-  reading: limit(
-    1000,
-    'requests read in one turn of the event loop',
-    'Connections are read in pieces of 1 KB (not counted)',
-  ),
   unreadTimeout: limit('requestTimeout', 'without a client reading its response', 'The connection closes'),
   responseTimeout: limit(RESPONSE_TIMEOUT_MS, 'milliseconds until a response from PostgreSQL', '503'),
   lag: limit(

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { escapeControls } from '../contract/control-characters.ts'
-import type { RequestSummary } from './request.ts'
+import type { RequestSummary } from './context.ts'
 
 /** JSON lines, one for each request and each failure of our own. */
 export interface Log {
@@ -11,8 +11,8 @@ export interface Log {
 }
 
 /**
- * Buffers lines and writes many at once. A line never contains an API key, a header, a query, a value from the path, a name
- * or an address. Of what a client sends it contains only a request id, if that has a plain form.
+ * Buffers lines and writes many at once. The line of a request never contains an API key, a header, a query, a value from the path, a
+ * name or an address.
  */
 export function makeLog(write: (text: string) => void, requests: boolean): Log {
   let buffered = ''
@@ -121,8 +121,6 @@ function requestLine(summary: RequestSummary, aborted: boolean): string {
   line += `,"ms":${duration},"bytes":${bytes}`
   if (keyId !== undefined) line += `,"token":${keyId}`
   if (code !== undefined) line += `,"code":"${code}"`
-  const sent = summary.headers.requestId
-  if (sent !== undefined && PLAIN_ID.test(sent) && !TOKEN_START.test(sent)) line += `,"clientRequestId":"${sent}"`
   return aborted ? `${line},"aborted":true}\n` : `${line}}\n`
 }
 
@@ -137,7 +135,3 @@ function timeOf(instant: number): string {
 
 let lastInstant = Number.NaN
 let lastTime = ''
-
-const PLAIN_ID = /^[A-Za-z0-9._-]{1,64}$/
-// Part of an API key can be enough to guess the rest.
-const TOKEN_START = /lks_/i

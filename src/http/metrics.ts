@@ -11,7 +11,7 @@ import type { LimitName } from './limits.ts'
 import type { Config } from '../config.ts'
 import { version } from '../version.ts'
 import { isLoopbackName, withoutMapping } from './addresses.ts'
-import type { RequestSummary } from './request.ts'
+import type { RequestSummary } from './context.ts'
 
 /** Metrics for Prometheus. No label holds an identifier. */
 export interface Metrics {

@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { Places } from '../turns.ts'
+import { Places } from '../fairness.ts'
 import { networkOf } from './addresses.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'
 import { secondsUntil, WINDOW_MS, type RateWindow, RateWindows } from './rate-limits.ts'

@@ -1,7 +1,6 @@
 import type { Endpoint, Params } from '../contract/endpoint.ts'
 import { ApiError, type ErrorCode, type FieldError } from '../contract/errors.ts'
 import { allowedNamesRule, CALLER, id as idParameter, type Parameters, REPEATED_RULE } from '../contract/parameters.ts'
-import { decode } from './request.ts'
 
 /** A query as name and value pairs, percent-decoded. A plus sign is not a space; only & separates pairs. */
 export type Query = readonly (readonly [name: string, value: string])[]
@@ -15,6 +14,16 @@ export function parseQuery(query: string): Query {
     pairs.push(equals === -1 ? [decode(pair), ''] : [decode(pair.slice(0, equals)), decode(pair.slice(equals + 1))])
   }
   return pairs
+}
+
+/** Percent-decodes once. Throws malformed_url. */
+function decode(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new ApiError('malformed_url')
+  }
 }
 
 export interface RequestParameters {
@@ -52,7 +61,8 @@ export function readParameters<E extends Endpoint>(
       findings.add('repeated_parameter', name, REPEATED_RULE)
     } else {
       seen.add(name)
-      const parsed = parameter.parse(value)
+      // PostgreSQL has no text with it.
+      const parsed = value.includes('\0') ? undefined : parameter.parse(value)
       params[parameter.aliasOf ?? name] = parsed === CALLER ? callerId : parsed
       if (parsed === undefined) findings.add('invalid_parameter', name, parameter.rule)
     }

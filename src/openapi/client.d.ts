@@ -661,7 +661,7 @@ export interface FieldError {
     message: string;
 }
 /** What an error is; see `LockstepError`. */
-export type ErrorCode = 'invalid_request' | 'invalid_parameter' | 'unknown_parameter' | 'repeated_parameter' | 'malformed_url' | 'malformed_request' | 'host_invalid' | 'body_not_allowed' | 'missing_token' | 'invalid_token' | 'token_revoked' | 'token_expired' | 'subscription_required' | 'insufficient_scope' | 'owner_not_accessible' | 'not_found' | 'no_route' | 'method_not_allowed' | 'not_acceptable' | 'request_timeout' | 'uri_too_long' | 'expectation_failed' | 'misdirected_request' | 'rate_limited' | 'headers_too_large' | 'internal_error' | 'unavailable';
+export type ErrorCode = 'invalid_request' | 'invalid_parameter' | 'unknown_parameter' | 'repeated_parameter' | 'malformed_url' | 'malformed_request' | 'missing_token' | 'invalid_token' | 'token_revoked' | 'token_expired' | 'subscription_required' | 'insufficient_scope' | 'owner_not_accessible' | 'not_found' | 'no_route' | 'method_not_allowed' | 'request_timeout' | 'misdirected_request' | 'rate_limited' | 'headers_too_large' | 'internal_error' | 'unavailable';
 /** What a caller of each path passes and receives; `item` is a record of a list. */
 export interface Endpoints {
     /** List lock templates */

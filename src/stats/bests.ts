@@ -1,5 +1,5 @@
 import { bucketStart, formatDate } from '../contract/calendar.ts'
-import { forEachInTurns } from '../turns.ts'
+import { forEachPausing } from '../fairness.ts'
 import { lockedTimes, type LockTimes } from './lock-statistics.ts'
 import { daysInRow, streaksOf } from './streaks.ts'
 import type { SessionStats } from './training.ts'
@@ -59,7 +59,7 @@ export async function bestsOf(
   const days = new Set<number>()
   const programs = new Map<number, ProgramBest>()
   let most: Best<SessionStats> | undefined
-  await forEachInTurns(account, sessions, session => {
+  await forEachPausing(sessions, session => {
     const { at, program, reps } = session
     if (at >= end) return
     const day = clock.dayOf(at)

@@ -4,7 +4,7 @@ import type { LockSession } from '../contract/lock-sessions.ts'
 import { documentsById } from './documents.ts'
 import { checkedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
-import { turnOf } from '../turns.ts'
+import { pause } from '../fairness.ts'
 import type { Params } from '../store/query.ts'
 import type { Tables } from '../store/tables.ts'
 import {
@@ -56,7 +56,7 @@ export async function locksSince(
       for (const row of rows) sessions.push(lockStats(row, now))
       after = rows.at(-1) ?? after
       count = rows.length
-      await turnOf('computation', access.owner)
+      await pause()
     } while (count === ROWS_AT_ONCE)
     if (end === undefined) return sessions
     after = end

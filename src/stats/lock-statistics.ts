@@ -1,5 +1,5 @@
 import { roundedRatio, sum } from '../contract/numbers.ts'
-import { turnOf } from '../turns.ts'
+import { pause } from '../fairness.ts'
 import { boundariesOf, type Bucket } from './buckets.ts'
 import type { LockInterval, LockRules } from './intervals.ts'
 import { type Periods, periodOf } from './periods.ts'
@@ -94,7 +94,7 @@ export async function addLocks(
 ) {
   for (const states of statesInParts(sessions, until, since)) {
     for (const figures of all) figures.add(states)
-    await turnOf('computation', account)
+    await pause()
   }
 }
 

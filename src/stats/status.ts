@@ -1,5 +1,5 @@
 import { bucketStart } from '../contract/calendar.ts'
-import { forEachInTurns } from '../turns.ts'
+import { forEachPausing } from '../fairness.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
 import type { RunningLock } from './lock-queries.ts'
 import { streaksOf } from './streaks.ts'
@@ -127,7 +127,7 @@ export async function trainingStatusOf(
   const monday = bucketStart('week', 'monday', today)
   const days = new Set<number>()
   let bestGrade: number | null = null
-  await forEachInTurns(account, sessions, ({ at, grade }) => {
+  await forEachPausing(sessions, ({ at, grade }) => {
     days.add(clock.dayOf(at))
     if (grade !== null && grade > (bestGrade ?? -Infinity)) bestGrade = grade
   })

@@ -1,4 +1,4 @@
-import { forEachInTurns } from '../turns.ts'
+import { forEachPausing } from '../fairness.ts'
 import { sessionsBetween, type SessionStats } from './training.ts'
 import type { Bucket } from './buckets.ts'
 import type { LockStatistics } from './lock-statistics.ts'
@@ -44,7 +44,7 @@ export async function trainingDays(
   const days = Array.from({ length: to - from + 1 }, () => ({ sessions: 0, reps: 0 }))
   const hours = Array.from({ length: 7 }, () => Array.from({ length: 24 }, () => 0))
   const within = sessionsBetween(sessions, clock.startOf(from), clock.startOf(to + 1))
-  await forEachInTurns(account, within, ({ at, reps }) => {
+  await forEachPausing(within, ({ at, reps }) => {
     const day = clock.dayOf(at)
     const sums = days[day - from]
     if (sums !== undefined) {

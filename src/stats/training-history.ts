@@ -1,7 +1,7 @@
 import type { OwnerAccess } from '../accounts/access.ts'
 import type { BucketRange } from '../contract/calendar.ts'
 import type { Store } from '../store/index.ts'
-import { forEachInTurns } from '../turns.ts'
+import { forEachPausing } from '../fairness.ts'
 import { bestsOf, type TrainingBests } from './bests.ts'
 import { bucketsOf } from './buckets.ts'
 import { cacheOf, type OwnerCache } from './history-cache.ts'
@@ -44,7 +44,7 @@ export class TrainingHistory {
     const name = JSON.stringify([within[0]?.id, within.length, kind, program, passed])
     if (kind === undefined && program === undefined && passed === undefined) return { name, sessions: within }
     const sessions: SessionStats[] = []
-    await forEachInTurns(this.#access.owner, within, session => {
+    await forEachPausing(within, session => {
       const found = matching(session, filters)
       if (found !== undefined) sessions.push(found)
     })
@@ -87,7 +87,7 @@ export class TrainingHistory {
   programUses(): Promise<ReadonlyMap<number, Readonly<ProgramUse>>> {
     const compute = async () => {
       const uses = new Map<number, ProgramUse>()
-      await forEachInTurns(this.#access.owner, this.sessions, ({ program, passed, at }) => {
+      await forEachPausing(this.sessions, ({ program, passed, at }) => {
         const use = uses.getOrInsertComputed(program, () => ({ sessions: 0, passed: 0, last: at }))
         use.sessions += 1
         use.passed += passed ? 1 : 0
@@ -105,7 +105,7 @@ export class TrainingHistory {
     const compute = async () => {
       const { sessions } = await this.select(filters)
       const days = new Set<number>()
-      await forEachInTurns(this.#access.owner, sessions, ({ at }) => days.add(clock.dayOf(at)))
+      await forEachPausing(sessions, ({ at }) => days.add(clock.dayOf(at)))
       const sums = await trainingStatistics(this.#access.owner, sessions, bucketsOf(range, clock, now), clock)
       return { ...sums, streaks: streaksOf([...days], today, clock) }
     }

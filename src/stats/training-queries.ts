@@ -3,7 +3,7 @@ import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess }
 import { documentsById } from './documents.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
-import { turnOf } from '../turns.ts'
+import { pause } from '../fairness.ts'
 import { type SessionRow, sessionsOf } from './session-columns.ts'
 import type { SessionStats } from './training.ts'
 
@@ -21,7 +21,7 @@ export async function trainingSessions(store: Store, access: OwnerAccess): Promi
     const last = rows.at(-1)
     if (last === undefined || rows.length < ROWS_AT_ONCE) return sessions
     after = { at: last.at, id: last.id }
-    await turnOf('computation', access.owner)
+    await pause()
   }
 }
 

@@ -1,4 +1,4 @@
-import { forEachInTurns } from '../turns.ts'
+import { forEachPausing } from '../fairness.ts'
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
 import { periodNear } from './periods.ts'
@@ -46,7 +46,7 @@ export async function trainingStatistics(
   const boundaries = boundariesOf(buckets)
   const sums = buckets.map(() => new TrainingSums())
   let index = -1
-  await forEachInTurns(account, sessionsBetween(sessions, boundaries[0] ?? Infinity, boundaries.at(-1)), session => {
+  await forEachPausing(sessionsBetween(sessions, boundaries[0] ?? Infinity, boundaries.at(-1)), session => {
     index = periodNear(index, session.at, boundaries)
     sums[index]?.add(session, clock.dayOf(session.at))
   })

@@ -1,6 +1,6 @@
 import { roundedRatio, sum } from '../contract/numbers.ts'
 import { DAY_MS } from '../contract/time.ts'
-import { forEachInTurns } from '../turns.ts'
+import { forEachPausing } from '../fairness.ts'
 import { GradeCounts } from './grades.ts'
 import { groupByPeriod, lastPeriods, periodNear, type Periods } from './periods.ts'
 
@@ -226,7 +226,7 @@ export async function summarize(
   const grades = new GradesByPeriod()
   const kindGrades = new Map<string, GradesByPeriod>()
   let index = -1
-  await forEachInTurns(account, sessions, session => {
+  await forEachPausing(sessions, session => {
     index = periodNear(index, session.at, periods)
     total.add(session)
     sums[index]?.add(session)

@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
+import type { FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Actor } from '../accounts/events.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { type Config, MIN_FREE_BYTES } from '../config.ts'
-import type { RequestContext } from '../http/request.ts'
 import { BodyTooLargeError, LimitError, limits } from '../http/limits.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { ApiError } from '../contract/errors.ts'
@@ -91,9 +91,10 @@ export class Uploads {
    * Receives the files of a request. Before the body is read, throws RefusedError if there is no space, and LimitError if another upload of
    * the account is under way.
    */
-  async receive(context: RequestContext, accountId: number): Promise<void> {
+  async receive(request: FastifyRequest, accountId: number): Promise<void> {
     const { store, config } = this.#options
-    const announced = Number(context.request.headers['content-length'] ?? config.uploadMax)
+    const { context, headers } = request
+    const announced = Number(headers['content-length'] ?? config.uploadMax)
     if (announced > config.uploadMax) throw new BodyTooLargeError('uploadBytes')
     if ((await this.#freeBytes()) < announced + MIN_FREE_BYTES) throw new RefusedError(NO_SPACE)
     const id = newUploadId(context.now)
@@ -103,7 +104,7 @@ export class Uploads {
       await claim(store.db, { accountId, id, now: context.now })
       // Pages of this browser need not wait for it.
       context.pagePlace?.end()
-      await this.#readFiles(context, id)
+      await this.#readFiles(request, id)
     } catch (error) {
       this.#folder.remove(id)
       await store.db.deleteFrom('upload').where('id', '=', id).execute()
@@ -123,11 +124,11 @@ export class Uploads {
     }
   }
 
-  async #readFiles(context: RequestContext, id: string) {
+  async #readFiles(request: FastifyRequest, id: string) {
     const { store, config } = this.#options
     // Loaded here, because most processes receive no files.
     const { readFileForm } = await import('../http/file-form.ts')
-    const { names, bytes } = await readFileForm(context, {
+    const { names, bytes } = await readFileForm(request, {
       folder: this.#folder.create(id),
       maxBytes: config.uploadMax,
       periodMs: config.requestTimeout,

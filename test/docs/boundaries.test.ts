@@ -20,7 +20,7 @@ const layers = inTree(6)
 const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   'config.ts': ['contract'],
-  'turns.ts': [],
+  'fairness.ts': [],
   'version.ts': [],
   // The store knows no records and no tokens.
   store: [],
@@ -45,7 +45,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'close-with-grace': ['cli'],
   '@modelcontextprotocol/server': ['mcp'],
   mqtt: ['homeassistant'],
-  fastify: ['openapi', 'dashboard'],
+  fastify: ['openapi', 'http', 'uploads', 'dashboard'],
   'node:http': ['pull', 'http', 'dashboard', 'openapi'],
   'node:sqlite': ['store'],
   pg: ['store'],

@@ -3,13 +3,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../src/http/limits.ts'
-import { sampleService, visitor } from '../support/dashboard.ts'
-import { judgeHealth, watchHealth } from '../support/health.ts'
 import { exchange, open } from '../support/raw.ts'
 import { lines } from '../support/requests.ts'
-import { serve, type Serving } from '../support/serving.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
@@ -78,86 +74,4 @@ test('200 forms that do not arrive hold no connection beyond the timeout, and ot
   assert.ok(longest >= TIMEOUT_MS && longest < TIMEOUT_MS + 5000, `${longest} ms`)
 })
 
-interface Flood {
-  readonly connections: number
-  readonly what: 'pages of a session' | 'requests without an API key' | 'requests without a host'
-  /** How many requests are sent at once, and again when the connection was closed. */
-  readonly requests: number
-}
-
-const floods: readonly Flood[] = [
-  { connections: 5, what: 'pages of a session', requests: 1000 },
-  { connections: 20, what: 'requests without an API key', requests: 20_000 },
-  { connections: 128, what: 'requests without an API key', requests: 1700 },
-  { connections: 128, what: 'pages of a session', requests: 400 },
-  { connections: 128, what: 'requests without a host', requests: 3600 },
-]
-
-for (const { connections, what, requests } of floods) {
-  test(`/healthz and /readyz are answered within a second beside ${connections} connections of ${requests} pipelined ${what}`, async t => {
-    await using sample = await sampleService()
-    await using service = await serve(sample.databaseUrl, { settings: { LOCKSTEP_OVERLOAD_LAG: '500' } })
-    const alex = visitor(service.url)
-    await until(async () => (await alex.signIn('alex')).status === 303)
-    const request = {
-      'pages of a session': lines(
-        'GET /training HTTP/1.1',
-        'Host: a',
-        `Cookie: session=${alex.cookies.get('session')}`,
-      ),
-      'requests without an API key': lines('GET /api/v1/me HTTP/1.1', 'Host: a'),
-      'requests without a host': lines('GET / HTTP/1.1'),
-    }[what]
-    // What else the machine does can stop a process for longer than the system says, so one attempt of three has to hold.
-    for (let attempt = 1; ; attempt += 1) {
-      const { late, figures } = await attack(service, Buffer.from(request.repeat(requests)), connections)
-      t.diagnostic(figures)
-      if (late.length === 0 || attempt === 3) return assert.deepEqual(late, [], figures)
-    }
-  })
-}
-
-/** What is wrong with the checks of health while the same bytes are sent on many connections, and again on others when those are closed. */
-async function attack(service: Serving, bytes: Buffer, connections: number) {
-  using health = watchHealth(service.url, service.process.pid)
-  await until(async () => health.checks.length > 2)
-  using flood = startFlood(Number(new URL(service.url).port), bytes, connections)
-  await until(async () => flood.ended() >= 3 * connections)
-  // It starts again from connections that are all open.
-  flood.burst()
-  await sleep(1000)
-  const { late, figures } = judgeHealth(await health.stop(), MAX_HEALTH_MS)
-  return { late, figures: `${figures}; ${flood.ended()} connections were closed` }
-}
-
-/** Sends the same bytes on many connections, and again on another one when a connection was closed. */
-function startFlood(port: number, bytes: Buffer, connections: number) {
-  const sockets = new Set<Socket>()
-  let ended = 0
-  let isOver = false
-  const begin = () => {
-    const socket = connect(port, '127.0.0.1', () => socket.write(bytes)).resume()
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('close', () => {
-      sockets.delete(socket)
-      ended += 1
-      if (!isOver) setTimeout(begin, 10)
-    })
-  }
-  for (let count = 0; count < connections; count += 1) begin()
-  return {
-    ended: () => ended,
-    /** Sends again on all connections that are open. */
-    burst() {
-      for (const socket of sockets) socket.write(bytes)
-    },
-    [Symbol.dispose]() {
-      isOver = true
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
-
-const MAX_HEALTH_MS = 1000
 const FORM = 'application/x-www-form-urlencoded'

@@ -213,7 +213,7 @@ test('a page answers to no method but GET, HEAD and that of its forms: others ge
       const answer = await exchange(service.service.port, lines.join('\r\n'))
       const { code } = JSON.parse(answer.body) as { code: string }
       assert.equal(`${answer.status} ${code}`, '405 method_not_allowed', `${method} ${path}`)
-      assert.equal(header(answer, 'Allow'), 'GET, HEAD, OPTIONS', `${method} ${path}`)
+      assert.match(header(answer, 'Allow') ?? '', /^GET, HEAD(, POST)?$/, `${method} ${path}`)
     }
   }
 })

@@ -5,9 +5,9 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { readConfig } from '../../src/config.ts'
 import { errors } from '../../src/contract/errors.ts'
-import type { RequestSummary } from '../../src/http/request.ts'
+import type { RequestSummary } from '../../src/http/context.ts'
 import { startService as startWhole } from '../../src/cli/service.ts'
-import { header, open, parseAnswers, type RawAnswer } from '../support/raw.ts'
+import { header, LAST_REQUEST, open, parseAnswers, type RawAnswer } from '../support/raw.ts'
 import { bearer, cast, lines, makeTokens, MARK, request, tableSettings, type Tokens } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
 
@@ -118,6 +118,9 @@ test(`whatever clients send, each request gets exactly one documented response, 
       LOCKSTEP_PORT: '0',
       LOCKSTEP_CORS_ORIGINS: 'http://a',
       LOCKSTEP_CONCURRENCY_LIMIT: '0',
+      LOCKSTEP_HEADERS_TIMEOUT: '0.5',
+      LOCKSTEP_REQUEST_TIMEOUT: '1',
+      LOCKSTEP_KEEP_ALIVE: '1',
       ...tableSettings,
     }),
     log: {
@@ -143,8 +146,7 @@ test(`whatever clients send, each request gets exactly one documented response, 
       sent = cut
       await turn()
     }
-    connection.send(bytes.subarray(sent))
-    connection.half()
+    connection.send(Buffer.concat([bytes.subarray(sent), Buffer.from(LAST_REQUEST)]))
     const received = Buffer.from(await connection.closed(), 'latin1')
     await turn()
 

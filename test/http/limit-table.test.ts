@@ -23,10 +23,11 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
     'http/connections.slow',
     'beyond the limit of connections a new one is closed, and served again when others have ended',
   ],
-  targetBytes: [HERE, 'a request that is larger than a limit is refused and counted'],
+  addressConnections: [
+    'http/address-connections',
+    'an address has so many connections and no more, and another address is served',
+  ],
   headerBytes: [HERE, 'a request that is larger than a limit is refused and counted'],
-  headers: [HERE, 'a request that is larger than a limit is refused and counted'],
-  parsedBytes: [HERE, 'a request that is larger than a limit is refused and counted'],
   headersTimeout: [HERE, 'what does not arrive, or is not read, in time is counted'],
   bodyTimeout: ['http/bodies', 'a form that does not arrive in time gets 408, and its connection is closed'],
   formBytes: [HERE, 'a request that is larger than a limit is refused and counted'],
@@ -37,12 +38,6 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   uploads: ['http/uploads', 'an upload is refused before its body is read'],
   uploadsInWork: ['cli/uploads', 'one file is checked after the other, and a check ends when its file is discarded'],
   idleTimeout: ['http/timeouts', 'an idle connection is kept open for the configured time, which Keep-Alive states'],
-  pipelined: ['http/pipelined-pages', 'a connection with more requests than may wait for a response is closed'],
-  pages: ['http/pipelined-pages', 'pages of a connection are made one at a time, and dropped when it ends'],
-  reading: [
-    'http/pipelined-pages',
-    'after one connection has sent a thousand requests at once, others are read in pieces',
-  ],
   unreadTimeout: [HERE, 'what does not arrive, or is not read, in time is counted'],
   responseTimeout: ['store/postgres-trouble', 'a silent network blocks no request for long, and the service recovers'],
   lag: ['http/overload', 'requests are refused while the event loop lags, and served again afterwards'],
@@ -109,16 +104,13 @@ async function measured(settings: Readonly<Record<string, string>>) {
 test('a request that is larger than a limit is refused and counted', async () => {
   await using server = await measured({})
   const statusOf = async (...sent: readonly string[]) => (await exchange(server.port, lines(...sent))).status
-  const { targetBytes, headers, headerBytes, parsedBytes, formBytes } = limits
-  assert.equal(await statusOf(`GET /${'a'.repeat(targetBytes.max)} HTTP/1.1`, 'Host: a'), 414)
-  assert.equal(await statusOf('GET / HTTP/1.1', 'Host: a', ...Array.from({ length: headers.max }, () => 'X: 1')), 431)
+  const { headerBytes, formBytes } = limits
   assert.equal(await statusOf('GET / HTTP/1.1', 'Host: a', `X: ${'a'.repeat(headerBytes.max)}`), 431)
-  assert.equal(await statusOf('GET / HTTP/1.1', 'Host: a', `X: ${'a'.repeat(parsedBytes.max)}`), 431)
   const form = `Content-Length: ${formBytes.max + 1}`
   const type = 'Content-Type: application/x-www-form-urlencoded'
   assert.equal(await statusOf('POST /signin HTTP/1.1', 'Host: a', 'Origin: http://a', type, form), 413)
   await until(async () => (await server.reached())['formBytes'] === 1)
-  assert.deepEqual(await server.reached(), { targetBytes: 1, headers: 1, headerBytes: 1, parsedBytes: 1, formBytes: 1 })
+  assert.deepEqual(await server.reached(), { headerBytes: 1, formBytes: 1 })
 })
 
 test('requests beyond a rate are counted by the limit of the key, the address or the account', async () => {
@@ -145,7 +137,7 @@ test('what does not arrive, or is not read, in time is counted', async () => {
   await until(async () => {
     // Responses fill the buffers of the connection, until some stay pending.
     const written = server.log.join('').split('/openapi.json').length - 1
-    for (; sent < written + limits.pipelined.max; sent += 1) {
+    for (; sent < written + 16; sent += 1) {
       reluctant.send(lines('GET /openapi.json HTTP/1.1', 'Host: a'))
     }
     return 'unreadTimeout' in (await server.reached())

@@ -10,7 +10,6 @@ import { sql } from 'kysely'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
-import { summaryWithoutRequest } from '../../src/http/request.ts'
 import { makeLog } from '../../src/http/log.ts'
 import { type SecondServer, startSecondServer } from '../support/second-server.ts'
 import { launcher, makeFolder } from '../support/command.ts'
@@ -74,18 +73,15 @@ test('each request is logged in one line, with its result, under the request id 
     { first: `GET ${ONE}?include=owner`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: keyId },
     { first: `HEAD ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', token: keyId },
     { first: `GET ${ONE}`, headers: [ann, 'If-None-Match: *'], route: '/api/v1/dtt/sessions/:id', token: keyId },
-    { first: `GET ${ONE}`, headers: [ann, 'X-Request-Id: mine-1'], route: '/api/v1/dtt/sessions/:id', token: keyId, clientRequestId: 'mine-1' }, // prettier-ignore
     { first: 'GET /api/v1/dtt/sessions/latest', headers: [ann], route: '/api/v1/dtt/sessions/latest', token: keyId },
     { first: 'GET /api/v1/dtt/sessions/99', headers: [ann], route: '/api/v1/dtt/sessions/:id', token: keyId, code: 'not_found' },
     { first: 'GET /api/v1/dtt/sessions?limit=0', headers: [ann], route: '/api/v1/dtt/sessions', token: keyId, code: 'invalid_parameter' },
     { first: `GET ${ONE}`, headers: [], route: '/api/v1/dtt/sessions/:id', code: 'missing_token' },
-    { first: `DELETE ${ONE}`, headers: [ann], route: '/api/v1/dtt/sessions/:id', code: 'method_not_allowed' },
-    { first: `OPTIONS ${ONE}`, headers: [], route: '/api/v1/dtt/sessions/:id' },
+    { first: `DELETE ${ONE}`, headers: [ann], route: null, code: 'method_not_allowed' },
     { first: 'GET /api/v1/nothing', headers: [ann], route: null, code: 'no_route' },
     { first: 'GET /healthz', headers: [], route: '/healthz' },
     { first: 'HEAD /openapi.json', headers: [], route: '/openapi.json' },
     { first: 'POST /docs', headers: [], route: null, code: 'method_not_allowed' },
-    { first: 'OPTIONS *', headers: [], route: null },
     { first: 'NOTHING /', headers: [], route: null, code: 'malformed_request' },
   ] as const // prettier-ignore
   const expected: object[] = []
@@ -161,7 +157,7 @@ test('the log never contains secrets, headers, values, names or addresses, whate
     )
   }
   const logged = await logOf(again)
-  assert.ok(logged.length > 1000)
+  assert.ok(logged.length > 500)
   for (const line of logged) {
     for (const [key, value] of Object.entries(line)) assert.ok(forms[key]?.(value), `${key}: ${JSON.stringify(value)}`)
   }
@@ -259,7 +255,8 @@ testOn('sqlite', 'log lines are written in batches, without delay', async () => 
   const written: string[] = []
   const log = makeLog(text => written.push(text), true)
   const some = (count: number) => {
-    for (let index = 0; index < count; index += 1) log.request(summaryWithoutRequest(), false)
+    const summary = { requestId: 'a', method: 'GET', now: 0, startedAt: 0, status: 200, bytes: 0 }
+    for (let index = 0; index < count; index += 1) log.request(summary, false)
   }
   some(100)
   assert.equal(written.length, 0)

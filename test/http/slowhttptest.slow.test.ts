@@ -64,6 +64,7 @@ for (const [title, { args, connections, rate, open, lasts, lag }] of Object.entr
         LOCKSTEP_HEADERS_TIMEOUT: String(HEADERS_TIMEOUT_S),
         LOCKSTEP_REQUEST_TIMEOUT: String(REQUEST_TIMEOUT_S),
         LOCKSTEP_KEEP_ALIVE: '2',
+        LOCKSTEP_ADDRESS_CONNECTIONS: '0',
         LOCKSTEP_OVERLOAD_LAG: lag,
       },
     })

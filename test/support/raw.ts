@@ -22,7 +22,7 @@ export function header(answer: RawAnswer, name: string): string | undefined {
 export interface Connection extends Disposable {
   readonly socket: Socket
   send(bytes: string | Buffer): void
-  /** Ends this side of the connection; the service may still respond. */
+  /** Ends this side of the connection. */
   half(): void
   /** The next response. Rejects if the connection ends before it is complete, or if it does not arrive in time. */
   answer(method?: string): Promise<RawAnswer>
@@ -106,23 +106,25 @@ export async function exchange(
     assert.equal(await connection.closed(), '', 'after its last answer the service sends nothing')
     return { ...answer, kept: false }
   }
-  connection.send('GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  connection.send(LAST_REQUEST)
   assert.equal(header(await connection.answer(), 'Connection'), 'close', 'a connection that is kept answers again')
   assert.equal(await connection.closed(), '')
   return { ...answer, kept: true }
 }
 
-/** All responses to what is sent, until the service closes the connection or has answered everything. */
+/** All responses to what is sent, until the service closes the connection: at the latest after a request of ours that asks for it. */
 export async function answersTo(
   port: number,
   bytes: string | Buffer,
   methods: readonly string[] = [],
 ): Promise<RawAnswer[]> {
   using connection = open(port)
-  connection.send(bytes)
-  connection.half()
-  return parseAnswers(Buffer.from(await connection.closed(), 'latin1'), methods)
+  connection.send(Buffer.concat([Buffer.from(bytes), Buffer.from(LAST_REQUEST)]))
+  const answers = parseAnswers(Buffer.from(await connection.closed(), 'latin1'), methods)
+  return answers.at(-1)?.body === '{"ok":true}' ? answers.slice(0, -1) : answers
 }
+
+export const LAST_REQUEST = 'GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
 /** Finds the method of the request of a response: that to HEAD has no body. */
 type MethodOf = (head: RawAnswer) => string

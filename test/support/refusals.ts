@@ -24,7 +24,6 @@ export function refusals(tokens: Tokens): readonly Refused[] {
     ...ofMethods(tokens),
     ...ofHeaders(tokens),
     ...ofHosts(tokens),
-    ...ofBodies(tokens),
     ...ofParsing(tokens),
   ]
 }
@@ -349,26 +348,9 @@ function ofPaths({ ann }: Tokens): Refused[] {
 function ofTargets({ ann }: Tokens): Refused[] {
   const encodings = [
     '%', '%2', '%a', '%zz', '%G0', '%0g', '%u0041', '%%', '5%', '%C3', '%C3%28', '%FF', '%FE', '%80', '%C0%AF', '%C1%81', '%E0%80%AF',
-    '%ED%A0%80', '%ED%BF%BF', '%ED%A0%BD%ED%B8%80', '%F4%90%80%80', '%F8%88%80%80%80', '%00', 'a%00b', '%E2%82',
+    '%ED%A0%80', '%ED%BF%BF', '%ED%A0%BD%ED%B8%80', '%F4%90%80%80', '%F8%88%80%80%80', '%E2%82',
   ] // prettier-ignore
-  const raw = [
-    '#',
-    `#${MARK}`,
-    '\\',
-    '<',
-    '>',
-    '"',
-    '\x01',
-    '\x1f',
-    '\x7f',
-    '\t',
-    ' x',
-    '\xe9',
-    '\xc3\xa9',
-    '\x80',
-    '\xff',
-    '\0',
-  ]
+  const raw = ['\x01', '\x1f', '\x7f', '\t', ' x', '\0']
   const refused = (title: string, target: string): Refused => ({
     title,
     send: request('GET', target, bearer(ann)),
@@ -387,11 +369,6 @@ function ofTargets({ ann }: Tokens): Refused[] {
       refused(`${JSON.stringify(text)} in the query`, `${LIST}?limit=5${text}`),
       refused(`${JSON.stringify(text)} in the middle`, `/api/v1/dtt/ses${text}sions/5?limit=5`),
     ]),
-    refused('an asterisk', '*'),
-    refused('no leading slash', MARK),
-    refused('a query alone', '?limit=5'),
-    refused('another scheme', `ftp://a${ONE}`),
-    refused('an absolute form without a host', `http://${ONE}`),
   ]
 }
 
@@ -400,7 +377,7 @@ function ofMethods({ ann }: Tokens): Refused[] {
     title,
     send,
     code: 'method_not_allowed',
-    headers: { Allow: 'GET, HEAD, OPTIONS' },
+    headers: { Allow: 'GET, HEAD' },
     closes,
   })
   const methods = [
@@ -455,31 +432,10 @@ function ofHeaders({ ann }: Tokens): Refused[] {
   })
   const many = (count: number) => Array.from({ length: count }, (_, index) => `X-${MARK}-${index}: 1`)
   return [
-    ...[
-      'text/html',
-      'application/xml',
-      '*/*;q=0',
-      'application/json;q=0',
-      'application/json; q=0.000, */*',
-      'text/*, image/*',
-    ].map(accept => refused('not_acceptable', `Accept: ${accept}`, false, ONE, `Accept: ${accept}`)),
-    ...['200-ok', MARK, '100', '""'].flatMap(expect => [
-      refused('expectation_failed', `Expect: ${expect}`, false, ONE, `Expect: ${expect}`),
-      refused('expectation_failed', `Expect: ${expect} at a page`, false, '/healthz', `Expect: ${expect}`),
-    ]),
-    ...[8193, 9000, 20_000, 40_000, 60_000].flatMap(size => {
-      // Beyond the limit of the parser, the target counts as a header.
-      const code = size > 32_000 ? 'headers_too_large' : 'uri_too_long'
-      return [
-        refused(code, `a path of ${size} bytes`, true, `/${MARK}${'a'.repeat(size - 8)}`),
-        refused(code, `a query of ${size} bytes`, true, `${LIST}?x=${'a'.repeat(size - LIST.length - 3)}`),
-      ]
-    }),
+    refused('headers_too_large', 'a long path', true, `/${MARK}${'a'.repeat(17_000)}`),
+    refused('headers_too_large', 'a long query', true, `${LIST}?x=${'a'.repeat(40_000)}`),
     ...[17_000, 24_000, 40_000, 60_000].map(size =>
       refused('headers_too_large', `a header of ${size} bytes`, true, ONE, `X-Long: ${'a'.repeat(size)}`),
-    ),
-    ...[96, 120, 500, 2000].map(count =>
-      refused('headers_too_large', `${count} more headers than usual`, true, ONE, ...many(count)),
     ),
     refused('headers_too_large', 'a header with a long name', true, ONE, `X-${'a'.repeat(17_000)}: 1`),
     refused('headers_too_large', 'large headers together', true, ONE, ...many(90).map(line => line + 'a'.repeat(180))),
@@ -487,101 +443,37 @@ function ofHeaders({ ann }: Tokens): Refused[] {
 }
 
 function ofHosts({ ann }: Tokens): Refused[] {
-  const hosts: Readonly<Record<string, readonly string[]>> = {
-    'no Host': [],
-    'an empty Host': ['Host:'],
-    'two equal Hosts': ['Host: a', 'Host: a'],
-    'two different Hosts': ['Host: a', 'host: b'],
-    'a Host with a path': [`Host: a/${MARK}`],
-    'a Host with a query': ['Host: a?b'],
-    'a Host with a fragment': ['Host: a#b'],
-    'a Host with a user': [`Host: ${MARK}@a`],
-    'a Host with a scheme': ['Host: http://a'],
-    'two names in a Host': ['Host: a b'],
-    'a list in a Host': ['Host: a, b'],
-    'a port that is no number': ['Host: a:http'],
-    'a port out of bounds': ['Host: a:65536'],
-    'two ports': ['Host: a:80:80'],
-    'a port alone': ['Host: :80'],
-    'a Host with an encoded NUL': ['Host: %00'],
-    'a Host with an encoded slash': ['Host: a%2fb'],
-    'a Host with an encoded space': ['Host: a%20b'],
-    'an IPv4 address with an encoded digit': ['Host: %31.2.3.4'],
-    'an IPv4 address of five numbers': ['Host: 1.2.3.4.5'],
-    'an IPv4 address of three numbers': ['Host: 127.0.1'],
-    'an IPv4 address in hex': ['Host: 0x7f.0.0.1'],
-    'an IPv4 address in octal': ['Host: 0177.0.0.1:80'],
-    'a number beyond IPv4': ['Host: 4294967296'],
-    'a number instead of an IPv4 address': ['Host: 2130706433'],
-    'an IPv4 address out of bounds': ['Host: 999.1.1.1'],
-    'half an IPv6 address': ['Host: [::1'],
-    'an IPv6 address without brackets': ['Host: ::1'],
-    'a Host that is not ASCII': ['Host: \xe9'],
-    'a Host with a backslash': ['Host: a\\b'],
-    'a Host in quotes': ['Host: "a"'],
-    'a Host with bad percent-encoding': ['Host: %zz'],
-    'a Host with cut percent-encoding': ['Host: a%2'],
-    'a dot in brackets': ['Host: [.]'],
-    'no IPv6 address in brackets': ['Host: [:::::1]'],
-    'an IPv4 address in brackets': ['Host: [127.0.0.1]:80'],
-    'an IPv6 address with a port out of bounds': ['Host: [::1]:65536'],
-  }
-  const refused = (title: string, send: string): Refused => ({ title, send, code: 'host_invalid', closes: true })
-  return [
-    ...Object.entries(hosts).map(([title, found]) =>
-      refused(title, lines(`GET ${ONE} HTTP/1.1`, ...found, bearer(ann))),
-    ),
-    refused('two Hosts in HTTP/1.0', lines(`GET ${ONE} HTTP/1.0`, 'Host: a', 'Host: a')),
-    refused('an odd Host in HTTP/1.0', lines(`GET ${ONE} HTTP/1.0`, 'Host: a b')),
-    refused('an odd Host at a page', lines('GET /healthz HTTP/1.1', 'Host: a b')),
-    ...['%00', 'a%2fb', '1.2.3.4.5', '4294967296', '999.1.1.1'].map(host =>
-      refused(`the Host ${host} at the sign-in`, lines('GET /signin HTTP/1.1', `Host: ${host}`, 'Accept: text/html')),
-    ),
-    refused('no Host at OPTIONS *', lines('OPTIONS * HTTP/1.1')),
-    refused('an absolute target at odds with the Host', request('GET', `http://b${ONE}`, bearer(ann))),
-    refused('an absolute target with another port', request('GET', `http://a:81${ONE}`, bearer(ann))),
-    refused('an absolute target without a good host', lines(`GET http://[.]${ONE} HTTP/1.0`, bearer(ann))),
-    refused('an absolute target with a user', request('GET', `http://${MARK}@a${ONE}`, bearer(ann))),
-    refused('an absolute target in HTTP/1.1 without a Host', lines(`GET http://a${ONE} HTTP/1.1`, bearer(ann))),
+  const hosts = [
+    `a/${MARK}`,
+    'a?b',
+    'a#b',
+    `${MARK}@a`,
+    'http://a',
+    'a b',
+    'a:http',
+    'a:65536',
+    '[::1',
+    'a\\b',
+    '%zz',
+    '',
   ]
+  return hosts.map(host => ({
+    title: `the Host ${host}`,
+    send: lines(`GET ${ONE} HTTP/1.1`, `Host: ${host}`, bearer(ann)),
+    code: 'malformed_request',
+    closes: false,
+  }))
 }
-
-function ofBodies({ ann }: Tokens): Refused[] {
-  const refused = (title: string, send: string): Refused => ({ title, send, code: 'body_not_allowed', closes: true })
-  return ['GET', 'HEAD'].flatMap(method => [
-    refused(`a body with ${method}`, `${request(method, ONE, bearer(ann), 'Content-Length: 7')}${MARK}`),
-    refused(`a body with ${method} at a page`, `${request(method, '/healthz', 'Content-Length: 7')}${MARK}`),
-    refused(`a body with ${method} at no path`, `${request(method, `/${MARK}`, 'Content-Length: 7')}${MARK}`),
-    refused(`half a body with ${method}`, `${request(method, ONE, bearer(ann), 'Content-Length: 100')}${MARK}`),
-    refused(`a long zero with ${method}`, request(method, ONE, bearer(ann), 'Content-Length: 00')),
-    refused(
-      `a body in chunks with ${method}`,
-      `${request(method, ONE, bearer(ann), 'Transfer-Encoding: chunked')}0\r\n\r\n`,
-    ),
-    refused(
-      `a request within the body of ${method}`,
-      `${request(method, ONE, bearer(ann), 'Content-Length: 38')}GET /api/v1/me HTTP/1.1\r\nHost: a\r\n\r\n`,
-    ),
-  ])
-}
-
-const FORM = 'Content-Type: application/x-www-form-urlencoded'
 
 function ofParsing({ ann }: Tokens): Refused[] {
   const first = `GET ${ONE} HTTP/1.1`
   const post = 'POST /api/v1/me HTTP/1.1'
-  const form = 'POST /signin HTTP/1.1'
   const cases: Readonly<Record<string, string>> = {
     'a method that does not exist': lines(`FOO ${ONE} HTTP/1.1`, 'Host: a'),
     'a method in small letters': lines(`get ${ONE} HTTP/1.1`, 'Host: a'),
     'a method of odd characters': lines(`G\x01T ${ONE} HTTP/1.1`, 'Host: a'),
     'a method of RTSP': lines(`DESCRIBE ${ONE} HTTP/1.1`, 'Host: a'),
-    'a tunnel': lines('CONNECT a:443 HTTP/1.1', 'Host: a:443'),
     'the preface of HTTP/2': lines('PRI * HTTP/2.0', '', 'SM'),
-    'HTTP/2.0': lines(`GET ${ONE} HTTP/2.0`, 'Host: a', bearer(ann)),
-    'HTTP/1.2': lines(`GET ${ONE} HTTP/1.2`, 'Host: a', bearer(ann)),
-    'HTTP/0.9': lines(`GET ${ONE} HTTP/0.9`, 'Host: a', bearer(ann)),
-    'no version': lines(`GET ${ONE}`, 'Host: a', bearer(ann)),
     'a version in small letters': lines(`GET ${ONE} http/1.1`, 'Host: a', bearer(ann)),
     'another protocol': lines(`GET ${ONE} SIP/2.0`, 'Host: a', bearer(ann)),
     'a folded header': lines(first, 'Host: a', `X-Folded: 1`, ` ${MARK}`, bearer(ann)),
@@ -607,17 +499,6 @@ function ofParsing({ ann }: Tokens): Refused[] {
     'a length in hex': lines(post, 'Host: a', 'Content-Length: 0x3'),
     'a length that is too long': lines(post, 'Host: a', 'Content-Length: 99999999999999999999999'),
     'an empty length': lines(post, 'Host: a', 'Content-Length:'),
-    'chunks in HTTP/1.0': `${lines('POST /api/v1/me HTTP/1.0', 'Host: a', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
-    'a form in chunks in HTTP/1.0': `${lines('POST /signin HTTP/1.0', 'Host: a', FORM, 'Transfer-Encoding: chunked')}0\r\n\r\n`,
-    'a page with chunks in HTTP/1.0': `${lines('GET /signin HTTP/1.0', 'Host: a', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
-    'a compressed body in chunks': `${lines(post, 'Host: a', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
-    'a compressed form in chunks': `${lines(form, 'Host: a', FORM, 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
-    'a compressed form': lines(form, 'Host: a', FORM, 'Transfer-Encoding: gzip'),
-    'a form with an encoding of no name': lines(form, 'Host: a', FORM, 'Transfer-Encoding:'),
-    'a form in chunks twice': `${lines(form, 'Host: a', FORM, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
-    'a form in chunks by another name': `${lines(form, 'Host: a', FORM, 'Transfer-Encoding: CHUNKED')}0\r\n\r\n`,
-    'a form with an encoding that is none': lines(form, 'Host: a', FORM, 'Transfer-Encoding: identity'),
-    'an encoding that does not end in chunks': lines(post, 'Host: a', 'Transfer-Encoding: chunked, identity'),
     'an encoding with a space before the colon': lines(post, 'Host: a', 'Transfer-Encoding : chunked'),
   }
   return Object.entries(cases).map(([title, send]) => ({ title, send, code: 'malformed_request', closes: true }))

@@ -12,7 +12,7 @@ export interface SecondServer extends Service, AsyncDisposable {
 export async function startSecondServer(
   service: Pick<TestService, 'store'> & Partial<Pick<TestService, 'databaseUrl'>>,
   settings: Readonly<Record<string, string>> = {},
-  options: Partial<Pick<ServiceOptions, 'store' | 'metrics' | 'internals'>> = {},
+  options: Partial<Pick<ServiceOptions, 'store' | 'metrics'>> = {},
 ): Promise<SecondServer> {
   const log: string[] = []
   const { databaseUrl = '' } = service

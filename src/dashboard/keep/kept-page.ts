@@ -4,7 +4,7 @@ import { readKnownTime } from '../../stats/known-time.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import type { YearStatistics } from '../../stats/year.ts'
 import type { Store } from '../../store/index.ts'
-import { turnOf } from '../../turns.ts'
+import { pause } from '../../fairness.ts'
 import { asset } from '../assets.ts'
 import { htmlDocument } from '../layout/document.ts'
 import { card, table } from '../layout/components.ts'
@@ -40,7 +40,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   const all: YearStatistics[] = []
   const sections: string[] = []
   for (const year of years) {
-    await turnOf('computation', viewer.session.accountId)
+    await pause()
     const statistics = await readYear(reader, year)
     all.push(statistics)
     sections.push(asKept(yearSection(reader, statistics, programs)))
@@ -158,7 +158,7 @@ async function* tableOf({ viewer }: Reader, { name, columns, rows }: KeptTable):
     .toString()
     .trimEnd()
   for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-    await turnOf('computation', viewer.session.accountId)
+    await pause()
     const some = rows.slice(start, start + ROWS_AT_ONCE)
     yield html`${some.map(row => html`<tr>${row.map(text => html`<td>${text}`)}`)}`.toString()
   }

@@ -8,7 +8,7 @@ import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import { trainingRecords } from '../../stats/training-queries.ts'
 import type { SessionStats } from '../../stats/training.ts'
-import { turnOf } from '../../turns.ts'
+import { pause } from '../../fairness.ts'
 import { html, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Reader } from '../page.ts'
@@ -81,7 +81,7 @@ async function tableOf<Row>(
 ): Promise<KeptTable> {
   const rows: string[][] = []
   for (const [index, item] of items.entries()) {
-    if (index % ROWS_AT_ONCE === 0) await turnOf('computation', viewer.session.accountId)
+    if (index % ROWS_AT_ONCE === 0) await pause()
     rows.push(columns.map(({ cell }) => textOf(cell(item))))
   }
   return {
@@ -124,7 +124,7 @@ async function segmentTable(
         ])
       }
     }
-    await turnOf('computation', viewer.session.accountId)
+    await pause()
   }
   const numbers = [label('percentGrade'), label('points'), 'Time (s)', label('repsMeasured'), 'Distance (m)']
   return {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, type HttpError } from '../../contract/errors.ts'
+import { refusalOf } from '../../http/app.ts'
 import { LimitError } from '../../http/limits.ts'
-import type { RequestContext } from '../../http/request.ts'
 import { toHttpError } from '../../resources/handler.ts'
 import { StoreBusyError, StoreFullError } from '../../store/index.ts'
 import { parseCookies } from '../cookies.ts'
@@ -18,10 +18,9 @@ import { countText } from '../text/text.ts'
 export function toShownError(error: unknown): HttpError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new FormError('unsupported_media_type')
-  if (code === 'FST_ERR_HANDLER_TIMEOUT') return new LimitError('responseTimeout', 'unavailable')
   if (error instanceof StoreBusyError) return new ApiError('unavailable', BUSY)
   if (error instanceof StoreFullError) return new ApiError('unavailable', FULL)
-  return toHttpError(error)
+  return error instanceof Error ? refusalOf(error) : toHttpError(error)
 }
 
 const BUSY = 'An import or another long change is being stored, so nothing was changed here. Try again in a moment'
@@ -39,31 +38,6 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
     .code(error.status)
     .type('text/html; charset=utf-8')
     .send(errorPage(request, error, viewer).toString())
-}
-
-/** Sends the error of a limit as a page, by the least work. */
-export function sendLimitPage(
-  context: RequestContext,
-  error: LimitError,
-  securityHeaders: Readonly<Record<string, string>>,
-) {
-  const { request, response, method, keepAlive } = context
-  context.code = error.code
-  context.limit = error.limit
-  const body = errorPage({ headers: request.headers, context, method }, error).toString()
-  context.bytes = Buffer.byteLength(body)
-  response
-    .writeHead(error.status, {
-      ...securityHeaders,
-      ...PAGE_HEADERS,
-      'X-Request-Id': context.requestId,
-      'Retry-After': String(error.retryAfter ?? 1),
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Length': context.bytes,
-      // The body of a form is not read.
-      ...(context.headers.bodyAnnounced || !keepAlive ? { Connection: 'close' } : {}),
-    })
-    .end(body)
 }
 
 function errorPage(

@@ -13,7 +13,7 @@ import {
 } from '../../stats/lock-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { type TableColumn, recordLink, downloadLinks, table } from '../layout/components.ts'
-import { turnOf } from '../../turns.ts'
+import { pause } from '../../fairness.ts'
 import { csvFile, ndjsonFile } from '../files.ts'
 import { isTimeHidden, withoutTime } from '../text/hidden-time.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -207,7 +207,7 @@ async function* readSessions(visit: Visit, access: OwnerAccess): AsyncGenerator<
     ])
     size.adaptTo(records)
     for (const session of sessions) yield { session, document: records.get(session.id) }
-    await turnOf('computation', access.owner)
+    await pause()
   }
 }
 

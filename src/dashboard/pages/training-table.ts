@@ -1,5 +1,5 @@
 import type { SessionStats } from '../../stats/training.ts'
-import { forEachInTurns } from '../../turns.ts'
+import { forEachPausing } from '../../fairness.ts'
 import { html, type Html } from '../html.ts'
 import type { Reader, Viewer, Visit } from '../page.ts'
 import { type TableColumn, recordLink, resultMark, downloadLinks, table } from '../layout/components.ts'
@@ -125,7 +125,7 @@ export async function sortedBy(
   const keys = new Float64Array(newest.length)
   const sign = descending ? -1 : 1
   let index = 0
-  await forEachInTurns(viewer.subject.id, newest, session => {
+  await forEachPausing(newest, session => {
     keys[index] = sign * keyOf[sort](session)
     index += 1
   })
@@ -134,7 +134,7 @@ export async function sortedBy(
   const placed = new Uint32Array(newest.length)
   const sorted = Array.from<SessionStats>({ length: newest.length })
   index = 0
-  await forEachInTurns(viewer.subject.id, newest, session => {
+  await forEachPausing(newest, session => {
     const first = firstPlace(order, keys[index] ?? 0)
     const before = placed[first] ?? 0
     sorted[first + before] = session

@@ -6,7 +6,7 @@ import type { Periods } from '../../stats/periods.ts'
 import { type TrainingHistory, trainingHistory } from '../../stats/training-history.ts'
 import { trainingRecords } from '../../stats/training-queries.ts'
 import type { SessionStats } from '../../stats/training.ts'
-import { turnOf } from '../../turns.ts'
+import { pause } from '../../fairness.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { kindName } from '../text/names.ts'
 import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
@@ -197,6 +197,6 @@ async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]
       .map(record => `${record}\n`)
       .join('')
     size.adaptTo(records)
-    await turnOf('computation', access.owner)
+    await pause()
   }
 }

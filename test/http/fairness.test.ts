@@ -1,13 +1,13 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { forEachInTurns } from '../../src/turns.ts'
+import { forEachPausing } from '../../src/fairness.ts'
 
 test('other requests are handled during a long computation, which handles every item once', async () => {
   using others = new Others()
   const numbers = Array.from({ length: 1000 }, (_, index) => index)
   const handled: number[] = []
-  await forEachInTurns(1, numbers, number => {
+  await forEachPausing(numbers, number => {
     if (number % 500 === 0) takeLong()
     handled.push(number)
   })

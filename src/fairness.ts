@@ -1,0 +1,82 @@
+/**
+ * Shares the event loop of this process. A checked request of an account is begun at once while a turn of the loop is young; then one of
+ * each account in a turn. Long work, such as statistics, pauses when all of it together has used `LONG_WORK_MS` of a turn.
+ */
+const requests = new Map<number, (() => void)[]>()
+const longWork: (() => void)[] = []
+
+/** When the work of this turn began; undefined before that. */
+let turnStart: number | undefined
+
+/** Waits until a request of the account may begin; undefined if it need not wait. */
+export function share(account: number): Promise<void> | undefined {
+  const waiting = requests.get(account)
+  if (waiting === undefined && elapsed() < YOUNG_MS) return undefined
+  return new Promise(resolve => void requests.getOrInsertComputed(account, () => []).push(resolve))
+}
+
+/** Waits until long work may go on; undefined if it need not wait. Called between pieces that take less than a millisecond. */
+export function pause(): Promise<void> | undefined {
+  return elapsed() < LONG_WORK_MS ? undefined : new Promise(resolve => void longWork.push(resolve))
+}
+
+/** Handles each item, and pauses between them. */
+export async function forEachPausing<Item>(items: readonly Item[], handle: (item: Item) => void) {
+  for (const [index, item] of items.entries()) {
+    if (index % ITEMS_IN_PIECE === 0) await pause()
+    handle(item)
+  }
+}
+
+function elapsed(): number {
+  const now = performance.now()
+  if (turnStart === undefined) {
+    turnStart = now
+    setImmediate(nextTurn)
+  }
+  return now - turnStart
+}
+
+function nextTurn() {
+  turnStart = undefined
+  if (requests.size === 0 && longWork.length === 0) return
+  elapsed()
+  for (const [account, [begin, ...others]] of requests) {
+    if (others.length === 0) requests.delete(account)
+    else requests.set(account, others)
+    begin?.()
+  }
+  longWork.shift()?.()
+}
+
+const YOUNG_MS = 5
+const LONG_WORK_MS = 2
+const ITEMS_IN_PIECE = 200
+
+/** Work of which a key may have so much at the same time; the rest waits, the oldest first. */
+export class Places<Key> {
+  readonly #most: number
+  readonly #keys = new Map<Key, { taken: number; readonly waiting: (() => void)[] }>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  waiting(key: Key): number {
+    return this.#keys.get(key)?.waiting.length ?? 0
+  }
+
+  /** Waits for a place. Call what it returns once, when the work has ended. */
+  async take(key: Key): Promise<() => void> {
+    const places = this.#keys.getOrInsertComputed(key, () => ({ taken: 0, waiting: [] }))
+    if (places.taken < this.#most) places.taken += 1
+    // The one that ends leaves its place.
+    else await new Promise<void>(resolve => places.waiting.push(resolve))
+    return () => {
+      const next = places.waiting.shift()
+      if (next !== undefined) return next()
+      places.taken -= 1
+      if (places.taken === 0) this.#keys.delete(key)
+    }
+  }
+}
