@@ -49,6 +49,7 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
   rateLimit: ['600/m', '-1'],
   concurrencyLimit: ['off', '3.5'],
   failureLimit: ['30 ', '1e3'],
+  addressConnections: ['30 ', '1e3'],
   pageLimit: ['none'],
   addressPageLimit: ['6,000'],
   headersTimeout: ['0', '10s'],

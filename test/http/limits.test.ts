@@ -402,7 +402,6 @@ test('a service with allowed hosts refuses every other host, whatever the reques
     }
   }
   assert.equal((await ask(`GET ${ONE} HTTP/1.0`)).status, 200, 'HTTP/1.0 need not name one')
-  assert.equal((await ask(`GET http://elsewhere${ONE} HTTP/1.0`)).status, 421)
 })
 
 const EXPOSED = 'ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id'
