@@ -38,15 +38,10 @@ export function securityHeadersOf({ publicUrl, hsts }: Pick<Config, 'publicUrl' 
  * would join the parts of a list.
  */
 export function makeAnswers(limits: RateLimits, config: Pick<Config, 'corsOrigins' | 'publicUrl' | 'hsts'>): Answers {
-  const always = Object.entries(securityHeadersOf(config)).flat()
   const hasCors = config.corsOrigins.length > 0
   const batch = new AnswerBatch()
 
-  const headersOf = ({ requestId, windows, startedAt }: Partial<RequestContext>, ...own: string[]): string[] => {
-    const headers = ['X-Request-Id', requestId ?? '', ...always, ...own]
-    if (windows !== undefined) headers.push(...limits.headers(windows, startedAt ?? 0))
-    return headers
-  }
+  const headersOf = makeHeaders(limits, config)
 
   const start = (reply: FastifyReply, status: number, headers: string[]) => {
     // What @fastify/cors has set.
@@ -60,17 +55,6 @@ export function makeAnswers(limits: RateLimits, config: Pick<Config, 'corsOrigin
     if (reply.sent) return
     start(reply, status, headers)
     batch.add(reply.raw, body, reply.request.context.bytes)
-  }
-
-  const errorParts = (summary: Partial<RequestContext>, error: HttpError) => {
-    const { code, status, message, fieldErrors } = error
-    const body = JSON.stringify({ ok: false, error: message, code, status, requestId: summary.requestId, fieldErrors })
-    const bytes = Buffer.byteLength(body)
-    return {
-      body,
-      bytes,
-      headers: headersOf(summary, ...CONTENT, String(bytes), ...headersOfError(error, summary.scope)),
-    }
   }
 
   return {
@@ -94,14 +78,14 @@ export function makeAnswers(limits: RateLimits, config: Pick<Config, 'corsOrigin
     },
     error(reply, error) {
       const { context, raw } = reply.request
-      const { headers, body, bytes } = errorParts(context, error)
+      const { headers, body, bytes } = errorParts(headersOf, context, error)
       context.code = error.code
       context.bytes = bytes
       if (announcesBody(raw) && !raw.complete) headers.push('Connection', 'close')
       send(reply, error.status, headers, body)
     },
     errorTo(socket, summary, error) {
-      const { headers, body, bytes } = errorParts(summary, error)
+      const { headers, body, bytes } = errorParts(headersOf, summary, error)
       summary.code = error.code
       summary.bytes = bytes
       summary.status = error.status
@@ -110,6 +94,29 @@ export function makeAnswers(limits: RateLimits, config: Pick<Config, 'corsOrigin
       socket.write(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${linesOf(headers)}\r\n${body}`)
       socket.destroySoon()
     },
+  }
+}
+
+type HeadersOf = (summary: Partial<RequestContext>, ...own: string[]) => string[]
+
+/** Adds the headers that every answer has. All headers here are names and values in turn. */
+function makeHeaders(limits: RateLimits, config: Pick<Config, 'publicUrl' | 'hsts'>): HeadersOf {
+  const always = Object.entries(securityHeadersOf(config)).flat()
+  return ({ requestId, windows, startedAt }, ...own) => {
+    const headers = ['X-Request-Id', requestId ?? '', ...always, ...own]
+    if (windows !== undefined) headers.push(...limits.headers(windows, startedAt ?? 0))
+    return headers
+  }
+}
+
+function errorParts(headersOf: HeadersOf, summary: Partial<RequestContext>, error: HttpError) {
+  const { code, status, message, fieldErrors } = error
+  const body = JSON.stringify({ ok: false, error: message, code, status, requestId: summary.requestId, fieldErrors })
+  const bytes = Buffer.byteLength(body)
+  return {
+    body,
+    bytes,
+    headers: headersOf(summary, ...CONTENT, String(bytes), ...headersOfError(error, summary.scope)),
   }
 }
 

@@ -40,12 +40,8 @@ declare module 'fastify' {
   }
 }
 
-/**
- * A route for each endpoint. The order of the steps is part of the contract: the first ApiError wins. Nothing is read from the store
- * before the credentials are checked.
- */
-export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done) => {
-  const { store, config, answers, grants, limits, usage, readLog, load } = options
+/** The first steps of a request: overload, API key, limits. Nothing is read from the store before the checksum of the key is right. */
+function makeGate({ config, grants, limits, usage, load }: ApiOptions) {
   const isBehindProxy = config.trustedProxies.rules.length > 0
 
   const refuseIfLate = ({ context }: FastifyRequest) => {
@@ -89,6 +85,17 @@ export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done)
     enter(found)
     return undefined
   }
+
+  return { refuseIfLate, checkGrant, authenticate }
+}
+
+/**
+ * A route for each endpoint. The order of the steps is part of the contract: the first ApiError wins. Nothing is read from the store
+ * before the credentials are checked.
+ */
+export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done) => {
+  const { store, config, answers, grants, limits, readLog } = options
+  const { refuseIfLate, checkGrant, authenticate } = makeGate(options)
 
   const read = ({ raw, params, caller }: FastifyRequest, { handle }: Route, grant: Grant, now: number) =>
     handle(

@@ -1,4 +1,4 @@
-import cors from '@fastify/cors'
+import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import fastify, {
   type FastifyError,
   type FastifyHttpOptions,
@@ -9,7 +9,7 @@ import fastify, {
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Config, publicPath } from '../config.ts'
-import { ApiError, HttpError } from '../contract/errors.ts'
+import { ApiError, type HttpError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { toHttpError } from '../resources/handler.ts'
 import { type Answers, MethodError, securityHeadersOf } from './answers.ts'
@@ -36,51 +36,17 @@ export interface AppOptions {
 
 /** The application without its routes: options, the hook of every request, and errors. */
 export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
-  const { config, answers, load, state, connections, finish, sendUnknown } = options
-  const prefix = publicPath(config.publicUrl)
+  const { config, answers, sendUnknown } = options
   const securityHeaders = securityHeadersOf(config)
-  const begin = (request: FastifyRequest, reply: FastifyReply) => {
-    const { raw } = request
-    const context = new RequestContext(raw, reply.raw, request.id)
-    request.context = context
-    const end = () => {
-      if (!connections().noteEnd(raw.socket, end)) return
-      load.inWork -= 1
-      context.status = reply.raw.headersSent ? reply.raw.statusCode : 0
-      context.bytes ||= Number(reply.getHeader('Content-Length') ?? 0)
-      if (context.method === 'HEAD') context.bytes = 0
-      finish(context, !reply.raw.writableFinished)
-    }
-    if (connections().noteRequest(raw.socket, reply.raw, end)) load.inWork += 1
-    reply.raw.once('close', end)
-    if (state.isClosing) reply.raw.setHeader('Connection', 'close')
-    // Nobody reads it, and where the next request begins is not known.
-    if (announcesBody(raw) && (request.method !== 'POST' || request.is404)) reply.raw.setHeader('Connection', 'close')
-    return context
-  }
-
-  const server: FastifyHttpOptions<Server> = {
-    http: {
-      maxHeaderSize: limits.headerBytes.max,
-      requireHostHeader: false,
-      headersTimeout: config.headersTimeout,
-      connectionsCheckingInterval: Math.min(1000, config.headersTimeout),
-    },
-    keepAliveTimeout: config.keepAlive,
-    // For a body that nobody reads. Forms and uploads have limits of their own.
-    requestTimeout: limits.uploadTime.max + config.headersTimeout,
-    bodyLimit: limits.formBytes.max,
-    return503OnClosing: false,
-    genReqId: makeRequestId,
-    routerOptions: { maxParamLength: limits.headerBytes.max, querystringParser: text => ({ text }) },
-    ...(prefix === '' ? {} : { rewriteUrl: ({ url = '' }) => withoutPrefix(url, prefix) }),
+  const begin = (request: FastifyRequest, reply: FastifyReply) => beginRequest(request, reply, options)
+  const app: FastifyInstance = fastify({
+    ...serverOptions(config),
     frameworkErrors(error, request, reply) {
       begin(request, reply)
       onError(error, request, reply)
     },
     clientErrorHandler: (error, socket) => onClientError(error, socket, options),
-  }
-  const app: FastifyInstance = fastify(server)
+  } satisfies FastifyHttpOptions<Server>)
 
   const onError = (thrown: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) => {
     const { context } = request
@@ -110,14 +76,7 @@ export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
     next()
   })
   if (config.corsOrigins.length > 0) {
-    await app.register(cors, {
-      origin: (origin, decide) => decide(null, origin !== undefined && config.corsOrigins.includes(origin)),
-      methods: [...READ_METHODS],
-      allowedHeaders: ['Authorization', 'If-None-Match'],
-      exposedHeaders: ['ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'],
-      maxAge: 600,
-      strictPreflight: false,
-    })
+    await app.register(cors, corsOptions(config))
   }
   app.addHook('onRequest', (request, _reply, next) => {
     const { host } = request.context.target
@@ -132,6 +91,60 @@ export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
     if (!sendUnknown(request, reply)) throw unknown(request)
   })
   return app
+}
+
+/** Begins the log line of a request, which ends with its response or its connection. */
+function beginRequest(request: FastifyRequest, reply: FastifyReply, options: AppOptions) {
+  const { load, state, connections, finish } = options
+  const { raw } = request
+  const context = new RequestContext(raw, reply.raw, request.id)
+  request.context = context
+  const end = () => {
+    if (!connections().noteEnd(raw.socket, end)) return
+    load.inWork -= 1
+    context.status = reply.raw.headersSent ? reply.raw.statusCode : 0
+    context.bytes ||= Number(reply.getHeader('Content-Length') ?? 0)
+    if (context.method === 'HEAD') context.bytes = 0
+    finish(context, !reply.raw.writableFinished)
+  }
+  if (connections().noteRequest(raw.socket, reply.raw, end)) load.inWork += 1
+  reply.raw.once('close', end)
+  if (state.isClosing) reply.raw.setHeader('Connection', 'close')
+  // Nobody reads it, and where the next request begins is not known.
+  if (announcesBody(raw) && (request.method !== 'POST' || request.is404)) reply.raw.setHeader('Connection', 'close')
+}
+
+function serverOptions(config: Config) {
+  const prefix = publicPath(config.publicUrl)
+  return {
+    http: {
+      maxHeaderSize: limits.headerBytes.max,
+      requireHostHeader: false,
+      headersTimeout: config.headersTimeout,
+      connectionsCheckingInterval: Math.min(1000, config.headersTimeout),
+    },
+    keepAliveTimeout: config.keepAlive,
+    // For a body that nobody reads. Forms and uploads have limits of their own.
+    requestTimeout: limits.uploadTime.max + config.headersTimeout,
+    bodyLimit: limits.formBytes.max,
+    return503OnClosing: false,
+    genReqId: makeRequestId,
+    routerOptions: { maxParamLength: limits.headerBytes.max, querystringParser: (text: string) => ({ text }) },
+    ...(prefix === ''
+      ? {}
+      : { rewriteUrl: ({ url = '' }: { url?: string | undefined }) => withoutPrefix(url, prefix) }),
+  }
+}
+
+function corsOptions({ corsOrigins }: Pick<Config, 'corsOrigins'>): FastifyCorsOptions {
+  return {
+    origin: (origin, decide) => decide(null, origin !== undefined && corsOrigins.includes(origin)),
+    methods: [...READ_METHODS],
+    allowedHeaders: ['Authorization', 'If-None-Match'],
+    exposedHeaders: ['ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'],
+    maxAge: 600,
+    strictPreflight: false,
+  }
 }
 
 /** The router finds an empty segment, and dots, in the place of a parameter: `/locks/` would match `/locks/:id`. */

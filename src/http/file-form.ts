@@ -99,7 +99,7 @@ async function writeFiles(
 
 /** Its own errors say what was wrong with the form: parts that are cut off, too many, or no files. */
 function refusalOf(error: unknown): unknown {
-  const { code = '', message = '' } = error as NodeJS.ErrnoException
+  const { code = '', message } = error as NodeJS.ErrnoException
   const isOfForm = code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || /multipart|header/i.test(message)
   return isOfForm ? new ApiError('malformed_request') : error
 }

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import fc from 'fast-check'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { matchesEtag } from '../../src/contract/responses.ts'
-import { mintKey } from '../../src/accounts/secrets.ts'
-import { startSecondServer } from '../support/second-server.ts'
-import { answersTo, exchange, header, open, type RawAnswer } from '../support/raw.ts'
+import { answersTo, exchange, header, type RawAnswer } from '../support/raw.ts'
 import { EVERYWHERE } from '../support/error-responses.ts'
 import { oneOfEach, trainingSession, world } from '../support/records.ts'
-import { bearer, lines, MARK, OUTSIDE_API } from '../support/requests.ts'
+import { bearer, lines, OUTSIDE_API } from '../support/requests.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
 // engine: any

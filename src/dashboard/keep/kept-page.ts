@@ -27,7 +27,6 @@ export type Keeper = Pick<Viewer, 'session' | 'discreet' | 'timeZone' | 'units'>
  */
 export async function* keptPage(store: Store, keeper: Keeper, now: number): AsyncGenerator<string> {
   const reader = await readerOf(store, keeper, now)
-  const { viewer } = reader
   const programs = await readPrograms(reader)
   const years = (await yearsOf(reader)).toReversed()
   const MARK = '\u0000'
@@ -47,7 +46,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   }
   yield asKept(card('All years', allYears(reader, all), { id: 'overview' }))
   yield* sections
-  for await (const kept of keptTables(reader, programs, sessions)) yield* tableOf(reader, kept)
+  for await (const kept of keptTables(reader, programs, sessions)) yield* tableOf(kept)
   yield foot
 }
 
@@ -148,7 +147,7 @@ function asKept(markup: Html): string {
  * Scripts read the rows from the text of `noscript`, and show some at a time: where they run, it makes no elements. Without scripts, and
  * in viewers that run none, it is the table. End tags that HTML does not need are left out, because rows are most of the file.
  */
-async function* tableOf({ viewer }: Reader, { name, columns, rows }: KeptTable): AsyncGenerator<string> {
+async function* tableOf({ name, columns, rows }: KeptTable): AsyncGenerator<string> {
   const heads = columns.map(({ title, numeric }) => html`<th${numeric ? html` class="number"` : nothing}>${title}`)
   yield html`
     <section class="card kept-table"${name === 'Training sessions' ? html` id="tables"` : nothing}>

@@ -36,14 +36,14 @@ export async function* keptTables(
 ): AsyncGenerator<KeptTable> {
   const { store, viewer, pageAccess, now } = reader
   const newest = sessions.toReversed()
-  yield await tableOf(reader, 'Training sessions', sessionColumns(reader, programs), newest)
+  yield await tableOf('Training sessions', sessionColumns(reader, programs), newest)
   yield await segmentTable(reader, newest)
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
   const all = await programPage(store, pageAccess.templates('training_template'), {
     limit: Number.MAX_SAFE_INTEGER,
     offset: 0,
   })
-  yield await tableOf(reader, 'Programs', programColumns(viewer, await history.programUses(), now), all)
+  yield await tableOf('Programs', programColumns(viewer, await history.programUses(), now), all)
   const access = pageAccess.sessions('lkbx')
   const locks = (await locksSince(store, access, countedUntil(viewer.asOf, now))).toReversed()
   const names = await lockRecords(
@@ -52,10 +52,10 @@ export async function* keptTables(
     locks.map(({ id }) => id),
   )
   const rows = locks.map(lock => ({ ...lock, ...totalsOf(lock.intervals), record: recordOf(names.get(lock.id)) }))
-  yield await tableOf(reader, 'Lock sessions', lockColumns(reader), rows)
+  yield await tableOf('Lock sessions', lockColumns(reader), rows)
   const templates = await lockTemplates(store, pageAccess.templates('lock_template'), pageAccess.ofAll('lock_session'))
   const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
-  yield await tableOf(reader, 'Lock templates', [...lockTemplateColumns(viewer), rules], templates)
+  yield await tableOf('Lock templates', [...lockTemplateColumns(viewer), rules], templates)
   yield {
     name: 'Lock events',
     columns: [
@@ -74,7 +74,6 @@ function eventName({ viewer }: Reader, kind: string): string {
 }
 
 async function tableOf<Row>(
-  { viewer }: Reader,
   name: string,
   columns: readonly TableColumn<Row>[],
   items: readonly Row[],

@@ -11,7 +11,6 @@ import { html, type Html, nothing } from '../html.ts'
 import { renderLayout, signedOutPage } from './layout.ts'
 import { view, type Viewer } from '../page.ts'
 import { safePath } from '../origin.ts'
-import { PAGE_HEADERS } from '../page-headers.ts'
 import { countText } from '../text/text.ts'
 
 /** The error that a person sees for a failure. */

@@ -17,7 +17,7 @@ export async function sessionsTable(
   programs: Programs,
 ): Promise<Html> {
   const { path, query } = visit
-  const paged = paginate(await sortedBy(visit, filters, sessions, programs), filters.page)
+  const paged = paginate(await sortedBy(filters, sessions, programs), filters.page)
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
@@ -105,7 +105,6 @@ function orderText(sort: Sort, descending: boolean): string {
 
 /** Sessions in the order of the table; equal ones the newest first. Others have their turns while a long list is sorted. */
 export async function sortedBy(
-  { viewer }: Visit,
   { sort, descending }: TrainingQuery,
   sessions: readonly SessionStats[],
   programs: Programs,

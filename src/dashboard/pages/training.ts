@@ -155,7 +155,7 @@ async function filteredSessions(visit: Visit) {
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
   const { sessions } = await history.select(filters, span?.from, span?.to)
   const programs = await readPrograms(visit)
-  return { programs, sessions: await sortedBy(visit, filters, sessions, programs) }
+  return { programs, sessions: await sortedBy(filters, sessions, programs) }
 }
 
 async function downloadCsv(visit: Visit) {
