@@ -45,7 +45,10 @@ export function makeAnswers(limits: RateLimits, config: Pick<Config, 'corsOrigin
 
   const start = (reply: FastifyReply, status: number, headers: string[]) => {
     // What @fastify/cors has set.
-    if (hasCors) for (const [name, value] of Object.entries(reply.getHeaders())) headers.push(name, String(value))
+    if (hasCors) {
+      for (const [name, value] of Object.entries(reply.getHeaders()))
+        if (name === 'vary' || name.startsWith('access-control-')) headers.push(name, String(value))
+    }
     reply.hijack()
     reply.raw.writeHead(status, headers)
   }

@@ -89,14 +89,8 @@ function makeGate({ config, grants, limits, usage, load }: ApiOptions) {
   return { refuseIfLate, checkGrant, authenticate }
 }
 
-/**
- * A route for each endpoint. The order of the steps is part of the contract: the first ApiError wins. Nothing is read from the store
- * before the credentials are checked.
- */
-export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done) => {
-  const { store, config, answers, grants, limits, readLog } = options
-  const { refuseIfLate, checkGrant, authenticate } = makeGate(options)
-
+/** Calls the handler of an endpoint. */
+function makeReader({ store, grants }: ApiOptions, { checkGrant }: ReturnType<typeof makeGate>) {
   const read = ({ raw, params, caller }: FastifyRequest, { handle }: Route, grant: Grant, now: number) =>
     handle(
       { store, grant, now, ifNoneMatch: raw.headers['if-none-match'] },
@@ -118,6 +112,19 @@ export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done)
       leave()
     }
   }
+
+  return { read, readInPlace }
+}
+
+/**
+ * A route for each endpoint. The order of the steps is part of the contract: the first ApiError wins. Nothing is read from the store
+ * before the credentials are checked.
+ */
+export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done) => {
+  const { store, config, answers, limits, readLog } = options
+  const gate = makeGate(options)
+  const { refuseIfLate, authenticate } = gate
+  const { read, readInPlace } = makeReader(options, gate)
 
   const addRoute = (route: Route) => {
     const { endpoint } = route

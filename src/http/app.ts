@@ -69,6 +69,12 @@ export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
     return allowed.length === 0 ? new ApiError('no_route') : new MethodError(allowed)
   }
 
+  app.server.on('checkContinue', (request, response) => {
+    // Behind another response, Node could write it between the headers and the body of this one.
+    if (response.socket !== null) response.writeContinue()
+    app.routing(request, response)
+  })
+  app.setErrorHandler(onError)
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, next) => {
     begin(request, reply)
@@ -83,10 +89,10 @@ export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
     if (host === undefined && request.headers.host !== undefined) return next(new ApiError('malformed_request'))
     if (config.allowedHosts.length > 0 && host !== undefined && !config.allowedHosts.includes(host.hostname))
       return next(new ApiError('misdirected_request'))
-    // A handler of unknown paths would read the body first.
-    next(request.is404 && !READ_METHODS.includes(request.method) ? unknown(request) : undefined)
+    // A handler of unknown paths would read the body first. @fastify/cors has a route for all OPTIONS.
+    const hasRoute = !request.is404 && request.method !== 'OPTIONS'
+    next(hasRoute || READ_METHODS.includes(request.method) ? undefined : unknown(request))
   })
-  app.setErrorHandler(onError)
   app.setNotFoundHandler((request, reply) => {
     if (!sendUnknown(request, reply)) throw unknown(request)
   })
@@ -170,17 +176,21 @@ export function refusalOf(error: Error): HttpError {
   return new ApiError(statusCode < 500 ? 'malformed_request' : 'internal_error')
 }
 
-/** Answers what the parser refused, or what did not arrive in time. */
+/** Answers what the parser refused, or what did not arrive in time; once, although all that follows is refused too. */
 function onClientError({ code = '' }: NodeJS.ErrnoException, socket: Socket, options: AppOptions) {
-  const { connections } = options
-  const newest = connections().newest(socket)
+  if (refused.has(socket)) return
+  refused.add(socket)
+  const newest = options.connections().newest(socket)
   const isPending = newest !== undefined && !newest.writableFinished
-  if (code === 'ECONNRESET' || !socket.writable || (isPending && newest.headersSent && !newest.req.complete))
-    return void socket.destroy()
+  if (code === 'ECONNRESET' || !socket.writable) socket.destroy()
   // What follows a whole request is answered after it.
-  if (isPending && newest.req.complete) newest.once('finish', () => answerClientError(code, socket, options))
+  else if (isPending && newest.req.complete) newest.once('finish', () => answerClientError(code, socket, options))
+  // What was refused is the body of a request that has its answer.
+  else if (isPending && newest.headersSent) newest.once('finish', () => socket.destroySoon())
   else answerClientError(code, socket, options)
 }
+
+const refused = new WeakSet<Socket>()
 
 function answerClientError(code: string, socket: Socket, { answers, finish }: AppOptions) {
   if (!socket.writable) return

@@ -30,7 +30,7 @@ export async function stop(app: FastifyInstance, state: StopState, { connections
     app.server.closeIdleConnections()
     quietRounds = load.inWork === 0 ? quietRounds + 1 : 0
     // What is open now has sent half a request, or does not read its response.
-    if (quietRounds === QUIET_ROUNDS || performance.now() > deadline) app.server.closeAllConnections()
+    if (quietRounds >= QUIET_ROUNDS || performance.now() > deadline) app.server.closeAllConnections()
   }, ROUND_MS)
   await app.close()
   clearInterval(timer)

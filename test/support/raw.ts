@@ -151,7 +151,8 @@ function takeAnswer(bytes: Buffer, methodOfRequest: MethodOf): { answer: RawAnsw
   const end = bytes.indexOf('\r\n\r\n')
   if (end === -1) return undefined
   const [first = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n')
-  const start = /^HTTP\/1\.1 ([1-5]\d\d) ([ -~]*)$/.exec(first)
+  if (first === INTERIM && lines.length === 0) return afterInterim(bytes, end + 4, methodOfRequest)
+  const start = /^HTTP\/1\.1 ([2-5]\d\d) ([ -~]*)$/.exec(first)
   if (start === null) assert.fail(`no status line: ${JSON.stringify(first)}`)
   const headers = lines.map(line => {
     const parts = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([ -~]*)$/.exec(line)
@@ -166,4 +167,11 @@ function takeAnswer(bytes: Buffer, methodOfRequest: MethodOf): { answer: RawAnsw
   const length = end + 4 + size
   if (bytes.length < length) return undefined
   return { answer: { ...head, body: bytes.toString('utf8', end + 4, length) }, length }
+}
+
+const INTERIM = 'HTTP/1.1 100 Continue'
+
+function afterInterim(bytes: Buffer, length: number, methodOfRequest: MethodOf) {
+  const next = takeAnswer(bytes.subarray(length), methodOfRequest)
+  return next && { ...next, length: length + next.length }
 }

@@ -180,7 +180,7 @@ const IMPOSSIBLE = [
 
 /** Texts that only lenient parsers accept as numbers; percent-encoded if a target needs it. */
 const DISGUISED = [
-  '0x10', '0X10', '0b1', '0o7', '1e1', '1E1', '+5', '-5', '-0', '%2B5', '05', '00', '5.0', '5.', '.5', '5,0', '1_000', '5n',
+  '%00', '5%00', '0x10', '0X10', '0b1', '0o7', '1e1', '1E1', '+5', '-5', '-0', '%2B5', '05', '00', '5.0', '5.', '.5', '5,0', '1_000', '5n',
   '%205', '5%20', '5%09', '%0A5', '5%0D%0A', '%EF%BB%BF5', '%C2%A05', '%D9%A5', '%EF%BC%95', '%E2%91%A4', '%C2%B2',
   'Infinity', 'NaN', 'null', 'undefined', 'true', 'five', MARK, '[5]', '%7B%7D', '5%2F6', '%275%27', "5'--", '5;6', '5|6', '*',
 ] // prettier-ignore
