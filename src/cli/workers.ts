@@ -23,18 +23,27 @@ export const isWorker = cluster.isWorker
  * the exit code of the first worker if it cannot start.
  */
 export async function supervise({ count, maxStopMs, logFailure, secret }: Supervision): Promise<number> {
-  /** That of the first worker, also where the system has chosen it. */
+  /** That of the first worker. */
   let port: number | undefined
+  const environment: Record<string, string> = {}
   const serving = new Set<Worker>()
   let stopping = false
   let restarting = Promise.resolve()
 
   const start = async () => {
     const started = performance.now()
-    const worker = cluster.fork(port === undefined ? {} : { [PORT_OF_WORKERS]: String(port) })
+    // While one of them listens, the others get the same port from Node, also where the system has chosen it.
+    if (port !== undefined && Object.keys(cluster.workers ?? {}).length === 0)
+      environment[PORT_OF_WORKERS] = String(port)
+    const worker = cluster.fork(environment)
     // An error here means that it has exited already.
     worker.send({ secret }, () => {})
-    port = await listening(worker)
+    const ownPort = await listening(worker)
+    port ??= ownPort
+    if (ownPort !== port) {
+      worker.kill()
+      throw new Error(`worker ${worker.id} listened on another port: the others had ended`)
+    }
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
       // A worker that is being stopped was removed from the set before.
@@ -104,7 +113,7 @@ function listening(worker: Worker): Promise<number> {
   })
 }
 
-/** The port that this worker is to listen on, if its supervisor knows it already. */
+/** The port that this worker is to listen on, if all before it have ended. */
 export function portOfWorkers(): number | undefined {
   const text = process.env[PORT_OF_WORKERS]
   return text === undefined ? undefined : Number(text)

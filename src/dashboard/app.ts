@@ -59,14 +59,15 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
   }
 
   return {
-    plugin(app, _options, done) {
+    async plugin(app) {
       // Reads of SQLite are synchronous, so a timer could not interrupt them.
       if (store.engine === 'postgres') limitTimes(app, config.requestTimeout)
       app.addHook('onRoute', ({ url }) => refuseRouteAsPrefix(config, url))
       app.addHook('onRequest', async (request, reply) => {
-        if (Object.values(request.params as Record<string, string>).some(isNoParameter)) throw new ApiError('no_route')
-        request.context.route = request.routeOptions.url
+        const isUnknown = Object.values(request.params as Record<string, string>).some(isNoParameter)
+        if (!isUnknown) request.context.route = request.routeOptions.url
         await admit(request, reply)
+        if (isUnknown) throw new ApiError('no_route')
       })
       // How long it takes to send a page is up to its reader.
       app.addHook('onSend', async ({ context }, reply) => {
@@ -78,7 +79,6 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
       registerReference(app, config)
       registerClient(app)
       if (config.dashboard) registerDashboard(app, options)
-      done()
     },
     sendUnknown: (request, reply) => config.dashboard && sendUnknown(options, request, reply, admit),
   }

@@ -171,7 +171,7 @@ export function sendUnknown(
     if (refused !== undefined) return sendErrorPage(request, reply.headers(headers), refused)
     return sendErrorPage(request, reply.headers(headers), new ApiError('no_route'), await viewerOrNone(options, reply))
   }
-  void show()
+  show().catch((error: unknown) => reply.send(error))
   return true
 }
 

@@ -94,8 +94,10 @@ export function makeAnswers(limits: RateLimits, config: Pick<Config, 'corsOrigin
       summary.status = error.status
       if (hasCors) headers.push('Vary', 'Origin')
       headers.push('Date', new Date(summary.now).toUTCString(), 'Connection', 'close')
-      socket.write(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${linesOf(headers)}\r\n${body}`)
-      socket.destroySoon()
+      socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${linesOf(headers)}\r\n${body}`)
+      // A connection that is closed before all of a request has arrived is reset, and its client may lose the answer.
+      socket.resume()
+      setTimeout(() => socket.destroy(), MAX_LINGER_MS).unref()
     },
   }
 }
@@ -142,6 +144,7 @@ function bodyOf(parts: readonly string[], bytes: number): Body {
 }
 
 const MAX_JOINED_BYTES = 16 * 1024
+const MAX_LINGER_MS = 2000
 
 /** Sends a body part by part, as fast as it is read. */
 async function stream(parts: AsyncIterable<string>, response: ServerResponse) {

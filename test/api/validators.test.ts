@@ -175,7 +175,7 @@ test('a 304 has the headers of its 200, except those of the body', async () => {
     const { headers } = withoutRequest(full)
     assert.deepEqual(withoutRequest(bare), {
       status: 304,
-      headers: headers.filter(([name]) => name !== 'content-length'),
+      headers: headers.filter(([name]) => !name.startsWith('content-')),
       text: '',
     })
     const head = await fetch(service.url + path, {
