@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeOidc } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { type Config, ConfigError, publicPath, settings } from '../config.ts'
-import { ApiError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { clientAddress } from '../http/addresses.ts'
 import { securityHeadersOf } from '../http/answers.ts'
@@ -59,15 +58,16 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
   }
 
   return {
-    async plugin(app) {
+    plugin(app, _options, done) {
       // Reads of SQLite are synchronous, so a timer could not interrupt them.
       if (store.engine === 'postgres') limitTimes(app, config.requestTimeout)
-      app.addHook('onRoute', ({ url }) => refuseRouteAsPrefix(config, url))
+      const urls = [...PATHS_BEFORE_PAGES]
+      app.addHook('onRoute', ({ url }) => void urls.push(url))
+      app.addHook('onReady', async () => refuseRouteAsPrefix(config, urls))
       app.addHook('onRequest', async (request, reply) => {
-        const isUnknown = Object.values(request.params as Record<string, string>).some(isNoParameter)
-        if (!isUnknown) request.context.route = request.routeOptions.url
+        if (Object.values(request.params as Record<string, string>).some(isNoParameter)) return reply.callNotFound()
+        request.context.route = request.routeOptions.url
         await admit(request, reply)
-        if (isUnknown) throw new ApiError('no_route')
       })
       // How long it takes to send a page is up to its reader.
       app.addHook('onSend', async ({ context }, reply) => {
@@ -79,16 +79,17 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
       registerReference(app, config)
       registerClient(app)
       if (config.dashboard) registerDashboard(app, options)
+      done()
     },
     sendUnknown: (request, reply) => config.dashboard && sendUnknown(options, request, reply, admit),
   }
 }
 
 /** A request for `/docs/x` could be meant for the path `/docs/x` or, below `/docs`, for `/x`. Throws ConfigError. */
-function refuseRouteAsPrefix({ publicUrl }: Config, url: string) {
+function refuseRouteAsPrefix({ publicUrl }: Config, urls: readonly string[]) {
   const start = (path: string) => path.split('/')[1] ?? ''
   const first = start(publicPath(publicUrl))
-  if (first === '' || ![...PATHS_BEFORE_PAGES, url].some(path => start(path) === first)) return
+  if (first === '' || !urls.some(path => start(path) === first)) return
   throw new ConfigError(
     `${settings.publicUrl.env} must not have a path that begins with /${first}, which the service has itself`,
   )

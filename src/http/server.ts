@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import type { AddressInfo } from 'node:net'
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { EventCounter } from '../accounts/event-counter.ts'
 import { makeGrantCache } from '../accounts/grants.ts'
 import { makeKeyUsage, type KeyUsage } from '../accounts/key-usage.ts'
@@ -33,7 +33,7 @@ export interface Service {
 
 /** All paths except the API and health. */
 export interface Pages {
-  readonly plugin: FastifyPluginAsync
+  readonly plugin: FastifyPluginCallback
   /** Shows a page for an unknown path; false if the client wants none. */
   readonly sendUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
 }

@@ -38,5 +38,5 @@ export async function stop(app: FastifyInstance, state: StopState, { connections
 
 const LAST_REQUESTS_MS = 100
 const ROUND_MS = 50
-const QUIET_ROUNDS = 3
+const QUIET_ROUNDS = 20
 const MAX_ANSWER_MS = 8000

@@ -31,7 +31,7 @@ test('a list is not sent again while nothing of it changed, and is sent after an
       assert.equal(status, 304)
       assert.deepEqual(
         headers,
-        withoutRequest(full).headers.filter(([name]) => !name.startsWith('content-')),
+        withoutRequest(full).headers.filter(([name]) => !/^content-(?:length|type)$/.test(name)),
       )
       assert.equal((await service.fetch(path, 'ann', { 'If-None-Match': etag })).status, 200, 'of another reader')
     }

@@ -60,7 +60,7 @@ test('no combination of lengths, encodings and hosts smuggles a request into a f
             const head = [`Host: ${host}`, `Content-Length: ${length}`, `Transfer-Encoding: ${encoding}`]
             const request = lines(`POST /signin HTTP/${version}`, ...head, 'Origin: http://localhost')
             const answers = await answersTo(service.service.port, `${request}0\r\n\r\n${smuggled}`)
-            assert.ok(answers.length <= 1 && (answers[0]?.status ?? 400) >= 400, JSON.stringify([request, answers]))
+            assert.ok(answers.length === 1 && answers[0]?.status === 400, JSON.stringify([request, answers]))
           }),
         ),
       )
