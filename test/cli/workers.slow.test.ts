@@ -20,7 +20,7 @@ test('workers whose new version does not start go on serving with the old one', 
   await using service = await serve(database.url, { args: ['--workers', '2'] })
   const before = workersOf(service)
   const store = await open(database.url, { busyTimeoutMs: 5000 })
-  await sql`update migration set version = 99 where version = 2`.execute(store.db)
+  await sql`update migration set version = version + 1000`.execute(store.db)
   await store.close()
   service.process.kill('SIGHUP')
   await until(async () => /before it listened/.test(service.said.stderr))
