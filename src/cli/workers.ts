@@ -23,27 +23,14 @@ export const isWorker = cluster.isWorker
  * the exit code of the first worker if it cannot start.
  */
 export async function supervise({ count, maxStopMs, logFailure, secret }: Supervision): Promise<number> {
-  /** That of the first worker. */
-  let port: number | undefined
-  const environment: Record<string, string> = {}
+  const fork = makeFork(secret)
   const serving = new Set<Worker>()
   let stopping = false
   let restarting = Promise.resolve()
 
   const start = async () => {
     const started = performance.now()
-    // While one of them listens, the others get the same port from Node, also where the system has chosen it.
-    if (port !== undefined && Object.keys(cluster.workers ?? {}).length === 0)
-      environment[PORT_OF_WORKERS] = String(port)
-    const worker = cluster.fork(environment)
-    // An error here means that it has exited already.
-    worker.send({ secret }, () => {})
-    const ownPort = await listening(worker)
-    port ??= ownPort
-    if (ownPort !== port) {
-      worker.kill()
-      throw new Error(`worker ${worker.id} listened on another port: the others had ended`)
-    }
+    const worker = await fork.start()
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
       // A worker that is being stopped was removed from the set before.
@@ -102,7 +89,30 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
     process.exit(error instanceof WorkerStartError ? error.code : 1)
   }
   await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
-  return port ?? 0
+  return fork.port()
+}
+
+/** Starts workers that all listen on the port of the first one. */
+function makeFork(secret: string) {
+  let port: number | undefined
+  const environment: Record<string, string> = {}
+  return {
+    port: () => port ?? 0,
+    /** Resolves when it listens. */
+    async start(): Promise<Worker> {
+      // While one of them listens, the others get the same port from Node, also where the system has chosen it.
+      if (port !== undefined && Object.keys(cluster.workers ?? {}).length === 0)
+        environment[PORT_OF_WORKERS] = String(port)
+      const worker = cluster.fork(environment)
+      // An error here means that it has exited already.
+      worker.send({ secret }, () => {})
+      const ownPort = await listening(worker)
+      port ??= ownPort
+      if (ownPort === port) return worker
+      worker.kill()
+      throw new Error(`worker ${worker.id} listened on another port: the others had ended`)
+    },
+  }
 }
 
 /** Resolves with the port when the worker listens; rejects with WorkerStartError if it exits before. */
