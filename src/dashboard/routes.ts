@@ -161,7 +161,7 @@ export function sendUnknown(
   reply: FastifyReply,
   admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
 ): boolean {
-  if (!wantsPage(request) || request.context.target.path.startsWith('/api/')) return false
+  if (!wantsPage(request) || `${request.context.target.path}/`.startsWith('/api/')) return false
   const show = async () => {
     const headers = { ...PAGE_HEADERS }
     const refused = await admit(request, reply).then(
