@@ -86,6 +86,11 @@ export class Connections {
     return this.#open.get(socket)?.newest
   }
 
+  /** Whether somebody has connected and asked nothing yet. */
+  isAwaitingFirst(): boolean {
+    return this.#open.values().some(({ newest }) => newest === undefined)
+  }
+
   /** Lets each connection end with its newest response. */
   endWithNewest() {
     for (const { newest: response } of this.#open.values()) {

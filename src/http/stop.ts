@@ -1,3 +1,4 @@
+import { Server } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Connections } from './connections.ts'
@@ -22,9 +23,12 @@ export async function stop(app: FastifyInstance, state: StopState, { connections
   await sleep(drainDelay)
   state.isClosing = true
   connections.endWithNewest()
-  // Connections that are idle may have been asked just now.
-  await sleep(LAST_REQUESTS_MS)
+  // That of an HTTP server would also reset who has connected and is about to ask.
+  Server.prototype.close.call(app.server)
   const deadline = performance.now() + MAX_ANSWER_MS
+  const patience = performance.now() + MAX_FIRST_REQUEST_MS
+  do await sleep(LAST_REQUESTS_MS)
+  while (connections.isAwaitingFirst() && performance.now() < patience)
   let quietRounds = 0
   const timer = setInterval(() => {
     app.server.closeIdleConnections()
@@ -37,6 +41,7 @@ export async function stop(app: FastifyInstance, state: StopState, { connections
 }
 
 const LAST_REQUESTS_MS = 100
+const MAX_FIRST_REQUEST_MS = 1000
 const ROUND_MS = 50
-const QUIET_ROUNDS = 20
+const QUIET_ROUNDS = 3
 const MAX_ANSWER_MS = 8000
