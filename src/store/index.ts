@@ -50,16 +50,10 @@ export function sqliteFile(url: string): string | undefined {
   return url.startsWith('sqlite:') ? url.slice('sqlite:'.length) : undefined
 }
 
-function isPostgresUrl(url: string): boolean {
-  return /^postgres(ql)?:\/\//.test(url)
-}
-
 async function openEngine(url: string, options: OpenOptions): Promise<Store> {
   const file = sqliteFile(url)
-  if (file !== undefined) {
-    return openSqlite(file, options)
-  }
-  if (isPostgresUrl(url)) {
+  if (file !== undefined) return openSqlite(file, options)
+  if (/^postgres(ql)?:\/\//.test(url)) {
     // Loaded only when needed: most installations use SQLite.
     const { openPostgres } = await import('./postgres.ts')
     return openPostgres(url, options)

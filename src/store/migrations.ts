@@ -89,10 +89,7 @@ export async function applySteps(
   const version = await schemaVersion({ db, engine })
   if (version === currentVersion) return []
   const isNew = version === 0
-  if (isNew) {
-    if (engine === 'postgres') await checkEncoding(db)
-    await sql.raw(forEngine(engine, MIGRATION_TABLE)).execute(db)
-  }
+  if (isNew && engine === 'postgres') await checkEncoding(db)
   const rewritten = new Set(isNew ? [] : steps.slice(version - BASELINE_VERSION).flatMap(step => step.rewrites ?? []))
   if (rewritten.size > 0) await rewriting?.save(version)
   const first = isNew ? BASELINE_VERSION : version + 1
@@ -124,10 +121,6 @@ async function checkEncoding(db: Kysely<Tables>) {
 }
 
 const MIGRATION_LOCK = 5625_001
-
-const MIGRATION_TABLE = `create table if not exists migration (
-  version integer primary key, name text not null, checksum text not null, applied_at integer not null
-) strict`
 
 function forEngine(engine: Engine, statement: string): string {
   if (engine === 'sqlite') return statement.replace('id identity', 'id integer primary key autoincrement')

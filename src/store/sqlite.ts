@@ -120,15 +120,13 @@ function makeReader(db: Kysely<Tables>, path: string) {
   }
   const prepare = (query: Query<never, unknown>) => {
     const compiled = compile(db, 'sqlite', query)
-    const prepared = { ...compiled, statement: open().prepare(compiled.sql) }
-    statements.set(query, prepared)
-    return prepared
+    return { ...compiled, statement: open().prepare(compiled.sql) }
   }
 
   const read = <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
     try {
       if (!inShared) beginShared()
-      const { statement, parameters } = statements.get(query) ?? prepare(query)
+      const { statement, parameters } = statements.getOrInsertComputed(query, () => prepare(query))
       // Parameters of a query are numbers and texts; its columns are those of its Row.
       return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
     } catch (error) {
@@ -290,7 +288,7 @@ async function eraseDeleted(path: string) {
 function dialectOf(executor: SqliteExecutor, busyTimeoutMs: number): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new BusyRetryDriver(executor, busyTimeoutMs),
+    createDriver: () => driverOf(executor, busyTimeoutMs),
     createIntrospector: db => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   }
@@ -300,44 +298,24 @@ function dialectOf(executor: SqliteExecutor, busyTimeoutMs: number): Dialect {
  * Waits for other writers without blocking the event loop. A transaction takes the write lock at its start: otherwise
  * one that reads before it writes would fail if another writer came in between.
  */
-class BusyRetryDriver implements Driver {
-  readonly #executor: SqliteExecutor
-  readonly #connection: DatabaseConnection
-
-  constructor(executor: SqliteExecutor, busyTimeoutMs: number) {
-    this.#executor = executor
-    this.#connection = {
-      executeQuery: query => retryWhileBusy(busyTimeoutMs, () => run(executor, query)),
-      streamQuery() {
-        throw new Error('statements of SQLite return all rows at once')
-      },
-    }
+function driverOf(executor: SqliteExecutor, busyTimeoutMs: number): Driver {
+  const connection: DatabaseConnection = {
+    executeQuery: query => retryWhileBusy(busyTimeoutMs, () => run(executor, query)),
+    streamQuery() {
+      throw new Error('statements of SQLite return all rows at once')
+    },
   }
-
-  async init() {}
-
-  /** Kysely gives it to one user at a time. */
-  async acquireConnection(): Promise<DatabaseConnection> {
-    return this.#connection
-  }
-
-  async releaseConnection() {}
-
-  async beginTransaction(connection: DatabaseConnection) {
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'))
-  }
-
-  async commitTransaction(connection: DatabaseConnection) {
-    await connection.executeQuery(CompiledQuery.raw('commit'))
-  }
-
-  /** On a full disk the engine has rolled back already; the first error is the one to report. */
-  async rollbackTransaction(connection: DatabaseConnection) {
-    await connection.executeQuery(CompiledQuery.raw('rollback')).catch(() => {})
-  }
-
-  async destroy() {
-    await this.#executor.close()
+  const execute = async (text: string) => void (await connection.executeQuery(CompiledQuery.raw(text)))
+  return {
+    async init() {},
+    /** Kysely gives it to one user at a time. */
+    acquireConnection: async () => connection,
+    async releaseConnection() {},
+    beginTransaction: () => execute('begin immediate'),
+    commitTransaction: () => execute('commit'),
+    /** On a full disk the engine has rolled back already; the first error is the one to report. */
+    rollbackTransaction: () => execute('rollback').catch(() => {}),
+    destroy: async () => executor.close(),
   }
 }
 

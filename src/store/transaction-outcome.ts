@@ -6,10 +6,8 @@ import type { Tables } from './tables.ts'
 
 /** Identifies the transaction that this runs in. */
 export async function transactionId(db: Kysely<Tables>): Promise<string> {
-  const { rows } = await sql<{ id: string }>`select cast(pg_current_xact_id() as text) as id`.execute(db)
-  const [row] = rows
-  if (row === undefined) throw new Error('the transaction has no identifier')
-  return row.id
+  const id = sql<string>`cast(pg_current_xact_id() as text)`.as('id')
+  return (await db.selectNoFrom(id).executeTakeFirstOrThrow()).id
 }
 
 /** Whether a transaction was committed. Throws StoreUnavailableError while the server has not ended it. */
