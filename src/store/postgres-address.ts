@@ -12,39 +12,46 @@ type Tls = Exclude<pg.ClientConfig['ssl'], undefined>
 export function parseAddress(address: string): pg.ClientConfig {
   // A user without a host is no URL, but the usual way to name a socket.
   const url = URL.parse(address) ?? URL.parse(address.replace('@/', '@localhost/'))
-  if (url === null || url.hostname.includes(',') || url.searchParams.has('target_session_attrs')) {
-    throw new StoreAddressError('the database must be named as postgres://user@host:port/database, with one host')
-  }
+  if (url === null && Number(PORT_OF_ADDRESS.exec(address)?.[1]) > 0xffff) throw new StoreAddressError(WRONG_PORT)
+  if (url === null || url.searchParams.has('target_session_attrs')) throw new StoreAddressError(ONE_HOST)
   const {
-    host,
+    host = decoded(url.hostname).replace(/^\[(.*)\]$/, '$1'),
     port = url.port,
-    user,
-    password,
+    user = decoded(url.username),
+    password = decoded(url.password),
     sslmode,
     sslrootcert,
     sslcert,
     sslkey,
     ssl,
+    uselibpqcompat: _,
     ...others
   } = Object.fromEntries(url.searchParams)
-  if (port !== '' && !(/^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) < 65_536)) {
-    throw new StoreAddressError('the port of the database must be a number from 1 to 65535')
+  if (host.includes(',')) throw new StoreAddressError(ONE_HOST)
+  if (port !== '' && !(/^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) <= 0xffff)) {
+    throw new StoreAddressError(WRONG_PORT)
   }
-  delete others['uselibpqcompat']
+  if (Object.keys(others).some(name => !OTHERS.includes(name))) {
+    throw new StoreAddressError(
+      `the address of the database may have host, port, user, password, sslmode, sslrootcert, sslcert, sslkey, ${OTHERS.join(', ')} after the question mark, and nothing else`,
+    )
+  }
   const files = { ca: sslrootcert, cert: sslcert, key: sslkey }
   return {
     ...others,
-    ...given({
-      host: host ?? decoded(url.hostname).replace(/^\[(.*)\]$/, '$1'),
-      user: user ?? decoded(url.username),
-      password: password ?? decoded(url.password),
-      database: decoded(url.pathname.slice(1)),
-    }),
+    ...given({ host, user, password, database: decoded(url.pathname.slice(1)) }),
     ...(port === '' ? {} : { port: Number(port) }),
     // Sockets have no TLS.
-    ...(host?.startsWith('/') === true ? { ssl: false } : tlsOf(sslmode ?? modeWithout(ssl, files), files)),
+    ...(host.startsWith('/') ? { ssl: false } : tlsOf(sslmode ?? modeWithout(ssl, files), files)),
   }
 }
+
+const ONE_HOST = 'the database must be named as postgres://user@host:port/database, with one host'
+const WRONG_PORT = 'the port of the database must be a number from 1 to 65535'
+const PORT_OF_ADDRESS = /^\w+:\/\/[^/?#]*:(\d+)(?:[/?#]|$)/
+
+/** What the driver takes as it is. It would ignore others, such as `connect_timeout`, or read other bytes because of them. */
+const OTHERS = ['options', 'application_name', 'fallback_application_name']
 
 /** Whether a connection failed because the server has no TLS, which `sslmode=prefer` does not need. */
 export function lacksPreferredTls(error: unknown, address: string): boolean {

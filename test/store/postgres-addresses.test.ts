@@ -28,6 +28,10 @@ const wrong: readonly (readonly [rest: string, says: RegExp])[] = [
   ['127.0.0.1:0/d', /port of the database must be a number from 1 to 65535/],
   ['127.0.0.1/d?port=65536', /port of the database must be a number from 1 to 65535/],
   ['127.0.0.1:1/d%ff', /must have % only as part of an encoded character/],
+  ['127.0.0.1:99999/d', /port of the database must be a number from 1 to 65535/],
+  ['127.0.0.1:1/d?host=one,two', /must be named as postgres:\/\/user@host:port\/database, with one host/],
+  ['127.0.0.1:1/d?connect_timeout=abc', /may have host, port, .* after the question mark, and nothing else/],
+  ['127.0.0.1:1/d?client_encoding=LATIN1', /may have host, port, .* after the question mark, and nothing else/],
   ['one,two/d', /must be named as postgres:\/\/user@host:port\/database, with one host/],
 ]
 
@@ -70,6 +74,7 @@ test('addresses of PostgreSQL mean what they mean to libpq', () => {
     }),
     at('postgres:///d?host=/run/postgresql&user=ann', { user: 'ann', host: '/run/postgresql', database: 'd' }),
     at('postgres://plain@%2Frun%2Fpostgresql/d', { host: '/run/postgresql' }),
+    at('postgres://plain@%2Frun%2Fpostgresql/d?sslmode=require', { host: '/run/postgresql', ssl: false }),
     at('postgres://plain@db/d?sslmode=disable', { ssl: false }),
     at('postgres://plain@db/d?sslmode=verify-full&sslrootcert=system', { ssl: {} }),
     at('postgres://plain@db/d?sslmode=require', { ssl: { rejectUnauthorized: false } }),
