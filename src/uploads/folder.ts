@@ -39,7 +39,8 @@ export class UploadFolder {
 
   /** As `lock`, if nobody has it for long. */
   waitForLock(id: string): Promise<(() => Promise<void>) | undefined> {
-    return waitForLock(join(this.path, id + LOCK))
+    // Shorter than an answer may take.
+    return waitForLock(join(this.path, id + LOCK), 2000)
   }
 
   /** A new folder for the files of an upload that is being received. */
