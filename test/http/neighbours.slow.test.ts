@@ -46,4 +46,4 @@ test('others hardly wait for two callers who page deep and ask for statistics of
 const PART = postgresUrl === undefined ? 0.99 : 0.5
 
 /** How much the service works at most while one of the others waits; more where the processor is shared with other programs. */
-const MOST_MS = 90
+const MOST_MS = 60
