@@ -57,6 +57,6 @@ export function isDamaged({ document, etag }: Row): boolean {
   return typeof document === 'string' && etag !== etagOf(document)
 }
 
-export function recordLabel({ name }: Table, { id, owner_id: owner }: Row): string {
+function recordLabel({ name }: Table, { id, owner_id: owner }: Row): string {
   return `${name.replace('_', ' ')} ${id}${owner === undefined ? '' : ` of account ${owner}`}`
 }

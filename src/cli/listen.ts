@@ -1,7 +1,6 @@
 import closeWithGrace from 'close-with-grace'
 import { InvalidArgumentError, Option } from 'commander'
 import { eraseDeleted } from '../accounts/removal.ts'
-import { watchForDamage } from '../backup/scrub.ts'
 import { type Config, settings } from '../config.ts'
 import type { SampleAccount } from '../dashboard/options.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
@@ -42,18 +41,15 @@ export async function runService(
     await store.close()
     throw error
   }
-  const closing = new AbortController()
   const report = (error: unknown) => log.failure(error, undefined)
   const background = Promise.all([
     // Opens a connection for reads: if the server has no room for it, the log says so at the start. /readyz tells all else.
     store.health().catch(() => {}),
     // An earlier run may have been stopped before it erased what it had deleted.
     eraseDeleted(store).catch(report),
-    watchForDamage(store, report, closing.signal),
   ])
   const pulls = startPulls?.(store)
   const stop = async () => {
-    closing.abort()
     await Promise.all([service.close(), pulls?.close()])
     await background
     await (isWorker ? metrics?.handOver() : listener?.close())

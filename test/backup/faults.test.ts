@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { sql } from 'kysely'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { fillFolder } from '../support/every-table.ts'
 import { serve } from '../support/serving.ts'
-import { until } from '../support/waiting.ts'
 
 // engine: sqlite
 
@@ -124,26 +122,6 @@ test('a database whose creation was cut short, or that several processes create,
   const found = JSON.parse(stdout).map(({ username }: { username: string }) => username)
   assert.deepEqual(found.toSorted(), names)
   assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
-})
-
-test('a running service names records that changed on the disk, once a day however many processes it has', async () => {
-  await using folder = await makeFolder()
-  await fillFolder(folder)
-  const store = await folder.store()
-  await sql`update account set document = replace(document, 'ann', 'eve') where id = 1`.execute(store.db)
-  await store.close()
-  const said: string[] = []
-  for (const _ of ['a start', 'the next start']) {
-    await using serving = await serve(folder.databaseUrl, { args: ['--workers', '2'] })
-    if (said.length === 0) await until(async () => serving.said.stderr.includes('"name":"DamagedRecordError"'))
-    serving.process.kill('SIGTERM')
-    await serving.ended
-    said.push(serving.said.stderr)
-  }
-  assert.equal(
-    said.join('').match(/"name":"DamagedRecordError","message":"account 1 does not match its hash"/g)?.length,
-    1,
-  )
 })
 
 test('a restore that fails leaves no new database behind', async () => {
