@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -210,6 +210,8 @@ describe('on a Debian that has nothing else', { skip }, () => {
 
   test('the package installs, upgrades with data and edited settings, and leaves the data when it is purged', async () => {
     const root = extract(folder, 'package')
+    // The image's base keeps no manual pages.
+    rmSync(join(root, 'etc/dpkg/dpkg.cfg.d'), { recursive: true })
     for (const name of ['old', 'new']) cpSync(made(folder, name, '_amd64.deb'), join(root, `tmp/${name}.deb`))
     const inside = (script: string) => ended(inRoot(root, ['sh', '-ec', script]))
     const data = async () => (await inside('lockstep account list')).stdout
