@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
-import { rulesOf } from '../../src/dashboard/pages/lock-templates.ts'
+import { rulesOf } from '../../src/dashboard/pages/locks/templates.ts'
 import { dateText, durationText, partText } from '../../src/dashboard/text/text.ts'
 import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
 import { drawnValues, shownText, type Visitor, signInAs, tableRows } from '../support/dashboard.ts'

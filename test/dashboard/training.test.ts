@@ -14,7 +14,7 @@ import {
   signInAs,
   visitorAs,
 } from '../support/dashboard.ts'
-import { kindSummary } from '../../src/dashboard/pages/training-summaries.ts'
+import { kindSummary } from '../../src/dashboard/pages/training/summaries.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 

@@ -8,8 +8,8 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer, Visit } from '../page.ts'
 import type { Programs } from '../text/program-names.ts'
 import { durationText, numberText } from '../text/text.ts'
-import { distanceOf } from './training-table.ts'
-import { lockText } from './lock-states.ts'
+import { distanceOf } from './training/table.ts'
+import { lockText } from './locks/states.ts'
 
 /** What happened on a day, and tables of such events. */
 

@@ -18,7 +18,7 @@ import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-pag
 import { NOT_ACCEPTED } from './reauthentication.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
-import { passkeyName } from '../pages/settings-passkeys.ts'
+import { passkeyName } from '../pages/settings/passkeys.ts'
 import { invitationMark } from './oidc-start.ts'
 
 /** The page that an invitation leads to. Opening it does not use the invitation up, because link previews also open it. */

@@ -1,0 +1,123 @@
+import { MAX_ACTIVE_KEYS } from '../../../accounts/api-keys.ts'
+import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
+import { isName, MAX_NAME_LENGTH } from '../../../contract/names.ts'
+import { DAY_MS } from '../../../contract/time.ts'
+import { dayAt, dayFrom } from '../../../stats/periods.ts'
+import { formPage } from '../../layout/form-page.ts'
+import { fieldText, html, nothing } from '../../html.ts'
+import { scopeLabels, scopeTexts } from '../../text/labels.ts'
+import { redirect, type Visit } from '../../page.ts'
+import { keysOf } from './own-keys.ts'
+
+export interface KeyForm {
+  readonly name: string
+  readonly chosen: readonly string[]
+  readonly expires: string
+  readonly date: string
+  /** Null for never, undefined for an invalid date. */
+  readonly expiresAt: number | null | undefined
+}
+
+export function readKeyForm({ form, viewer, now }: Visit): KeyForm {
+  const expires = form.get('expires') ?? ''
+  const date = form.get('date') ?? ''
+  return {
+    name: (form.get('name') ?? '').trim(),
+    chosen: scopes.filter(scope => form.getAll('scope').includes(scope)),
+    expires,
+    date,
+    expiresAt: chosenExpiry(expires, date, viewer.timeZone, now),
+  }
+}
+
+function chosenExpiry(expires: string, date: string, timeZone: string, now: number): number | null | undefined {
+  if (expires === 'never') return null
+  // The last day counts in full.
+  if (expires === 'date') return dayFrom(date, timeZone)?.[1]
+  const days = /^(30|90|365)d$/.exec(expires)?.[1]
+  return days === undefined ? undefined : now + Number(days) * DAY_MS
+}
+
+/** What is wrong with a form; undefined for one that can be used. */
+export function keyFormProblem({ name, chosen, expires, expiresAt }: KeyForm, now: number): string | undefined {
+  if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
+  if (chosen.every(scope => scope === 'shared:access')) return 'Choose what the key may read.'
+  if (expires === '') return 'Choose when the key expires.'
+  if (expiresAt === undefined) return 'Choose the last day on which the key works.'
+  return expiresAt !== null && expiresAt <= now ? 'Choose today or a later day.' : undefined
+}
+
+const expiries = [
+  ['', 'Choose…'],
+  ['30d', 'In 30 days'],
+  ['90d', 'In 90 days'],
+  ['365d', 'In one year'],
+  ['date', 'On a day of your choice'],
+  ['never', 'Never, after another question'],
+] as const
+
+const SUGGESTIONS = ['Home Assistant', 'Python script', 'Grafana']
+
+export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, problem?: string) {
+  const { inUse, entitled } = await keysOf(visit)
+  const full = inUse >= MAX_ACTIVE_KEYS
+  if (full || !entitled) return redirect('/keys')
+  const { name = '', chosen = defaultScopes, expires = '', date = '' } = entered
+  const { timeZone } = visit.viewer
+  return formPage(visit, {
+    title: 'Create key',
+    action: '/keys',
+    problem,
+    body: html`
+      <div>
+        <label for="name">Name <span class="muted">what it is for</span></label>
+        <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}" autofocus${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+        <datalist id="names">${SUGGESTIONS.map(text => html`<option value="${text}"></option>`)}</datalist>
+        <div class="suggestions needs-script">${SUGGESTIONS.map(
+          text => html`<button type="button" class="small" data-fill="name">${text}</button>`,
+        )}</div>
+      </div>
+      <fieldset>
+        <legend>May read</legend>
+        ${scopes.map(
+          scope =>
+            html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}><span>${scopeLabels[scope]} <code class="muted">${scope}</code><br><small class="muted">${scopeTexts[scope]}</small></span></label>`,
+        )}
+      </fieldset>
+      <div class="expiry">
+        <label for="expires">Expires</label>
+        <select id="expires" name="expires" required>${expiries.map(
+          ([value, title]) =>
+            html`<option value="${value}"${value === expires ? html` selected` : nothing}>${title}</option>`,
+        )}</select>
+        <div class="on-a-day"><label for="date" class="muted small">Last day</label>
+        <input id="date" type="date" name="date" min="${dayAt(visit.now, timeZone)}" value="${date}"></div>
+      </div>
+    `,
+  })
+}
+
+/** Whether somebody who chose that the key never expires has said so twice. */
+export function isNeverConfirmed({ form }: Visit): boolean {
+  return form.get(NEVER) === 'yes'
+}
+
+/** Asks again before a key is created that never expires. */
+export function showNeverStep(visit: Visit, { name, chosen }: KeyForm) {
+  return formPage(visit, {
+    title: 'A key that never expires?',
+    action: '/keys',
+    button: 'Create key that never expires',
+    body: html`
+      <p><strong>${visit.viewer.discreet ? 'This key' : name}</strong> will work until you revoke it, also where it was copied or forgotten. A key that expires can be regenerated in time: the old one works for another day.</p>
+      <input type="hidden" name="name" value="${fieldText(name)}">
+      ${chosen.map(scope => html`<input type="hidden" name="scope" value="${scope}">`)}
+      <input type="hidden" name="expires" value="never">
+      <input type="hidden" name="${NEVER}" value="yes">
+    `,
+  })
+}
+
+const NEVER = 'never'

@@ -1,0 +1,267 @@
+import {
+  createKey,
+  isActive,
+  MAX_ACTIVE_KEYS,
+  replaceKey,
+  revokeAllKeys,
+  revokeKey,
+  type ListedKey,
+} from '../../../accounts/api-keys.ts'
+import { expiryOf } from '../../../accounts/grants.ts'
+import { hasEnded } from '../../../accounts/access.ts'
+import { card, emptyState, facts, table } from '../../layout/components.ts'
+import { formPage, submit } from '../../layout/form-page.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { scopeLabels } from '../../text/labels.ts'
+import { recordName } from '../../text/names.ts'
+import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
+import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
+import { DAY_MS } from '../../../contract/time.ts'
+import { isNeverConfirmed, keyFormProblem, readKeyForm, showKeyForm, showNeverStep } from './form.ts'
+import { showNewKey } from './new-key.ts'
+import { keysOf, ownKey } from './own-keys.ts'
+
+const OF_KEYS = { section: 'keys', reads: null } as const
+
+/** The API keys of the account that signed in, whichever account's records the other pages show. */
+export const keyPages: readonly DashboardPage[] = [
+  { ...OF_KEYS, path: '/keys', handler: showKeys },
+  { ...OF_KEYS, path: '/keys/new', handler: visit => showKeyForm(visit, {}) },
+  {
+    ...OF_KEYS,
+    method: 'POST',
+    path: '/keys',
+    confirms: 'Create key',
+    async handler(visit) {
+      const { store, viewer, now, actor } = visit
+      const form = readKeyForm(visit)
+      const { name, chosen, expiresAt } = form
+      const problem = keyFormProblem(form, now)
+      if (problem !== undefined || expiresAt === undefined) return showKeyForm(visit, form, problem)
+      if (expiresAt === null && !isNeverConfirmed(visit)) return showNeverStep(visit, form)
+      const { accountId } = viewer.session
+      return submit(
+        async () =>
+          showCreated(visit, await createKey(store, { accountId, name, scopes: chosen, expiresAt }, now, actor)),
+        refusal => showKeyForm(visit, form, refusal),
+      )
+    },
+  },
+  { ...OF_KEYS, path: '/keys/revoke-all', handler: showRevokingAll },
+  {
+    ...OF_KEYS,
+    method: 'POST',
+    path: '/keys/revoke-all',
+    async handler({ store, viewer, now, actor }) {
+      await revokeAllKeys(store, viewer.session.accountId, now, actor)
+      return redirect('/keys?done=all-revoked')
+    },
+  },
+  { ...OF_KEYS, path: '/keys/:id/regenerate', handler: async visit => showRegenerating(visit, await ownKey(visit)) },
+  {
+    ...OF_KEYS,
+    method: 'POST',
+    path: '/keys/:id/regenerate',
+    confirms: 'Regenerate key',
+    async handler(visit) {
+      const key = await ownKey(visit)
+      return submit(
+        async () => {
+          const replaced = { accountId: key.account_id, id: key.id }
+          return showCreated(visit, await replaceKey(visit.store, replaced, visit.now, visit.actor))
+        },
+        refusal => showRegenerating(visit, key, refusal),
+      )
+    },
+  },
+  { ...OF_KEYS, path: '/keys/:id/revoke', handler: async visit => showRevoking(visit, await ownKey(visit)) },
+  {
+    ...OF_KEYS,
+    method: 'POST',
+    path: '/keys/:id/revoke',
+    async handler(visit) {
+      const { id } = await ownKey(visit)
+      await revokeKey(visit.store, id, visit.now, visit.actor)
+      return redirect('/keys?done=revoked')
+    },
+  },
+]
+
+/** Shows the key that was just created. */
+async function showCreated(visit: Visit, secret: string) {
+  const key = (await keysOf(visit)).keys.find(({ last4 }) => secret.endsWith(last4))
+  if (key === undefined) return redirect('/keys')
+  return showNewKey(visit, secret, { ...key, scopes: key.scopes.split(' ') })
+}
+
+async function showKeys(visit: Visit) {
+  const { query } = visit
+  const { keys, inUse, entitled, tierEnded } = await keysOf(visit)
+  const full = inUse >= MAX_ACTIVE_KEYS
+  const why = entitled
+    ? `All ${MAX_ACTIVE_KEYS} are in use. Revoke one to make room for another.`
+    : 'Keys need a subscription.'
+  return view({
+    title: 'API keys',
+    lead: html`${inUse} of ${MAX_ACTIVE_KEYS} in use`,
+    actions:
+      full || !entitled
+        ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
+        : html`<a class="button primary" href="/keys/new" data-dialog>Create key</a>`,
+    body: html`
+      ${noteOf(query.get('done'))}
+      ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
+      ${
+        keys.length === 0
+          ? emptyState(
+              'No keys yet',
+              html`Scripts and other programs read your history with an API key. Create one for each program, so that you can revoke it alone. A key is shown only once. The <a href="/docs">API reference</a> lists all requests.`,
+            )
+          : card(
+              'Keys',
+              html`${keyTable(visit, keys, entitled)}
+                <p><a class="button" href="/keys/revoke-all" data-dialog>Revoke all keys</a></p>`,
+            )
+      }
+      <p class="muted">A key can read what you can read, and cannot change anything. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
+    `,
+  })
+}
+
+function noteOf(done: string | null): Html {
+  const revoked = {
+    revoked: 'The key was revoked. Programs that use it',
+    'all-revoked': 'All keys were revoked. Programs that use them',
+  }
+  if (done !== 'revoked' && done !== 'all-revoked') return nothing
+  return html`<p class="note" role="status">${revoked[done]} are refused from now on.</p>`
+}
+
+function withoutTier({ viewer, now }: Visit, keys: number, ended: number | undefined): Html {
+  return html`
+    <div class="warning">
+      <p><strong>${
+        ended === undefined
+          ? 'This account has no subscription at the moment.'
+          : `The subscription of this account ended at ${momentText(viewer, ended, now)}.`
+      }</strong> The API is for accounts with the tier Ultra, Pioneer, Founder or Employee. ${
+        keys === 0 ? 'With one, keys can be created here.' : 'Your keys are kept, and work again once it has one.'
+      } Your history stays here in any case.</p>
+    </div>
+  `
+}
+
+function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: boolean): Html {
+  const state = (key: ListedKey) => {
+    if (hasEnded(key.expires_at, now)) return html` <span class="state">Expired</span>`
+    if (key.replaced_at !== null) return html` <span class="state">Replaced</span>`
+    if (!entitled) return html` <span class="state">Inactive</span>`
+    return expiresSoon(key, now)
+      ? html` <span class="state warn">expires ${expiryText(key.expires_at, now)}</span>`
+      : nothing
+  }
+  return table(
+    'API keys',
+    [
+      { title: 'Name', cell: key => html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}` },
+      { title: 'Key', cell: ({ last4 }) => html`<code class="nowrap">lks_…${last4}</code>` },
+      { title: 'May read', cell: ({ scopes }) => scopeText(scopes.split(' ')) },
+      {
+        title: 'Created',
+        cell: ({ created_at }) =>
+          html`<time datetime="${new Date(created_at).toISOString()}">${dateText(viewer, created_at)}</time>`,
+      },
+      {
+        title: 'Last used',
+        cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
+      },
+      {
+        title: 'Expires',
+        cell: ({ expires_at: at, replaced_at }) =>
+          at === null
+            ? html`<span class="muted">Never</span>`
+            : html`<span class="nowrap">${replaced_at === null ? dateText(viewer, at - 1) : dateTimeText(viewer, at)}</span>`,
+      },
+      {
+        title: html`<span class="hidden">Action</span>`,
+        numeric: true,
+        cell: key => keyActions(viewer, key, entitled && isActive(key, now)),
+      },
+    ],
+    keys,
+    { look: 'stacks' },
+  )
+}
+
+function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html {
+  const action = (path: string, text: string) =>
+    html`<a class="button small" href="/keys/${key.id}/${path}" data-dialog aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
+  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
+}
+
+const SOON_MS = 30 * DAY_MS
+
+function expiresSoon(key: ListedKey, now: number): key is ListedKey & { expires_at: number } {
+  return key.expires_at !== null && key.expires_at - now < SOON_MS
+}
+
+/** Days are rounded to the nearest: rounded down, a new key for 30 days would have 29 left at once. */
+function expiryText(at: number, now: number): string {
+  const days = Math.round((at - now) / DAY_MS)
+  return days > 1 ? `in ${countText(days, 'day')}` : agoText(at, now)
+}
+
+function showRegenerating(visit: Visit, key: ListedKey, problem?: string) {
+  const { viewer, now } = visit
+  const { last4, created_at, expires_at } = key
+  const days = expires_at === null ? null : Math.round((expires_at - created_at) / DAY_MS)
+  return formPage(visit, {
+    title: 'Regenerate key',
+    problem,
+    focusesButton: true,
+    body: html`
+      <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? The new key has the same name, may read the same, and ${
+        days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
+      }.</p>
+      <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that you have time to change your programs.</p>
+    `,
+  })
+}
+
+function showRevoking(visit: Visit, key: ListedKey) {
+  const { viewer, now } = visit
+  const { last4, last_used_at: at } = key
+  return formPage(visit, {
+    title: 'Revoke key',
+    isDangerous: true,
+    body: html`
+      <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
+      ${facts([
+        ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
+        ['Created', dateTime(viewer, key.created_at)],
+      ])}
+    `,
+  })
+}
+
+async function showRevokingAll(visit: Visit) {
+  const { viewer, now } = visit
+  const { keys } = await keysOf(visit)
+  if (keys.length === 0) return redirect('/keys')
+  return formPage(visit, {
+    title: 'Revoke all keys',
+    isDangerous: true,
+    keep: keys.length === 1 ? 'Keep it' : 'Keep them',
+    body: html`
+      <p>Revoke all API keys of this account? Programs that use them are refused at once. This cannot be undone.</p>
+      <ul>${keys.map(
+        key =>
+          html`<li>${recordName(viewer, 'key', key)} <span class="muted">${hasEnded(key.expires_at, now) ? 'Expired' : html`Last used: ${lastUsed(viewer, key.last_used_at, now)}`}</span></li>`,
+      )}</ul>
+    `,
+  })
+}
+
+function scopeText(names: readonly string[]): string {
+  return names.map(name => scopeLabels[name] ?? name).join(', ')
+}

@@ -1,0 +1,47 @@
+import { dateText } from '../../text/text.ts'
+import { code, curlLine } from '../../layout/components.ts'
+import { html } from '../../html.ts'
+import { recordName } from '../../text/names.ts'
+import { view, type Visit } from '../../page.ts'
+
+interface NewKey {
+  readonly id: number
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly expires_at: number | null
+}
+
+/** The page that shows a new key, once. */
+export function showNewKey(visit: Visit, secret: string, key: NewKey) {
+  const { viewer, baseUrl } = visit
+  const path = testPathOf(key.scopes)
+  return view({
+    title: 'Your new key',
+    back: visit.sectionStart,
+    body: html`
+      <div class="card narrow" data-dialog-body data-once>
+        <h2 class="dialog-title" id="dialog-title">Your new key</h2>
+        <div class="stack">
+          <p><strong>${recordName(viewer, 'key', key)}</strong> is ready. The key is shown only once: copy it now. It ${
+            key.expires_at === null ? 'never expires' : `expires on ${dateText(viewer, key.expires_at - 1)}`
+          }.</p>
+          ${code(secret, 'Key', { kind: 'secret', focus: true })}
+          <div><h3>For an .env file</h3>${code(`LOCKSTEP_TOKEN=${secret}`, 'Line for an .env file')}</div>
+          <div><h3>In a shell</h3>${code(curlLine(baseUrl, path, secret), 'curl command')}</div>
+          <p class="small"><a href="/keys/recipes" target="_blank">Recipes</a> for curl, Home Assistant, Python and TypeScript open in a new tab.</p>
+          <div class="needs-script">
+            <button type="button" data-test="${path}" data-discreet="${viewer.discreet ? '1' : '0'}">Test it now</button>
+            <div data-test-result role="status"></div>
+          </div>
+          <div class="buttons"><a class="button primary" href="/keys" data-done>Done</a></div>
+        </div>
+      </div>
+    `,
+  })
+}
+
+/** A path that a key of these scopes may read. */
+function testPathOf(scopes: readonly string[]): string {
+  if (scopes.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
+  return scopes.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
+}

@@ -1,0 +1,231 @@
+import { roundedRatio, sum } from '../../../contract/numbers.ts'
+import { addBuckets, bucketStart, formatDate } from '../../../contract/calendar.ts'
+import { DAY_MS } from '../../../contract/time.ts'
+import { breaksOf } from '../../../stats/intervals.ts'
+import { bucketsOf } from '../../../stats/buckets.ts'
+import { type LockedShare, lockStatistics } from '../../../stats/lock-statistics.ts'
+import { wallClock } from '../../../stats/periods.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
+import { type DayLook, daysTable, longDay } from '../../charts/days.ts'
+import { chart } from '../../charts/charts.ts'
+import { SHADES, shadesOf } from '../../charts/shades.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { card, stat, stats } from '../../layout/components.ts'
+import type { Chart, Viewer } from '../../page.ts'
+import { comparedText, comparisons, periodText } from '../../text/period.ts'
+import { countText, dateText, durationText, NONE, numberText, partText, percentText } from '../../text/text.ts'
+import { partLegend, unitColumns } from '../chart-unit.ts'
+import { lockAddress, type LockTime, type ShownLocks } from './filters.ts'
+import { lockText, stateName } from './states.ts'
+import { differenceNote } from '../training/comparison.ts'
+import { weekSummary } from '../training/summaries.ts'
+
+/** The figures, the chart and the calendar of time under lock. */
+
+/** `43 % of the time under lock in the last 12 weeks, 13 d 6 h a month; 51 % in the 12 weeks before.` */
+export function shareText(viewer: Viewer, { query, period, total, before, first, last }: ShownLocks): Html {
+  const when = period === undefined ? `since ${dateText({ timeZone: 'UTC' }, first * DAY_MS)}` : periodText(period)
+  if (total.knownSeconds === 0) return html`${lockText(`No time under lock is known ${when}.`, viewer)}`
+  const isLong = last - first >= MIN_DAYS_FOR_MONTHS
+  const amount = isLong
+    ? `${durationText((total.lockedSeconds / total.knownSeconds) * MONTH_SECONDS)} a month`
+    : durationText(total.lockedSeconds)
+  const text = lockText(`${lockedText(total)} of the time under lock ${when}, ${amount}`, viewer)
+  if (period === undefined || before === undefined || before.total.knownSeconds === 0) return html`${text}.`
+  const address = lockAddress(query, { days: [before.first, before.last], compare: undefined })
+  return html`${text}; <a href="${address}">${lockedText(before.total)} ${comparedText(period, query.compare)}</a>.`
+}
+
+const MIN_DAYS_FOR_MONTHS = 56
+const MONTH_SECONDS = (365.25 * 24 * 3600) / 12
+
+export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
+  const { query, total, counted, sessions } = shown
+  const compared = knownBefore(shown)
+  const [now, then] = [figuresOf(shown), compared && figuresOf(compared)]
+  const title = query.compare && comparisons[query.compare]
+  const noteOf = (name: keyof typeof now, text: (value: number) => string, note?: string) =>
+    title === undefined ? note : differenceNote(now[name], then?.[name], title, { text, differenceText: text })
+  const length = (seconds: number) => durationText(seconds)
+  const states = [...Map.groupBy(counted, ({ state }) => stateName(state, viewer).toLowerCase())]
+  const practice = sessions.length - counted.length
+  const outcomes = states.map(([name, { length: count }]) => `${numberText(count)} ${name}`).join(', ')
+  const uncounted =
+    practice === 0
+      ? ''
+      : `${outcomes === '' ? '' : '; '}${numberText(practice)}${outcomes === '' ? '' : ' more'} not counted`
+  const isKnown = total.knownSeconds > 0
+  return stats(
+    stat(
+      stateName('locked', viewer),
+      lockedText(total),
+      noteOf('percent', percentText, isKnown ? `${length(total.lockedSeconds)}${knownText(shown)}` : undefined),
+    ),
+    stat(
+      'Breaks',
+      isKnown ? numberText(now.breaks) : NONE,
+      noteOf(
+        'breaks',
+        numberText,
+        now.breaks === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
+      ),
+    ),
+    stat('Sessions', numberText(now.sessions), noteOf('sessions', numberText, `${outcomes}${uncounted}`)),
+    stat(
+      lockText('Longest locked stretch', viewer),
+      now.longest === 0 ? NONE : length(now.longest),
+      noteOf('longest', length),
+    ),
+  )
+}
+
+/** What is shown beside the period, if anything is known of it: nothing known is not 0. */
+function knownBefore({ query, before }: ShownLocks) {
+  return query.compare !== undefined && before !== undefined && before.total.knownSeconds > 0 ? before : undefined
+}
+
+function figuresOf({ counted, from, to, total }: LockTime) {
+  const breaks = breaksOf(counted.flatMap(({ intervals }) => intervals.filter(one => one.start < to && one.end > from)))
+  return {
+    percent: lockedPercent(total),
+    breaks: breaks.count,
+    longestBreak: breaks.longest / 1000,
+    sessions: counted.length,
+    longest: total.longestLockedSeconds,
+  }
+}
+
+/** ` of 40 d that are known`, where not all of the time is. */
+function knownText({ total, until, from, to }: ShownLocks): string {
+  const unknown = (Math.min(to, until) - from) / 1000 - total.knownSeconds
+  return unknown >= MAX_UNKNOWN_SECONDS ? ` of ${durationText(total.knownSeconds)} that are known` : ''
+}
+
+/** The day of the first session is known in part. */
+const MAX_UNKNOWN_SECONDS = 86_400
+
+function shareRows({ timeZone }: Viewer, { buckets, unit }: ShownLocks, compared: LockTime | undefined) {
+  const clock = zoneClock(timeZone)
+  return buckets.map((share, index) => {
+    const day = bucketStart(unit, 'monday', clock.dayOf(share.start))
+    const [begin, end] = [day, addBuckets(unit, day, 1)].map(clock.startOf)
+    const isWhole = !share.partial && share.start === begin && share.end === end
+    return { ...share, isCurrent: share.partial, isWhole, before: compared?.buckets[index]?.percent ?? null }
+  })
+}
+
+export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
+  const { buckets, unit, query } = shown
+  const { timeZone } = viewer
+  const compared = knownBefore(shown)
+  const title = query.compare === undefined ? '' : comparisons[query.compare]
+  // Parts of weeks or months would count as much as whole ones.
+  const rows = shareRows(viewer, shown, compared)
+  const whole = rows.filter(({ isWhole, knownSeconds }) => isWhole && knownSeconds > 0)
+  const average = roundedRatio(sum(whole.map(one => one.lockedSeconds)) * 100, sum(whole.map(one => one.knownSeconds)))
+  const current = buckets.find(({ partial, percent }) => partial && percent !== null)
+  const drawn = rows.filter(({ lockedSeconds }) => lockedSeconds > 0)
+  const hasParts = drawn.some(({ isWhole, isCurrent }) => !isWhole && !isCurrent)
+  type Row = (typeof rows)[number]
+  return chart<Row>({
+    id: 'shares',
+    chartType: 'bars',
+    title: lockText(`Percent of time locked by ${unit}`, viewer),
+    summary: weekSummary(
+      unit,
+      { average, current: current && (lockedPercent(current) ?? undefined), hasParts },
+      percentText,
+    ),
+    empty: lockText('No locked time in this period', viewer),
+    wide: true,
+    data: {
+      average: average ?? undefined,
+      'average-from': whole[0] && wallClock(whole[0].start, timeZone),
+      unit: '%',
+      period: unit === 'month' ? unit : undefined,
+      href: '/locks?from={from}&to={to}',
+    },
+    legend: [
+      ...(buckets.some(({ lockedSeconds }) => lockedSeconds > 0)
+        ? ([['solid', stateName('locked', viewer)]] as const)
+        : []),
+      ...(buckets.some(({ breakSeconds }) => breakSeconds > 0) ? ([['open', 'Breaks']] as const) : []),
+      ...partLegend(unit, drawn),
+      ...(compared === undefined ? [] : ([['before', title]] as const)),
+    ],
+    columns: [
+      ...unitColumns<Row>(viewer, unit, {
+        title: lockText('Time locked', viewer),
+        cell: ({ lockedSeconds, percent }) =>
+          percent === null ? NONE : lockedSeconds === 0 ? '0\u00a0h' : durationText(lockedSeconds),
+      }),
+      {
+        key: 'locked',
+        title: lockText('Locked (%)', viewer),
+        series: 'solid',
+        ...percentCells(({ percent }) => percent),
+      },
+      { key: 'open', title: 'Breaks (%)', series: 'open', ...percentCells(breakPercent) },
+      ...(compared === undefined ? [] : [{ key: 'before', title, ...percentCells<Row>(({ before }) => before) }]),
+    ],
+    rows,
+  })
+}
+
+/** In the table with one decimal, also where that is 0. */
+function percentCells<Row>(value: (row: Row) => number | null) {
+  return { value, numeric: true, cell: (row: Row) => value(row)?.toFixed(1) ?? NONE }
+}
+
+function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | null {
+  return roundedRatio(breakSeconds * 1000, knownSeconds, 10)
+}
+
+/** More days are too many cells for a page. */
+const MAX_DAYS = 371
+
+export function lockCalendar(viewer: Viewer, { counted, first, last, now, until }: ShownLocks): Html {
+  const range = { unit: 'day', weekStart: 'monday', from: Math.max(first, last - MAX_DAYS), to: last } as const
+  const buckets = bucketsOf(range, zoneClock(viewer.timeZone), now)
+  const locks = lockStatistics(counted, buckets, until).buckets
+  const days = buckets.map((bucket, index) => ({ ...bucket, locked: locks[index]?.lockedSeconds ?? 0 }))
+  const partOf = ({ start, end, locked }: (typeof days)[number]) => (locked * 1000) / (Math.min(end, until) - start)
+  const parts = days.filter(({ locked }) => locked > 0).map(partOf)
+  const shadeOf = shadesOf(parts)
+  const [least = 0, most = 0] = [Math.min(...parts), Math.max(...parts)].map(part => Math.round(part * 100))
+  const looks = days.map((day): DayLook => {
+    const { start, end, locked } = day
+    const date = formatDate(day.day)
+    if (locked === 0) return { date, look: 'none', text: '' }
+    const session = counted.findLast(({ intervals }) =>
+      intervals.some(one => one.locked && one.start < end && one.end > start),
+    )
+    return {
+      date,
+      look: shadeOf(partOf(day)),
+      text: `${longDay(date)}: ${lockText(`${durationText(locked)} under lock`, viewer)}`,
+      to: session && `/locks/${session.id}`,
+    }
+  })
+  return card(
+    'Days',
+    html`
+      <p class="summary">${lockText(`${countText(parts.length, 'day')} of ${numberText(days.length)} with time under lock.`, viewer)}</p>
+      ${daysTable(looks)}
+      ${
+        parts.length === 0
+          ? nothing
+          : html`<ul class="legend"><li>Time locked: least (${percentText(least)} of the day) ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most (${percentText(most)})</li></ul>`
+      }
+    `,
+  )
+}
+
+/** Rounded once: the percent of a share has a decimal. */
+function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | null {
+  return roundedRatio(lockedSeconds * 100, knownSeconds)
+}
+
+function lockedText({ lockedSeconds, knownSeconds }: LockedShare): string {
+  return partText(lockedSeconds, knownSeconds)
+}

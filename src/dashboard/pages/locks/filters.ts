@@ -1,0 +1,122 @@
+import { bucketsOf, boundariesOf } from '../../../stats/buckets.ts'
+import type { LockHistory } from '../../../stats/lock-history.ts'
+import { locksSince, type LockStats } from '../../../stats/lock-queries.ts'
+import { type LockedShare, lockedShares, withoutPractice } from '../../../stats/lock-statistics.ts'
+import { countedUntil } from '../../../stats/status.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
+import { html, type Html } from '../../html.ts'
+import type { Visit } from '../../page.ts'
+import {
+  comparedDays,
+  type Days,
+  movedTo,
+  type Period,
+  periodFor,
+  type PeriodQuery,
+  readPeriod,
+  timeOfDays,
+  writePeriod,
+} from '../../text/period.ts'
+import { compareField, hiddenFields, periodBar } from '../period-bar.ts'
+
+/** The lock sessions and the time that the page of locks shows. */
+
+/** The query of the page. Invalid values are ignored. */
+export interface LockQuery extends PeriodQuery {
+  /** Of the sessions in the table; empty for any. */
+  readonly state: string
+}
+
+export function readLockQuery({ query, viewer, now }: Visit): LockQuery {
+  const state = query.get('state') ?? ''
+  return { ...readPeriod(query, now, viewer.timeZone), state: state.length > MAX_STATE_LENGTH ? '' : state }
+}
+
+const MAX_STATE_LENGTH = 64
+
+/** The address of the page for a query, without defaults. */
+export function lockAddress(shown: LockQuery, changes: Partial<LockQuery> = {}, path = '/locks'): string {
+  const changed = { ...shown, ...changes }
+  const query = new URLSearchParams()
+  writePeriod(query, changed)
+  if (changed.state !== '') query.set('state', changed.state)
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
+export function lockFilters({ query, period }: ShownLocks): Html {
+  return html`
+    <div class="filters">
+      ${periodBar({ query, period, addressOf: changes => lockAddress(query, changes) })}
+      <form method="get" action="/locks" data-submit-on-change>
+        ${hiddenFields(lockAddress(query, { compare: undefined }))}
+        ${compareField(query)}
+        <button class="small">Show</button>
+      </form>
+    </div>
+  `
+}
+
+/** Days, the lock sessions of them, and how much of them was locked. */
+export interface LockTime extends Days {
+  /** When the days begin and end. */
+  readonly from: number
+  readonly to: number
+  /** The oldest first; those for practice are not counted. */
+  readonly sessions: readonly LockStats[]
+  readonly counted: readonly LockStats[]
+  readonly total: LockedShare
+  readonly buckets: readonly LockedShare[]
+}
+
+export interface ShownLocks extends LockTime {
+  readonly query: LockQuery
+  /** Undefined if all days are shown. */
+  readonly period: Period | undefined
+  readonly unit: 'week' | 'month'
+  readonly now: number
+  /** Up to when time counts. */
+  readonly until: number
+  /** What it is compared with: as many days before, if nothing else was chosen. */
+  readonly before: LockTime | undefined
+}
+
+/** Longer periods are drawn by month. */
+const MAX_DAYS_BY_WEEK = 182
+
+/** The time that the page shows, and the one it is compared with. */
+export async function shownLocks(visit: Visit, history: LockHistory): Promise<ShownLocks> {
+  const { store, viewer, pageAccess, now } = visit
+  const { timeZone } = viewer
+  const query = readLockQuery(visit)
+  const clock = zoneClock(timeZone)
+  const until = countedUntil(viewer.asOf, now)
+  const period = periodFor(query, now, timeZone)
+  const days = period ?? { first: clock.dayOf(Math.min(history.since, now)), last: clock.dayOf(now) }
+  const compared = period && comparedDays(period, query.compare)
+  const first = Math.min(days.first, compared?.first ?? days.first)
+  const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, clock.startOf(first))
+  const unit = days.last - days.first < MAX_DAYS_BY_WEEK ? 'week' : 'month'
+  const buckets = bucketsOf({ unit, weekStart: 'monday', from: days.first, to: days.last }, clock, now)
+  const timeOf = (days: Days, parts: typeof buckets): LockTime => {
+    const time = timeOfDays(days, timeZone)
+    const within = sessionsWithin(sessions, time, until)
+    const counted = withoutPractice(within)
+    const shares = lockedShares(counted, parts, { since: history.since, until })
+    return { ...days, ...time, sessions: within, counted, ...shares }
+  }
+  const starts = period && compared && movedTo(compared, period, boundariesOf(buckets), timeZone)
+  const moved = buckets.map((bucket, index) => {
+    return { ...bucket, start: starts?.[index] ?? 0, end: starts?.[index + 1] ?? 0, partial: false }
+  })
+  const before = compared && buckets.length > 0 ? timeOf(compared, moved) : undefined
+  return { query, period, unit, now, until, before, ...timeOf(days, buckets) }
+}
+
+/** The sessions that ran within a time. */
+export function sessionsWithin(
+  sessions: readonly LockStats[],
+  { from, to }: { readonly from: number; readonly to: number },
+  until: number,
+): LockStats[] {
+  return sessions.filter(({ at, endAt }) => at < to && (endAt ?? Math.max(at, until)) >= from)
+}

@@ -1,0 +1,54 @@
+import type { LockRules } from '../../../stats/intervals.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import type { Viewer } from '../../page.ts'
+import { label, stateLabels } from '../../text/labels.ts'
+import { durationText, NONE } from '../../text/text.ts'
+
+/** The name of a state of a lock. Unknown states are shown as they are. */
+export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {
+  if (discreet) return neutralStates[state] ?? 'Other state'
+  return stateLabels[state] ?? (state === '' ? 'Unknown' : state)
+}
+
+/** A text about locks; in discreet mode with neutral words. */
+export function lockText(text: string, { discreet }: Pick<Viewer, 'discreet'>): string {
+  return discreet ? neutralWords.reduce((changed, [word, neutral]) => changed.replaceAll(word, neutral), text) : text
+}
+
+const neutralWords = [
+  ['Unlocked', 'Ended'],
+  ['Locked', 'Active'],
+  ['locked', 'active'],
+  ['Under lock', 'Active'],
+  ['under lock', 'active'],
+] as const
+
+const neutralStates: Readonly<Record<string, string>> = {
+  pending: 'Pending',
+  locked: 'Active',
+  break: 'Paused',
+  completed: 'Completed',
+  abandoned: 'Ended early',
+}
+
+/**
+ * When a lock session ended; null if it did not, or if nothing says when: sessions without an end and without an event after
+ * their start count as ended at their start.
+ */
+export function knownEnd({ at, endAt }: { readonly at: number; readonly endAt: number | null }): number | null {
+  return endAt !== null && endAt > at ? endAt : null
+}
+
+/** How long a session was planned to be. Of zero, nobody knows what it means. */
+export function plannedLength(seconds: number): string {
+  return seconds === 0 ? NONE : durationText(seconds)
+}
+
+/** Marks a practice lock, which no sum includes. */
+export function practiceMark(rules: LockRules | undefined): Html {
+  return rules?.isPractice === true ? html` <span class="state">${label('isTestLock')}</span>` : nothing
+}
+
+export function stateMark(viewer: Pick<Viewer, 'discreet'>, state: string, isActive: boolean): Html {
+  return html`<span class="state${isActive ? ' on' : ''}">${stateName(state, viewer)}</span>`
+}

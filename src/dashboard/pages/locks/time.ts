@@ -1,0 +1,124 @@
+import type { LockTemplate } from '../../../contract/lock-templates.ts'
+import { DAY_MS } from '../../../contract/time.ts'
+import { breaksOf } from '../../../stats/intervals.ts'
+import type { LockStats } from '../../../stats/lock-queries.ts'
+import { countdownOf } from '../../../stats/status.ts'
+import { shareBar } from '../../charts/spark.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
+import type { Viewer } from '../../page.ts'
+import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
+import { countText, dateTime, durationText, inTime, NONE, numberText } from '../../text/text.ts'
+import { lockText, stateName } from './states.ts'
+
+/** Times of the running lock, which assets/live-updates.js keeps up to date. */
+
+interface Clock {
+  /** Up to when time counts; the page keeps counting only if that is now. */
+  readonly until: number
+  readonly now: number
+}
+
+type Lock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events'>
+
+/** `Locked 13:02:11 since the last break, day 5`: what a running lock does now. Without events, only its state is known. */
+export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
+  const current = lock.intervals.at(-1)
+  const day = `day ${numberText(Math.floor((clock.until - lock.at) / DAY_MS) + 1)}`
+  if (lock.at > clock.until) return html`Starts ${dateTime(viewer, lock.at)}`
+  if (current === undefined) return `${stateName(lock.state, viewer)}, ${day}`
+  const time = tickingTime(current.start, clock)
+  if (!current.locked) return html`${current.kind === 'break' ? 'On a break' : 'Open'} for ${time}, ${day}`
+  const before = lock.intervals.at(-2)
+  const since =
+    before === undefined ? 'without a break' : before.kind === 'break' ? 'since the last break' : 'since it was open'
+  return html`${lockText('Locked', viewer)} ${time} ${since}, ${day}`
+}
+
+/**
+ * `7 breaks. Longest 1 h 28 min. Regularity 12 h, maximum 1 h 30 min`: what was, and what the template says. With a longer one,
+ * `1 of 7 over the maximum of 1 h 30 min. Regularity 12 h`.
+ */
+export function breaksText({ intervals }: Pick<LockStats, 'intervals'>, template?: LockTemplate): string {
+  const { count, longest } = breaksOf(intervals)
+  const said = [
+    count === 0 ? 'No break' : countText(count, 'break'),
+    ...(count > 1 ? [`Longest ${durationText(longest / 1000)}`] : []),
+  ]
+  if (template?.isBreakEnabled !== true) return said.join('. ')
+  const { breakRegularity, breakMaximum } = template
+  const over = intervals.filter(one => one.kind === 'break' && one.end - one.start > breakMaximum * 1000).length
+  if (over === 0 || breakMaximum <= 0) return [...said, breakRules(template)].join('. ')
+  const which = count === 1 ? 'Over' : `${numberText(over)} of ${numberText(count)} over`
+  return [
+    ...said,
+    `${which} the maximum of ${durationText(breakMaximum)}`,
+    `Regularity ${durationText(breakRegularity)}`,
+  ].join('. ')
+}
+
+/** What a template says of breaks, in the words of its fields. */
+export function breakRules({ breakRegularity, breakMaximum }: LockTemplate): string {
+  return `Regularity ${durationText(breakRegularity)}, maximum ${durationText(breakMaximum)}`
+}
+
+/** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
+function tickingTime(start: number, { until, now }: Clock): Part {
+  if (start > until) return NONE
+  return until === now
+    ? html`<span data-since="${start}" data-now="${now}">${tickingText(now - start)}</span>`
+    : html`<span>${durationText((until - start) / 1000)}</span>`
+}
+
+/** A bar from the start to the planned end, and what is left of it; nothing once that has passed. */
+export function timeBar(lock: Lock, { until, now }: Clock): Html {
+  const countdown = countdownOf(lock, until)
+  if (countdown === undefined || lock.at > until) return nothing
+  const { plannedEnd, isPaused, left } = countdown
+  if (left === null || left <= 0) return nothing
+  const length = plannedEnd - lock.at
+  const elapsed = length - left
+  const text = `${durationText(elapsed / 1000)} of ${durationText(length / 1000)}`
+  const rest =
+    until === now && !isPaused
+      ? html`<span data-until="${plannedEnd}" data-now="${now}" data-passed="Planned end passed">${tickingText(left)} left</span>`
+      : html`<span>${durationText(left / 1000)} left</span>`
+  return html`
+    <p class="small time-of">${text}</p>
+    ${shareBar(elapsed / length, text)}
+    <p class="small muted">${rest}</p>
+  `
+}
+
+/** `in 3 d 4 h`, `passed 5 min ago`: how far the planned end of a running lock is. */
+export function plannedEndDistance(lock: Lock, until: number): string {
+  const countdown = countdownOf(lock, until)
+  if (countdown === undefined) return ''
+  const { plannedEnd, isPaused, left } = countdown
+  if (left !== null && left <= 0) return `passed ${inTime(plannedEnd, until)}`
+  return isPaused ? 'countdown paused' : inTime(plannedEnd, until)
+}
+
+/** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
+export function plannedEndText(viewer: Viewer, lock: LockStats, until: number): Part {
+  const missing = missingEnd(viewer, lock, viewer.subject.id)
+  return (
+    missing ??
+    html`${dateTime(viewer, lock.plannedEnd ?? 0)} <small class="muted">${plannedEndDistance(lock, until)}</small>`
+  )
+}
+
+/** What is shown in place of a planned end that is hidden or not known. A partner reads the same as the owner where neither sees it. */
+export function missingEnd(viewer: Viewer, lock: LockStats, owner: number): string | undefined {
+  if (lock.plannedEnd !== null && !isTimeHidden(viewer, owner, lock)) return undefined
+  return lock.rules?.showsTime === false ? HIDDEN : NONE
+}
+
+/** `4 d 22:13:05` or `22:13:05`: as assets/live-updates.js writes it, so that nothing moves when the script starts. */
+function tickingText(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
+  const days = Math.floor(seconds / 86_400)
+  const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]
+    .map(part => String(part).padStart(2, '0'))
+    .join(':')
+  return days > 0 ? `${numberText(days)}\u00a0d ${clock}` : clock
+}

@@ -1,0 +1,141 @@
+import type { NamedAccess } from '../../../accounts/given-access.ts'
+import type { AccessTerms } from '../../../accounts/access.ts'
+import { type Area, areas } from '../../../contract/areas.ts'
+import { formatDate } from '../../../contract/calendar.ts'
+import { isName, MAX_NAME_LENGTH } from '../../../contract/names.ts'
+import { DAY_MS, parseDay } from '../../../contract/time.ts'
+import { dayAt, dayFrom } from '../../../stats/periods.ts'
+import { formPage } from '../../layout/form-page.ts'
+import { fieldText, html, type Html, nothing } from '../../html.ts'
+import { areaLabels } from '../../text/labels.ts'
+import type { Viewer, Visit } from '../../page.ts'
+import { dateText, dateTimeText } from '../../text/text.ts'
+
+/** The forms that give and narrow access, and how its terms are written. */
+
+export function areasOf({ areas }: Pick<AccessTerms, 'areas'>, separator = ', '): string {
+  return areas.map(area => areaLabels[area]).join(separator)
+}
+
+/** Days are those of UTC, whatever the zone of the account. */
+export function firstDayText({ recordsFrom }: Pick<AccessTerms, 'recordsFrom'>): string {
+  return recordsFrom === null ? 'All' : dateText({ timeZone: 'UTC' }, recordsFrom)
+}
+
+export function untilText({ timeZone }: Pick<Viewer, 'timeZone'>, { until }: Pick<AccessTerms, 'until'>): string {
+  if (until === null) return 'No end'
+  const isEndOfDay = dayFrom(dayAt(until - 1, timeZone), timeZone)?.[1] === until
+  return isEndOfDay ? `End of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
+}
+
+/** `recordsFrom` and `until` are undefined for an invalid day. */
+interface GiveForm {
+  readonly username: string
+  readonly areas: readonly Area[]
+  readonly from: string
+  readonly recordsFrom: number | null | undefined
+  readonly last: string
+  readonly until: number | null | undefined
+}
+
+export function readGiveForm({ form, viewer }: Visit): GiveForm {
+  const from = form.get('from') ?? ''
+  const last = form.get('last') ?? ''
+  return {
+    // A copied name often has spaces around it.
+    username: (form.get('username') ?? '').trim(),
+    areas: areas.filter(area => form.getAll('area').includes(area)),
+    from,
+    recordsFrom: from === '' ? null : parseDay(from),
+    last,
+    until: last === '' ? null : dayFrom(last, viewer.timeZone)?.[1],
+  }
+}
+
+/** What is wrong with a form; undefined for one that can be used. */
+export function accessFormProblem({ username, areas, recordsFrom, until }: GiveForm): string | undefined {
+  if (!isName(username)) return `Enter a username of 1 to ${MAX_NAME_LENGTH} characters.`
+  if (areas.length === 0) return 'Choose what may be read.'
+  return recordsFrom === undefined || until === undefined ? 'Enter valid dates.' : undefined
+}
+
+/** The terms of access after the form was applied. Empty fields change nothing. */
+export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): AccessTerms {
+  const from = parseDay(form.get('from') ?? '')
+  const end = dayFrom(form.get('last') ?? '', viewer.timeZone)?.[1]
+  // Access may end at a time of its last day; the form shows only the day.
+  const isLastDay = end !== undefined && access.until !== null && isSameDay(viewer, end, access.until)
+  return {
+    areas: areas.filter(area => form.getAll('area').includes(area)),
+    recordsFrom: from ?? access.recordsFrom,
+    until: end === undefined || isLastDay ? access.until : end,
+  }
+}
+
+export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?: string) {
+  const { username = '', areas: chosen = areas, from = '', last = '' } = entered
+  return formPage(visit, {
+    title: 'Give access',
+    problem,
+    body: html`
+      <p>Enter their exact username on this service. They can read, never change. We do not say whether an account exists: the name is listed in any case.</p>
+      <div>
+        <label for="username">Username</label>
+        <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${fieldText(username)}" autofocus${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+      </div>
+      ${areaFields(areas, chosen)}${dayFields(visit, { from, last })}
+    `,
+  })
+}
+
+export function showNarrowForm(
+  visit: Visit,
+  { access, name }: { readonly access: NamedAccess; readonly name: string },
+  problem?: string,
+) {
+  const { recordsFrom, until } = access
+  const { timeZone } = visit.viewer
+  return formPage(visit, {
+    title: 'Narrow access',
+    problem,
+    body: html`
+      <p>Here you can only reduce what <strong>${name}</strong> may read. To allow more, give access again.</p>
+      ${areaFields(access.areas, access.areas)}${dayFields(visit, {
+        from: recordsFrom === null ? '' : formatDate(recordsFrom / DAY_MS),
+        last: until === null ? '' : dayAt(until - 1, timeZone),
+      })}
+    `,
+  })
+}
+
+function areaFields(offered: readonly Area[], chosen: readonly Area[]): Html {
+  return html`
+    <fieldset>
+      <legend>May read</legend>
+      ${offered.map(
+        area =>
+          html`<label><input type="checkbox" name="area" value="${area}"${chosen.includes(area) ? html` checked` : nothing}>${areaLabels[area]}</label>`,
+      )}
+    </fieldset>
+  `
+}
+
+function dayFields({ viewer, now }: Visit, { from, last }: { readonly from: string; readonly last: string }): Html {
+  return html`
+    <div>
+      <label for="from">Sessions from this day on <span class="muted">UTC; empty for all</span></label>
+      <input id="from" type="date" name="from" value="${from}">
+    </div>
+    <div>
+      <label for="last">Last day of access <span class="muted">empty for no end</span></label>
+      <input id="last" type="date" name="last" min="${dayAt(now, viewer.timeZone)}" value="${last}">
+    </div>
+    <p class="muted">The first day limits sessions only: templates, programs and devices of an area are always visible.</p>
+  `
+}
+
+function isSameDay({ timeZone }: Pick<Viewer, 'timeZone'>, end: number, until: number): boolean {
+  return dayAt(end - 1, timeZone) === dayAt(until - 1, timeZone)
+}

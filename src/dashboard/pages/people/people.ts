@@ -1,0 +1,201 @@
+import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '../../../accounts/given-access.ts'
+import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/access-lists.ts'
+import { notFound } from '../../../contract/errors.ts'
+import { HOUR_MS } from '../../../contract/time.ts'
+import { card, type TableColumn, table } from '../../layout/components.ts'
+import { formPage, submit } from '../../layout/form-page.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
+import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
+import { dateText, NONE, timeAgo } from '../../text/text.ts'
+import { revokeAllOffer } from '../keys/own-keys.ts'
+import { showRecords } from '../../layout/subject-notes.ts'
+import { makeNames, type PeopleNames } from './names.ts'
+import {
+  areasOf,
+  firstDayText,
+  accessFormProblem,
+  readGiveForm,
+  readNarrowForm,
+  showGiveForm,
+  showNarrowForm,
+  untilText,
+} from './forms.ts'
+import { readsSection, readsPages } from './reads.ts'
+
+const OF_PEOPLE = { section: 'people', reads: null } as const
+
+/** Who may read the records of the account that signed in, whose it may read, and who did read. */
+export const peoplePages: readonly DashboardPage[] = [
+  { ...OF_PEOPLE, path: '/people', handler: showPeople },
+  { ...OF_PEOPLE, path: '/people/give', handler: visit => showGiveForm(visit, {}) },
+  {
+    ...OF_PEOPLE,
+    method: 'POST',
+    path: '/people/give',
+    confirms: 'Give access',
+    async handler(visit) {
+      const { store, viewer, now, actor } = visit
+      const form = readGiveForm(visit)
+      const isOwn = form.username === viewer.session.username
+      const problem = isOwn ? 'That is your own account.' : accessFormProblem(form)
+      if (problem !== undefined) return showGiveForm(visit, form, problem)
+      const { username, recordsFrom = null, until = null, areas } = form
+      return submit(
+        async () => {
+          const named = { ownerId: viewer.session.accountId, username }
+          await giveByName(store, named, { areas, recordsFrom, until }, now, actor)
+          return redirect('/people?done=given')
+        },
+        refusal => showGiveForm(visit, form, refusal),
+      )
+    },
+  },
+  { ...OF_PEOPLE, path: '/people/:id/narrow', handler: async visit => showNarrowForm(visit, await ownAccess(visit)) },
+  {
+    ...OF_PEOPLE,
+    method: 'POST',
+    path: '/people/:id/narrow',
+    async handler(visit) {
+      const { store, viewer, now, actor } = visit
+      const { access, name } = await ownAccess(visit)
+      return submit(
+        async () => {
+          await narrowGiven(store, viewer.session.accountId, access, readNarrowForm(visit, access), now, actor)
+          return redirect('/people?done=narrowed')
+        },
+        refusal => showNarrowForm(visit, { access, name }, refusal),
+      )
+    },
+  },
+  { ...OF_PEOPLE, path: '/people/:id/end', handler: async visit => showEnding(visit, await ownAccess(visit)) },
+  {
+    ...OF_PEOPLE,
+    method: 'POST',
+    path: '/people/:id/end',
+    async handler(visit) {
+      const { access } = await ownAccess(visit)
+      await endGiven(visit.store, visit.viewer.session.accountId, access, visit.now, visit.actor)
+      return redirect('/people?done=ended')
+    },
+  },
+  ...readsPages,
+]
+
+/** The access that the path names, and the name to show for it. */
+async function ownAccess(visit: Visit): Promise<{ access: NamedAccess; name: string }> {
+  const { store, viewer, now, id } = visit
+  const given = await listGiven(store, viewer.session.accountId, now)
+  const access = given.find(({ handle }) => handle === id)
+  if (access === undefined) throw notFound('Access')
+  return { access, name: (await makeNames(visit, given)).of(access.username) }
+}
+
+async function showPeople(visit: Visit) {
+  const { store, viewer, now, query } = visit
+  const { accountId } = viewer.session
+  const given = await listGiven(store, accountId, now)
+  const received = await listReceivedAccess(store, accountId, now)
+  const names = await makeNames(visit, given)
+  return view({
+    title: 'People',
+    actions: html`<a class="button primary" href="/people/give" data-dialog>Give access</a>`,
+    body: html`
+      ${await noteOf(visit, query.get('done'))}
+      ${card(
+        'Who may read my records',
+        given.length === 0
+          ? html`<p class="muted">Nobody has access to your records. <em>Give access</em> lets somebody on this service read all or part of them. They can read, never change.</p>`
+          : html`${givenTable(visit, given, names)}${viewer.discreet ? nothing : html`<p class="muted">Names are listed as you entered them. We do not say whether an account exists.</p>`}`,
+      )}
+      ${card(
+        'Whose records I may read',
+        received.length === 0
+          ? html`<p class="muted">Nobody gave you access to their records.</p>`
+          : receivedTable(visit, received, names),
+      )}
+      ${await readsSection(visit, names)}
+    `,
+  })
+}
+
+async function noteOf(visit: Visit, done: string | null): Promise<Html> {
+  const text = NOTES.get(done ?? '')
+  const offer =
+    done === 'ended' ? await revokeAllOffer(visit, 'If that person may know one of your API keys:') : nothing
+  return text === undefined ? nothing : html`<p class="note" role="status">${text}${offer}</p>`
+}
+
+const NOTES: ReadonlyMap<string, string> = new Map([
+  ['given', 'Access is given. We do not say whether an account with this name exists.'],
+  ['narrowed', 'The access is narrowed within a second.'],
+  ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
+])
+
+/** Reads are counted by hours, so this is when the hour began. */
+function lastRead(viewer: Viewer, hour: number, now: number): Part {
+  return now - hour < HOUR_MS ? 'In the last hour' : timeAgo(viewer, hour, now)
+}
+
+function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
+  const { viewer, now } = visit
+  return table(
+    'Who may read my records',
+    [
+      { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
+      ...termColumns(visit),
+      {
+        title: 'Last read',
+        cell: ({ lastReadAt }) =>
+          lastReadAt === null ? html`<span class="muted">Not yet</span>` : lastRead(viewer, lastReadAt, now),
+      },
+      {
+        title: html`<span class="hidden">Actions</span>`,
+        numeric: true,
+        cell: ({ handle, username }) => html`
+          <a class="button small" href="/people/${handle}/narrow" data-dialog aria-label="Narrow ${names.of(username)}">Narrow</a>
+          <a class="button small" href="/people/${handle}/end" data-dialog aria-label="End ${names.of(username)}">End</a>
+        `,
+      },
+    ],
+    given,
+    { look: 'stacks' },
+  )
+}
+
+function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names: PeopleNames): Html {
+  return table(
+    'Whose records I may read',
+    [
+      { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
+      ...termColumns(visit),
+      {
+        title: html`<span class="hidden">Action</span>`,
+        numeric: true,
+        cell: ({ username, accountId }) =>
+          showRecords(
+            '/',
+            html`<button class="small" name="subject" value="${accountId}" aria-label="Show the records of ${names.of(username)}">Show</button>`,
+          ),
+      },
+    ],
+    received,
+    { look: 'stacks' },
+  )
+}
+
+function termColumns({ viewer }: Visit): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
+  return [
+    { title: 'Areas', cell: access => areasOf(access) },
+    { title: 'Records from', cell: firstDayText },
+    { title: 'Until', cell: access => untilText(viewer, access) },
+    { title: 'Since', cell: ({ since }) => (since === null ? NONE : dateText(viewer, since)) },
+  ]
+}
+
+function showEnding(visit: Visit, { access, name }: { access: NamedAccess; name: string }) {
+  return formPage(visit, {
+    title: 'End access',
+    isDangerous: true,
+    body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access, ' and ')}? It ends within a second. You can give access again.</p>`,
+  })
+}

@@ -1,0 +1,122 @@
+import { allReads, listReads, type ReadEntry } from '../../../accounts/read-log-queries.ts'
+import { listGiven } from '../../../accounts/given-access.ts'
+import { formatTimestamp } from '../../../contract/time.ts'
+import { card, table } from '../../layout/components.ts'
+import { csvFile } from '../../files.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { areaLabels, readKindLabels, readWayLabels } from '../../text/labels.ts'
+import { recordName } from '../../text/names.ts'
+import type { DashboardPage, Visit } from '../../page.ts'
+import { openPager, pageNumber } from '../../paging.ts'
+import { dateTime, NONE, numberText } from '../../text/text.ts'
+import { makeNames, type PeopleNames } from './names.ts'
+
+const OF_PEOPLE = { section: 'people', reads: null } as const
+
+/** The log of who read one's records. */
+export const readsPages: readonly DashboardPage[] = [
+  {
+    ...OF_PEOPLE,
+    path: '/people/reads.csv',
+    isDownload: true,
+    async handler(visit) {
+      const { store, viewer, now } = visit
+      const names = await makeNames(visit, await listGiven(store, viewer.session.accountId, now))
+      return readsFile(visit, names)
+    },
+  },
+]
+
+const ROWS = 25
+
+/** A page of the log, with the filter by reader. */
+export async function readsSection(visit: Visit, names: PeopleNames): Promise<Html> {
+  const { store, viewer, query } = visit
+  const page = pageNumber(query)
+  const readerId = readerOf(query, names)
+  const range = { readerId, limit: ROWS + 1, offset: (page - 1) * ROWS }
+  const entries = await listReads(store, viewer.session.accountId, range)
+  const chosen = new URLSearchParams(readerId === undefined ? {} : { reader: String(readerId) })
+  return card(
+    'Who read my records',
+    html`
+      ${filter(names, readerId)}
+      ${
+        entries.length === 0
+          ? html`<p class="muted">No reads by other people or by your API keys are in the log yet. They appear within about a minute.</p>`
+          : html`${readsTable(visit, entries.slice(0, ROWS), names)}${openPager({ path: '/people', query: chosen, anchor: 'reads' }, page, entries.length > ROWS)}`
+      }
+      <p class="muted">Each row counts the reads of one kind in one hour. What you read yourself on these pages is not listed.</p>
+    `,
+    {
+      id: 'reads',
+      actions: html`<a href="/people/reads.csv${chosen.size === 0 ? '' : `?${chosen}`}" download>CSV</a>`,
+    },
+  )
+}
+
+function filter({ readers, of }: PeopleNames, readerId: number | undefined): Html {
+  if (readers.length === 0) return nothing
+  return html`
+    <form class="filters" action="/people#reads">
+      <label>Reader
+        <select name="reader">
+          <option value="">Everybody</option>
+          ${readers.map(({ id, username }) => html`<option value="${id}"${id === readerId ? html` selected` : nothing}>${of(username)}</option>`)}
+        </select>
+      </label>
+      <button>Show</button>
+    </form>
+  `
+}
+
+function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: PeopleNames): Html {
+  return table(
+    'Who read my records',
+    [
+      { title: 'Hour', cell: ({ hour }) => dateTime(viewer, hour) },
+      { title: 'Who', cell: entry => whoOf(viewer.session.accountId, entry, names) },
+      {
+        title: 'How',
+        cell: ({ via, tokenName, id }) =>
+          html`${via === null ? NONE : readWayLabels[via]}${tokenName === null ? nothing : html` <span class="muted">${recordName(viewer, 'key', { id, name: tokenName })}</span>`}`,
+      },
+      {
+        title: 'What',
+        cell: ({ area, kind }) =>
+          `${area === null ? NONE : areaLabels[area]}${kind === null ? '' : `, ${readKindLabels[kind]}`}`,
+      },
+      { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
+    ],
+    entries,
+  )
+}
+
+function whoOf(accountId: number, { readerId, reader, via }: ReadEntry, names: PeopleNames): string {
+  if (via === null) return 'Only counted'
+  if (readerId === null) return 'Operator'
+  return readerId === accountId ? 'You' : names.of(reader ?? '')
+}
+
+/** The reader that the query names, if there is one. */
+function readerOf(query: URLSearchParams, { readers }: PeopleNames): number | undefined {
+  return readers.find(({ id }) => String(id) === query.get('reader'))?.id
+}
+
+function readsFile(visit: Visit, names: PeopleNames) {
+  const { store, viewer, query } = visit
+  const { accountId } = viewer.session
+  const entries = allReads(store, accountId, { readerId: readerOf(query, names) })
+  return csvFile(visit, 'reads', ['Hour', 'Who', 'How', 'Key', 'Area', 'What', 'Times'], entries, entry => {
+    const { hour, id, via, tokenName, area, kind, count } = entry
+    return [
+      formatTimestamp(hour),
+      whoOf(accountId, entry, names),
+      via === null ? null : readWayLabels[via],
+      tokenName === null ? null : recordName(viewer, 'key', { id, name: tokenName }),
+      area === null ? null : areaLabels[area],
+      kind === null ? null : readKindLabels[kind],
+      count,
+    ]
+  })
+}

@@ -1,0 +1,68 @@
+import { eraseDeleted, removeAccount } from '../../../accounts/removal.ts'
+import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
+import { clearSiteData } from '../../page-headers.ts'
+import { noSessionCookie } from '../../sign-in/session-cookie.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
+
+/** Deleting one's own account. */
+export const deleteAccountPages: readonly DashboardPage[] = [
+  { ...OF_SETTINGS, path: '/settings/delete', handler: visit => showForm(visit) },
+  {
+    ...OF_SETTINGS,
+    method: 'POST',
+    path: '/settings/delete',
+    confirms: 'Delete account',
+    async handler(visit) {
+      const { form, store, viewer, now, inBackground } = visit
+      const { accountId, username } = viewer.session
+      if (form.get('username') !== username) return showForm(visit, 'That is not the username of this account.')
+      await removeAccount(store, accountId, now)
+      // Takes seconds for a large file. If it fails, the next start of the service tries again.
+      inBackground(eraseDeleted(store))
+      return redirect('/signin?done=deleted', {
+        cookies: [noSessionCookie(visit.site)],
+        headers: clearSiteData(),
+      })
+    },
+  },
+]
+
+/** The card in Settings that links to the form. */
+export const deleteAccountCard: Html = html`
+  <p>Permanently deletes this account and everything that belongs to it.</p>
+  <p><a class="button danger" href="/settings/delete">Delete account</a></p>
+`
+
+function showForm(visit: Visit, problem?: string) {
+  const { viewer } = visit
+  return view({
+    title: 'Delete account',
+    back: visit.sectionStart,
+    status: problem === undefined ? 200 : 422,
+    body: html`
+      <form class="card narrow stack" method="post" action="/settings/delete">
+        <p>This permanently deletes:</p>
+        <ul>
+          <li>your records, all data that came with them from other servers, and what could not be stored and was rejected;</li>
+          <li>your password, passkeys and linked sign-in, API keys, settings, browser sessions and the log of events;</li>
+          <li>all access that you gave or received.</li>
+        </ul>
+        <p>Only the number of this account is kept, so that no import or pull brings your records back. What you read of others stays in their lists, under that number. Existing backups are not changed.</p>
+        <p>To keep a copy, <a href="/settings">export everything</a> first.</p>
+        ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+        <label>Your username${viewer.discreet ? nothing : html`, <strong>${viewer.session.username}</strong>`}
+          <input name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false"${
+            problem === undefined ? nothing : html` aria-describedby="problem" autofocus`
+          }>
+        </label>
+        <div class="buttons">
+          <button class="danger">Delete account</button>
+          <a class="button" href="/settings">Keep it</a>
+        </div>
+      </form>
+    `,
+  })
+}

@@ -1,0 +1,120 @@
+import {
+  type AccountEvent,
+  allEvents,
+  type EventGroup,
+  eventGroups,
+  eventText,
+  listEvents,
+} from '../../../accounts/events.ts'
+import { formatTimestamp } from '../../../contract/time.ts'
+import { card, table } from '../../layout/components.ts'
+import { csvFile } from '../../files.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { freeText, recordName } from '../../text/names.ts'
+import type { DashboardPage, Viewer, Visit } from '../../page.ts'
+import { openPager, pageNumber } from '../../paging.ts'
+import { countText, dateTime } from '../../text/text.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
+
+/** The log of what concerns the safety of the account that signed in. */
+export const eventPages: readonly DashboardPage[] = [
+  {
+    ...OF_SETTINGS,
+    path: '/settings/events.csv',
+    isDownload: true,
+    handler: eventsFile,
+  },
+]
+
+const ROWS = 25
+
+/** A page of the log, with the filter by group. */
+export async function eventsCard(visit: Visit): Promise<Html> {
+  const { store, viewer, query } = visit
+  const page = pageNumber(query)
+  const group = groupOf(query)
+  const range = { group, limit: ROWS + 1, offset: (page - 1) * ROWS }
+  const events = await listEvents(store, viewer.session.accountId, range)
+  const chosen = new URLSearchParams(group === undefined ? {} : { events: group })
+  return card(
+    'Account events',
+    html`
+      <form class="filters" action="/settings#events">
+        <label>Events
+          <select name="events">
+            <option value="">All</option>
+            ${Object.entries(eventGroups).map(([name, title]) => html`<option value="${name}"${name === group ? html` selected` : nothing}>${title}</option>`)}
+          </select>
+        </label>
+        <button>Show</button>
+      </form>
+      ${
+        events.length === 0
+          ? html`<p class="muted">No such events in the last year.</p>`
+          : html`${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path: '/settings', query: chosen, anchor: 'events' }, page, events.length > ROWS)}`
+      }
+      <p class="muted">Events of the last year. A network is the part of an address that many people share. Wrong passwords and new networks of API keys are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
+    `,
+    {
+      id: 'events',
+      actions: html`<a href="/settings/events.csv${chosen.size === 0 ? '' : `?${chosen}`}" download>CSV</a>`,
+    },
+  )
+}
+
+function eventTable(viewer: Viewer, events: readonly AccountEvent[]): Html {
+  return table(
+    'Account events',
+    [
+      { title: 'When', line: 'second', cell: ({ at }) => dateTime(viewer, at) },
+      {
+        title: 'What',
+        line: 'first',
+        cell: event => {
+          const subject = subjectOf(viewer, event)
+          return html`${eventText(event)}${subject === '' ? nothing : html`: <strong>${subject}</strong>`}${event.times === 1 ? nothing : html` <span class="muted">${countText(event.times, 'time')}</span>`}`
+        },
+      },
+      { title: 'By', line: 'second', cell: actorText },
+      { title: 'Network', line: 'second', cell: networkText },
+      { title: 'Browser', line: 'second', cell: ({ browser }) => browser },
+    ],
+    events,
+    { id: 'event-table' },
+  )
+}
+
+/** The group that the query names, if there is one. */
+function groupOf(query: URLSearchParams): EventGroup | undefined {
+  const name = query.get('events') ?? ''
+  // The name is one of the keys.
+  return Object.hasOwn(eventGroups, name) ? (name as EventGroup) : undefined
+}
+
+function subjectOf(viewer: Viewer, { subject, subject_id: id }: AccountEvent): string {
+  return id === 0 ? freeText(viewer, subject) : recordName(viewer, 'key', { id, name: subject })
+}
+
+function actorText({ actor }: AccountEvent): string {
+  return { self: 'You', operator: 'Operator', service: 'Lockstep', '': '' }[actor]
+}
+
+/** Of events that are counted, those beyond the rows of an hour have no network. */
+function networkText({ actor, network }: AccountEvent): string {
+  return actor === '' && network === '' ? 'Other networks' : network
+}
+
+function eventsFile(visit: Visit) {
+  const { store, viewer, query } = visit
+  const events = allEvents(store, viewer.session.accountId, groupOf(query))
+  return csvFile(visit, 'events', ['When', 'What', 'About', 'By', 'Network', 'Browser', 'Times'], events, event => [
+    formatTimestamp(event.at),
+    eventText(event),
+    subjectOf(viewer, event),
+    actorText(event),
+    networkText(event),
+    event.browser,
+    event.times,
+  ])
+}

@@ -1,0 +1,78 @@
+import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
+import { themes } from '../../layout/document.ts'
+import { fieldText, html, type Html, nothing } from '../../html.ts'
+import { ownName } from '../../text/names.ts'
+import type { Visit } from '../../page.ts'
+import { unitNames } from '../../viewer.ts'
+
+export function accountForm({ viewer }: Visit): Html {
+  const { session, timeZone, units, discreet } = viewer
+  return html`
+    <form class="stack" method="post" action="/settings">
+      ${
+        discreet
+          ? html`<p class="muted">Signed in as ${ownName(viewer)}. The name can be changed when names are shown.</p>`
+          : html`<label>Name <span class="muted">shown instead of ${session.username}</span>
+              <input name="displayName" maxlength="${MAX_NAME_LENGTH}" autocomplete="nickname" value="${fieldText(session.displayName)}" placeholder="${session.username}">
+            </label>`
+      }
+      <label>Time zone
+        <select name="timeZone">${zones(timeZone).map(
+          zone =>
+            html`<option value="${zone}"${zone === timeZone ? html` selected` : nothing}>${zone.replaceAll('_', ' ')}</option>`,
+        )}</select>
+      </label>
+      <label>Distances in
+        <select name="units">${Object.entries(unitNames).map(
+          ([name, title]) =>
+            html`<option value="${name}"${name === units ? html` selected` : nothing}>${title}</option>`,
+        )}</select>
+      </label>
+      <label>Weekly goal <span class="muted">repetitions; a line in the chart, or empty for none</span>
+        <input name="weeklyGoal" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
+      </label>
+      <div><button class="primary">Save</button></div>
+    </form>
+  `
+}
+
+export function lookForms({ viewer }: Visit): Html {
+  const titles = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
+  return html`
+    <div class="stack">
+      <form class="row" method="post" action="/display" data-display>
+        <input type="hidden" name="back" value="/settings">
+        <span class="name" id="theme">Theme</span>
+        <span class="choice" role="group" aria-labelledby="theme">${themes.map(
+          theme =>
+            html`<button name="theme" value="${theme}" aria-pressed="${String(theme === viewer.theme)}">${titles[theme]}</button>`,
+        )}</span>
+      </form>
+      <form class="row" method="post" action="/display" data-display>
+        <input type="hidden" name="back" value="/settings">
+        <span class="name" id="discreet">Hide names</span>
+        <span class="choice" role="group" aria-labelledby="discreet">
+          <button name="discreet" value="0" aria-pressed="${String(!viewer.discreet)}">Off</button>
+          <button name="discreet" value="1" aria-pressed="${String(viewer.discreet)}">On</button>
+        </span>
+      </form>
+      <form class="row" method="post" action="/display" data-display>
+        <input type="hidden" name="back" value="/settings">
+        <span class="name" id="shortcut">Key <kbd>D</kbd></span>
+        <span class="choice" role="group" aria-labelledby="shortcut">
+          <button name="shortcut" value="0" aria-pressed="${String(!viewer.hasShortcut)}">Off</button>
+          <button name="shortcut" value="1" aria-pressed="${String(viewer.hasShortcut)}">On</button>
+        </span>
+      </form>
+      <p class="muted">These apply to this browser. <em>Hide names</em> also hides kinds and texts. The key <kbd>D</kbd> turns it on and off.</p>
+    </div>
+  `
+}
+
+let allZones: readonly string[] | undefined
+
+/** All time zones, and the chosen one. */
+function zones(chosen: string): readonly string[] {
+  allZones ??= ['UTC', ...Intl.supportedValuesOf('timeZone').filter(zone => zone !== 'UTC')]
+  return allZones.includes(chosen) ? allZones : [chosen, ...allZones]
+}

@@ -1,0 +1,172 @@
+import { browserName } from '../../../accounts/events.ts'
+import { listPasskeys, type PasskeyFacts, registerPasskey, verifyNewPasskey } from '../../../accounts/passkeys.ts'
+import { removePasskey } from '../../../accounts/sign-in-methods.ts'
+import { notFound } from '../../../contract/errors.ts'
+import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
+import { table } from '../../layout/components.ts'
+import { formPage, submit } from '../../layout/form-page.ts'
+import { fieldText, html, type Html, nothing } from '../../html.ts'
+import { recordName } from '../../text/names.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
+import { passkeyField, whyNoPasskeys } from '../../sign-in/passkey-fields.ts'
+import { NOT_ACCEPTED, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
+import { challengeOf } from '../../sign-in/sealed-cookie.ts'
+import { dateText, lastUsed } from '../../text/text.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
+
+/** The passkeys of the account that signed in. */
+export const passkeyPages: readonly DashboardPage[] = [
+  {
+    ...OF_SETTINGS,
+    path: '/settings/passkeys/new',
+    confirms: 'Add a passkey',
+    handler: visit => showAdding(visit),
+  },
+  {
+    ...OF_SETTINGS,
+    method: 'POST',
+    path: '/settings/passkeys',
+    confirms: 'Add a passkey',
+    async handler(visit) {
+      const { store, viewer, site, cookies, form, now, actor } = visit
+      const { accountId, id } = viewer.session
+      const { rpId, origin } = site
+      const challenge = await challengeOf(store, cookies, { site, purpose: 'register', subject: String(id), now })
+      if (challenge === undefined || rpId === undefined) return showAdding(visit, TOO_LATE)
+      const answer = form.get('answer') ?? ''
+      const passkey = await verifyNewPasskey(store, answer, challenge, { rpId, origin }, now)
+      if (passkey === undefined) return showAdding(visit, NOT_ACCEPTED)
+      return submit(
+        async () => {
+          await registerPasskey(store, { accountId, passkey, now }, actor)
+          return redirect('/settings?saved=passkeys&added')
+        },
+        refusal => showAdding(visit, refusal),
+      )
+    },
+  },
+  {
+    ...OF_SETTINGS,
+    path: '/settings/passkeys/:id/remove',
+    handler: async visit => showRemoving(visit, await ownPasskey(visit)),
+  },
+  {
+    ...OF_SETTINGS,
+    method: 'POST',
+    path: '/settings/passkeys/:id/remove',
+    confirms: 'Remove passkey',
+    async handler(visit) {
+      const { store, viewer, now, actor } = visit
+      const passkey = await ownPasskey(visit)
+      return submit(
+        async () => {
+          const { accountId, id } = viewer.session
+          await removePasskey(store, passkey.id, {
+            accountId,
+            address: signInAddress(visit),
+            keepSession: id,
+            now,
+            actor,
+          })
+          return othersSignedOut(visit, 'passkeys')
+        },
+        refusal => showRemoving(visit, passkey, refusal),
+      )
+    },
+  },
+]
+
+const TOO_LATE = 'That took too long. Try again.'
+
+/** The card about passkeys in Settings. */
+export async function passkeyCard(visit: Visit): Promise<Html> {
+  const { store, viewer, site } = visit
+  const passkeys = await listPasskeys(store, viewer.session.accountId)
+  const why = whyNoPasskeys(site)
+  return html`
+    ${
+      passkeys.length === 0
+        ? html`<p>A passkey signs you in with the screen lock of your device: a fingerprint, a face or a PIN. There is no password to send or to guess.</p>`
+        : passkeyTable(visit, passkeys)
+    }
+    ${
+      why === undefined
+        ? html`
+            <p class="needs-script"><a class="button" href="/settings/passkeys/new" data-dialog>Add a passkey</a></p>
+            <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
+          `
+        : html`<p class="muted">${why}</p>`
+    }
+  `
+}
+
+function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFacts[]): Html {
+  const hostNote = ({ rp_id }: PasskeyFacts) =>
+    rp_id === site.rpId ? nothing : html` <span class="state">only at ${rp_id}</span>`
+  return table(
+    'Passkeys',
+    [
+      {
+        title: 'Name',
+        cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${hostNote(passkey)}`,
+      },
+      { title: 'Created', cell: ({ created_at }) => dateText(viewer, created_at) },
+      {
+        title: 'Last used',
+        cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
+      },
+      {
+        title: html`<span class="hidden">Action</span>`,
+        numeric: true,
+        cell: passkey =>
+          html`<a class="button small" href="/settings/passkeys/${passkey.id}/remove" data-dialog aria-label="Remove ${recordName(viewer, 'passkey', passkey)}">Remove</a>`,
+      },
+    ],
+    passkeys,
+    { look: 'stacks' },
+  )
+}
+
+/** The passkey in the path, if it is the viewer's own. */
+async function ownPasskey({ store, viewer, id }: Visit): Promise<PasskeyFacts> {
+  const passkey = (await listPasskeys(store, viewer.session.accountId)).find(own => own.id === id)
+  if (passkey === undefined) throw notFound('Passkey')
+  return passkey
+}
+
+function showAdding(visit: Visit, problem?: string) {
+  const { site, form, userAgent } = visit
+  const why = whyNoPasskeys(site)
+  if (why !== undefined)
+    return view({ title: 'Add a passkey', back: visit.sectionStart, body: html`<p class="card">${why}</p>` })
+  return formPage(visit, {
+    title: 'Add a passkey',
+    action: '/settings/passkeys',
+    problem,
+    button: 'Add passkey',
+    body: html`
+      <p>Your browser asks you where to keep it and how to unlock it.</p>
+      ${passkeyName(form.get('name') ?? browserName(userAgent))}
+      ${passkeyField('register')}
+    `,
+  })
+}
+
+/** The field for the name of a new passkey. */
+export function passkeyName(name: string): Html {
+  return html`
+    <label>Name <span class="muted">where it is kept</span>
+      <input name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}">
+    </label>
+  `
+}
+
+function showRemoving(visit: Visit, passkey: PasskeyFacts, problem?: string) {
+  return formPage(visit, {
+    title: 'Remove passkey',
+    problem,
+    isDangerous: true,
+    body: html`<p>Remove <strong>${recordName(visit.viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Also remove it from the device.</p>`,
+  })
+}

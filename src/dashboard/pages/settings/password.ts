@@ -1,0 +1,114 @@
+import { setPassword } from '../../../accounts/passwords.ts'
+import { readSignInMethods, removePassword, type SignInMethods } from '../../../accounts/sign-in-methods.ts'
+import { isFresh, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
+import { formPage, submit } from '../../layout/form-page.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../../sign-in/new-password.ts'
+import { type DashboardPage, redirect, type Visit } from '../../page.ts'
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
+
+/** Setting the password of an account that has none, and removing it. Settings itself has the form that changes it. */
+export const passwordPages: readonly DashboardPage[] = [
+  {
+    ...OF_SETTINGS,
+    path: '/settings/password/new',
+    confirms: 'Set a password',
+    handler: visit => showNew(visit),
+  },
+  {
+    ...OF_SETTINGS,
+    method: 'POST',
+    path: '/settings/password/new',
+    async handler(visit) {
+      const { form, store, viewer, now, actor } = visit
+      const { accountId, id } = viewer.session
+      // The page that asks for a proof would contain the new password.
+      if (!isFresh(viewer.session, now)) return redirect('/settings/password/new')
+      if ((await readSignInMethods(store, accountId, signInAddress(visit))).hasPassword) return redirect('/settings')
+      const next = readNewPassword(form)
+      if (next === undefined) return showNew(visit, PASSWORDS_DIFFER)
+      return submit(
+        async () => {
+          await setPassword(store, accountId, next, { keepSession: id, now, actor })
+          return othersSignedOut(visit, 'password&added')
+        },
+        problem => showNew(visit, problem),
+      )
+    },
+  },
+  { ...OF_SETTINGS, path: '/settings/password/remove', handler: visit => showRemoving(visit) },
+  {
+    ...OF_SETTINGS,
+    method: 'POST',
+    path: '/settings/password/remove',
+    confirms: 'Remove password',
+    handler: visit =>
+      submit(
+        async () => {
+          const { accountId, id } = visit.viewer.session
+          const { store, now, actor } = visit
+          await removePassword(store, { accountId, address: signInAddress(visit), keepSession: id, now, actor })
+          return othersSignedOut(visit, 'password')
+        },
+        problem => showRemoving(visit, problem),
+      ),
+  },
+]
+
+/** The card about the password in Settings. */
+export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinked }: SignInMethods): Html {
+  if (!hasPassword) {
+    return html`
+      <p>This account has no password.</p>
+      ${
+        passkeys + Number(isLinked) === 1
+          ? html`<p>It has only one sign-in method. Set a password or add a passkey, in case you lose that one.</p>`
+          : nothing
+      }
+      <p><a class="button" href="/settings/password/new" data-dialog>Set a password</a></p>
+    `
+  }
+  return html`
+    ${changeForm(viewer.session.username, viewer.discreet)}
+    ${
+      passkeys >= 2 || isLinked
+        ? html`<p><a class="button" href="/settings/password/remove" data-dialog>Remove password</a></p>`
+        : nothing
+    }
+  `
+}
+
+function changeForm(username: string, discreet: boolean): Html {
+  return html`
+    <form class="stack" method="post" action="/settings/password">
+      ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
+      <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
+      ${newPasswordFields('New password')}
+      <div><button>Change password</button></div>
+      <p class="muted">This signs out every other browser. API keys are not changed.</p>
+    </form>
+  `
+}
+
+function showNew(visit: Visit, problem?: string) {
+  const { viewer } = visit
+  return formPage(visit, {
+    title: 'Set a password',
+    problem,
+    button: 'Set password',
+    body: html`
+      ${viewer.discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${viewer.session.username}">`}
+      ${newPasswordFields('New password', { problem })}
+    `,
+  })
+}
+
+function showRemoving(visit: Visit, problem?: string) {
+  return formPage(visit, {
+    title: 'Remove password',
+    problem,
+    isDangerous: true,
+    body: html`<p>Remove the password of this account? Every other browser is signed out. You then sign in with the other methods that Settings lists. You can set a password again at any time.</p>`,
+  })
+}

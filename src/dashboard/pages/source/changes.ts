@@ -1,0 +1,149 @@
+import { eraseDeleted } from '../../../accounts/removal.ts'
+import { OWNER_UNKNOWN } from '../../../archive/batch-importer.ts'
+import { retryRejectedOf } from '../../../pull/claims.ts'
+import {
+  type Connection,
+  mayWriteRecords,
+  pullNow,
+  readConnection,
+  setKnownLocks,
+  setMine,
+} from '../../../pull/connections.ts'
+import { findGone, type GoneRecords, removeGone } from '../../../pull/gone.ts'
+import type { RejectedReasons } from '../../../pull/rejected.ts'
+import { ownCommand } from '../../../version.ts'
+import { fieldText, html, type Html, nothing } from '../../html.ts'
+import { code, table } from '../../layout/components.ts'
+import { formPage, submit } from '../../layout/form-page.ts'
+import { type DashboardPage, type PageResult, redirect, view, type Visit } from '../../page.ts'
+import { recordKindLabels } from '../../text/labels.ts'
+import { countText, numberText } from '../../text/text.ts'
+
+const OF_SOURCE = { section: 'source', reads: null } as const
+
+/** What only the person can say of the records of a connected source, and what they can remove. */
+export const changePages: readonly DashboardPage[] = [
+  { ...OF_SOURCE, path: '/source/gone', confirms: 'Remove records', handler: visit => showGone(visit) },
+  { ...OF_SOURCE, method: 'POST', path: '/source/gone', confirms: 'Remove records', takesLong: true, handler: remove },
+  { ...OF_SOURCE, path: '/source/locks', handler: visit => showLocks(visit) },
+  { ...OF_SOURCE, method: 'POST', path: '/source/locks', handler: saveLocks },
+  { ...OF_SOURCE, method: 'POST', path: '/source/mine', takesLong: true, handler: claim },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/retry',
+    takesLong: true,
+    async handler({ store, viewer }) {
+      if (await mayWriteRecords(store)) await retryRejectedOf(store, viewer.session.accountId)
+      return redirect('/source')
+    },
+  },
+]
+
+/** What can be done about rejected records. */
+export async function rejectedActions(
+  { store }: Visit,
+  { mine }: Connection,
+  { count, reasons }: RejectedReasons,
+): Promise<Html> {
+  if (count === 0) return nothing
+  const ownerless = mine === 1 ? 0 : (reasons.find(({ reason }) => reason === OWNER_UNKNOWN)?.count ?? 0)
+  return html`
+    ${ownerless === 0 ? nothing : html`<form method="post" action="/source/mine"><button class="primary">${ownerless === 1 ? 'This one is mine' : `These ${numberText(ownerless)} are mine`}</button></form>`}
+    ${(await mayWriteRecords(store)) ? html`<form method="post" action="/source/retry"><button>Try again</button></form>` : nothing}
+  `
+}
+
+/** Says that records without an owner belong to the account, now and later. */
+async function claim({ store, viewer }: Visit): Promise<PageResult> {
+  const { accountId } = viewer.session
+  await setMine(store, accountId, true)
+  if (await mayWriteRecords(store)) await retryRejectedOf(store, accountId)
+  else await pullNow(store, accountId)
+  return redirect('/source')
+}
+
+async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
+  const { store, viewer, sectionStart } = visit
+  const found = await findGone(store, viewer.session.accountId)
+  if (found.length === 0) return redirect('/source')
+  const numbers = table<GoneRecords>(
+    'What is gone there',
+    [
+      { title: 'Kind', cell: ({ kind }) => recordKindLabels[kind] ?? kind },
+      { title: 'Gone there', numeric: true, cell: ({ count }) => numberText(count) },
+      { title: 'You have', numeric: true, cell: ({ total }) => numberText(total) },
+    ],
+    found,
+    { look: 'compact' },
+  )
+  const title = 'Remove what is gone there'
+  const text = html`<p>That server does not have these records any more. They were missing twice, a day apart, and it does not know their numbers.</p>`
+  if (!(await mayWriteRecords(store))) {
+    const body = html`<div class="card narrow stack">${text}${numbers}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(`${ownCommand} pull prune`, 'command')}</div>`
+    return view({ title, back: sectionStart, body })
+  }
+  return formPage(visit, {
+    title,
+    problem,
+    isDangerous: true,
+    button: `Remove ${countText(totalOf(found), 'record')}`,
+    keep: 'Keep them',
+    body: html`
+      ${text}
+      ${numbers}
+      <p>Also remove them here? This cannot be undone.</p>
+      <input type="hidden" name="count" value="${totalOf(found)}">
+    `,
+  })
+}
+
+function totalOf(found: readonly GoneRecords[]): number {
+  return found.reduce((sum, { count }) => sum + count, 0)
+}
+
+async function remove(visit: Visit): Promise<PageResult> {
+  const { store, viewer, form, actor, now, inBackground } = visit
+  const { accountId } = viewer.session
+  const found = await findGone(store, accountId)
+  // Others than those that were shown are shown first.
+  if (String(totalOf(found)) !== form.get('count')) return showGone(visit, 'That has changed meanwhile.')
+  return submit(
+    async () => {
+      await removeGone(store, found, { actor, now }, accountId)
+      inBackground(eraseDeleted(store))
+      return redirect('/source')
+    },
+    problem => showGone(visit, problem),
+  )
+}
+
+async function showLocks(visit: Visit, problem?: string): Promise<PageResult> {
+  const { store, viewer, form } = visit
+  const connection = await readConnection(store, viewer.session.accountId)
+  if (connection === undefined) return redirect('/source')
+  return formPage(visit, {
+    title: 'Lock sessions by number',
+    button: 'Save and copy',
+    problem,
+    body: html`
+      <p>Some servers have no list of past lock sessions, but send one whose number you know. The next round asks for these.</p>
+      <label>Numbers of lock sessions you know
+        <input name="numbers" maxlength="2000" autocomplete="off" inputmode="text" placeholder="12,15-40" value="${fieldText(form.get('numbers') ?? connection.known_locks)}"${problem === undefined ? nothing : html` aria-describedby="problem"`}>
+      </label>
+    `,
+  })
+}
+
+async function saveLocks(visit: Visit): Promise<PageResult> {
+  const { store, viewer, form } = visit
+  const { accountId } = viewer.session
+  return submit(
+    async () => {
+      await setKnownLocks(store, accountId, form.get('numbers') ?? '')
+      await pullNow(store, accountId)
+      return redirect('/source')
+    },
+    problem => showLocks(visit, problem),
+  )
+}

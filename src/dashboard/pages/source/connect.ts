@@ -1,0 +1,296 @@
+import { operatorPullCommands } from '../../../accounts/first-steps.ts'
+import { RefusedError } from '../../../accounts/errors.ts'
+import { settings } from '../../../config.ts'
+import { checkConnection, type CheckedSource, TooManyChecksError } from '../../../pull/check-connection.ts'
+import { changeKey, connect, readConnection, whyNotOffered } from '../../../pull/connections.ts'
+import { isPassing } from '../../../pull/stored-key.ts'
+import { card, code, facts } from '../../layout/components.ts'
+import { formPage } from '../../layout/form-page.ts'
+import { fieldText, html, type Html, nothing } from '../../html.ts'
+import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
+import { isFresh } from '../../sign-in/reauthentication.ts'
+import { noCookie, openedCookie, sealedCookie } from '../../sign-in/sealed-cookie.ts'
+import { recordKindLabels } from '../../text/labels.ts'
+import { freeText } from '../../text/names.ts'
+import { hostOf } from './states.ts'
+
+const OF_SOURCE = { section: 'source', reads: null } as const
+
+/**
+ * Connecting a source: its address and an API key are checked, the person says that they are the one whose key it is, and the
+ * pull begins. A proof of identity comes before each form with a key, so that no key is sent in vain, or back into a form.
+ */
+export const connectPages: readonly DashboardPage[] = [
+  { ...OF_SOURCE, path: '/source/connect', confirms: 'Connect a server', handler: visit => showForm(visit) },
+  { ...OF_SOURCE, method: 'POST', path: '/source/connect', takesLong: true, handler: checkEntered },
+  { ...OF_SOURCE, path: '/source/start', handler: showChecked },
+  { ...OF_SOURCE, method: 'POST', path: '/source/start', handler: start },
+  { ...OF_SOURCE, path: '/source/key', confirms: 'Change key', handler: visit => showKeyForm(visit) },
+  { ...OF_SOURCE, method: 'POST', path: '/source/key', takesLong: true, handler: changeEntered },
+]
+
+type Interval = readonly [minutes: number, title: string]
+
+const intervals: readonly Interval[] = [
+  [5, 'Every 5 minutes'],
+  [60, 'Every hour'],
+  [24 * 60, 'Every day'],
+]
+const ONCE: Interval = [0, 'Only once']
+const DEFAULT_MINUTES = 60
+
+/** The choice of how often a source is pulled. */
+export function intervalOptions(chosen: number, offered: readonly Interval[] = intervals): readonly Html[] {
+  return offered.map(
+    ([minutes, title]) =>
+      html`<option value="${minutes}"${minutes === chosen ? html` selected` : nothing}>${title}</option>`,
+  )
+}
+
+/** The minutes that a form names, if they are offered; 0 for only once. */
+export function intervalOf(form: URLSearchParams): number {
+  const minutes = Number(form.get('every') ?? DEFAULT_MINUTES)
+  return [...intervals, ONCE].some(([offered]) => offered === minutes) ? minutes : DEFAULT_MINUTES
+}
+
+/** The card of the page Source while nothing is connected. */
+export async function connectCard(visit: Visit): Promise<Html> {
+  const { store, config, viewer, now } = visit
+  const why = await whyNotOffered(store, config)
+  const body =
+    why !== undefined
+      ? operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
+      : isFresh(viewer.session, now)
+        ? connectForm(visit, {})
+        : html`${intro}<p><a class="button primary" href="/source/connect">Connect a server</a></p>`
+  return card('From another server', html`<div class="stack">${body}</div>`, { id: 'server' })
+}
+
+const intro = html`<p>Lockstep copies your records from a hosted service of this API, or from another Lockstep. It changes nothing there.</p>`
+
+const whyTexts = {
+  off: 'Whoever runs this service has switched off copying from this page.',
+  role: 'This page cannot copy anything, because the service may not write records to its database.',
+} as const
+
+function operatorOnly(accountId: number, why: string, setting: string): Html {
+  return html`
+    ${intro}
+    <p>${why} The setting <code>${setting}</code> changes that. Until then, whoever runs this service starts the copy with these commands:</p>
+    ${operatorCommands(accountId)}
+  `
+}
+
+function operatorCommands(accountId: number): Html {
+  return code(operatorPullCommands(accountId).join('\n'), 'commands of a pull')
+}
+
+interface Entered {
+  readonly origin?: string
+  readonly every?: number
+  readonly problem?: string | undefined
+}
+
+function connectForm({ config }: Visit, { origin = '', every = DEFAULT_MINUTES, problem }: Entered): Html {
+  const isOnce = isPassing(config)
+  const described = problem === undefined ? nothing : html` aria-describedby="problem"`
+  return html`
+    ${intro}
+    <form class="stack" method="post" action="/source/connect">
+      ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+      <label>Address of the server
+        <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
+      </label>
+      ${keyField(described)}
+      <label>Keep it current
+        <select name="every">${intervalOptions(every, isOnce ? [ONCE] : [...intervals, ONCE])}</select>
+      </label>
+      ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
+      <p class="muted">The key is stored encrypted, and sent to that server only. Nothing is copied before you have seen whose key it is.</p>
+      <div><button class="primary" data-waiting="Checking…">Check</button></div>
+    </form>
+  `
+}
+
+function keyField(described: Html): Html {
+  return html`
+    <label>API key there <span class="muted">from the settings of your account on that server</span>
+      <input type="password" name="key" required maxlength="1000" autocomplete="off" spellcheck="false"${described}>
+    </label>
+  `
+}
+
+async function showForm(visit: Visit, entered: Entered = {}, status?: number): Promise<PageResult> {
+  const { store, config, viewer } = visit
+  if ((await whyNotOffered(store, config)) !== undefined) return redirect('/source')
+  if ((await readConnection(store, viewer.session.accountId)) !== undefined) return redirect('/source')
+  return view({
+    title: 'From another server',
+    back: visit.sectionStart,
+    status: status ?? (entered.problem === undefined ? 200 : 422),
+    body: html`<div class="card narrow stack">${connectForm(visit, entered)}</div>`,
+  })
+}
+
+async function checkEntered(visit: Visit): Promise<PageResult> {
+  const { store, config, form, viewer, now } = visit
+  // A form that is shown again would have to have the key in it.
+  if (!isFresh(viewer.session, now)) return redirect('/source/connect')
+  const every = isPassing(config) ? ONCE[0] : intervalOf(form)
+  const origin = withScheme(form.get('origin') ?? '')
+  const again = (problem: string, status: number) => showForm(visit, { origin, every, problem }, status)
+  return checked(
+    visit,
+    origin,
+    async source => {
+      const kept: KeptCheck = { ...source, every }
+      const cookie = await sealedCookie(store, keptCheck(visit), kept, KEPT_MS)
+      if (cookie === undefined) throw new RefusedError('the address and the key are too long')
+      return redirect('/source/start', { cookies: [cookie] })
+    },
+    again,
+  )
+}
+
+/** Checks the key of the form at a source; what is wrong with them is shown in the form. */
+async function checked(
+  visit: Visit,
+  origin: string,
+  next: (source: CheckedSource) => Promise<PageResult>,
+  again: (problem: string, status: number) => Promise<PageResult>,
+): Promise<PageResult> {
+  const { store, config, viewer, now, form, limitReached } = visit
+  try {
+    const key = form.get('key') ?? ''
+    return await next(await checkConnection({ store, config, now }, viewer.session.accountId, { origin, key }))
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error
+    const isLimited = error instanceof TooManyChecksError
+    if (isLimited) limitReached('sourceChecks')
+    return again(`That did not work: ${error.message}.`, isLimited ? 429 : 422)
+  }
+}
+
+function withScheme(text: string): string {
+  const address = text.trim()
+  return address === '' || address.includes('://') ? address : `https://${address}`
+}
+
+/** What was checked, and waits for an answer: in a cookie, so that the key is in no page. */
+interface KeptCheck extends CheckedSource {
+  readonly every: number
+}
+
+const KEPT_MS = 10 * 60_000
+
+function keptCheck({ site, viewer, now }: Visit) {
+  return { site, now, name: 'checked-source', subject: String(viewer.session.id) }
+}
+
+async function readCheck(visit: Visit): Promise<KeptCheck | undefined> {
+  // Only `checkEntered` seals for this name.
+  return (await openedCookie(visit.store, visit.cookies, keptCheck(visit))) as KeptCheck | undefined
+}
+
+async function showChecked(visit: Visit): Promise<PageResult> {
+  const source = await readCheck(visit)
+  if (source === undefined) return redirect('/source')
+  return source.fits ? askWhose(visit, source) : showUnfit(visit, source)
+}
+
+function askWhose(visit: Visit, source: KeptCheck): View {
+  const { origin, newId, every } = source
+  const title = intervals.find(([minutes]) => minutes === every)?.[1] ?? ONCE[1]
+  return view({
+    title: 'Whose key is it?',
+    back: visit.sectionStart,
+    body: html`
+      <form class="card narrow stack" method="post" action="/source/start">
+        <p>${whose(visit, source)} ${source.id === undefined ? 'Go on only if it is yours.' : 'Is that you?'}</p>
+        ${facts([
+          ['Server', hostOf(visit.viewer, origin)],
+          ['Copied', title],
+          ['It offers', kindNames(source.kinds)],
+          ...(source.missing.length === 0 ? [] : ([['It does not offer', kindNames(source.missing)]] as const)),
+        ])}
+        ${newId === undefined ? nothing : html`<p>Your account here gets the number ${newId}, which these records carry. Nothing else about it changes.</p>`}
+        <div class="buttons"><button class="primary">Yes, copy my records</button><button name="answer" value="no">No</button></div>
+      </form>
+    `,
+  })
+}
+
+function whose({ viewer }: Visit, { id, username }: CheckedSource): string {
+  if (id === undefined) return 'That server does not say whose key it is.'
+  const name = freeText(viewer, username ?? '')
+  return `The key belongs to ${name === '' ? `account ${id}` : name} there.`
+}
+
+function kindNames(names: readonly string[]): string {
+  return names.length === 0 ? 'Nothing' : names.map(kind => recordKindLabels[kind] ?? kind).join(', ')
+}
+
+/** Neither says which account here has the number. */
+function showUnfit(visit: Visit, source: KeptCheck): View {
+  const { id = 0 } = source
+  return view({
+    title: 'They cannot be stored here',
+    back: visit.sectionStart,
+    cookies: [noCookie(keptCheck(visit))],
+    body: html`
+      <div class="card narrow stack">
+        <p>${whose(visit, source)} Its records carry the number ${id}, and your account here cannot take it. Nothing was stored. If they are yours, ask whoever runs this service to copy them with these commands:</p>
+        ${operatorCommands(id)}
+        <p><a class="button" href="/source/connect">Use another key</a></p>
+      </div>
+    `,
+  })
+}
+
+async function start(visit: Visit): Promise<PageResult> {
+  const { store, config, form, viewer, now, actor } = visit
+  const cookies = [noCookie(keptCheck(visit))]
+  const source = await readCheck(visit)
+  if (form.get('answer') === 'no') return redirect('/source/connect', { cookies })
+  if (source === undefined || !isFresh(viewer.session, now)) return redirect('/source/connect')
+  if (source.fits) {
+    const { origin, key, every: everyMinutes, username } = source
+    const connection = { origin, key, everyMinutes, username }
+    await connect({ store, config }, viewer.session.accountId, connection, { actor, now })
+  }
+  return redirect('/source', { cookies })
+}
+
+async function showKeyForm(visit: Visit, problem?: string, status?: number): Promise<PageResult> {
+  const connection = await readConnection(visit.store, visit.viewer.session.accountId)
+  if (connection === undefined) return redirect('/source')
+  return formPage(visit, {
+    title: 'Change key',
+    action: '/source/key',
+    button: 'Check and use it',
+    problem,
+    ...(status === undefined ? {} : { status }),
+    body: html`
+      <p>Another API key for ${visit.viewer.discreet ? 'the server' : connection.origin}. The old one is forgotten here.</p>
+      ${keyField(problem === undefined ? nothing : html` aria-describedby="problem"`)}
+    `,
+  })
+}
+
+async function changeEntered(visit: Visit): Promise<PageResult> {
+  const { store, config, viewer, now, actor } = visit
+  const { accountId } = viewer.session
+  if (!isFresh(viewer.session, now)) return redirect('/source/key')
+  const connection = await readConnection(store, accountId)
+  if (connection === undefined) return redirect('/source')
+  return checked(
+    visit,
+    connection.origin,
+    async ({ fits, key }) => {
+      if (!fits) throw new RefusedError('the key belongs to another account there')
+      await changeKey({ store, config }, accountId, key, { actor, now })
+      return redirect('/source')
+    },
+    (problem, status) => showKeyForm(visit, problem, status),
+  )
+}

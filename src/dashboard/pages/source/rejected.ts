@@ -1,0 +1,64 @@
+import { formatTimestamp } from '../../../contract/time.ts'
+import { allRejected, type RejectedReason, type RejectedReasons } from '../../../pull/rejected.ts'
+import { pullStatus } from '../../../pull/status.ts'
+import type { Store } from '../../../store/index.ts'
+import { ndjsonFile } from '../../files.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { AS_STORED, card, code, table } from '../../layout/components.ts'
+import type { DashboardPage, Viewer, Visit } from '../../page.ts'
+import { capital, countText, numberText } from '../../text/text.ts'
+
+export const MAX_REASONS = 20
+
+/** What a source has that could not be stored. */
+export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReasons, actions: Html = nothing): Html {
+  if (count === 0) return nothing
+  return card(
+    `${countText(count, 'record')} could not be stored`,
+    html`<div class="stack">
+      ${table(
+        'Rejected records by reason',
+        [
+          { title: 'Reason', cell: ({ reason }) => capital(reason) },
+          { title: 'Records', numeric: true, cell: row => numberText(row.count) },
+          { title: 'One of them', cell: row => exampleOf(viewer, row) },
+        ],
+        reasons,
+        { look: 'stacks' },
+      )}
+      <div class="buttons">${actions}<a class="button" href="/source/rejected.ndjson" download>Download all</a></div>
+      ${viewer.discreet ? AS_STORED : nothing}
+    </div>`,
+  )
+}
+
+function exampleOf({ discreet }: Pick<Viewer, 'discreet'>, { example }: RejectedReason): Html {
+  const { kind, recordId, raw, encoding } = example
+  const name = `${kind === '' ? 'record' : kind.replaceAll('-', ' ')}${recordId === null ? '' : ` ${recordId}`}`
+  if (discreet || encoding !== 'utf-8') return html`${name}`
+  const shown = raw.length > MAX_SHOWN ? `${raw.slice(0, MAX_SHOWN).toWellFormed()}…` : raw
+  return html`<details><summary>${name}</summary>${code(shown, `${name} as it came`)}</details>`
+}
+
+const MAX_SHOWN = 1000
+
+export const rejectedPages: readonly DashboardPage[] = [
+  {
+    section: 'source',
+    reads: null,
+    path: '/source/rejected.ndjson',
+    isDownload: true,
+    handler: visit => ndjsonFile(visit, 'rejected', linesOf(visit.store, visit.viewer.session.accountId)),
+  },
+]
+
+async function* linesOf(store: Store, accountId: number): AsyncGenerator<string> {
+  for (const { origin } of await pullStatus(store, accountId)) {
+    for await (const { kind, recordId, reason, raw, encoding, firstSeenAt } of allRejected(store, {
+      accountId,
+      origin,
+    })) {
+      yield `${JSON.stringify({ origin, kind, id: recordId, reason, firstSeenAt: formatTimestamp(firstSeenAt), encoding, raw })}\n`
+    }
+  }
+}

@@ -1,0 +1,326 @@
+import { eraseDeleted } from '../../../accounts/removal.ts'
+import { isDiskFull } from '../../../archive/quota.ts'
+import {
+  changeInterval,
+  type Connection,
+  forgetConnection,
+  listRounds,
+  progressOf,
+  pullNow,
+  readConnection,
+  resume,
+  type RoundProgress,
+  stop,
+} from '../../../pull/connections.ts'
+import { sum } from '../../../contract/numbers.ts'
+import { DAY_MS } from '../../../contract/time.ts'
+import { FULL_WALK_EVERY_MS, RECENT_MS, sourceLists } from '../../../pull/lists.ts'
+import { rejectedByReason } from '../../../pull/rejected.ts'
+import { pullStatus, type SourceStatus } from '../../../pull/status.ts'
+import { isOtherSecret } from '../../../pull/stored-key.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { card, table, type TableColumn } from '../../layout/components.ts'
+import { formPage } from '../../layout/form-page.ts'
+import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
+import { recordKindLabels } from '../../text/labels.ts'
+import { freeText } from '../../text/names.ts'
+import { countText, dateTime, durationText, momentText, NONE, numberText } from '../../text/text.ts'
+import { connectCard, connectPages, intervalOf, intervalOptions } from './connect.ts'
+import { changePages, rejectedActions } from './changes.ts'
+import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
+import { hostOf, isBusy, connectionProblem, shortFailure } from './states.ts'
+import { uploadCard } from './upload.ts'
+
+const OF_SOURCE = { section: 'source', reads: null } as const
+
+/** Where the records of the account that signed in come from, whichever account's records the other pages show. */
+export const sourcePages: readonly DashboardPage[] = [
+  { ...OF_SOURCE, path: '/source', handler: showSource },
+  ...connectPages,
+  changing('/source/stop', ({ store }, accountId) => stop(store, accountId)),
+  changing('/source/continue', ({ store }, accountId) => resume(store, accountId)),
+  changing('/source/pull', ({ store }, accountId) => pullNow(store, accountId)),
+  changing('/source/full', ({ store }, accountId) => pullNow(store, accountId, { full: true })),
+  changing('/source/interval', async ({ store, form }, accountId) => {
+    const minutes = intervalOf(form)
+    return minutes > 0 && changeInterval(store, accountId, minutes)
+  }),
+  { ...OF_SOURCE, path: '/source/forget', handler: showForgetting },
+  changing('/source/forget', async visit => {
+    const { store, viewer, actor, now, inBackground } = visit
+    await forgetConnection(store, viewer.session.accountId, { actor, now })
+    inBackground(eraseDeleted(store))
+  }),
+  ...changePages,
+  ...rejectedPages,
+]
+
+/** A form that changes the connection. If that has changed meanwhile, the page says what it is now. */
+function changing(path: string, work: (visit: Visit, accountId: number) => Promise<unknown>): DashboardPage {
+  const handler = async (visit: Visit) => {
+    await work(visit, visit.viewer.session.accountId)
+    return redirect('/source')
+  }
+  return { ...OF_SOURCE, method: 'POST', path, handler }
+}
+
+async function showSource(visit: Visit) {
+  const { store, viewer } = visit
+  const { accountId } = viewer.session
+  const [sources, connection] = await Promise.all([pullStatus(store, accountId), readConnection(store, accountId)])
+  const connected = sources.find(({ origin }) => origin === connection?.origin)
+  const others = sources.filter(source => source !== connected)
+  return view({
+    title: 'Source',
+    lead: 'Where your records come from.',
+    isBusy: connection !== undefined && isBusy(visit, connection),
+    body: html`
+      ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
+      ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
+      <div class="columns">
+        ${connection === undefined ? await connectCard(visit) : nothing}
+        ${await uploadCard(visit)}
+      </div>
+    `,
+  })
+}
+
+async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Connection): Promise<Html> {
+  const whose = { accountId: source.accountId, origin: source.origin }
+  const rejected = await rejectedByReason(visit.store, whose, MAX_REASONS)
+  const actions = connection === undefined ? nothing : await rejectedActions(visit, connection, rejected)
+  return rejectedCard(visit, rejected, actions)
+}
+
+function statusCard(visit: Visit, source: SourceStatus): Html {
+  return card(
+    hostOf(visit.viewer, source.origin),
+    html`<p class="summary">${summaryOf(visit, source)}</p>${olderChanges(visit, source, html`<code>lockstep pull --full</code>`)}${kindTable(visit, source)}`,
+  )
+}
+
+function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
+  const there = sum(Object.values(rows)) - sum(Object.values(gone))
+  const asOf =
+    completedAt === null
+      ? 'No complete copy yet.'
+      : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `, but for ${numberText(setAside)} that could not be stored`}.`
+  return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}`
+}
+
+/** That a copy which is complete lacks late changes of old records, by when they arrive, and what is quicker. */
+function olderChanges({ viewer, now }: Visit, { fullAt, completedAt }: SourceStatus, quicker: Html): Html {
+  if (fullAt === null || completedAt === null) return nothing
+  const next = Date.parse(fullAt) + FULL_WALK_EVERY_MS
+  const when = next <= now ? 'with the next round' : `with the first round after ${momentText(viewer, next, now)}`
+  return html`<p class="muted">Changes there to records that are older than ${RECENT_MS / DAY_MS} days arrive ${when}, or with ${quicker}.</p>`
+}
+
+function kindTable({ viewer }: Visit, { origin, rows, gone }: SourceStatus): Html {
+  return table(
+    `${hostOf(viewer, origin)}: records by kind`,
+    [
+      KIND,
+      { title: 'There', numeric: true, cell: ({ kind }) => numberText((rows[kind] ?? 0) - (gone[kind] ?? 0)) },
+      { title: 'Gone there', numeric: true, cell: ({ kind }) => numberText(gone[kind] ?? 0) },
+    ],
+    sourceLists.filter(({ kind }) => (rows[kind] ?? 0) > 0),
+    { look: 'compact' },
+  )
+}
+
+const KIND: TableColumn<{ readonly kind: string }> = {
+  title: 'Kind',
+  cell: ({ kind }) => recordKindLabels[kind] ?? kind,
+}
+
+/** The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays. */
+async function connectionCards(visit: Visit, connection: Connection, source: SourceStatus | undefined): Promise<Html> {
+  const busy = isBusy(visit, connection)
+  const rounds = await listRounds(visit.store, connection.account_id)
+  return html`
+    <section class="card" id="connection">
+      <div class="card-head"><h2>${hostOf(visit.viewer, connection.origin)}</h2></div>
+      <div class="stack">
+        <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${stateOf(visit, connection, source)}</div>
+        <div class="stack" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
+      </div>
+    </section>
+    <div class="stack" data-live="source-rounds">
+      ${source === undefined ? nothing : await rejectedOf(visit, source, connection)}
+      ${rounds.length === 0 ? nothing : card('Last rounds', roundTable(visit, rounds))}
+    </div>
+  `
+}
+
+function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  if (isBusy(visit, connection)) return roundOf(visit, connection, source)
+  const problem = problemNow(visit, connection, source)
+  const then = problem === undefined || connection.state === 'done' ? ` ${nextText(visit, connection)}` : ''
+  return html`
+    ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
+    <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
+    ${source === undefined || !isGoingOn(connection) ? nothing : olderChanges(visit, source, html`<em>${READ_EVERYTHING}</em>`)}
+    ${source === undefined ? nothing : kindTable(visit, source)}
+  `
+}
+
+const READ_EVERYTHING = 'Read everything'
+
+function isGoingOn({ state }: Connection): boolean {
+  return state === 'waiting' || state === 'due'
+}
+
+/** What comes next, if nothing is wrong. */
+function nextText({ viewer, now }: Visit, { state, next_at: next }: Connection): string {
+  if (state === 'done') return 'It was copied once, and the key is forgotten.'
+  if (state === 'stopped') return 'Stopped: what was copied is kept.'
+  return state === 'due' || next === null
+    ? 'The next round waits for its turn.'
+    : `Next at ${momentText(viewer, next, now)}.`
+}
+
+/** Also that this process cannot read the key, and that the disk is full: no round may have told that. */
+function problemNow(visit: Visit, connection: Connection, source: SourceStatus | undefined) {
+  const completedAt = source?.completedAt == null ? null : Date.parse(source.completedAt)
+  const needsKey = isOtherSecret(connection.secret_id, visit.config)
+  const failure = needsKey ? 'key' : isDiskFull(visit.config) ? 'disk-full' : connection.failure
+  return connectionProblem(visit, { ...connection, failure }, completedAt)
+}
+
+type Read = RoundProgress['read'][number]
+
+function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  const { origin, username, started_at: startedAt, state } = connection
+  const progress = progressOf(connection)
+  const rows = progress.read.map(({ kind, read, total }) => {
+    // Before a first complete round nothing was counted.
+    return { kind, read, total: source?.completedAt == null || total === null ? null : Math.max(total, read) }
+  })
+  const known = new Map(rows.map(row => [row.kind, row]))
+  const read = sum(rows.map(row => row.read))
+  const name = freeText(viewer, username)
+  const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
+  return html`
+    <p class="summary" role="status">${state === 'due' ? 'Connecting' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
+    ${table<Read>(
+      `${hostOf(viewer, origin)}: what has arrived`,
+      [
+        KIND,
+        { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
+        { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
+      ],
+      sourceLists.map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: null }),
+      { look: 'compact' },
+    )}
+    <p class="muted">${countText(read, 'record')} so far.${left === undefined ? '' : ` About ${durationText(left)} left.`}${pauseText(progress, now)}</p>
+  `
+}
+
+/** Why the numbers stand still. */
+function pauseText({ pause }: RoundProgress, now: number): string {
+  if (pause?.reason === 'away') return ' That server does not answer now. It is asked again.'
+  if (pause === undefined || pause.until <= now) return ''
+  return ` Waiting for ${durationText((pause.until - now) / 1000)}: that server may not be asked more often.`
+}
+
+/** Undefined unless it is known how many records there are. */
+function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | undefined, elapsedMs: number) {
+  const rows = [...known.values()]
+  const read = sum(rows.map(row => row.read))
+  if (source?.completedAt == null || read === 0 || rows.some(({ total }) => total === null)) return undefined
+  const rest = sum(
+    sourceLists.map(({ kind }) => {
+      const row = known.get(kind)
+      return row === undefined ? (source.rows[kind] ?? 0) : Math.max(0, (row.total ?? 0) - row.read)
+    }),
+  )
+  return rest === 0 ? undefined : (elapsedMs / 1000 / read) * rest
+}
+
+function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+  if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', 'Stop')}</div>`
+  const { state, sealed_key: key } = connection
+  const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
+  const canGoOn = state === 'stopped' && !needsKey
+  const isComplete = source?.completedAt != null
+  return html`
+    <div class="buttons">
+      ${needsKey ? link('key', 'Change key', true) : nothing}
+      ${canGoOn ? button('continue', 'Continue', true) : nothing}
+      ${isComplete ? html`<a class="button${needsKey || canGoOn ? '' : ' primary'}" href="/">Go to the overview</a>` : nothing}
+      ${isGoingOn(connection) ? html`${button('pull', 'Pull now')}${isComplete ? button('full', READ_EVERYTHING) : nothing}${button('stop', 'Stop')}` : nothing}
+    </div>
+    <details>
+      <summary>Change this source</summary>
+      <div class="stack">
+        ${connection.every_minutes > 0 ? intervalForm(connection.every_minutes) : nothing}
+        <div class="buttons">
+          ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
+          ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}
+          ${source === undefined || sum(Object.values(source.gone)) === 0 ? nothing : link('gone', 'Remove what is gone there')}
+          ${link('forget', key === null ? 'Forget this source' : 'Stop and forget the key')}
+        </div>
+      </div>
+    </details>
+  `
+}
+
+function button(path: string, text: string, isPrimary = false): Html {
+  return html`<form method="post" action="/source/${path}"><button${isPrimary ? html` class="primary"` : nothing}>${text}</button></form>`
+}
+
+function link(path: string, text: string, isPrimary = false): Html {
+  return html`<a class="button${isPrimary ? ' primary' : ''}" href="/source/${path}">${text}</a>`
+}
+
+function intervalForm(every: number): Html {
+  return html`
+    <form class="filters" method="post" action="/source/interval">
+      <label>Keep it current
+        <select name="every">${intervalOptions(every)}</select>
+      </label>
+      <button>Save</button>
+    </form>
+  `
+}
+
+type Round = Awaited<ReturnType<typeof listRounds>>[number]
+
+function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
+  const count = (title: string, of: (round: Round) => number): TableColumn<Round> => ({
+    title,
+    numeric: true,
+    line: 'second',
+    unit: ` ${title.toLowerCase()}`,
+    cell: round => numberText(of(round)),
+  })
+  return table<Round>(
+    'Last rounds',
+    [
+      { title: 'Ended', line: 'first', cell: ({ ended_at: at }) => dateTime(viewer, at) },
+      {
+        title: 'Result',
+        line: 'first',
+        cell: ({ failure }) => (failure === null ? 'Complete' : shortFailure(failure)),
+      },
+      count('New', ({ added }) => added),
+      count('Changed', ({ replaced }) => replaced),
+      count('Gone', ({ gone }) => gone),
+      count('Rejected', ({ rejected }) => rejected),
+    ],
+    rounds,
+  )
+}
+
+async function showForgetting(visit: Visit) {
+  const connection = await readConnection(visit.store, visit.viewer.session.accountId)
+  if (connection === undefined) return redirect('/source')
+  return formPage(visit, {
+    title: 'Forget this source',
+    isDangerous: true,
+    body: html`
+      <p>Stop copying from ${visit.viewer.discreet ? 'the server' : connection.origin}, and forget its key? All records that were copied stay. To copy from there again, you enter a key again.</p>
+    `,
+  })
+}

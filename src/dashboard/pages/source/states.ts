@@ -1,0 +1,137 @@
+import { DAY_MS } from '../../../contract/time.ts'
+import { isDiskFull } from '../../../archive/quota.ts'
+import { type Connection, type Failure, readConnection } from '../../../pull/connections.ts'
+import { isOtherSecret } from '../../../pull/stored-key.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import type { Viewer, Visit } from '../../page.ts'
+import { momentText } from '../../text/text.ts'
+
+/** What a connection is doing, and what is wrong with it, in sentences. */
+
+/** A failure in a few words, and in sentences: what it means, and what to do. */
+interface FailureText {
+  readonly short: string
+  readonly long: (about: AboutFailure) => string
+  /** Whether another key is what helps. */
+  readonly needsKey?: boolean
+}
+
+interface AboutFailure {
+  readonly host: string
+  /** Since when it lasts, as `since 14:02`. */
+  readonly since: string
+}
+
+const CANNOT_STORE: FailureText = {
+  short: 'Cannot be stored',
+  long: ({ host }) =>
+    `${host} sends records that cannot be stored in your account here. Ask whoever runs this service, whose log says why.`,
+}
+
+const failureTexts: Readonly<Record<Failure, FailureText>> = {
+  away: {
+    short: 'No answer',
+    long: ({ host, since }) =>
+      `${host} has not answered ${since}. There is nothing to do unless its address has changed.`,
+  },
+  refused: {
+    short: 'Key refused',
+    long: ({ host, since }) =>
+      `${host} has refused the key ${since}. It was revoked or has expired there, or that server asks for a subscription now. Make a new key there, and change it here.`,
+    needsKey: true,
+  },
+  'not-api': {
+    short: 'Not this API',
+    long: ({ host, since }) =>
+      `${host} has not answered as a server of this API ${since}. It may have moved, or may not be asked any more.`,
+  },
+  account: CANNOT_STORE,
+  removed: CANNOT_STORE,
+  busy: {
+    short: 'Waiting',
+    long: () =>
+      'Another process is copying into your account: a command of the operator, or one that an earlier start of this service left. This goes on after it, or when it has stood still for half a minute.',
+  },
+  key: {
+    short: 'Key unreadable',
+    long: () =>
+      'The stored key cannot be read any more, as after a restore on another machine, or after a restart where no file holds the secret. Enter it again.',
+    needsKey: true,
+  },
+  'key-expired': {
+    short: 'Key forgotten',
+    long: () => 'The key was forgotten after a day, before everything was copied. Enter it again to go on.',
+    needsKey: true,
+  },
+  interrupted: {
+    short: 'Ended early',
+    long: () =>
+      'Copying has ended early several times, as when memory runs out. Whoever runs this service finds the reason in its log.',
+  },
+  silent: {
+    short: 'Stood still',
+    long: () => 'Copying stood still for two minutes, so the service ended the process that did it.',
+  },
+  full: {
+    short: 'No room',
+    long: () =>
+      'There is no room for more records: your account has as many as it may have. Ask whoever runs this service.',
+  },
+  'disk-full': {
+    short: 'Disk full',
+    long: () => 'The disk of this service is full, so nothing can be stored. Tell whoever runs it.',
+  },
+  internal: {
+    short: 'Failed here',
+    long: ({ since }) =>
+      `Something has failed here ${since}, not on the other server. The log of this service says what.`,
+  },
+}
+
+function textOf(code: string): FailureText {
+  // A later version may have stored a code that this one does not know.
+  return Object.hasOwn(failureTexts, code) ? failureTexts[code as Failure] : failureTexts.internal
+}
+
+/** A failure in a few words. */
+export function shortFailure(code: string): string {
+  return textOf(code).short
+}
+
+/** The name of a server, which begins a sentence. It may tell as much as a name of a record. */
+export function hostOf({ discreet }: Pick<Viewer, 'discreet'>, origin: string): string {
+  return discreet ? 'The server' : origin.replace(/^https?:\/\//, '')
+}
+
+/** Whether a round is running, or is about to. One that has been due for longer waits for those of others. */
+export function isBusy({ config, now }: Visit, { state, sealed_key: key, secret_id: id, next_at: next }: Connection) {
+  if (key === null || isOtherSecret(id, config) || isDiskFull(config)) return false
+  return state === 'running' || (state === 'due' && now - (next ?? now) < SOON_MS)
+}
+
+const SOON_MS = 60_000
+
+/** What is wrong, if something is: what it means, what to do, and when it is tried again. */
+export function connectionProblem({ viewer, now }: Visit, connection: Connection, completedAt: number | null) {
+  const { origin, failure, failing_since: failingSince, refused_since: refusedSince, state, next_at: next } = connection
+  if (failure === null) return undefined
+  const from = failure === 'refused' ? refusedSince : failingSince
+  const since = from === null ? 'lately' : `since ${momentText(viewer, from, now)}`
+  const { long, needsKey = false } = textOf(failure)
+  const kept =
+    completedAt === null
+      ? 'What was copied so far is kept.'
+      : `Everything up to ${momentText(viewer, completedAt, now)} is kept.`
+  const again = state === 'waiting' && next !== null ? ` It is tried again at ${momentText(viewer, next, now)}.` : ''
+  return { text: `${long({ host: hostOf(viewer, origin), since })} ${kept}${again}`, needsKey }
+}
+
+/** On Overview: that the source has refused the key for a day. Records of others are not from there. */
+export async function sourceNotice({ store, viewer, now }: Visit): Promise<Html> {
+  const { accountId } = viewer.session
+  if (viewer.subject.id !== accountId) return nothing
+  const connection = await readConnection(store, accountId)
+  const since = connection?.refused_since ?? null
+  if (connection === undefined || since === null || now - since < DAY_MS) return nothing
+  return html`<p class="warning">${hostOf(viewer, connection.origin)} has refused your key since ${momentText(viewer, since, now)}, so nothing new is copied. <a href="/source">See what to do</a></p>`
+}

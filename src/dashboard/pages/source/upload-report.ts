@@ -1,0 +1,161 @@
+import type { KindPreview } from '../../../archive/staging.ts'
+import { kinds } from '../../../archive/kinds.ts'
+import { card, table, type TableColumn } from '../../layout/components.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import type { Visit } from '../../page.ts'
+import { recordKindLabels } from '../../text/labels.ts'
+import { capital, countText, dateText, NONE, numberText } from '../../text/text.ts'
+import type { UploadReport } from '../../../uploads/run.ts'
+import type { Upload } from '../../../uploads/uploads.ts'
+
+/** What an upload holds, as its page shows it. */
+
+function reportOf({ report }: Upload): UploadReport {
+  // Only the check and the storing write it.
+  return report === null ? {} : (JSON.parse(report) as UploadReport)
+}
+
+/** The preview of an upload that can be stored. */
+export function previewOf(visit: Visit, upload: Upload) {
+  const { preview, needsSecret = false } = reportOf(upload)
+  const counts = preview?.kinds ?? []
+  return {
+    needsSecret,
+    hasNews: counts.some(({ added, changed }) => added + changed > 0),
+    shown: html`
+      ${counts.length === 0 ? nothing : card('What is in it', html`${kindTable(visit, counts)}${notes(visit, upload)}`)}
+      ${counts.length === 0 ? html`<div class="card stack"><p>No records of yours are in it.</p>${notes(visit, upload)}</div>` : nothing}
+      ${rejectedCard(upload)}
+    `,
+  }
+}
+
+function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
+  const day = (at: number | null) => (at === null ? NONE : html`<span class="nowrap">${dateText(viewer, at)}</span>`)
+  return table<KindPreview>(
+    'What is in it',
+    [
+      { title: 'Records', cell: ({ kind }) => kindTitle(kind) },
+      { title: 'First', cell: ({ first }) => day(first) },
+      { title: 'Last', cell: ({ last }) => day(last) },
+      { title: 'New', numeric: true, cell: ({ added }) => numberText(added) },
+      { title: 'Changed', numeric: true, cell: ({ changed }) => numberText(changed) },
+      { title: 'The same', numeric: true, cell: ({ unchanged }) => numberText(unchanged) },
+      ...(counts.some(({ skipped }) => skipped > 0) ? [NOT_FINISHED] : []),
+    ],
+    counts,
+  )
+}
+
+const NOT_FINISHED: TableColumn<KindPreview> = {
+  title: 'Not finished',
+  numeric: true,
+  cell: ({ skipped }) => numberText(skipped),
+}
+
+function kindTitle(kind: string): string {
+  return recordKindLabels[kind] ?? kind
+}
+
+/** What the table does not say. */
+function notes({ viewer }: Visit, upload: Upload): Html {
+  const { preview, usesTimeZone = false, notRead = [] } = reportOf(upload)
+  const { accounts = 0, access = 0, others = 0 } = preview?.leftOut ?? {}
+  const left = [
+    ...(others > 0 ? [`${countText(others, 'record')} of other accounts`] : []),
+    ...(accounts > 0 ? [countText(accounts, 'account')] : []),
+    ...(access > 0 ? [countText(access, 'access to records', 'accesses to records')] : []),
+  ]
+  const isCut = preview?.hasEnd === false && !(reportOf(upload).hasNoEnd ?? false)
+  return html`
+    ${usesTimeZone ? html`<p class="muted">Times without a zone are read as times in ${viewer.timeZone.replaceAll('_', ' ')}, which <a href="/settings">Settings</a> can change.</p>` : nothing}
+    ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.join(', ')}.</p>`}
+    ${left.length === 0 ? nothing : html`<p class="muted">Left out: ${left.join(', ')}. Only records of your own account, number ${viewer.session.accountId}, can be stored here.</p>`}
+    ${isCut ? html`<p class="muted">The line that ends an export is missing, so the file may have been cut off.</p>` : nothing}
+  `
+}
+
+function rejectedCard(upload: Upload): Html {
+  const { preview, rejected = [], unit } = reportOf(upload)
+  if (preview === undefined || preview.rejectedCount === 0) return nothing
+  return card(
+    'What cannot be stored',
+    html`
+      <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without them.</p>
+      ${table(
+        'What cannot be stored',
+        [
+          { title: 'Reason', cell: ({ reason }) => reason },
+          { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
+          {
+            title: unit === undefined ? 'Where' : `In ${unit}`,
+            cell: ({ places, count }) => `${places.join(', ')}${count > places.length ? ' …' : ''}`,
+          },
+        ],
+        rejected,
+        { look: 'stacks' },
+      )}
+    `,
+    { actions: html`<a href="/source/upload/rejected.csv" download>CSV</a>` },
+  )
+}
+
+export function storedCounts(upload: Upload): Html {
+  const { stored = [] } = reportOf(upload)
+  if (stored.length === 0) return html`<p>Everything in it was stored before.</p>`
+  return html`<ul>${stored.map(
+    ({ kind, added, replaced }) =>
+      html`<li>${kindTitle(kind)}: ${numberText(added)} new${replaced === 0 ? nothing : html`, ${numberText(replaced)} changed`}</li>`,
+  )}</ul>`
+}
+
+/** Why the upload was not stored, or needs an answer. */
+export function failureText(upload: Upload): string {
+  const { problem } = reportOf(upload)
+  if (upload.failure === 'ended') {
+    return upload.state === 'failed'
+      ? 'The file could not be checked: the process that did it ended. It may need more memory than there is.'
+      : 'The records could not be stored: the process that did it ended.'
+  }
+  if (upload.failure === 'silent') {
+    return `${upload.state === 'failed' ? 'The check of the file' : 'Storing the records'} made no progress, so this service ended it. Whoever runs this service can bring the file in with the command lockstep import.`
+  }
+  if (upload.state === 'ready') return 'The passphrase or identity does not open the file.'
+  return problem === undefined ? 'The file cannot be read.' : `${capital(problem)}${/[.?!]$/.test(problem) ? '' : '.'}`
+}
+
+/** The form that asks for what the file does not say. */
+export function askedFor(upload: Upload, discard: Html): Html {
+  const asksForKind = upload.failure === 'kind'
+  const { needsSecret = false } = reportOf(upload)
+  return html`
+    <div class="card narrow stack">
+      <form class="stack" method="post" action="/source/upload/check">
+        <input type="hidden" name="id" value="${upload.id}">
+        <p${upload.failure === 'encrypted' ? nothing : html` class="problem" role="alert"`}>${failureText(upload)}</p>
+        ${asksForKind ? kindField() : nothing}
+        ${needsSecret ? secretField() : nothing}
+        <div><button class="primary">Check the file</button></div>
+      </form>
+      ${discard}
+    </div>
+  `
+}
+
+function kindField(): Html {
+  const own = kinds.filter(({ isOwned }) => isOwned)
+  return html`
+    <label>Its records are
+      <select name="kind" required>${own.map(({ name }) => html`<option value="${name}">${kindTitle(name)}</option>`)}</select>
+    </label>
+  `
+}
+
+/** It is used once, and kept nowhere. */
+export function secretField(): Html {
+  return html`
+    <label>Passphrase or age identity <span class="muted">used once, kept nowhere</span>
+      <input type="password" name="secret" required maxlength="1000" autocomplete="off" spellcheck="false">
+    </label>
+  `
+}

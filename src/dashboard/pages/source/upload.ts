@@ -1,0 +1,291 @@
+import { createReadStream, existsSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { csvLine } from '../../../archive/csv.ts'
+import { templates } from '../../../archive/formats/tables.ts'
+import { notFound } from '../../../contract/errors.ts'
+import { limits } from '../../../http/limits.ts'
+import { card } from '../../layout/components.ts'
+import { submit } from '../../layout/form-page.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { download, type DashboardPage, redirect, view, type View, type Visit } from '../../page.ts'
+import { isFresh } from '../../sign-in/reauthentication.ts'
+import { freeText } from '../../text/names.ts'
+import { dateTime, numberText } from '../../text/text.ts'
+import { KEPT_MS } from '../../../uploads/folder.ts'
+import { findUpload, type Upload } from '../../../uploads/uploads.ts'
+import { askedFor, failureText, previewOf, secretField, storedCounts } from './upload-report.ts'
+
+const OF_SOURCE = { section: 'source', reads: null } as const
+
+/** Files that people bring in for the account that signed in: sent, checked, shown, and then stored or discarded. */
+export const uploadPages: readonly DashboardPage[] = [
+  { ...OF_SOURCE, path: '/source/file', handler: async visit => showUpload(visit, await ownUpload(visit)) },
+  // The proof comes before the form, so that no file is sent in vain.
+  { ...OF_SOURCE, path: '/source/upload', confirms: 'Upload a file', handler: showForm },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/upload',
+    receivesFiles: true,
+    async handler(visit) {
+      if (visit.uploads.maxBytes === 0) throw notFound('Upload')
+      if (!isFresh(visit.viewer.session, visit.now)) return notFresh(visit)
+      return submit(
+        async () => {
+          await visit.receiveFiles()
+          return redirect('/source/file')
+        },
+        problem => showForm(visit, problem),
+      )
+    },
+  },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/upload/check',
+    handler: visit =>
+      change(visit, ['asking'], ({ uploads, form }, upload) =>
+        uploads.check(upload, { kind: form.get('kind') ?? undefined, secret: form.get('secret') ?? undefined }),
+      ),
+  },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/upload/store',
+    handler: visit =>
+      change(visit, ['ready'], ({ uploads, form, actor }, upload) =>
+        uploads.store(upload, { secret: form.get('secret') ?? undefined }, actor),
+      ),
+  },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/upload/discard',
+    handler: visit =>
+      change(visit, ['checking', 'asking', 'ready', 'failed', 'stored'], ({ uploads }, upload) =>
+        uploads.discard(upload),
+      ),
+  },
+  ...Object.entries(templates).map(([name, header]): DashboardPage => ({
+    ...OF_SOURCE,
+    path: `/source/upload/${name}.csv`,
+    isDownload: true,
+    handler: async () => download({ file: `${name}.csv`, type: 'text/csv; charset=utf-8', body: csvLine(header) }),
+  })),
+  {
+    ...OF_SOURCE,
+    path: '/source/upload/rejected.csv',
+    isDownload: true,
+    async handler(visit) {
+      const upload = await ownUpload(visit)
+      const path = upload === undefined ? '' : visit.uploads.rejectedFile(upload)
+      if (!existsSync(path)) throw notFound('List')
+      return download({
+        file: 'rejected.csv',
+        type: 'text/csv; charset=utf-8',
+        body: createReadStream(path, { encoding: 'utf8' }),
+      })
+    },
+  },
+]
+
+/** The card of the page Source. */
+export async function uploadCard(visit: Visit): Promise<Html> {
+  const upload = await ownUpload(visit)
+  return card(
+    'From a file',
+    html`
+      <div class="stack">
+        <p>Upload an export, responses of this API that you saved, or a table. You see what is in a file before anything of it is stored.</p>
+        ${visit.uploads.maxBytes === 0 ? html`<p class="muted">Whoever runs this service has switched this off.</p>` : offer(upload)}
+      </div>
+    `,
+    { id: 'file' },
+  )
+}
+
+function offer(upload: Upload | undefined): Html {
+  return upload === undefined || upload.state === 'stored' || upload.state === 'failed'
+    ? html`<p><a class="button" href="/source/upload">Choose a file</a></p>`
+    : html`<p><a class="button" href="/source/file">See the file that you sent</a></p>`
+}
+
+function ownUpload({ store, viewer, now }: Visit): Promise<Upload | undefined> {
+  return findUpload(store, viewer.session.accountId, now)
+}
+
+/** Changes the upload that the form names. If that has changed meanwhile, its page says what it is now. */
+async function change(
+  visit: Visit,
+  states: readonly Upload['state'][],
+  work: (visit: Visit, upload: Upload) => Promise<void>,
+) {
+  const upload = await ownUpload(visit)
+  if (upload === undefined || upload.id !== visit.form.get('id') || !states.includes(upload.state)) {
+    return redirect('/source/file')
+  }
+  return submit(
+    async () => {
+      await work(visit, upload)
+      return redirect('/source/file')
+    },
+    problem => showUpload(visit, upload, problem),
+  )
+}
+
+async function showForm(visit: Visit, problem?: string) {
+  const { uploads } = visit
+  if (uploads.maxBytes === 0) throw notFound('Upload')
+  const upload = await ownUpload(visit)
+  if (problem === undefined && upload !== undefined && upload.state !== 'stored' && upload.state !== 'failed') {
+    return redirect('/source/file')
+  }
+  return view({
+    title: 'Upload a file',
+    back: visit.sectionStart,
+    status: problem === undefined ? 200 : 422,
+    body: html`
+      <form class="card narrow stack" method="post" action="/source/upload" enctype="multipart/form-data">
+        ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+        <p>Exports from the settings of another Lockstep, saved responses of this API, and CSV files of the pages <em>Training</em> and <em>Locks</em>; also compressed (gzip, zstd) or encrypted (age). Only your own records are taken from them. Records that do not say whose they are count as yours: when you save responses, ask for your own only.</p>
+        <p>Or fill in a table: <a href="/source/upload/training.csv" download>training sessions</a>, <a href="/source/upload/locks.csv" download>lock sessions</a>. Write times as <span class="nowrap">2026-02-16 18:00</span>, in your time zone.</p>
+        <label>Files <span class="muted">${numberText(uploads.maxBytes / 1024 / 1024)} MB together, ${limits.uploadFiles.max} at most</span>
+          <input type="file" name="file" multiple required${problem === undefined ? nothing : html` aria-describedby="problem"`}>
+        </label>
+        <p class="muted">Nothing is stored before you have seen what is in them. They are deleted from this service as soon as you have decided, after an hour at the latest.</p>
+        <div class="buttons"><button class="primary">Upload and check</button><a class="button" href="${visit.sectionStart.path}">Cancel</a></div>
+      </form>
+    `,
+  })
+}
+
+/** In place of a form that would be shown again without its files. */
+function notFresh(visit: Visit): View {
+  return view({
+    title: 'Upload a file',
+    back: visit.sectionStart,
+    status: 403,
+    body: html`
+      <div class="card narrow stack">
+        <p class="problem" role="alert">You signed in more than ten minutes ago, so the file was not read. Confirm that it is you, then choose it again.</p>
+        <p><a class="button primary" href="/source/upload">Go on</a></p>
+      </div>
+    `,
+  })
+}
+
+function showUpload(visit: Visit, upload: Upload | undefined, problem?: string): View {
+  const isBusy = upload !== undefined && ['receiving', 'checking', 'storing'].includes(upload.state)
+  return view({
+    title: 'From a file',
+    back: visit.sectionStart,
+    lead: upload === undefined ? undefined : leadOf(visit, upload),
+    status: problem === undefined ? 200 : 422,
+    isBusy,
+    body: html`
+      <div class="stack" data-live="upload"${isBusy ? html` data-busy` : nothing}>
+        ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
+        ${upload === undefined ? nothingYet(visit) : bodyOf(visit, upload)}
+      </div>
+    `,
+  })
+}
+
+function leadOf({ viewer }: Visit, { name, bytes, received_at }: Upload): Html {
+  const shown = freeText(viewer, name)
+  const size = bytes === 0 ? nothing : html`, ${numberText(Math.ceil(bytes / 1024))} KB`
+  return html`${shown === '' ? 'Your file' : shown}${size}, received ${dateTime(viewer, received_at)}`
+}
+
+function nothingYet({ uploads }: Visit): Html {
+  return html`
+    <div class="card stack">
+      <p>No file waits here. Files that are neither stored nor discarded are deleted after an hour.</p>
+      ${uploads.maxBytes === 0 ? nothing : html`<p><a class="button primary" href="/source/upload">Choose a file</a></p>`}
+    </div>
+  `
+}
+
+function bodyOf(visit: Visit, upload: Upload): Html {
+  switch (upload.state) {
+    case 'receiving':
+      return busy('The file is arriving.', nothing)
+    case 'checking':
+      return busy(
+        'The file is being checked. This page shows the result as soon as it is there.',
+        discardForm(upload, 'Stop and discard'),
+      )
+    case 'storing':
+      return busy('The records are being stored. Until all of them are, none is shown.', nothing)
+    case 'asking':
+      return elsewhere(visit, upload) ?? askedFor(upload, discardForm(upload))
+    case 'ready':
+      return elsewhere(visit, upload) ?? readyBody(visit, upload)
+    case 'stored':
+      return html`
+        <div class="card stack">
+          <p role="status">Stored. The file was deleted from this service.</p>
+          ${storedCounts(upload)}
+          <p class="buttons"><a class="button primary" href="/">Go to the overview</a><a class="button" href="/source/upload">Choose another file</a></p>
+        </div>
+      `
+    case 'failed':
+      return html`
+        <div class="card stack">
+          <p class="problem" role="alert">${failureText(upload)} Nothing was stored, and the file was deleted from this service.</p>
+          <p><a class="button primary" href="/source/upload">Choose another file</a></p>
+        </div>
+      `
+    default:
+      return upload.state satisfies never
+  }
+}
+
+function busy(text: string, action: Html): Html {
+  return html`<div class="card stack"><p role="status">${text}</p>${action}</div>`
+}
+
+/** Where another machine has the file, or it is gone. */
+function elsewhere({ uploads }: Visit, upload: Upload): Html | undefined {
+  if (uploads.isHere(upload)) return undefined
+  return html`
+    <div class="card stack">
+      <p class="problem" role="alert">${
+        upload.host === hostname()
+          ? html`The file is not on this machine any more. Upload it again.`
+          : html`The file is on the machine <code>${upload.host}</code>, and this page comes from <code>${hostname()}</code>. Load it again until the other one answers, or discard the file and upload it again.`
+      }</p>
+      ${discardForm(upload)}
+    </div>
+  `
+}
+
+function readyBody(visit: Visit, upload: Upload): Html {
+  const { needsSecret, hasNews, shown } = previewOf(visit, upload)
+  return html`
+    ${upload.failure === null ? nothing : html`<p class="problem" role="alert">${failureText(upload)} Nothing was stored.</p>`}
+    ${shown}
+    <div class="card stack">
+      ${
+        hasNews
+          ? html`
+              <form class="stack" method="post" action="/source/upload/store">
+                <input type="hidden" name="id" value="${upload.id}">
+                ${needsSecret ? secretField() : nothing}
+                <p>Store these records? Those that changed replace the stored ones. All are stored, or none.</p>
+                <div class="buttons">
+                  <button class="primary">Store</button>
+                  <button formaction="/source/upload/discard" formnovalidate>Discard</button>
+                </div>
+              </form>
+            `
+          : html`<p>There is nothing new to store.</p>${discardForm(upload)}`
+      }
+      <p class="muted">The file is deleted from this service at ${dateTime(visit.viewer, upload.received_at + KEPT_MS)}, if you have not decided by then.</p>
+    </div>
+  `
+}
+
+function discardForm({ id }: Upload, title = 'Discard'): Html {
+  return html`<form method="post" action="/source/upload/discard"><input type="hidden" name="id" value="${id}"><button>${title}</button></form>`
+}

@@ -1,0 +1,191 @@
+import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
+import type { TrainingTemplate } from '../../../contract/training-templates.ts'
+import { notFound } from '../../../contract/errors.ts'
+import { findProgram } from '../../../stats/program-queries.ts'
+import { trainingHistory } from '../../../stats/training-history.ts'
+import { trainingSession } from '../../../stats/training-queries.ts'
+import { beyondUsual, type Usual, usualGrade } from '../../../stats/usual.ts'
+import { measureBar } from '../../charts/measure.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
+import { label } from '../../text/labels.ts'
+import { kindName, personName, personOf, recordName } from '../../text/names.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
+import { card, jsonFile, recordTabs, type TableColumn, resultMark, table } from '../../layout/components.ts'
+import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { programLink, readPrograms } from '../../text/program-names.ts'
+import { clockText, countText, dateTime, distanceText, durationText, NONE, numberText } from '../../text/text.ts'
+import { distanceOf } from './table.ts'
+
+export const trainingSessionPages: readonly DashboardPage[] = [
+  { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
+]
+
+async function showSession(visit: Visit) {
+  const { store, viewer, pageAccess, id, query } = visit
+  const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
+  if (found === undefined) throw notFound('Training session')
+  const { session, owner, document } = found
+  const [programs, { sessions }, program] = await Promise.all([
+    readPrograms(visit),
+    trainingHistory(store, pageAccess.sessions('dtt', owner)),
+    findProgram(store, pageAccess.ofAll('training_template'), session.program),
+  ])
+  const file = jsonFile(visit, `training-session-${id}`, document)
+  if (file !== undefined) return file
+  const place = sessions.findLastIndex(one => one.id === id)
+  // The archive wrote it in the form of the contract.
+  const record = JSON.parse(document) as TrainingSession
+  const segments = segmentRows(record, program?.program)
+  const isOwn = owner === viewer.session.accountId
+  const ofProgram = programLink(programs, session.program)
+  const usual = session.grade === null ? undefined : usualGrade(sessions, place)
+  return view({
+    owner,
+    title: recordName(viewer, 'training', record),
+    heading: html`${session.grade === null ? NONE : `${session.grade}\u00a0%`} ${resultMark(session.passed)} <span class="beside">${
+      session.grade === null || usual === undefined
+        ? ofProgram
+        : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
+    }</span>`,
+    back: visit.sectionStart,
+    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
+      owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
+    }`,
+    actions: html`${step(sessions[place - 1], '‹', 'Earlier session', 'prev')}${step(place === -1 ? undefined : sessions[place + 1], '›', 'Later session', 'next')}`,
+    body: recordTabs(visit, {
+      apiPath: `/api/v1/dtt/sessions/${record.id}`,
+      json: document,
+      summary: () =>
+        card(
+          'Segments',
+          segments.length === 0
+            ? html`<p class="muted">This session has no segments.</p>`
+            : segmentTables(visit, segments, usual !== undefined),
+          { id: 'rows' },
+        ),
+      facts: [
+        [label('id'), record.id],
+        [label('bubble_id'), html`<code>${record.bubble_id}</code>`],
+        [label('trainer_id'), record.trainer_id],
+        [label('settings_id'), record.settings_id],
+        [label('ownerId'), personName(viewer, personOf(viewer, owner))],
+      ],
+    }),
+  })
+
+  function step(to: { readonly id: number } | undefined, text: string, name: string, rel: string): Html {
+    if (to === undefined) return nothing
+    const search = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
+    return html`<a class="button small" rel="${rel}" href="/training/${to.id}${search}" aria-label="${name}" title="${name}">${text}</a>`
+  }
+}
+
+/** `2 over your usual`, `3 under your usual`, `as usual`. */
+export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
+  const beyond = beyondUsual(grade, usual)
+  if (beyond === 0) return 'as usual'
+  return `${Math.abs(beyond)} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`
+}
+
+function amountsText({ viewer }: Visit, session: Parameters<typeof distanceOf>[1], segments: readonly Row[]): string {
+  const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
+  return [
+    countText(session.reps, 'repetition'),
+    ...(session.distance === null ? [] : [distanceOf(viewer, session)]),
+    ...(segments.length === 0 ? [] : [durationText(seconds)]),
+  ].join(' · ')
+}
+
+/** Why a session was not passed, as far as its segments tell. */
+function failedText({ passed }: { readonly passed: boolean }, segments: readonly Row[]): string {
+  const failed = segments.filter(segment => !segment.passed).length
+  return passed || failed === 0 ? '' : ` · ${numberText(failed)} of ${countText(segments.length, 'segment')} not passed`
+}
+
+type Row = TrainerSegment & {
+  readonly position: number
+  /** Of the segment in the program as it is now, if the program still has the segments of the session; else 0. */
+  readonly passingGrade: number
+}
+
+function segmentRows({ TrainerSegment }: TrainingSession, program: TrainingTemplate | undefined): Row[] {
+  const runs = program?.Segment.flatMap(segment =>
+    Array.from({ length: Math.min(Math.max(1, segment.repeat), TrainerSegment.length) }, () => segment),
+  )
+  const isSame =
+    runs?.length === TrainerSegment.length && runs.every(({ type }, index) => type === TrainerSegment[index]?.type)
+  return TrainerSegment.map((segment, index) => ({
+    ...segment,
+    position: index + 1,
+    passingGrade: isSame ? (runs[index]?.passGradeThreshold ?? 0) : 0,
+  }))
+}
+
+/** What matters of each segment as bars, and every other field of the results below. Those that no segment has are left out. */
+function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[], isUsualKnown: boolean): Html {
+  const paged = paginate(segments, pageNumber(query), RECORD_ROWS)
+  const name: TableColumn<Row> = {
+    title: 'Segment',
+    cell: row => html`<span class="when">${segmentName(viewer, row)}</span>`,
+  }
+  return html`
+    ${table<Row>('Segments', [name, ...barColumns()], paged.rows, { look: 'bars' })}
+    <ul class="legend">
+      <li><i class="mark tick"></i>Target${segments.some(({ passingGrade }) => passingGrade > 0) ? ', or today’s passing grade' : ''}</li>
+      <li>A session’s grade is the mean of its graded segments.${
+        isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
+      }</li>
+    </ul>
+    <details class="more">
+      <summary>More columns</summary>
+      ${table<Row>('More of the segments', [name, ...otherColumns(viewer, segments)], paged.rows, { look: 'stacks' })}
+    </details>
+    ${recordTableFoot(path, query, paged, 'rows')}
+  `
+}
+
+/** `3 Endurance`: segments are distinguished by their position. */
+function segmentName(viewer: Viewer, { type, position }: Row): string {
+  return `${position} ${kindName(viewer, type)}`
+}
+
+function barColumns(): TableColumn<Row>[] {
+  const against = (measured: number, target: number, text: (value: number) => string) =>
+    target === 0
+      ? text(measured)
+      : html`${text(measured)} of ${text(target)}${measureBar(measured, target, Math.max(measured, target))}`
+  return [
+    {
+      title: label('percentGrade'),
+      cell: ({ percentGrade, passingGrade, passed }) =>
+        html`${percentGrade}\u00a0%${measureBar(percentGrade, passingGrade, 100, !passed)}`,
+    },
+    { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
+    {
+      title: label('durationMeasured'),
+      cell: ({ durationMeasured, durationTarget }) => against(durationMeasured, durationTarget, clockText),
+    },
+    {
+      title: label('repsMeasured'),
+      cell: ({ repsMeasured, repsTarget }) => against(repsMeasured, repsTarget, numberText),
+    },
+  ]
+}
+
+function otherColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<Row>[] {
+  const known = (value: number | null | undefined, text: (value: number) => Part = numberText) =>
+    value === null || value === undefined ? NONE : text(value)
+  const optional = (field: keyof TrainerSegment, cell: (row: Row) => Part): TableColumn<Row>[] =>
+    segments.some(segment => segment[field] !== undefined) ? [{ title: label(field), numeric: true, cell }] : []
+  return [
+    ...optional('points', ({ points }) => numberText(points)),
+    ...optional('distanceTravelled', row =>
+      known(row.distanceTravelled, metres => distanceText(viewer, metres * 1_000_000)),
+    ),
+    ...optional('longestDeepthroat', row => known(row.longestDeepthroat, ms => durationText(ms / 1000))),
+    ...optional('strokeLength', row => known(row.strokeLength, length => `${numberText(length)}\u00a0mm`)),
+    ...optional('speedMeasured', row => known(row.speedMeasured)),
+    ...optional('order', row => known(row.order)),
+    ...optional('id', ({ id }) => id),
+  ]
+}

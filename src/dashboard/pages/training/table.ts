@@ -1,0 +1,161 @@
+import type { SessionStats } from '../../../stats/training.ts'
+import { forEachPausing } from '../../../fairness.ts'
+import { html, type Html } from '../../html.ts'
+import type { Reader, Viewer, Visit } from '../../page.ts'
+import { type TableColumn, recordLink, resultMark, downloadLinks, table } from '../../layout/components.ts'
+import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type PagerWords, paginate, tableFoot } from '../../paging.ts'
+import type { Programs } from '../../text/program-names.ts'
+import { distanceText, NONE, numberText } from '../../text/text.ts'
+import { addressOf, type TrainingQuery, type Sort } from './filters.ts'
+
+/** Training sessions as a table that its headings sort. */
+
+export async function sessionsTable(
+  visit: Visit,
+  filters: TrainingQuery,
+  sessions: readonly SessionStats[],
+  programs: Programs,
+): Promise<Html> {
+  const { path, query } = visit
+  const paged = paginate(await sortedBy(filters, sessions, programs), filters.page)
+  return html`
+    <section class="card" id="sessions">
+      <div class="card-head">
+        <h2>Sessions</h2>
+        ${downloadLinks(visit.viewer, addressOf(filters, {}, '/training.csv'), addressOf(filters, {}, '/training.ndjson'))}
+      </div>
+      ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, { id: 'session-table' })}
+      ${tableFoot(path, query, paged, pagerWords(filters))}
+    </section>
+  `
+}
+
+function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
+  if (sort !== 'at') return OTHERWISE_SORTED
+  return descending ? NEWEST_FIRST : OLDEST_FIRST
+}
+
+/** The headings sort the table. */
+export function sessionColumns(
+  visit: Pick<Reader, 'viewer' | 'now'>,
+  programs: Programs,
+  filters?: TrainingQuery,
+): TableColumn<SessionStats>[] {
+  const head = (sort: Sort, text: string) =>
+    filters === undefined
+      ? { title: text }
+      : { title: sortLink(filters, sort, text), sorted: directionOf(filters, sort) }
+  return [
+    {
+      ...head('at', 'When'),
+      line: 'first',
+      cell: ({ id, at }) => recordLink(visit, `/training/${id}`, at),
+    },
+    { ...head('program', 'Program'), line: 'second', cell: ({ program }) => programs.nameOf(program) },
+    { ...head('result', 'Result'), line: 'first', cell: ({ passed }) => resultMark(passed) },
+    {
+      ...head('grade', 'Grade'),
+      numeric: true,
+      line: 'first',
+      cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`),
+    },
+    { ...head('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
+    {
+      ...head('reps', 'Repetitions'),
+      numeric: true,
+      line: 'second',
+      unit: ({ reps }) => (reps === 1 ? '\u00a0rep' : '\u00a0reps'),
+      cell: ({ reps }) => numberText(reps),
+    },
+    {
+      ...head('distance', 'Distance'),
+      numeric: true,
+      line: 'second',
+      cell: session => distanceOf(visit.viewer, session),
+    },
+  ]
+}
+
+/** A distance, marked if it may be an estimate. */
+export function distanceOf(viewer: Viewer, { distance, approximate }: SessionStats): string {
+  if (distance === null) return NONE
+  return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
+}
+
+function directionOf({ sort, descending }: TrainingQuery, column: Sort): 'ascending' | 'descending' | undefined {
+  if (sort !== column) return undefined
+  return descending ? 'descending' : 'ascending'
+}
+
+function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
+  const isSorted = filters.sort === sort
+  // Names begin with A, all else with what is newest or largest.
+  const descending = isSorted ? !filters.descending : sort !== 'program'
+  const mark = isSorted ? (filters.descending ? '↓' : '↑') : ''
+  const how = isSorted ? `, ${orderText(sort, filters.descending)}` : ''
+  return html`<a class="sort" data-keep="${sort}" href="${addressOf(filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
+}
+
+function orderText(sort: Sort, descending: boolean): string {
+  if (sort === 'program') return descending ? 'Z to A' : 'A to Z'
+  if (sort === 'at') return descending ? 'newest first' : 'oldest first'
+  if (sort === 'result') return descending ? 'passed first' : 'not passed first'
+  return descending ? 'largest first' : 'smallest first'
+}
+
+/** Sessions in the order of the table; equal ones the newest first. Others have their turns while a long list is sorted. */
+export async function sortedBy(
+  { sort, descending }: TrainingQuery,
+  sessions: readonly SessionStats[],
+  programs: Programs,
+): Promise<readonly SessionStats[]> {
+  if (sort === 'at') return descending ? sessions.toReversed() : sessions
+  const newest = sessions.toReversed()
+  const ranks = sort === 'program' ? rankNames(newest, programs) : new Map<string, number>()
+  const keyOf: Record<typeof sort, (session: SessionStats) => number> = {
+    program: ({ program }) => ranks.get(programs.nameOf(program).toLowerCase()) ?? 0,
+    result: ({ passed }) => (passed ? 1 : 0),
+    grade: ({ grade }) => grade ?? -1,
+    segments: ({ segments }) => segments,
+    reps: ({ reps }) => reps,
+    distance: ({ distance }) => distance ?? -1,
+  }
+  // Arrays of this type sort 100,000 numbers without a function that compares them, in a few milliseconds and little memory.
+  const keys = new Float64Array(newest.length)
+  const sign = descending ? -1 : 1
+  let index = 0
+  await forEachPausing(newest, session => {
+    keys[index] = sign * keyOf[sort](session)
+    index += 1
+  })
+  const order = keys.toSorted()
+  /** How many sessions have the place of a key, or those after it. */
+  const placed = new Uint32Array(newest.length)
+  const sorted = Array.from<SessionStats>({ length: newest.length })
+  index = 0
+  await forEachPausing(newest, session => {
+    const first = firstPlace(order, keys[index] ?? 0)
+    const before = placed[first] ?? 0
+    sorted[first + before] = session
+    placed[first] = before + 1
+    index += 1
+  })
+  return sorted
+}
+
+/** The place of each program name among those of the sessions. */
+function rankNames(sessions: readonly SessionStats[], programs: Programs): ReadonlyMap<string, number> {
+  const names = new Set(sessions.map(({ program }) => programs.nameOf(program).toLowerCase()))
+  return new Map([...names].toSorted().map((name, rank) => [name, rank]))
+}
+
+/** The index of the first number that is not less. */
+function firstPlace(ascending: Float64Array, number: number): number {
+  let [low, high] = [0, ascending.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((ascending[middle] ?? 0) < number) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,90 @@
+import { formatDate } from '../../../contract/calendar.ts'
+import { sum } from '../../../contract/numbers.ts'
+import type { KnownDay } from '../../../stats/training-days.ts'
+import type { YearStatistics } from '../../../stats/year.ts'
+import { daysTable, shortDay, WEEKDAYS } from '../../charts/days.ts'
+import { SHADES, shadesOf } from '../../charts/shades.ts'
+import { card } from '../../layout/components.ts'
+import { sharedAreas } from '../../layout/subject-notes.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import type { Viewer } from '../../page.ts'
+import { countText, durationText, NONE, numberText } from '../../text/text.ts'
+import { lockText } from '../locks/states.ts'
+
+/** The days of a year, and its hours of the week. */
+
+/** A day, and how it is drawn. */
+export interface DrawnDay extends KnownDay {
+  /** As `YYYY-MM-DD`. */
+  readonly date: string
+  /** A shade by its repetitions, `none` without a session. */
+  readonly shade: (typeof SHADES)[number] | 'none'
+}
+
+export function drawnDays(days: readonly KnownDay[]): DrawnDay[] {
+  const shades = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
+  return days.map(day => {
+    return { ...day, date: formatDate(day.day), shade: day.sessions === 0 ? 'none' : shades(day.reps) }
+  })
+}
+
+/** Rows of days, with both areas. */
+export function daysCard(viewer: Viewer, title: string, days: readonly DrawnDay[], when = ''): Html {
+  const areas = sharedAreas(viewer)
+  const trained = days.filter(({ sessions }) => sessions > 0).length
+  const under = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
+  const counts = [
+    ...(areas.includes('dtt') ? [`${countText(trained, 'day')} with training`] : []),
+    ...(areas.includes('lkbx') ? [`${countText(under, 'day')} ${lockText('under lock', viewer)}`] : []),
+  ]
+  return card(
+    title,
+    html`
+      <p class="summary">${counts.join(' and ')}${when}.</p>
+      ${daysTable(days.map(day => dayLook(viewer, day)))}
+      <ul class="legend">
+        ${areas.includes('dtt') ? html`<li>Repetitions: fewest ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li>` : nothing}
+        ${areas.includes('lkbx') ? html`<li><i class="day none under"></i>${lockText('Under lock', viewer)}</li>` : nothing}
+      </ul>
+    `,
+  )
+}
+
+function dayLook(viewer: Viewer, { date, sessions, reps, lockedSeconds, shade }: DrawnDay) {
+  if (sessions === 0 && lockedSeconds === 0) return { date, look: 'none', text: '' }
+  const text = [
+    ...(sessions > 0 ? [countText(sessions, 'session'), countText(reps, 'rep')] : []),
+    ...(lockedSeconds > 0 ? [lockText(`${durationText(lockedSeconds)} locked`, viewer)] : []),
+  ]
+  const look = `${shade}${lockedSeconds > 0 ? ' under' : ''}`
+  return { date, look, text: `${shortDay(Date.parse(date))}: ${text.join(', ')}`, to: `?day=${date}#day` }
+}
+
+/** How many sessions there were in each hour of the week. */
+export function hoursCard({ hours }: YearStatistics): Html {
+  const counts = hours.flat()
+  const all = sum(counts)
+  if (all === 0) return nothing
+  const shades = shadesOf(counts.filter(count => count > 0))
+  const most = Math.max(...counts)
+  const busiest = counts.indexOf(most)
+  const weekdays = hours.map(sum)
+  const top = weekdays.indexOf(Math.max(...weekdays))
+  return card(
+    'Hours of the week',
+    html`
+      <p class="summary">Most sessions were on ${WEEKDAYS[top] ?? NONE} (${numberText(weekdays[top] ?? 0)} of ${numberText(all)}). The hour with the most is ${WEEKDAYS[Math.floor(busiest / 24)] ?? NONE}, ${hourText(busiest % 24)} (${numberText(most)}).</p>
+      <table class="calendar">
+        <thead><tr><th scope="col"><span class="hidden">Day</span></th>${(hours[0] ?? []).map((_, hour) => html`<th scope="col">${hour}`)}</tr></thead>
+        <tbody>${hours.map(
+          (ofDay, weekday) =>
+            html`<tr><th scope="row">${WEEKDAYS[weekday]?.slice(0, 3) ?? ''}${ofDay.map(count => html`<td class="day ${count === 0 ? 'none' : shades(count)}">${count}`)}</tr>`,
+        )}</tbody>
+      </table>
+    `,
+  )
+}
+
+function hourText(hour: number): string {
+  return `${String(hour).padStart(2, '0')}:00 to ${String((hour + 1) % 24).padStart(2, '0')}:00`
+}

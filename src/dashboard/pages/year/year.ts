@@ -1,0 +1,213 @@
+import { DAY_MS } from '../../../contract/time.ts'
+import { notFound } from '../../../contract/errors.ts'
+import { locksSince } from '../../../stats/lock-queries.ts'
+import { withoutPractice } from '../../../stats/lock-statistics.ts'
+import { countedUntil } from '../../../stats/status.ts'
+import { trainingHistory } from '../../../stats/training-history.ts'
+import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
+import { shortDay } from '../../charts/days.ts'
+import { card, noRecords, table } from '../../layout/components.ts'
+import { sharedAreas } from '../../layout/subject-notes.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
+import { type DashboardPage, download, type Reader, redirect, view, type Viewer, type Visit } from '../../page.ts'
+import { type Programs, readPrograms } from '../../text/program-names.ts'
+import { distanceText, durationText, NONE, numberText, partText, percentText } from '../../text/text.ts'
+import { dayCard } from '../day-card.ts'
+import { lockText } from '../locks/states.ts'
+import { stepTo } from '../period-bar.ts'
+import { daysCard, drawnDays, hoursCard } from './days.ts'
+import { lockedMonths } from './months.ts'
+import { yearPicture } from './picture.ts'
+import { recordCards } from './records.ts'
+
+/** A calendar year on one sheet. */
+
+const OF_YEAR = { section: 'year', reads: 'statistics', area: 'both' } as const
+
+export const yearPages: readonly DashboardPage[] = [
+  { ...OF_YEAR, path: '/year', handler: showYear },
+  { ...OF_YEAR, path: '/year/:id', handler: showYear },
+  { ...OF_YEAR, path: '/year.svg', reads: 'export', isDownload: true, handler: downloadPicture },
+  // Its address until the page of the year took its place.
+  { section: 'year', reads: null, path: '/bests', handler: () => redirect('/year') },
+]
+
+async function showYear(visit: Visit) {
+  const { viewer, query } = visit
+  const years = await yearsOf(visit)
+  const current = years.at(-1) ?? 0
+  const year = visit.path === '/year' ? current : visit.id
+  if (!years.includes(year)) throw notFound('Year')
+  const [statistics, programs] = [await readYear(visit, year), await readPrograms(visit)]
+  if (statistics.firstTraining === undefined && statistics.firstLock === undefined) {
+    return view({
+      title: `Year ${year}`,
+      body: noRecords(
+        viewer,
+        'Nothing here yet',
+        lockText(
+          'This page will show the totals of the year, each of its days, and the highest values so far.',
+          viewer,
+        ),
+      ),
+    })
+  }
+  return view({
+    title: `Year ${year}`,
+    actions: html`${stepper(years, year)}<a class="button" href="/year.svg?year=${year}" download>Save as picture</a>`,
+    body: html`
+      <div class="year">
+        ${yearCards(visit, statistics, programs, query.has('day') ? await dayOf(visit, statistics, programs) : nothing)}
+      </div>
+    `,
+  })
+}
+
+/** The years that have a page, the oldest first. */
+export function yearsOf(reader: Reader): Promise<number[]> {
+  return knownYears(reader.store, accessOf(reader), clockOf(reader))
+}
+
+export function readYear(reader: Reader, year: number): Promise<YearStatistics> {
+  return yearStatistics(reader.store, accessOf(reader), { year, ...clockOf(reader) })
+}
+
+function accessOf({ pageAccess }: Reader) {
+  return { training: pageAccess.sessions('dtt'), locks: pageAccess.sessions('lkbx') }
+}
+
+function clockOf({ viewer, now }: Reader) {
+  return { timeZone: viewer.timeZone, now, until: countedUntil(viewer.asOf, now) }
+}
+
+/** Everything that is known of a year. The card of a chosen day is below the days. */
+export function yearCards(reader: Reader, year: YearStatistics, programs: Programs, day: Html = nothing): Html {
+  const areas = sharedAreas(reader.viewer)
+  return html`
+    ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
+    ${areas.includes('lkbx') ? lockedMonths(reader.viewer, year) : nothing}
+    ${daysCard(reader.viewer, 'Days', drawnDays(year.days))}
+    ${day}
+    ${areas.includes('dtt') ? hoursCard(year) : nothing}
+    ${recordCards(reader, year, programs)}
+  `
+}
+
+function stepper(years: readonly number[], year: number): Html {
+  const step = (rel: 'prev' | 'next', to: number) =>
+    stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
+  return html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
+}
+
+/** What happened on a day of the year. */
+async function dayOf(visit: Visit, { total }: YearStatistics, programs: Programs): Promise<Html> {
+  const { store, viewer, pageAccess, now } = visit
+  const from = zoneClock(viewer.timeZone).startOf(total.from)
+  const until = countedUntil(viewer.asOf, now)
+  const { sessions } = await trainingHistory(store, pageAccess.sessions('dtt'))
+  const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
+  return dayCard(visit, { sessions, locks: withoutPractice(locks), from, until }, programs)
+}
+
+interface Row {
+  readonly name: string
+  readonly of: (totals: Totals) => Part
+}
+
+/** The totals beside those of the year before. */
+function totalsTable({ viewer }: Reader, statistics: YearStatistics): Html {
+  const { year, isRunning, total, before, wholeBefore, firstTraining, firstLock } = statistics
+  const starts = [firstTraining, firstLock].flatMap(session => session?.at ?? [])
+  const first = starts.length === 0 ? NaN : zoneClock(viewer.timeZone).dayOf(Math.min(...starts))
+  const since = ({ from, to }: Totals) =>
+    first > from && first <= to ? html` <small class="muted">from ${shortDay(first * DAY_MS)}</small>` : nothing
+  const columns = [
+    { title: isRunning ? `${year} so far` : String(year), totals: total },
+    ...(isRunning ? [{ title: `${year - 1} to ${shortDay(before.to * DAY_MS)}`, totals: before }] : []),
+    { title: String(year - 1), totals: wholeBefore },
+  ]
+  const rows = rowsOf(viewer, statistics)
+  return table(
+    `Totals of ${year}`,
+    [
+      { title: html`<span class="hidden">Figure</span>`, cell: ({ name }: Row) => name },
+      ...columns
+        .filter(({ totals }) => rows.some(row => row.of(totals) !== NONE))
+        .map(({ title, totals }) => ({
+          title: html`${title}${since(totals)}`,
+          numeric: true,
+          cell: (row: Row) => row.of(totals),
+        })),
+    ],
+    rows,
+    { look: 'compact' },
+  )
+}
+
+/** The totals of a year as texts, by name. */
+export function yearFigures(
+  { viewer }: Reader,
+  year: YearStatistics,
+): { readonly name: string; readonly value: Part }[] {
+  return rowsOf(viewer, year).map(({ name, of }) => ({ name, value: of(year.total) }))
+}
+
+/** The rows of areas that may be read. Of days before the first record, nothing is known. */
+function rowsOf(viewer: Viewer, { firstTraining, firstLock }: YearStatistics): readonly Row[] {
+  const areas = sharedAreas(viewer)
+  const clock = zoneClock(viewer.timeZone)
+  const since = (first: { readonly at: number } | undefined, { name, of }: Row): Row => ({
+    name: lockText(name, viewer),
+    of: totals => (first !== undefined && first.at < clock.startOf(totals.to + 1) ? of(totals) : NONE),
+  })
+  return [
+    ...(areas.includes('dtt') ? trainingRows(viewer).map(row => since(firstTraining, row)) : []),
+    ...(areas.includes('lkbx') ? lockRows.map(row => since(firstLock, row)) : []),
+  ]
+}
+
+function trainingRows(viewer: Viewer): readonly Row[] {
+  return [
+    { name: 'Training sessions', of: ({ training }) => numberText(training.sessions) },
+    { name: 'Passed', of: ({ training: { passed, sessions } }) => ratio(passed, sessions) },
+    { name: 'Days with training', of: ({ training }) => numberText(training.days) },
+    { name: 'Repetitions', of: ({ training }) => numberText(training.reps) },
+    { name: 'Distance', of: ({ training }) => distanceOfYear(viewer, training) },
+    { name: 'Training time', of: ({ training: { duration } }) => (duration === 0 ? NONE : durationText(duration)) },
+  ]
+}
+
+const lockRows: readonly Row[] = [
+  { name: 'Time locked', of: ({ share: { percent } }) => (percent === null ? NONE : percentText(percent)) },
+  { name: 'Locked', of: ({ share, locks }) => lengthOf(share, locks.lockedSeconds) },
+  { name: 'On breaks', of: ({ share, locks }) => lengthOf(share, locks.breakSeconds) },
+  { name: 'Lock sessions begun', of: ({ locks }) => numberText(locks.started) },
+  { name: 'Lock sessions ended', of: ({ locks }) => numberText(locks.ended) },
+]
+
+/** A time of which something is known. */
+function lengthOf({ percent }: Totals['share'], seconds: number): string {
+  if (percent === null) return NONE
+  return seconds === 0 ? 'None' : durationText(seconds)
+}
+
+/** `150 (70 %)`: how many of all, and their part in percent. */
+function ratio(count: number, all: number): string {
+  return all === 0 ? NONE : `${numberText(count)} (${partText(count, all)})`
+}
+
+/** A distance, marked if some of it may be an estimate. */
+function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
+  const { sessions, unknownDistances, distance, approximateDistance } = training
+  if (sessions > 0 && unknownDistances === sessions) return NONE
+  return `${approximateDistance > 0 ? '≈ ' : ''}${distanceText(viewer, distance + approximateDistance)}`
+}
+
+async function downloadPicture(visit: Visit) {
+  const years = await yearsOf(visit)
+  const asked = Number(visit.query.get('year') ?? years.at(-1))
+  if (!years.includes(asked)) throw notFound('Year')
+  const picture = yearPicture(visit.viewer, await readYear(visit, asked))
+  return download({ file: `year-${asked}.svg`, type: 'image/svg+xml; charset=utf-8', body: picture.toString() })
+}
