@@ -85,24 +85,21 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
   if (until !== null && until > LATEST) {
     throw new RefusedError(`the end of a tier must not lie beyond ${formatTimestamp(LATEST)}`)
   }
-  await store.db.transaction().execute(db => setTierIn(db, id, tier, until))
-}
-
-/** The same within a transaction. */
-export async function setTierIn(db: Kysely<Tables>, id: number, tier: Tier | null, until: number | null) {
-  const { document } = await db
-    .selectFrom('account')
-    .select('document')
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow(() => new RefusedError('there is no such account'))
-  // A stored document is a user, so JSON of an object.
-  const user = JSON.parse(document) as Record<string, unknown>
-  const row = accountRow({ ...user, subscriptionTier: tier })
-  await db
-    .updateTable('account')
-    .set({ ...row, subscription_ends_at: until })
-    .where('id', '=', id)
-    .execute()
+  await store.db.transaction().execute(async db => {
+    const { document } = await db
+      .selectFrom('account')
+      .select('document')
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow(() => new RefusedError('there is no such account'))
+    // A stored document is a user, so JSON of an object.
+    const user = JSON.parse(document) as Record<string, unknown>
+    const row = accountRow({ ...user, subscriptionTier: tier })
+    await db
+      .updateTable('account')
+      .set({ ...row, subscription_ends_at: until })
+      .where('id', '=', id)
+      .execute()
+  })
 }
 
 /** An identifier above all that are or were in use. */

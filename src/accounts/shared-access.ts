@@ -86,26 +86,6 @@ export async function endAccessIn(db: Kysely<Tables>, pair: AccessPair, now: num
   return true
 }
 
-/** Restores access that ended at an instant, on the terms it had. Returns whether there was such access. */
-export async function resumeAccess(
-  db: Kysely<Tables>,
-  pair: AccessPair,
-  endedAt: number,
-  now: number,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('partnership')
-    .set({ ended_at: null })
-    .where('owner_id', '=', pair.ownerId)
-    .where('partner_id', '=', pair.partnerId)
-    .where('ended_at', '=', endedAt)
-    .executeTakeFirstOrThrow()
-  noteGrantChange()
-  if (numUpdatedRows === 0n) return false
-  await recordAccess(db, pair, { kind: 'access-given', now, actor: OPERATOR })
-  return true
-}
-
 /** Records a change of access for its owner, under the name of the partner. */
 async function recordAccess(
   db: Kysely<Tables>,

@@ -52,7 +52,6 @@ export function addPullCommands(program: Command) {
       '--account <id|username>',
       `the account here that the records belong to (${settings.sourceAccount.env})`,
     ),
-    new Option('--partners', 'also pull records of others that the API key may read'),
     new Option('--full', 'read all lists to their end, and every record again'),
     new Option('--mine', 'records whose owner the source does not tell are yours; remembered for the source'),
     new Option('--lock-session <numbers>', 'read lock sessions by number, such as 12,15-40').argParser(parseLocks),
@@ -84,16 +83,13 @@ export function addPullCommands(program: Command) {
     databaseOption(),
   )
     .summary('remove records that are gone at their source')
-    .description(
-      'Removes records that are gone at the source they were pulled from, and those of partners who ended access.',
-    )
+    .description('Removes records that are gone at the source they were pulled from.')
     .action(pruneGone)
 }
 
 interface PullFlags extends StoreOptions {
   readonly from?: string
   readonly account?: string
-  readonly partners?: boolean
   readonly full?: boolean
   readonly mine?: boolean
   readonly lockSession?: readonly number[]
@@ -173,8 +169,8 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
     let report: PullReport
     try {
       report = await round({ store, source, ...flags, lockSessions: flags.lockSession, full: true })
-      const account = flags.partners === true ? undefined : report.accountId
-      await writeArchive(out, tmpdir(), write => exportArchive(store, write, account))
+      const { accountId } = report
+      await writeArchive(out, tmpdir(), write => exportArchive(store, write, accountId))
     } finally {
       await store.close()
     }

@@ -10,7 +10,7 @@ import type { ChangedBy } from './connections.ts'
 import { type SourceList, sourceLists } from './lists.ts'
 import type { SourceReader } from './reader.ts'
 import type { SourceData } from './rows.ts'
-import { checked, type PullRow, type PullSource, rowsOfOwners, saveRows } from './state.ts'
+import { checked, type PullRow, type PullSource, rowsOfAccount, saveRows } from './state.ts'
 
 export interface WalkedList {
   readonly store: Store
@@ -18,7 +18,6 @@ export interface WalkedList {
   readonly list: SourceList
   /** All ids in the list. */
   readonly listedIds: ReadonlySet<number>
-  readonly owners: readonly number[]
   /** When the round began. */
   readonly at: number
   readonly reader: SourceReader
@@ -30,10 +29,10 @@ export interface WalkedList {
  * source has no record with this id. Returns how many rows became gone, and the records that the source still has.
  */
 export async function markGone(walked: WalkedList): Promise<{ gone: number; found: readonly SourceData[] }> {
-  const { store, source, list, listedIds, owners, at, reader } = walked
+  const { store, source, list, listedIds, at, reader } = walked
   let gone = 0
   const found: SourceData[] = []
-  for await (const rows of rowsOfOwners(store, source.id, list.kind, owners)) {
+  for await (const rows of rowsOfAccount(store, source, list.kind)) {
     for (const row of rows) {
       if (listedIds.has(row.id) || row.gone_at !== null) continue
       if (row.missing_at === null) {
@@ -80,7 +79,7 @@ async function isStored({ store, list }: WalkedList, { id, owner_id }: PullRow):
   return rows.length > 0
 }
 
-/** Records of one kind that are gone at their source, or whose owner ended access as a pull has found. */
+/** Records of one kind that are gone at their source. */
 export interface GoneRecords {
   readonly accountId: number
   readonly username: string
@@ -129,8 +128,7 @@ export async function removeGone(
       // Keeps the rows of records that stay: they can be removed later.
       await sql`delete from pull_row where kind = ${kind} and not exists (
           select 1 from ${sql.table(table)} as record where record.id = pull_row.id and record.owner_id = pull_row.owner_id)
-        and (gone_at is not null or exists (select 1 from pull_access where pull_access.source_id = pull_row.source_id
-          and pull_access.owner_id = pull_row.owner_id and pull_access.ended_at is not null))`.execute(db)
+        and gone_at is not null`.execute(db)
     }
     for (const accountId of new Set(found.map(one => one.accountId)))
       await recordEvent(db, { accountId, kind: 'source-gone-removed', ...by })
@@ -140,16 +138,14 @@ export async function removeGone(
 }
 
 /**
- * Whether a record may be removed: it is gone at its source, or a pull ended access to its owner. Only marks of complete
- * rounds count. Records of a source that does not say whom the API key belongs to are never removed, because such a source may
+ * Whether a record may be removed: it is gone at its source. Only marks of complete rounds count. Records of a source that does not say whom the API key belongs to are never removed, because such a source may
  * just not list them.
  */
 function isRemovable(kind: string, account: number | undefined) {
   return sql`${account === undefined ? sql`true` : sql`record.owner_id = ${account}`}
     and exists (select 1 from pull_row join pull_source on pull_source.id = pull_row.source_id
-    left join pull_access on pull_access.source_id = pull_row.source_id and pull_access.owner_id = pull_row.owner_id
     where pull_row.kind = ${kind} and pull_row.id = record.id and pull_row.owner_id = record.owner_id
       and ${account === undefined ? sql`true` : sql`pull_source.account_id = ${account}`}
       and pull_source.knows_me = 1
-      and (pull_row.gone_at <= pull_source.completed_at or pull_access.ended_at <= pull_source.completed_at))`
+      and pull_row.gone_at <= pull_source.completed_at)`
 }

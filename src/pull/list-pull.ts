@@ -1,8 +1,8 @@
 import { type BatchImporterOptions, UNANSWERED } from '../archive/batch-importer.ts'
 import type { Store } from '../store/index.ts'
-import type { PulledAccounts } from './accounts.ts'
+import type { PulledAccount } from './account.ts'
 import { markGone } from './gone.ts'
-import { deviceLists, lockSessions, RECENT_MS, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
+import { lockSessions, RECENT_MS, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
 import { ListOrder } from './order.ts'
 import type { Ownership } from './ownership.ts'
 import { MissingListError, type SourceReader } from './reader.ts'
@@ -16,7 +16,7 @@ import { type PageResult, walkList } from './walk.ts'
 interface RoundState {
   readonly store: Store
   readonly reader: SourceReader
-  readonly accounts: PulledAccounts
+  readonly account: PulledAccount
   readonly ownership: Ownership
   readonly rows: RowStore
   readonly report: ReportBuilder
@@ -42,8 +42,8 @@ export class ListPull {
   }
 
   async pullList(list: SourceList) {
-    const { progress, store, accounts, isFull, reader, report } = this.#state
-    const source = accounts.source
+    const { progress, store, account, isFull, reader, report } = this.#state
+    const source = account.source
     const expected = isFull && source !== undefined ? await countRows(store, source.id, list.kind) : undefined
     const listedIds = new Set<number>()
     const order = new ListOrder(list.order)
@@ -57,8 +57,7 @@ export class ListPull {
         },
       )
       if (!walk.stoppedEarly && !walk.steppedBack) {
-        // Lists of devices may have only those of the caller.
-        await this.#markGone(list, listedIds, deviceLists.includes(list) ? [accounts.me] : accounts.ids)
+        await this.#markGone(list, listedIds)
       }
     } catch (error) {
       if (!(error instanceof MissingListError)) throw error
@@ -67,29 +66,13 @@ export class ListPull {
     }
   }
 
-  /** Some sources list the devices of others only by owner. */
-  async pullDevicesOfPartners(list: SourceList) {
-    const { isFull, accounts, reader } = this.#state
-    if (!isFull) return
-    for (const owner of accounts.ids.slice(1)) {
-      const listedIds = new Set<number>()
-      const isListed = await reader.hasListOf(list, owner)
-      if (!isListed) return
-      const walk = await walkList(
-        position => reader.readPage(list, position, owner),
-        rows => this.#storePage(list, rows, listedIds, new ListOrder(undefined)),
-      )
-      if (!walk.steppedBack) await this.#markGone(list, listedIds, [owner])
-    }
-  }
-
   /** Reads sessions again that may have ended since they were read. */
   async pullOpenRows(list: SourceList) {
-    const { store, accounts, startedAt, rows } = this.#state
-    const source = accounts.source
+    const { store, account, startedAt, rows } = this.#state
+    const source = account.source
     if (source === undefined) return
     const unfinished = await openRows(store, source.id, list.kind, startedAt - RECENT_MS)
-    const active = list === lockSessions ? await activeLocks(store, source.id, accounts.ids) : []
+    const active = list === lockSessions ? await activeLocks(store, source.id, account.id) : []
     const ids = [...new Set([...unfinished, ...active].map(({ id }) => id))].filter(id => !rows.hasRead(list, id))
     for (const id of ids) {
       await this.#readAgain(list, id)
@@ -156,7 +139,7 @@ export class ListPull {
     order: ListOrder,
     prepared: Awaited<ReturnType<RowStore['store']>>['prepared'],
   ): Promise<(number | undefined)[]> {
-    const { store, accounts } = this.#state
+    const { store, account } = this.#state
     const instants = rows.map(({ data }) => order.instantOf(data))
     if (list !== lockSessions || !instants.includes(undefined)) return instants
     const read = new Map(prepared.map(({ offered, data }) => [offered.row.id, order.instantOf(data)]))
@@ -165,7 +148,7 @@ export class ListPull {
       .selectFrom('lock_session')
       .select(['id', 'at'])
       .where('id', 'in', ids.length === 0 ? [0] : ids)
-      .where('owner_id', 'in', [...accounts.ids])
+      .where('owner_id', '=', account.id)
       .execute()
     const at = new Map<number | undefined, number>(stored.map(row => [row.id, row.at]))
     return rows.map(({ id }, index) => instants[index] ?? read.get(id) ?? at.get(id))
@@ -197,18 +180,18 @@ export class ListPull {
     await this.#readAgain(trainingTemplates, id)
   }
 
-  async #markGone(list: SourceList, listedIds: ReadonlySet<number>, owners: readonly number[]) {
-    const { store, accounts, startedAt, reader, report, check } = this.#state
-    const source = accounts.source
+  async #markGone(list: SourceList, listedIds: ReadonlySet<number>) {
+    const { store, account, startedAt, reader, report, check } = this.#state
+    const source = account.source
     if (source === undefined) return
-    const { gone, found } = await markGone({ store, source, list, listedIds, owners, at: startedAt, reader, check })
+    const { gone, found } = await markGone({ store, source, list, listedIds, at: startedAt, reader, check })
     report.gone += gone
     for (const data of found) await this.storeAgain(list, [sourceRow(data)])
   }
 
   async #findRows(list: SourceList, ids: readonly number[]) {
-    const { accounts, store } = this.#state
-    const source = accounts.source
+    const { account, store } = this.#state
+    const source = account.source
     if (source === undefined) return new Map<number, never>()
     return findRows(store.db, source.id, list.kind, ids)
   }

@@ -34,11 +34,6 @@ export class Ownership {
     }
   }
 
-  /** Remembers whether the source lists anybody else to this API key. */
-  addPeople(people: readonly unknown[]) {
-    this.#seesOthers ??= people.some(user => isObject(user) && user['id'] !== this.#me)
-  }
-
   /** The owner of a record; undefined if unknown. */
   async ownerOf(list: SourceList, data: SourceData): Promise<number | 'unanswered' | undefined> {
     const owner = idOf(data['ownerId'])
@@ -70,8 +65,8 @@ export class Ownership {
   async #seesOnlyOwn(): Promise<boolean> {
     if (this.#seesOthers === undefined) {
       const { data } = await this.#source.get('/users')
-      this.addPeople(rowsOf(data) ?? [])
+      this.#seesOthers = (rowsOf(data) ?? []).some(user => isObject(user) && user['id'] !== this.#me)
     }
-    return this.#seesOthers === false
+    return !this.#seesOthers
   }
 }

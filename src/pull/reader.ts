@@ -26,23 +26,11 @@ export class SourceReader {
     this.#owner = owner
   }
 
-  /**
-   * Reads a page of a list; with `owner`, of the list of another owner, which requires hasListOf. Throws MissingListError if
-   * the source has no such list, and what Source.get throws.
-   */
-  async readPage(list: SourceList, position: Position, owner?: number): Promise<SourcePage> {
-    if (owner !== undefined) {
-      return this.#pageOf(list, await this.#source.get(list.path, { limit: PAGE_SIZE, ...position, ownerId: owner }))
-    }
+  /** Reads a page of a list. Throws MissingListError if the source has no such list, and what Source.get throws. */
+  async readPage(list: SourceList, position: Position): Promise<SourcePage> {
     if ('offset' in position && position.offset === 0) return this.#readFirstPage(list)
     const response = await this.#source.get(list.path, { ...this.#query(list, this.#known(list)), ...position })
     return this.#pageOf(list, response)
-  }
-
-  /** Whether the source can list the rows of one owner. */
-  async hasListOf(list: SourceList, owner: number): Promise<boolean> {
-    const { data } = await this.#source.get(list.path, { limit: 1, offset: 0, ownerId: owner })
-    return (rowsOf(data) ?? []).every(row => isObject(row) && row['ownerId'] === owner) && data !== undefined
   }
 
   /** The data of a record; undefined if the source has no such record, `unanswered` if it fails for this record. */
@@ -183,13 +171,13 @@ interface ListFeatures {
   readonly include: boolean
 }
 
-export const PAGE_SIZE = 100
+const PAGE_SIZE = 100
 const MAX_ATTEMPTS = 8
 /** The statuses with which servers refuse unknown parameters. */
 const REFUSED: ReadonlySet<number> = new Set([400, 422])
 
 /** A page of a list as the source sent it; undefined if it is not a page. */
-export function toPage(data: unknown): SourcePage | undefined {
+function toPage(data: unknown): SourcePage | undefined {
   const rows = rowsOf(data)
   if (rows === undefined) return undefined
   const pagination = isObject(data) && isObject(data['pagination']) ? data['pagination'] : {}

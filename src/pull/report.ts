@@ -49,7 +49,7 @@ export interface KindCounts {
   readonly unchanged: number
   readonly skipped: number
   readonly setAside: number
-  /** Rows of accounts that are not pulled. */
+  /** Rows of other accounts. */
   readonly ofOthers: number
 }
 
@@ -105,7 +105,7 @@ export class ReportBuilder {
     for (const one of report.extra) addCount(this.#extra, `${one.kind} ${one.field}`, one)
   }
 
-  /** Counts a row of an account that is not pulled. */
+  /** Counts a row of another account. */
   addOther(kind: string, id: unknown) {
     const ids = this.#others.getOrInsertComputed(kind, () => new Set())
     if (ids.has(id)) return

@@ -3,14 +3,13 @@ import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { PulledAccounts } from './accounts.ts'
+import { PulledAccount } from './account.ts'
 import { claimRejected } from './claims.ts'
 import { holdAccount } from './hold.ts'
 import { checkApi, identify, type Identity, type IdentityPath } from './identity.ts'
 import { ListPull } from './list-pull.ts'
-import { deviceLists, FULL_WALK_EVERY_MS, lockSessions, sourceLists, trainingSessions } from './lists.ts'
+import { FULL_WALK_EVERY_MS, lockSessions, sourceLists, trainingSessions } from './lists.ts'
 import { Ownership } from './ownership.ts'
-import { readPeople } from './people.ts'
 import { SourceReader } from './reader.ts'
 import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
 import { isObject } from '../archive/values.ts'
@@ -25,8 +24,6 @@ export interface RoundOptions {
   readonly source: Source
   /** The value of `--account`. */
   readonly account?: string | undefined
-  /** Whether records of others that the API key may read are stored too. */
-  readonly partners?: boolean
   /** Whether all lists are read to their end, and every record is read again. */
   readonly full?: boolean
   /** Whether training sessions without an owner belong to the account, which is remembered for the source. */
@@ -89,13 +86,12 @@ class Round {
   readonly #isFull: boolean
   readonly #report = new ReportBuilder()
   readonly #reader: SourceReader
-  readonly #accounts: PulledAccounts
-  readonly #ownership: Ownership
+  readonly #account: PulledAccount
   readonly #lists: ListPull
   readonly #mine: boolean
 
   constructor(options: RoundOptions, facts: RoundFacts) {
-    const { store, source, partners = false, check } = options
+    const { store, source, check } = options
     const { identity, target, known } = facts
     this.#options = options
     this.#facts = facts
@@ -105,25 +101,19 @@ class Round {
     this.#isFull =
       options.full === true || known?.full_at == null || this.#startedAt - known.full_at >= FULL_WALK_EVERY_MS
     const capabilities = this.#isFull ? {} : readCapabilities(known?.capabilities)
-    const reader = new SourceReader(source, capabilities, partners || identity === undefined ? undefined : target.id)
+    const reader = new SourceReader(source, capabilities, identity && target.id)
     const report = this.#report
-    const accounts = new PulledAccounts(store, source.address, target, {
-      known,
-      user: identity?.user,
-      report,
-      check,
-    })
+    const account = new PulledAccount(store, source.address, target, { known, user: identity?.user, report, check })
     const ownership = new Ownership(store, source, reader, target.id)
     const quota = options.quota && new Quota(store, options.quota, target.id)
     this.#reader = reader
-    this.#accounts = accounts
-    this.#ownership = ownership
+    this.#account = account
     this.#lists = new ListPull({
       store,
       reader,
-      accounts,
+      account,
       ownership,
-      rows: new RowStore({ store, source, reader, accounts, ownership, report, partners, mine, quota, check }),
+      rows: new RowStore({ store, source, reader, account, ownership, report, mine, quota, check }),
       report,
       startedAt: this.#startedAt,
       isFull: this.#isFull,
@@ -134,12 +124,11 @@ class Round {
   }
 
   async run(): Promise<PullReport> {
-    const { store, source, partners = false, lockSessions: numbers = [], check } = this.#options
+    const { store, source, lockSessions: numbers = [], check } = this.#options
     const { target } = this.#facts
     try {
       const { known } = this.#facts
       if (this.#mine && known !== undefined) this.#report.claimed = await claimRejected(store, known, check)
-      if (partners) await this.#pullPeople()
       for (const list of sourceLists) {
         await this.#lists.pullList(list)
         if (list === lockSessions) {
@@ -148,26 +137,13 @@ class Round {
         }
         if (list === lockSessions || list === trainingSessions) await this.#lists.pullOpenRows(list)
       }
-      for (const list of deviceLists) await this.#lists.pullDevicesOfPartners(list)
       await this.#finish()
     } finally {
-      await this.#accounts.close()
+      await this.#account.close()
     }
     const { id: accountId, username } = target
     const isFull = this.#isFull
     return this.#report.finish({ origin: source.address, accountId, username, isFull, requests: source.requests })
-  }
-
-  async #pullPeople() {
-    const people = await readPeople(this.#options.source)
-    this.#ownership.addPeople(people)
-    for (const user of people) {
-      const id = idOf(user['id'])
-      if (id !== undefined) this.#accounts.addPerson(id, user)
-    }
-    const listed = new Set(people.flatMap(user => idOf(user['id']) ?? []))
-    if (people.length > 0) await this.#accounts.updateAccess(listed, this.#startedAt)
-    await this.#accounts.addKnownPartners()
   }
 
   /** Pulls the current lock; if the source fails to return it, the round continues. */
@@ -197,7 +173,7 @@ class Round {
     const { identity } = this.#facts
     const path = identity === undefined ? {} : { identityPath: identity.path }
     const name = usernameOf(identity?.user)
-    await this.#accounts.complete(this.#options.source.clock.now(), {
+    await this.#account.complete(this.#options.source.clock.now(), {
       capabilities: JSON.stringify({ ...this.#reader.capabilities, ...path }),
       mine: this.#mine ? 1 : 0,
       knows_me: identity === undefined ? 0 : 1,

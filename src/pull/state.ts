@@ -35,19 +35,6 @@ export function findSource(store: Store, accountId: number, origin: string): Pro
     .executeTakeFirst()
 }
 
-/**
- * Whether pulls from an origin have filled an account: as the account of the API key, or with --partners. What the source says
- * of itself does not matter.
- */
-export async function hasFilled(store: Store, accountId: number, origin: string): Promise<boolean> {
-  const { rows } = await sql`select 1 from pull_source where origin = ${origin} and (account_id = ${accountId}
-    or exists (select 1 from pull_access where source_id = pull_source.id and owner_id = ${accountId})
-    or exists (select 1 from pull_row where source_id = pull_source.id and owner_id = ${accountId})) limit 1`.execute(
-    store.db,
-  )
-  return rows.length > 0
-}
-
 /** Writes in a transaction that begins with a check, as those that store records do. */
 export async function checked(
   { db }: Pick<Store, 'db'>,
@@ -133,16 +120,12 @@ export function openRows(store: Store, sourceId: number, kind: string, since: nu
 }
 
 /** Stored lock sessions that are active and that the source has sent. */
-export async function activeLocks(
-  store: Store,
-  sourceId: number,
-  owners: readonly number[],
-): Promise<{ readonly id: number }[]> {
+export async function activeLocks(store: Store, sourceId: number, owner: number): Promise<{ readonly id: number }[]> {
   return store.db
     .selectFrom('lock_session')
     .innerJoin('pull_row', 'pull_row.id', 'lock_session.id')
     .select('lock_session.id')
-    .where('lock_session.owner_id', 'in', owners)
+    .where('lock_session.owner_id', '=', owner)
     .where('lock_session.is_active', '=', 1)
     .where('pull_row.source_id', '=', sourceId)
     .where('pull_row.kind', '=', 'lock-session')
@@ -162,12 +145,11 @@ export async function countRows(store: Store, sourceId: number, kind: string): P
   return count
 }
 
-/** The stored rows of these owners, in batches. */
-export async function* rowsOfOwners(
+/** The stored rows of the account of a source, in batches. */
+export async function* rowsOfAccount(
   store: Store,
-  sourceId: number,
+  { id: sourceId, account_id: owner }: PullSource,
   kind: string,
-  owners: readonly number[],
 ): AsyncGenerator<PullRow[]> {
   let after = 0
   for (;;) {
@@ -176,13 +158,14 @@ export async function* rowsOfOwners(
       .selectAll()
       .where('source_id', '=', sourceId)
       .where('kind', '=', kind)
+      .where('owner_id', '=', owner)
       .where('id', '>', after)
       .orderBy('id')
       .limit(ROWS_AT_ONCE)
       .execute()
     const last = rows.at(-1)
     if (last === undefined) return
-    yield rows.filter(row => row.owner_id !== null && owners.includes(row.owner_id))
+    yield rows
     after = last.id
   }
 }

@@ -2,13 +2,12 @@ import {
   type BatchImporterOptions,
   type BatchReport,
   type IncomingRecord,
-  OWNER_REFUSED,
   OWNER_UNKNOWN,
   UNANSWERED,
 } from '../archive/batch-importer.ts'
 import type { Quota } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
-import type { PulledAccounts } from './accounts.ts'
+import type { PulledAccount } from './account.ts'
 import { type SourceList, trainingSessions } from './lists.ts'
 import type { Ownership } from './ownership.ts'
 import type { SourceReader } from './reader.ts'
@@ -41,7 +40,7 @@ interface PreparedRow {
 }
 
 export interface StoredRows {
-  /** The rows that belong to an account that is pulled. */
+  /** The rows that belong to the account. */
   readonly prepared: readonly PreparedRow[]
   readonly isChanged: boolean
 }
@@ -50,11 +49,9 @@ export interface RowStoreOptions {
   readonly store: Store
   readonly source: Source
   readonly reader: SourceReader
-  readonly accounts: PulledAccounts
+  readonly account: PulledAccount
   readonly ownership: Ownership
   readonly report: ReportBuilder
-  /** Whether rows of other owners are stored too. */
-  readonly partners: boolean
   /** Whether training sessions whose owner the source does not tell belong to the account of the API key. */
   readonly mine: boolean
   /** The room that the account of the API key has; none is counted if it is missing. */
@@ -73,7 +70,7 @@ export class RowStore {
     this.#options = options
   }
 
-  /** Stores the rows that belong to an account that is pulled. `found` are stored rows that are no longer missing. */
+  /** Stores the rows that belong to the account. `found` are stored rows that are no longer missing. */
   async store(list: SourceList, rows: readonly OfferedRow[], found: readonly PullRow[] = []): Promise<StoredRows> {
     const prepared: PreparedRow[] = []
     try {
@@ -94,16 +91,15 @@ export class RowStore {
     return this.#read.has(`${list.kind} ${id}`)
   }
 
-  /** Undefined for a row of an account that is not pulled, or of a record that no longer exists. */
+  /** Undefined for a row of another account, or of a record that no longer exists. */
   async #prepare(list: SourceList, offered: OfferedRow): Promise<PreparedRow | undefined> {
     const { row, known } = offered
-    const { ownership, reader } = this.#options
+    const { account, ownership, reader } = this.#options
     if (offered.fault !== undefined) return this.#rejectedRow(list, offered, offered.fault)
     if (list !== trainingSessions) {
       // Skips records of others without reading them.
       const owner = await ownership.ownerOf(list, row.data)
-      if (owner !== undefined && !this.#options.partners && owner !== this.#options.accounts.me)
-        return this.#leaveOut(list, row)
+      if (owner !== undefined && owner !== account.id) return this.#leaveOut(list, row)
     }
     let { data } = row
     if (offered.isRecord !== true && row.id !== undefined && reader.lacksFields(list, data)) {
@@ -118,24 +114,18 @@ export class RowStore {
     const told = await ownership.ownerOf(list, data)
     if (told === 'unanswered') return this.#rejectedRow(list, { row: { ...row, data }, known }, UNANSWERED)
     const isAssumed = told === undefined && list === trainingSessions && this.#options.mine
-    const owner = isAssumed ? this.#options.accounts.me : told
+    const owner = isAssumed ? account.id : told
     if (owner === undefined && list === trainingSessions) {
       return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
     }
-    if (owner !== undefined && owner !== this.#options.accounts.me) {
-      if (!this.#options.partners) return this.#leaveOut(list, row)
-      if (await this.#options.accounts.isRemoved(owner)) return undefined
-      if (!(await this.#options.accounts.addPartner(owner))) {
-        return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_REFUSED, row.form)
-      }
-    }
+    if (owner !== undefined && owner !== account.id) return this.#leaveOut(list, row)
     const record = toRecord(list, data, { owner, sendsLegacy: this.#sendsLegacy, isAssumed })
     const { templateId } = offered
     const envelope = templateId === undefined ? record.envelope : { templateId, ...record.envelope }
     return { record: envelope === undefined ? record : { ...record, envelope }, data, owner, form: row.form, offered }
   }
 
-  /** Counts a row of an account that is not pulled. */
+  /** Counts a row of another account. */
   #leaveOut(list: SourceList, { id, form }: SourceRow): undefined {
     this.#options.report.addOther(list.kind, id ?? form)
   }
@@ -155,13 +145,13 @@ export class RowStore {
 
   /** Returns whether a record was added or replaced. */
   async #save(list: SourceList, prepared: readonly PreparedRow[], found: readonly PullRow[]): Promise<boolean> {
-    const { store, accounts, report, source, quota, check } = this.#options
+    const { store, account, report, source, quota, check } = this.#options
     const present = found.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
       if (present.length > 0) await checked(store, check, db => saveRows(store, db, present))
       return false
     }
-    const { importer, source: pulled } = await accounts.open()
+    const { importer, source: pulled } = await account.open()
     const records = prepared.map(({ record }) => record)
     const remember = (row: PreparedRow, outcome: BatchReport['outcomes'][number] | undefined): NewPullRow[] => {
       const { known } = row.offered

@@ -5,7 +5,7 @@ import { isUnused } from '../accounts/renumber.ts'
 import { findByName, foldedName, isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import type { Store } from '../store/index.ts'
 import type { Identity } from './identity.ts'
-import { findSource, hasFilled } from './state.ts'
+import { findSource } from './state.ts'
 
 /** The options do not match the source; the message says what to do instead. */
 export class PullUsageError extends Error {
@@ -66,12 +66,7 @@ export async function findTarget(
     await checkSamePerson(store, { id, name, accounts })
   }
   // Any source can claim the id and the name of an account here, so only the one that filled it may replace its records.
-  if (
-    named === undefined &&
-    stored !== undefined &&
-    !(await hasFilled(store, id, origin)) &&
-    !(await isUnused(store, id))
-  ) {
+  if (named === undefined && stored !== undefined && known === undefined && !(await isUnused(store, id))) {
     throw new PullUsageError(
       `account ${id} has records that are not from this source, which a pull may replace: to pull into it, give the account (--account ${id})`,
     )
@@ -91,7 +86,7 @@ export function usernameOf(user: Identity['user'] | undefined): string | undefin
 }
 
 /** Whether an account here may have this name. */
-export function isUsable(name: string): boolean {
+function isUsable(name: string): boolean {
   return isName(name) && name.isWellFormed() && !isDigits(name)
 }
 

@@ -211,7 +211,7 @@ export const baselineTables = {
     missing_at: 'integer',
     gone_at: 'integer',
   },
-  /** Access that a pull added: `owner_id` lets the account of the source read. */
+  /** Access that pulls have added: `owner_id` lets the account of the source read. No pull adds any more. */
   pull_access: {
     source_id: 'integer not null references pull_source (id) on delete cascade',
     owner_id: 'integer not null references account (id) on delete cascade',

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openStore } from '../support/archives.ts'
-import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
+import { account, lockTemplate } from '../support/records.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
 
@@ -60,32 +60,4 @@ test('an account that was added here and has nothing yet is filled by a source t
   await using here = await openStore([account(1, 'ann')])
   const report = await pull(here.store, source.url, { clock: makeClock(now) })
   assert.deepEqual([report.accountId, report.setAside.count], [1, 0])
-})
-
-test('with --partners, a source neither replaces records of an account here nor gives access to it', async () => {
-  await using source = await startForeign()
-  for (const records of [[lockTemplate(2, 2), trainingSession(3, 2)], []]) {
-    await using here = await openStore([account(2, 'ben'), ...records])
-    const before = await here.export(2)
-    const report = await pull(here.store, source.url, { clock: makeClock(now), partners: true })
-    assert.equal(await here.export(2), before)
-    assert.doesNotMatch(await here.export(), /"partnership"/)
-    assert.deepEqual(
-      report.setAside.rows.map(({ kind, id, reason }) => [kind, id, reason]),
-      [['lock-template', 2, 'the id of its owner is another account here']],
-    )
-    assert.match(report.notes.join('\n'), /^account 2 here is not from this source: its records are rejected/)
-  }
-})
-
-test('with --partners, records of an account that was itself pulled from this source are stored', async () => {
-  await using source = await startForeign()
-  await using here = await openStore([account(2, 'bernard'), lockTemplate(2, 2), partnership(2, 1), account(1, 'ann')])
-  await here.store.db
-    .insertInto('pull_source')
-    .values({ account_id: 2, origin: source.url, username: 'ben', knows_me: 1, capabilities: '{}' })
-    .execute()
-  const report = await pull(here.store, source.url, { clock: makeClock(now), partners: true })
-  assert.equal(report.setAside.count, 0)
-  assert.match(await here.export(2), /of the source/)
 })

@@ -1,10 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sql } from 'kysely'
-import { findAccount, setTier } from '../../src/accounts/accounts.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
-import type { Store } from '../../src/store/index.ts'
 import { openStore } from '../support/archives.ts'
 import {
   account,
@@ -172,82 +169,42 @@ test('if the source does not say whose API key it is, nothing can be pruned', as
   assert.deepEqual(await findGone(here.store), [])
 })
 
-test('the records of others are stored only with --partners, with access that ends when the source ends it', async () => {
+test('records of others that the key may read are counted and left out, and a pull gives no access', async () => {
   const records = [
     account(1, 'ann'),
-    account(2, 'ben', { league: 3 }),
+    account(2, 'ben'),
     partnership(2, 1),
     lockTemplate(1, 1),
     lockTemplate(2, 2),
     lockDevice(5, 2),
-    trainingSession(3, 2),
+    trainingDevice(2, 2),
+    trainingSession(3, 2, { trainer_id: 2 }),
   ]
   await using service = await startService(records, unlimited)
-  const token = await service.token('ann')
-  await using here = await openStore()
-  const clock = makeClock(now)
-  await pull(here.store, service.url, { token, clock })
-  assert.deepEqual(
-    linesOf(await here.export()).map(({ kind, data }) => `${kind} ${data.id}`),
-    ['account 1', 'lock-template 1'],
-  )
-  await pull(here.store, service.url, { token, clock, partners: true, full: true })
-  const lines = linesOf(await here.export())
-  assert.deepEqual(
-    lines.map(({ kind, data }) => `${kind} ${data.id ?? `${data.ownerId}-${data.partnerId}`}`),
-    [
-      'account 1',
-      'account 2',
-      'partnership 2-1',
-      'lock-template 1',
-      'lock-template 2',
-      'lock-device 5',
-      'training-session 3',
-    ],
-  )
-  assert.deepEqual([lines[1].data.subscriptionTier, lines[1].data.league], [null, 3])
-
-  await service.store.db.deleteFrom('partnership').execute()
-  const again = await service.token('ann')
-  await pull(here.store, service.url, { token: again, clock, partners: true })
-  const partnerships = async () => linesOf(await here.export()).filter(({ kind }) => kind === 'partnership')
-  assert.equal(typeof (await partnerships())[0]?.data.endedAt, 'string')
-  const prunable = await findGone(here.store)
-  assert.deepEqual(
-    prunable.map(({ username, kind, count }) => `${username} ${kind} ${count}`),
-    ['ben lock-device 1', 'ben lock-template 1', 'ben training-session 1'],
-  )
-  // As if the round that ended the access had failed later on.
-  const { completed_at } = await here.store.db
-    .selectFrom('pull_source')
-    .select('completed_at')
-    .executeTakeFirstOrThrow()
-  await here.store.db.updateTable('pull_source').set({ completed_at: 0 }).execute()
-  assert.equal(await removeGone(here.store, await findGone(here.store), byOperator), 0)
-  await here.store.db.updateTable('pull_source').set({ completed_at }).execute()
-  assert.deepEqual(await findGone(here.store), prunable, 'what was not removed can be removed later')
-  await service.import([partnership(2, 1)])
-  await pull(here.store, service.url, { token: await service.token('ann'), clock, partners: true })
-  assert.deepEqual(
-    (await partnerships()).map(({ data }) => data),
-    [{ ownerId: 2, partnerId: 1 }],
-  )
-})
-
-test('a partner who first pulls with their own key gets a tier with it, which later pulls leave as it is', async () => {
-  const records = [account(1, 'ann'), account(2, 'ben'), partnership(2, 1), lockTemplate(2, 2)]
-  await using service = await startService(records, unlimited)
-  await using here = await openStore()
-  const clock = makeClock(now)
-  const tier = async () => (await findAccount(here.store, 'ben')).subscription_tier
-  await pull(here.store, service.url, { token: await service.token('ann'), clock, partners: true })
-  assert.equal(await tier(), null)
-  const token = await service.token('ben')
-  await pull(here.store, service.url, { token, clock })
-  assert.equal(await tier(), 'ultra')
-  await setTier(here.store, 2, null, null)
-  await pull(here.store, service.url, { token, clock })
-  assert.equal(await tier(), null)
+  await using source = await startSource({
+    world: new SourceWorld().add(...records.filter(({ kind }) => kind !== 'partnership')),
+    identity: '/users/me',
+    others: [2],
+  })
+  for (const { url, token } of [{ url: service.url, token: await service.token('ann') }, { url: source.url }]) {
+    await using here = await openStore([account(2, 'ben'), lockTemplate(8, 2)])
+    const before = await here.export(2)
+    for (let round = 0; round < 2; round += 1) {
+      const clock = makeClock(now)
+      const { kinds } = await pull(here.store, url, { ...(token === undefined ? {} : { token }), clock, full: true })
+      const others = kinds.filter(({ ofOthers }) => ofOthers > 0).map(({ kind }) => kind)
+      // Another Lockstep is asked for the records of one owner.
+      assert.deepEqual(
+        others,
+        url === service.url ? [] : ['lock-device', 'training-device', 'lock-template', 'training-session'],
+      )
+    }
+    assert.equal(await here.export(2), before)
+    assert.deepEqual(
+      linesOf(await here.export()).map(({ kind, data }) => `${kind} ${data.id}`),
+      ['account 1', 'account 2', 'lock-template 1', 'lock-template 8'],
+    )
+  }
 })
 
 test('fields that the format does not have are kept with the records of every kind', async () => {
@@ -278,96 +235,6 @@ test('fields that the format does not have are kept with the records of every ki
   )
   assert.ok(extra.some(({ kind, field }) => kind === 'training-session' && field === 'heart'))
 })
-
-test('access that a pull gives or ends is stored together with its mark and its event, wherever the pull is cut off', async () => {
-  const partner = [account(2, 'ben'), lockTemplate(2, 2)]
-  await using service = await startService([account(1, 'ann'), ...partner, partnership(2, 1)], unlimited)
-  await using here = await openStore()
-  const clock = makeClock(now)
-  // A new one after each change at the source, because what a token reads is cached for a moment.
-  let token = await service.token('ann')
-  const pullOnce = () => pull(here.store, service.url, { token, clock, partners: true, full: true })
-  const stored = async () => {
-    const { db } = here.store
-    const partnerships = await db.selectFrom('partnership').select('ended_at').execute()
-    const marks = await db.selectFrom('pull_access').select('ended_at').execute()
-    return [partnerships, marks].map(rows => rows.map(({ ended_at }) => ended_at))
-  }
-  const events = async () => {
-    const { db } = here.store
-    const rows = await db
-      .selectFrom('account_event')
-      .select(['account_id', 'kind', 'actor', 'subject'])
-      .orderBy('id')
-      .execute()
-    return rows.map(row => Object.values(row).join(' '))
-  }
-  const cutOff = async () => {
-    const before = await events()
-    await refuseMarks(here.store)
-    await assert.rejects(pullOnce(), /refused_mark/)
-    await allowMarks(here.store)
-    assert.deepEqual(await events(), before)
-  }
-
-  await cutOff()
-  assert.deepEqual(await stored(), [[], []])
-  await pullOnce()
-  assert.deepEqual(await stored(), [[null], [null]])
-
-  await service.store.db.deleteFrom('partnership').execute()
-  token = await service.token('ann')
-  await cutOff()
-  assert.deepEqual(await stored(), [[null], [null]])
-  await pullOnce()
-  assert.deepEqual(await stored(), [[clock.time], [clock.time]])
-
-  await service.import([partnership(2, 1)])
-  token = await service.token('ann')
-  await cutOff()
-  assert.deepEqual(await stored(), [[clock.time], [clock.time]])
-  await pullOnce()
-  assert.deepEqual(await stored(), [[null], [null]], 'what the source ended comes back with it')
-  await pullOnce()
-  assert.deepEqual(
-    await events(),
-    ['given', 'ended', 'given'].map(what => `2 access-${what} operator ann`),
-  )
-})
-
-test('an owner whose name is taken here is added together with the access, wherever the pull is cut off', async () => {
-  await using source = await startSource({
-    world: history(2).add(lockTemplate(2, 2)),
-    identity: '/users/me',
-    others: [2],
-  })
-  await using here = await openStore([account(9, 'ben')])
-  const pullOnce = () => pull(here.store, source.url, { clock: makeClock(now), partners: true })
-  await refuseMarks(here.store)
-  await assert.rejects(pullOnce(), /refused_mark/)
-  await allowMarks(here.store)
-  const { setAside } = await pullOnce()
-  assert.deepEqual(setAside.rows, [])
-  const stored = linesOf(await here.export()).map(({ kind, data }) => `${kind} ${data.username ?? data.id}`)
-  for (const name of ['account account-2', 'lock-template 2']) assert.ok(stored.includes(name), name)
-})
-
-/** Lets every change of the marks of access fail, as if the process ended there. */
-async function refuseMarks({ db, engine }: Store) {
-  if (engine === 'postgres') {
-    await sql`alter table pull_access add constraint refused_mark check (owner_id < 0) not valid`.execute(db)
-    return
-  }
-  for (const change of ['insert', 'update']) {
-    await sql`create trigger ${sql.ref(`refused_${change}`)} before ${sql.raw(change)} on pull_access
-      begin select raise(abort, 'refused_mark'); end`.execute(db)
-  }
-}
-
-async function allowMarks({ db, engine }: Store) {
-  if (engine === 'postgres') await sql`alter table pull_access drop constraint refused_mark`.execute(db)
-  else for (const change of ['insert', 'update']) await sql`drop trigger ${sql.ref(`refused_${change}`)}`.execute(db)
-}
 
 test('a row whose id belongs to another account here is rejected, and that account keeps its own', async () => {
   await using source = await startSource({ world: history(2), identity: '/users/me' })
@@ -428,34 +295,6 @@ test('a record that the source does not return never ends the round', async () =
   const stored = linesOf(await here.export()).map(({ kind, data }) => `${kind} ${data.id}`)
   for (const name of ['training-session 9', 'training-template 1']) assert.ok(stored.includes(name), name)
   assert.equal((await here.store.db.selectFrom('set_aside').selectAll().execute()).length, 0)
-})
-
-test('records of others are known up to the end of each round, also if nothing has changed', async () => {
-  const world = history(1).add(lockTemplate(2, 2), trainingDevice(2, 2), trainingSession(50, 2, { trainer_id: 2 }))
-  await using source = await startSource({ world, identity: '/users/me', others: [2] })
-  await using here = await openStore()
-  const clock = makeClock(now)
-  await pull(here.store, source.url, { clock, partners: true })
-  clock.time += HOUR
-  await pull(here.store, source.url, { clock, partners: true })
-  const accounts = await here.store.db.selectFrom('account').select(['id', 'as_of']).orderBy('id').execute()
-  assert.deepEqual(
-    accounts.map(({ as_of }) => as_of),
-    [clock.time, clock.time],
-  )
-})
-
-test('access stays while the owner is on any page of the people, however few a page has', async () => {
-  const ids = Array.from({ length: 30 }, (_, index) => index + 3)
-  const world = history(1).add(...ids.map(id => account(id, `person${id}`)), lockTemplate(90, 32))
-  await using source = await startSource({ world, identity: '/users/me', others: ids, maxLimit: 12 })
-  await using here = await openStore()
-  const clock = makeClock(now)
-  for (let round = 0; round < 2; round += 1) await pull(here.store, source.url, { clock, partners: true })
-  assert.ok((await here.export()).includes('"kind":"partnership","data":{"ownerId":32,"partnerId":1}'))
-  source.fault = path => (/^\/users\?.*offset=[1-9]/.test(source.requests.at(-1) ?? path) ? { status: 400 } : undefined)
-  await assert.rejects(pull(here.store, source.url, { clock, partners: true }), /a page of \/users/)
-  assert.ok((await here.export()).includes('"kind":"partnership","data":{"ownerId":32,"partnerId":1}'))
 })
 
 test('rows that a failed round found gone cannot be pruned before a round has succeeded', async () => {
