@@ -4,7 +4,7 @@ import { type Area, areas } from '../contract/areas.ts'
 import type { ReadKind, ReadWay } from '../contract/reads.ts'
 import { DAY_MS, HOUR_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
-import { transactionId, wasCommitted } from '../store/transaction-outcome.ts'
+import { transactionId, wasCommitted } from '../store/transaction.ts'
 import { OPERATOR, pruneEvents, recordEvent } from './events.ts'
 import type { ReadRow, Tables } from '../store/tables.ts'
 

@@ -16,9 +16,8 @@ export async function writeNote(db: Kysely<Tables>, name: string, value: string)
     .execute()
 }
 
-/** Whether there was none with this name. One that another process has added meanwhile stays. */
-export async function addNote(db: Kysely<Tables>, name: string, value: string): Promise<boolean> {
+/** Adds a note. One that has this name already stays. */
+export async function addNote(db: Kysely<Tables>, name: string, value: string): Promise<void> {
   const note = db.insertInto('note').values({ name, value })
-  const { numInsertedOrUpdatedRows } = await note.onConflict(conflict => conflict.doNothing()).executeTakeFirstOrThrow()
-  return numInsertedOrUpdatedRows !== 0n
+  await note.onConflict(conflict => conflict.doNothing()).execute()
 }
