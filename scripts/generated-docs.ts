@@ -84,7 +84,8 @@ function settingsPage(): string {
   return `# Settings and limits
 
 Settings are environment variables; the installed service reads them from \`/etc/lockstep.env\`. A change applies when the service is restarted.
-If a setting is unknown, or the value of one that a command uses is invalid, the command lists every such problem and exits.
+A command that uses settings lists each unknown one, and each that it uses and whose value is invalid, and exits. With \`--database\`, most use
+none.
 ${rows.join('\n')}
 
 ${settingsWithoutEffect.map(env => `\`${env}\``).join(', ')} has no effect, and is accepted so that the service starts with an older \`/etc/lockstep.env\`.

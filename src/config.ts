@@ -1,5 +1,7 @@
 import { BlockList, isIP } from 'node:net'
+import { isBlockedPort, isHost, parseAddress, parseKey } from './contract/address.ts'
 import { isLoopbackHost } from './contract/loopback.ts'
+import { isDigits, isName } from './contract/names.ts'
 
 /** A setting of the service: its environment variable, its default, its meaning and its syntax. */
 interface Setting<Value> {
@@ -136,14 +138,14 @@ export const settings = {
     'LOCKSTEP_OIDC_CLIENT_ID',
     '',
     'The client id of Lockstep at the OpenID Connect issuer.',
-    text,
+    clientId,
     'LOCKSTEP_OIDC_ISSUER',
   ),
   oidcClientSecretFile: setting(
     'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
     '',
     'A file, readable by its owner only, with the secret of Lockstep at the OpenID Connect issuer; no secret if empty.',
-    text,
+    filePath,
     'LOCKSTEP_OIDC_ISSUER',
   ),
   oidcAuth: setting(
@@ -157,7 +159,7 @@ export const settings = {
     'LOCKSTEP_OIDC_NAME',
     'your organisation',
     'The name of the OpenID Connect issuer on pages.',
-    text,
+    shownName,
     'LOCKSTEP_OIDC_ISSUER',
   ),
   accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
@@ -179,25 +181,25 @@ export const settings = {
     'LOCKSTEP_SOURCE_URL',
     '',
     'The server that `pull` reads records from, unless `--from` names another. Without either, `pull` goes on with the only source that it knows.',
-    text,
+    unlessEmpty(parseAddress),
   ),
   sourceAccount: setting(
     'LOCKSTEP_SOURCE_ACCOUNT',
     '',
     'The id or username of the account that `pull` stores records under, unless `--account` names another.',
-    text,
+    unlessEmpty(accountName),
   ),
   sourceToken: setting(
     'LOCKSTEP_SOURCE_TOKEN',
     '',
     'The API key that `pull` sends to the server that it reads from. It is never stored.',
-    text,
+    unlessEmpty(parseKey),
   ),
   sourceTokenFile: setting(
     'LOCKSTEP_SOURCE_TOKEN_FILE',
     '',
     'A file, readable by its owner only, with the API key that `pull` sends unless `LOCKSTEP_SOURCE_TOKEN` is set.',
-    text,
+    filePath,
   ),
   pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
   pull: setting(
@@ -210,7 +212,7 @@ export const settings = {
     'LOCKSTEP_PULL_DATABASE_URL',
     '',
     'The database as a role that may write records, for the processes that pull and that read uploads; that of the service if empty.',
-    value => (value === '' ? '' : databaseUrl(value)),
+    unlessEmpty(databaseUrl),
   ),
   sourceOrigins: setting(
     'LOCKSTEP_SOURCE_ORIGINS',
@@ -222,7 +224,7 @@ export const settings = {
     'LOCKSTEP_SECRET_FILE',
     '',
     'The file with the secret that encrypts the API keys of sources. On SQLite it is made next to the database if this is empty; on PostgreSQL keys are stored for a single pull only then, until the service restarts.',
-    text,
+    filePath,
   ),
   maxRecords: setting(
     'LOCKSTEP_MAX_RECORDS',
@@ -246,7 +248,7 @@ export const settings = {
     'LOCKSTEP_TOKEN',
     '',
     'The API key that `lockstep mcp`, `lockstep homeassistant` and the programs in `examples/` send.',
-    text,
+    unlessEmpty(parseKey),
   ),
 }
 
@@ -333,7 +335,36 @@ function setting<Value>(
   return { env, fallback, help, parse, needs }
 }
 
-function text(value: string): string {
+function unlessEmpty(parse: (value: string) => string): (value: string) => string {
+  return value => (value === '' ? '' : parse(value))
+}
+
+/** As the standard has them. */
+function clientId(value: string): string {
+  if (!/^[\x20-\x7e]*$/.test(value) || hintIn([QUOTED], value) !== undefined) {
+    throw new Error('must be one line of printable characters, without quotes and spaces around it')
+  }
+  return value
+}
+
+function shownName(value: string): string {
+  if (!isName(value) || hintIn([QUOTED], value) !== undefined) {
+    throw new Error('must be a name of up to 64 characters, without quotes and spaces around it')
+  }
+  return value
+}
+
+/** An id or a username. */
+function accountName(value: string): string {
+  const isId = isDigits(value) && /^[1-9]/.test(value) && Number.isSafeInteger(Number(value))
+  if (isDigits(value) ? !isId : !isName(value.trim())) throw new Error('must be an id of 1 or more, or a username')
+  return value
+}
+
+/** A path of a file; empty if none. */
+function filePath(value: string): string {
+  const hint = hintIn(PATH_HINTS, value)
+  if (hint !== undefined) throw new Error(`must be the path of a file: ${hint}`)
   return value
 }
 
@@ -343,20 +374,34 @@ const DATABASE_URL = 'sqlite:<path> or postgres://user@host:port/database'
 /** Throws an error without the value, which may have a password. */
 export function databaseUrl(value: string): string {
   if (!/^(sqlite:.|postgres(ql)?:\/\/)/.test(value)) throw new Error(`must be ${DATABASE_URL}`)
-  const hint = SQLITE_HINTS.find(([mistake]) => mistake.test(value))?.[1]
+  const hint = value.startsWith('sqlite:')
+    ? hintIn([...PATH_HINTS, ...SQLITE_HINTS], value.slice('sqlite:'.length))
+    : hintIn([QUOTED], value)
   if (hint !== undefined) throw new Error(`must be ${DATABASE_URL}: ${hint}`)
   return value
 }
 
-/** What other programs read in an address, or a shell in a path: here it would be the name of another file. */
-const SQLITE_HINTS: readonly (readonly [RegExp, string])[] = [
-  [/^sqlite:[~$]/, 'write the whole path, because ~ and variables are not expanded'],
-  [/^sqlite:.*\?/, 'leave out ? and what follows, because a file of SQLite has no options here'],
-  [/^sqlite:(\/\/|file:)/, 'write the path right after sqlite:, without // and file:'],
-  [/^sqlite:["'\s]|["'\s]$/, 'leave out the quotes and spaces around the path'],
-  [/^sqlite::/, 'name a file, because a database in memory is not offered'],
-  [/^sqlite:.*\/$/, 'name a file, not its folder'],
+type Hint = readonly [mistake: RegExp, hint: string]
+
+const QUOTED: Hint = [/^["'\s]|["'\s]$/, 'leave out the quotes and spaces around it']
+
+/** What a shell reads in a path: here it would be the name of another file. */
+const PATH_HINTS: readonly Hint[] = [
+  [/^[~$]/, 'write the whole path, because ~ and variables are not expanded'],
+  QUOTED,
+  [/\/$/, 'name a file, not its folder'],
 ]
+
+/** What other programs read in an address. */
+const SQLITE_HINTS: readonly Hint[] = [
+  [/\?/, 'leave out ? and what follows, because a file of SQLite has no options here'],
+  [/^(\/\/|file:)/, 'write the path right after sqlite:, without // and file:'],
+  [/^:/, 'name a file, because a database in memory is not offered'],
+]
+
+function hintIn(hints: readonly Hint[], value: string): string | undefined {
+  return hints.find(([mistake]) => mistake.test(value))?.[1]
+}
 
 function port(value: string): number {
   if (!/^\d{1,5}$/.test(value) || Number(value) > 65_535) throw new Error('must be a port from 0 to 65535')
@@ -401,7 +446,7 @@ function onOff(value: string): boolean {
 /** As the `Host` header has them, but for the port. */
 function names(value: string): readonly string[] {
   const found = list(value).map(name => name.toLowerCase())
-  if (found.some(name => name.includes('*') || URL.parse(`http://${name}`)?.hostname !== name)) {
+  if (found.some(name => !isHost(name) || URL.parse(`http://${name}`)?.hostname !== name)) {
     throw new Error(
       'must be host names without scheme, port, path and wildcard, separated by commas, such as history.example, [::1]',
     )
@@ -422,9 +467,9 @@ function days(value: string): number {
   return count(value)
 }
 
-/** Nothing listens at port 0, and no browser sends an origin with a wildcard. */
+/** Whether browsers and `fetch` can open an address: wildcards match nothing. */
 function canMatch({ protocol, hostname, port }: URL): boolean {
-  return /^https?:$/.test(protocol) && !hostname.includes('*') && port !== '0'
+  return /^https?:$/.test(protocol) && isHost(hostname) && !isBlockedPort(port)
 }
 
 function origins(value: string): readonly string[] {

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { makeClient } from '../client.ts'
 import { readConfig, settings } from '../config.ts'
+import { isHost } from '../contract/address.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { serviceFailure } from '../homeassistant/errors.ts'
 import { version } from '../version.ts'
@@ -159,7 +160,7 @@ const HISTORY_STOPPED = 'stopped: the next run writes what is missing'
 
 function serverAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['ws:', 'wss:'].includes(url.protocol) || url.username !== '') {
+  if (url === undefined || !['ws:', 'wss:'].includes(url.protocol) || url.username !== '' || !isHost(url.hostname)) {
     throw new UsageError('--server must be an address such as ws://homeassistant.local:8123')
   }
   if (url.pathname === '/') url.pathname = '/api/websocket'
@@ -209,7 +210,7 @@ function readNamed(file: string, read: (file: string) => string): string {
 /** Errors do not repeat the address, because it could have a password. */
 function brokerAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['mqtt:', 'mqtts:'].includes(url.protocol) || url.hostname === '') {
+  if (url === undefined || !['mqtt:', 'mqtts:'].includes(url.protocol) || !isHost(url.hostname.toLowerCase())) {
     throw new UsageError('--broker must be the address of an MQTT broker, such as mqtts://broker.example:8883')
   }
   if (url.username !== '' || url.password !== '') {

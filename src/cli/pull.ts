@@ -10,8 +10,8 @@ import { OWNER_UNKNOWN } from '../archive/batch-importer.ts'
 import { exportArchive } from '../archive/export.ts'
 import { withUnfinished, withWorkFolder } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
+import { AddressError, parseAddress, parseKey } from '../contract/address.ts'
 import { foldedName } from '../contract/names.ts'
-import { AddressError, parseAddress, parseKey } from '../pull/address.ts'
 import { systemClock } from '../pull/clock.ts'
 import { findGone, removeGone } from '../pull/gone.ts'
 import { MAX_NUMBERS, parseNumbers } from '../pull/numbers.ts'
@@ -104,7 +104,7 @@ type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
 async function pull(given: PullFlags) {
   if (given.scheduled === true) return pullScheduled()
-  const config = readConfig(process.env, SETTINGS)
+  const config = readConfig(withoutReplaced(given), SETTINGS)
   const key = sourceKey(config)
   const flags = await withSource(given, config)
   const address = sourceAddress(flags, config)
@@ -200,6 +200,15 @@ async function round(options: RoundOptions): Promise<PullReport> {
   }
 }
 
+/** The environment without the settings that options replace. */
+function withoutReplaced({ from, account }: PullFlags) {
+  return {
+    ...process.env,
+    ...(from === undefined ? {} : { [settings.sourceUrl.env]: undefined }),
+    ...(account === undefined ? {} : { [settings.sourceAccount.env]: undefined }),
+  }
+}
+
 /**
  * The options with the account that a setting names and, if neither option nor setting names a server, with the only known source.
  * Throws UsageError if there is none, or more than one.
@@ -228,13 +237,15 @@ function isMissingFile(databaseUrl: string): boolean {
 }
 
 function sourceAddress({ from }: PullFlags, { sourceUrl }: PullConfig): string {
-  const text = from ?? sourceUrl
-  if (text === '') throw new UsageError(`the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
-  return orUsageError(from === undefined ? settings.sourceUrl.env : '--from', () => parseAddress(text))
+  if (from !== undefined) return orUsageError('--from', () => parseAddress(from))
+  if (sourceUrl === '') {
+    throw new UsageError(`the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
+  }
+  return sourceUrl
 }
 
 function sourceKey({ sourceToken: key, sourceTokenFile: file }: PullConfig): string {
-  if (key !== '') return orUsageError(settings.sourceToken.env, () => parseKey(key))
+  if (key !== '') return key
   const name = settings.sourceTokenFile.env
   if (file === '')
     throw new UsageError(`the API key of the source is missing: set ${settings.sourceToken.env} or ${name}`)

@@ -7,8 +7,8 @@ import { pipeline, type Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { type Config, settings } from '../config.ts'
+import { isBlockedPort } from '../contract/address.ts'
 import { isLoopbackAddress, isLoopbackHost } from '../contract/loopback.ts'
-import { BLOCKED_PORTS } from './address.ts'
 import { isOwn, isPublic } from './public-addresses.ts'
 import { CERTIFICATE_ERROR, type Send, SourceError, UnreachableError } from './source.ts'
 
@@ -70,7 +70,7 @@ function problemOf({ protocol, hostname, origin, port, username, password }: URL
     return origins.includes(origin) ? undefined : `is not in ${settings.sourceOrigins.env}, so nothing is read there`
   }
   if (protocol !== 'https:') return 'is not an https address'
-  if (port !== '' && BLOCKED_PORTS.has(Number(port))) return 'has a port that is blocked for HTTP: use another one'
+  if (isBlockedPort(port)) return 'has a port that is blocked for HTTP: use another one'
   const literal = literalOf(hostname)
   if (isLoopbackHost(hostname) || (literal !== undefined && !isPublic(literal))) {
     return `is not a public address: the operator can allow it with ${settings.sourceOrigins.env}`

@@ -38,7 +38,7 @@ const damages: readonly Damage[] = [
   },
   {
     check: 'settings',
-    settings: () => ({ LOCKSTEP_ALLOWED_HOSTS: 'a.example', LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:1' }),
+    settings: () => ({ LOCKSTEP_ALLOWED_HOSTS: 'a.example', LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:2' }),
     says: /LOCKSTEP_ALLOWED_HOSTS lacks the host of LOCKSTEP_PUBLIC_URL/,
   },
   { check: 'settings', settings: () => ({ LOCKSTEP_HOST: '0.0.0.0' }), says: /nobody can sign in from another/ },
@@ -112,19 +112,19 @@ const damages: readonly Damage[] = [
     says: /others can read .*doctor\.test\.ts/,
   },
   { check: 'files', settings: () => ({ LOCKSTEP_SECRET_FILE: '/nowhere/secret' }), says: /secret cannot be read/ },
-  { check: 'address', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:1' }), says: /cannot be reached/ },
+  { check: 'address', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:2' }), says: /cannot be reached/ },
   { check: 'address', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'http://h.invalid' }), says: /is http:\/\/h\.invalid/ },
-  { check: 'proxy', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:1' }), says: /no proxy is trusted/ },
+  { check: 'proxy', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2' }), says: /no proxy is trusted/ },
   { check: 'proxy', settings: () => ({ LOCKSTEP_TRUSTED_PROXIES: '0.0.0.0/0' }), says: /every address is trusted/ },
   {
     check: 'proxy',
-    settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:1', LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1,::1' }),
+    settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2', LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1,::1' }),
     host: { isBridged: () => true },
     says: /a proxy on the host connects from the gateway of the network/,
   },
   ...['127.0.0.0/24', '0:0:0::/48'].map(network => ({
     check: 'proxy',
-    settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:1', LOCKSTEP_TRUSTED_PROXIES: '10.0.0.7' }),
+    settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2', LOCKSTEP_TRUSTED_PROXIES: '10.0.0.7' }),
     store: (store: Store) => addSignIn(store, network),
     says: /the last sign-in seems to come from this machine/,
   })),
@@ -205,7 +205,7 @@ test('doctor takes the settings of a proxy for right if people sign in from else
   await using store = await folder.store()
   await addSignIn(store, '127.0.0.0/24')
   await addSignIn(store, '192.168.1.0/24')
-  const env = { LOCKSTEP_DATABASE_URL: folder.databaseUrl, LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:1' }
+  const env = { LOCKSTEP_DATABASE_URL: folder.databaseUrl, LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2' }
   const proxyOf = async (isBridged: boolean, trusted: string) => {
     const found = await diagnose(
       { ...env, LOCKSTEP_TRUSTED_PROXIES: trusted },
@@ -240,8 +240,8 @@ test('doctor says that other programs of the host are trusted if the service is 
   await using folder = await makeSound()
   const doctor = (publicUrl: string) => folder.run(['doctor'], { env: { LOCKSTEP_PUBLIC_URL: publicUrl } })
   const note = /\n {7}every program on 127\.0\.0\.1:1 is trusted: browsers do not separate the paths of a host\n/
-  assert.match((await doctor('http://127.0.0.1:1/lockstep')).stdout, note)
-  assert.doesNotMatch((await doctor('http://127.0.0.1:1')).stdout, note)
+  assert.match((await doctor('http://127.0.0.1:2/lockstep')).stdout, note)
+  assert.doesNotMatch((await doctor('http://127.0.0.1:2')).stdout, note)
 })
 
 test('doctor exits with 1 and says what to do if something is wrong, as a table or as JSON, and changes nothing', async () => {

@@ -170,7 +170,7 @@ test('while the service is away each tool says so, and works again when it is ba
 })
 
 test('stdout has the protocol and nothing else, and the command ends with its stdin', async () => {
-  await using running = start(['mcp'], { env: { LOCKSTEP_URL: 'http://127.0.0.1:1', LOCKSTEP_TOKEN: token } })
+  await using running = start(['mcp'], { env: { LOCKSTEP_URL: 'http://127.0.0.1:2', LOCKSTEP_TOKEN: token } })
   const messages = [
     { id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: CLIENT } },
     { method: 'notifications/initialized' },

@@ -6,8 +6,11 @@ import { diagnose } from '../../src/cli/doctor.ts'
 import { readConfig, settings } from '../../src/config.ts'
 import { makeFolder } from '../support/command.ts'
 
-/** A value that looks right and is not, for each setting; undefined where any text is one. */
-const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefined>> = {
+const wrongPaths = ['~/secret', '$HOME/secret', '"/etc/secret"', '/etc/secret ', '/etc/']
+const wrongKeys = ['Bearer lks_1', '"lks_1"', 'lks_…']
+
+/** Values that look right and are not, for each setting. */
+const wrong: Readonly<Record<keyof typeof settings, readonly string[]>> = {
   databaseUrl: [
     'mysql://db/lockstep',
     'tcp://10.0.0.8:5432',
@@ -25,13 +28,20 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
   ],
   host: ['http://0.0.0.0', '0.0.0.0:5625', '[::1]', '*', 'tcp://10.0.0.7:5625'],
   port: ['5625/tcp', '65536', ':5625'],
-  publicUrl: ['history.example', 'https://history.example/?a=1', 'https://*.example', 'https://history.example:0'],
+  publicUrl: [
+    'history.example',
+    'https://history.example/?a=1',
+    'https://*.example',
+    'https://history.example:0',
+    'https://a..b',
+  ],
   hsts: ['true', 'yes'],
   allowedHosts: [
     'https://history.example',
     'history.example:443',
     'history.example/api',
     '*.example',
+    'a..example',
     '::1',
     '*',
     ' , ',
@@ -42,6 +52,7 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
     'https://charts.example/',
     'charts.example',
     'https://*.example',
+    'https://charts.example:22',
     'ws://charts.example',
     'null',
     ',',
@@ -66,19 +77,20 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
     'https://id.example/?a',
     'https://a:b@id.example',
     'https://id.example:0',
+    'https://*.id.example',
   ],
-  oidcClientId: undefined,
-  oidcClientSecretFile: undefined,
+  oidcClientId: [' lockstep', '"lockstep"', 'lockstep\n', 'löckstep'],
+  oidcClientSecretFile: wrongPaths,
   oidcAuth: ['client_secret_post', 'POST'],
-  oidcName: undefined,
+  oidcName: [' ', '"Example ID"', 'Example\nID', 'x'.repeat(65)],
   accessLog: ['stdout'],
   readsDays: ['0', '3y'],
   metricsHost: ['127.0.0.1:9464', 'http://127.0.0.1'],
   metricsPort: ['off', '127.0.0.1:9464'],
-  sourceUrl: undefined,
-  sourceAccount: undefined,
-  sourceToken: undefined,
-  sourceTokenFile: undefined,
+  sourceUrl: ['history.example', 'http://history.example', 'https://*.example', 'https://history.example:22'],
+  sourceAccount: ['0', '007', ' ', 'x'.repeat(65)],
+  sourceToken: wrongKeys,
+  sourceTokenFile: wrongPaths,
   pullRate: ['50/m'],
   pull: ['5m'],
   pullDatabaseUrl: ['lockstep.db', 'sqlite:~/lockstep.db'],
@@ -86,19 +98,20 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[] | undefine
     'http://history.example',
     'https://history.example/',
     'https://history.example:0',
+    'https://history.example:22',
     'https://*.example',
     ',',
   ],
-  secretFile: undefined,
+  secretFile: wrongPaths,
   maxRecords: ['2M'],
   maxBytes: ['4GB'],
-  url: ['127.0.0.1:5625', 'http://127.0.0.1:0'],
-  token: undefined,
+  url: ['127.0.0.1:5625', 'http://127.0.0.1:0', 'http://*.example'],
+  token: wrongKeys,
 }
 
 test('a value of a setting that looks right but would never match or have an effect is refused with the form it should have', () => {
   for (const [name, { env }] of Object.entries(settings)) {
-    for (const value of wrong[name as keyof typeof settings] ?? []) {
+    for (const value of wrong[name as keyof typeof settings]) {
       const read = () => readConfig({ [env]: value })
       assert.throws(read, ({ message }: Error) => message.startsWith(`${env} must `), `${env}=${value}`)
     }

@@ -403,6 +403,7 @@ test('a password in the address, an unknown protocol and a bad id are wrong usag
   for (const [more, message] of [
     [['--broker', 'mqtt://ha:right@127.0.0.1'], /use --username and --password-file/],
     [['--broker', 'http://127.0.0.1'], /--broker must be the address of an MQTT broker/],
+    [['--broker', 'mqtt://*.example'], /--broker must be the address of an MQTT broker/],
     [['--broker', 'mqtt://127.0.0.1', '--id', 'Ann Home'], /lower-case letters/],
     [[], /required option '--broker <url>' not specified/],
     [['--broker', 'mqtt://127.0.0.1', '--ca', 'x.pem'], /--ca is only used with mqtts:/],

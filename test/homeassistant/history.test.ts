@@ -153,14 +153,15 @@ test('with --every what is new or late follows, an outage of Home Assistant is w
 
 test('a token of somebody else, a wrong one and an absent Home Assistant end the command with a sentence', async () => {
   await using home = await startHomeAssistant()
-  for (const [server, file, message] of [
+  for (const [server, file, message, exit = 4] of [
+    ['ws://*.example', 'admin', /^lockstep: --server must be an address such as/, 2],
     [home.url, 'user', /^lockstep: the token is not that of an administrator/],
     [home.url, 'wrong', /^lockstep: Home Assistant refused the token: Invalid access token or password\n$/],
     ['ws://127.0.0.1:1', 'admin', /^lockstep: Home Assistant does not answer\n$/],
   ] as const) {
     await using running = command(server, file)
     const { code, stderr } = await running.ended
-    assert.equal(code, 4, stderr)
+    assert.equal(code, exit, stderr)
     assert.match(stderr, message)
     assert.doesNotMatch(stderr, /token-of/)
   }

@@ -77,6 +77,10 @@ test('what is wrong is said in a sentence, and each request is sent once', async
   const origin = source.url
   assert.match(await failureOf(service, { origin: 'history.example' }), /^the address must be/)
   assert.match(await failureOf(service, { origin: 'http://history.example' }), /^the address must be an https/)
+  assert.match(
+    await failureOf(service, { origin: 'https://*.example' }),
+    /^the address must name one server, without wild/,
+  )
   assert.match(await failureOf(service, { origin, key: 'two words' }), /^the key must be/)
   assert.match(await failureOf(service, { origin, key: 'wrong' }), /refuses the API key \(401/)
   source.requests.length = 0

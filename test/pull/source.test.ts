@@ -3,7 +3,7 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { parseAddress, parseKey } from '../../src/pull/address.ts'
+import { parseAddress, parseKey } from '../../src/contract/address.ts'
 import {
   type Source,
   SourceError,
@@ -265,6 +265,11 @@ test('an address is https, or on this machine, and may end in /api/v1', () => {
     'https://a:b@c.example',
     'https://c.example?x=1',
     'https://c.example/#x',
+    'https://*.example',
+    'https://a..example',
+    "https://'c.example'",
+    `https://${'a'.repeat(64)}.example`,
+    'https://c.example:22',
   ]
   for (const text of bad) assert.throws(() => parseAddress(text), /must/, text)
 })

@@ -1,4 +1,4 @@
-import { isLoopbackHost } from '../contract/loopback.ts'
+import { isLoopbackHost } from './loopback.ts'
 
 /** Why an address or an API key cannot be used; the message completes "--from …" or the name of a setting. */
 export class AddressError extends Error {
@@ -15,7 +15,10 @@ export function parseAddress(text: string): string {
     )
   }
   if (url.username !== '' || url.password !== '') throw new AddressError('must not contain a username or a password')
-  if (url.port !== '' && BLOCKED_PORTS.has(Number(url.port))) {
+  if (!isHost(url.hostname)) {
+    throw new AddressError('must name one server, without wildcard, such as https://history.example')
+  }
+  if (isBlockedPort(url.port)) {
     throw new AddressError('must not have a port that is blocked for HTTP, such as 0 or 22: use another one')
   }
   if (url.search !== '' || url.hash !== '') throw new AddressError('must not have a query or a fragment')
@@ -25,12 +28,24 @@ export function parseAddress(text: string): string {
 /** An API key that is valid in a header. Throws AddressError, whose message never contains it. */
 export function parseKey(text: string): string {
   const key = text.trim()
-  if (!/^[\x21-\x7e]+$/.test(key)) throw new AddressError('must be an API key: one line of printable characters')
+  if (!/^[\x21-\x7e]+$/.test(key) || /["']/.test(key)) {
+    throw new AddressError('must be an API key: one line of printable characters, without quotes')
+  }
   return key
 }
 
-/** The ports that `fetch` refuses, because other protocols use them; and 0, which Node.js takes for the usual port. */
-export const BLOCKED_PORTS: ReadonlySet<number> = new Set([
+/** Whether a host, as URLs write it, is an address or a name that name servers may know: URLs also allow `*.example` and `a..b`. */
+export function isHost(hostname: string): boolean {
+  return hostname.startsWith('[') || (hostname.length <= 254 && /^([a-z0-9_-]{1,63}(\.|$))+$/.test(hostname))
+}
+
+/** Whether `fetch` and browsers refuse a port, as URLs write it. */
+export function isBlockedPort(port: string): boolean {
+  return port !== '' && BLOCKED_PORTS.has(Number(port))
+}
+
+/** They are those of other protocols; and 0, which Node.js takes for the usual port. */
+const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
   111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532,
   540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
