@@ -239,7 +239,7 @@ test('doctor tells the limits of the installed service if it runs, and else says
 test('doctor says that other programs of the host are trusted if the service is below a path', async () => {
   await using folder = await makeSound()
   const doctor = (publicUrl: string) => folder.run(['doctor'], { env: { LOCKSTEP_PUBLIC_URL: publicUrl } })
-  const note = /\n {7}every program on 127\.0\.0\.1:1 is trusted: browsers do not separate the paths of a host\n/
+  const note = /\n {7}every program on 127\.0\.0\.1:2 is trusted: browsers do not separate the paths of a host\n/
   assert.match((await doctor('http://127.0.0.1:2/lockstep')).stdout, note)
   assert.doesNotMatch((await doctor('http://127.0.0.1:2')).stdout, note)
 })
