@@ -66,17 +66,18 @@ export class Places<Key> {
     return this.#keys.get(key)?.waiting.length ?? 0
   }
 
-  /** Waits for a place. Call what it returns once, when the work has ended. */
-  async take(key: Key): Promise<() => void> {
+  /** Waits for a place. Dispose of it once, when the work has ended. */
+  async take(key: Key): Promise<Disposable> {
     const places = this.#keys.getOrInsertComputed(key, () => ({ taken: 0, waiting: [] }))
     if (places.taken < this.#most) places.taken += 1
     // The one that ends leaves its place.
     else await new Promise<void>(resolve => places.waiting.push(resolve))
-    return () => {
+    const leave = () => {
       const next = places.waiting.shift()
       if (next !== undefined) return next()
       places.taken -= 1
       if (places.taken === 0) this.#keys.delete(key)
     }
+    return { [Symbol.dispose]: leave }
   }
 }

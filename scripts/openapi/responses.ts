@@ -151,7 +151,7 @@ function example(code: ErrorCode, error: string, fieldErrors?: readonly FieldErr
   }
 }
 
-const REQUEST_ID = 'kZ3rT9bQm2Xw7LpA'
+const REQUEST_ID = '9f1c2b7e-4d0a-4c58-8a3e-6b5d7f20c91e'
 
 /** Examples of a success: a record, a record and `null`, or a page by offset and by cursor. */
 function successes(endpoint: Endpoint): Described {

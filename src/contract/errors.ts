@@ -33,7 +33,7 @@ export const errors = {
   malformed_request: {
     status: 400,
     text: 'The request is not well-formed HTTP',
-    meaning: 'The request, or its `Host` header, is not well-formed HTTP.',
+    meaning: 'The request is not well-formed HTTP.',
     advice: 'Check the client and its proxy.',
   },
   missing_token: {
@@ -146,6 +146,8 @@ interface Details {
   readonly fieldErrors?: readonly FieldError[]
   /** Seconds to wait before another try. */
   readonly retryAfter?: number
+  /** The methods of a path that was asked with another. */
+  readonly allow?: readonly string[]
 }
 
 /** An error that a caller may see. Its message never contains anything from the request. */
@@ -154,8 +156,9 @@ export class HttpError extends Error {
   readonly status: number
   readonly fieldErrors: readonly FieldError[] | undefined
   readonly retryAfter: number | undefined
+  readonly allow: readonly string[] | undefined
 
-  constructor(code: string, status: number, message: string, { fieldErrors, retryAfter }: Details = {}) {
+  constructor(code: string, status: number, message: string, { fieldErrors, retryAfter, allow }: Details = {}) {
     // The stack of a refused request is never read, and capturing it costs more than the response.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
@@ -165,6 +168,7 @@ export class HttpError extends Error {
     this.status = status
     this.fieldErrors = fieldErrors
     this.retryAfter = retryAfter
+    this.allow = allow
   }
 }
 

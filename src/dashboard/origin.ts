@@ -3,7 +3,8 @@ import { isIP } from 'node:net'
 import type { Config } from '../config.ts'
 import { isLoopbackAddress } from '../contract/loopback.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
-import type { Host, RequestContext } from '../http/context.ts'
+import { ApiError } from '../contract/errors.ts'
+import type { RequestContext } from '../http/context.ts'
 import { FormError } from './layout/form-errors.ts'
 
 /** The address at which the browser sees the dashboard. Cookies, form checks and sign-in depend on it. */
@@ -22,9 +23,13 @@ export interface SiteOrigin {
   readonly rpId: string | undefined
 }
 
-export function siteOriginOf({ request, target }: RequestContext, config: Config): SiteOrigin {
+/** Throws malformed_request for a Host header that names no host. */
+export function siteOriginOf({ request }: Pick<RequestContext, 'request'>, config: Config): SiteOrigin {
   const { publicUrl, insecureHttp, trustedProxies } = config
-  const sent = target.host ?? LOCALHOST
+  // HTTP/1.0 need not send one.
+  const { host = 'localhost' } = request.headers
+  const sent = HOST.test(host) ? URL.parse(`http://${host}`) : null
+  if (sent === null) throw new ApiError('malformed_request')
   const baseUrl = publicUrl === '' ? sent.origin : publicUrl
   const { origin, hostname } = publicUrl === '' ? sent : new URL(publicUrl)
   const secure = origin.startsWith('https:')
@@ -45,8 +50,7 @@ export function siteOriginOf({ request, target }: RequestContext, config: Config
   }
 }
 
-/** For HTTP/1.0 without a Host. */
-const LOCALHOST: Host = { hostname: 'localhost', origin: 'http://localhost' }
+const HOST = /^[^\s/?#@\\]+$/
 
 /** Refuses a form that a page of another site sent. Throws FormError. */
 export function checkSameOrigin({ headers }: IncomingMessage, { origin }: SiteOrigin) {

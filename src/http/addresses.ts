@@ -8,10 +8,12 @@ interface Message {
   readonly headers: Readonly<Partial<Record<string, string | readonly string[]>>>
 }
 
-export function clientAddress({ socket, headers }: Message, trusted: BlockList): string {
-  const forwarded = headers['x-forwarded-for']
-  const forwardedFor = typeof forwarded === 'object' ? forwarded.join(',') : forwarded
-  return senderAddress({ address: socket.remoteAddress, forwardedFor }, trusted)
+export function senderOf({ socket, headers }: Message): KeySender {
+  return { address: socket.remoteAddress, forwardedFor: headers['x-forwarded-for']?.toString() }
+}
+
+export function clientAddress(message: Message, trusted: BlockList): string {
+  return senderAddress(senderOf(message), trusted)
 }
 
 /**
@@ -63,7 +65,7 @@ export function isLoopbackName(hostname: string): boolean {
   return isLoopbackHost(hostname) || hostname.endsWith('.localhost')
 }
 
-function isTrusted(address: string, trusted: BlockList): boolean {
+export function isTrusted(address: string, trusted: BlockList): boolean {
   const version = isIP(address)
   return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }

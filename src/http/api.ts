@@ -14,7 +14,7 @@ import { Places, share } from '../fairness.ts'
 import type { Caller, Handler, Handlers, ListPage, PageStart, Result } from '../resources/handler.ts'
 import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
-import { clientAddress } from './addresses.ts'
+import { clientAddress, senderOf } from './addresses.ts'
 import type { Answers } from './answers.ts'
 import { isNoParameter } from './app.ts'
 import { LimitError, limits as limitTable } from './limits.ts'
@@ -40,151 +40,124 @@ declare module 'fastify' {
   }
 }
 
-/** The first steps of a request: overload, API key, limits. Nothing is read from the store before the checksum of the key is right. */
-function makeGate({ config, grants, limits, usage, load }: ApiOptions) {
-  const isBehindProxy = config.trustedProxies.rules.length > 0
-
-  const refuseIfLate = ({ context }: FastifyRequest) => {
-    if (load.isOverloaded(context.startedAt)) throw new LimitError('lag', 'unavailable')
-  }
-
-  /** Throws invalid_token, token_revoked and token_expired, which count as attempts to guess an API key. */
-  const checkGrant = ({ context, raw }: FastifyRequest, grant: Grant | undefined, now: number): Grant => {
-    if (grant !== undefined && grant.revokedAt === null && !hasEnded(grant.expiresAt, now)) return grant
-    limits.countFailure(clientAddress(raw, config.trustedProxies), context.startedAt)
-    if (grant === undefined) throw new ApiError('invalid_token')
-    throw new ApiError(grant.revokedAt === null ? 'token_expired' : 'token_revoked')
-  }
-
-  /** Charges a request to its API key. */
-  const admit = ({ context, raw }: FastifyRequest, grant: Grant) => {
-    context.keyId = grant.keyId
-    usage.recordUse(grant.keyId, context.now, {
-      address: raw.socket.remoteAddress,
-      forwardedFor: isBehindProxy ? raw.headers['x-forwarded-for']?.toString() : undefined,
-    })
-    // Nothing would say that the request of a client that is gone has ended.
-    if (raw.socket.destroyed) return
-    context.windows = limits.admit(grant, context)
-    context.isActive = true
-  }
-
-  /** Checks the credentials and the limits. A promise is awaited only where there is one: most grants are in memory. */
-  const authenticate = (request: FastifyRequest): Promise<void> | undefined => {
-    const { context } = request
-    refuseIfLate(request)
-    const query = parseQuery(context.target.query)
-    const key = readKey(request, query)
-    const enter = (found: Grant | undefined) => {
-      const grant = checkGrant(request, found, context.now)
-      request.caller = { query, key, grant }
-      admit(request, grant)
-    }
-    const found = grants.find(key)
-    if (found instanceof Promise) return found.then(enter)
-    enter(found)
-    return undefined
-  }
-
-  return { refuseIfLate, checkGrant, authenticate }
-}
-
-/** Calls the handler of an endpoint. */
-function makeReader({ store, grants }: ApiOptions, { checkGrant }: ReturnType<typeof makeGate>) {
-  const read = ({ raw, params, caller }: FastifyRequest, { handle }: Route, grant: Grant, now: number) =>
-    handle(
-      { store, grant, now, ifNoneMatch: raw.headers['if-none-match'] },
-      caller?.query ?? [],
-      (params as { readonly id?: string }).id,
-    )
-
-  /** Waits for a place of the account. Null if the client has gone meanwhile, or has been told that it took too long. */
-  const readInPlace = async (request: FastifyRequest, reply: FastifyReply, route: Route, { accountId }: Grant) => {
-    const leave = await statisticsPlaces.take(accountId)
-    try {
-      if (reply.sent || request.raw.socket.destroyed) return null
-      // Meanwhile the key may have been revoked, and access may have ended.
-      const now = Date.now()
-      const current = checkGrant(request, await grants.find(request.caller?.key ?? ''), now)
-      checkScope(route.endpoint, current, now)
-      return await read(request, route, current, now)
-    } finally {
-      leave()
-    }
-  }
-
-  return { read, readInPlace }
-}
-
 /**
  * A route for each endpoint. The order of the steps is part of the contract: the first ApiError wins. Nothing is read from the store
- * before the credentials are checked.
+ * before the checksum of the key is right.
  */
 export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done) => {
-  const { store, config, answers, limits, readLog } = options
-  const gate = makeGate(options)
-  const { refuseIfLate, authenticate } = gate
-  const { read, readInPlace } = makeReader(options, gate)
-
-  const addRoute = (route: Route) => {
+  app.decorateRequest('caller', null)
+  for (const route of routes) {
     const { endpoint } = route
     const [scope] = endpoint.scopes
     app.route({
       method: [...READ_METHODS],
       url: endpoint.path,
       // Reads of SQLite block the event loop, timers included, and end by themselves.
-      ...(store.engine === 'postgres' ? { handlerTimeout: RESPONSE_TIMEOUT_MS } : {}),
+      ...(options.store.engine === 'postgres' ? { handlerTimeout: RESPONSE_TIMEOUT_MS } : {}),
       onRequest(request, _reply, next) {
         request.context.route = endpoint.path
         request.context.scope = scope
         try {
-          if (isNoParameter((request.params as { readonly id?: string }).id)) throw new ApiError('no_route')
-          const waiting = authenticate(request)
+          if (isNoParameter(idOf(request))) throw new ApiError('no_route')
+          const waiting = authenticate(request, options)
           if (waiting === undefined) next()
           else waiting.then(() => next(), next)
         } catch (error) {
           next(error as Error)
         }
       },
-      async handler(request, reply) {
-        const { context, caller } = request
-        // The hook before has set it, or thrown.
-        if (caller === null) throw new Error('a request has no caller')
-        const { grant, query } = caller
-        const turn = share(grant.accountId)
-        if (turn !== undefined) {
-          await turn
-          refuseIfLate(request)
-        }
-        checkScope(endpoint, grant, context.now)
-        const result = await (endpoint.isLong
-          ? readInPlace(request, reply, route, grant)
-          : read(request, route, grant, context.now))
-        if (result === null) return
-        if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
-
-        // A 304 also counts as a read.
-        for (const { area, owners } of result.ownersRead ?? [])
-          for (const owner of owners) readLog.record(grant, owner, area, endpoint.readKind, context.now)
-
-        const etag = `"${result.etag}"`
-        const link = result.kind === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
-        const ifNoneMatch = request.raw.headers['if-none-match']
-        if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
-          if (context.windows !== undefined) limits.refund(context.windows, context.startedAt)
-          return answers.notModified(reply, etag, link)
-        }
-        return answers.ok(reply, result.data, etag, link)
-      },
+      handler: (request, reply) => answer(request, reply, route, options),
     })
   }
-
-  app.decorateRequest('caller', null)
-  for (const route of routes) addRoute(route)
   done()
 }
 
+/** The first steps of a request: overload, API key, limits. A promise is awaited only where there is one: most grants are in memory. */
+function authenticate(request: FastifyRequest, options: ApiOptions): Promise<void> | undefined {
+  const { context } = request
+  refuseIfLate(request, options)
+  const query = parseQuery(context.target.query)
+  const key = readKey(request, query)
+  const enter = (found: Grant | undefined) => {
+    const grant = checkGrant(request, found, context.now, options)
+    request.caller = { query, key, grant }
+    admit(request, grant, options)
+  }
+  const found = options.grants.find(key)
+  if (found instanceof Promise) return found.then(enter)
+  enter(found)
+  return undefined
+}
+
+function refuseIfLate({ context }: FastifyRequest, { load }: ApiOptions) {
+  if (load.isOverloaded(context.startedAt)) throw new LimitError('lag', 'unavailable')
+}
+
+/** Throws invalid_token, token_revoked and token_expired, which count as attempts to guess an API key. */
+function checkGrant(request: FastifyRequest, grant: Grant | undefined, now: number, options: ApiOptions): Grant {
+  if (grant !== undefined && grant.revokedAt === null && !hasEnded(grant.expiresAt, now)) return grant
+  const { config, limits } = options
+  limits.countFailure(clientAddress(request.raw, config.trustedProxies), request.context.startedAt)
+  if (grant === undefined) throw new ApiError('invalid_token')
+  throw new ApiError(grant.revokedAt === null ? 'token_expired' : 'token_revoked')
+}
+
+/** Charges a request to its API key. */
+function admit({ context, raw }: FastifyRequest, grant: Grant, { limits, usage }: ApiOptions) {
+  context.keyId = grant.keyId
+  usage.recordUse(grant.keyId, context.now, senderOf(raw))
+  // Nothing would say that the request of a client that is gone has ended.
+  if (raw.socket.destroyed) return
+  context.windows = limits.admit(grant, context)
+  context.isActive = true
+}
+
+/** The steps after those: a turn of the account, tier and scope, parameters, handler, log of reads, validator. */
+async function answer(request: FastifyRequest, reply: FastifyReply, route: Route, options: ApiOptions) {
+  const { context, caller, raw } = request
+  const { store, config, answers, limits, readLog } = options
+  const { endpoint } = route
+  // The hook before has set it, or thrown.
+  if (caller === null) throw new Error('a request has no caller')
+  const { grant, query } = caller
+  const turn = share(grant.accountId)
+  if (turn !== undefined) {
+    await turn
+    refuseIfLate(request, options)
+  }
+  checkScope(endpoint, grant, context.now)
+  const ifNoneMatch = raw.headers['if-none-match']
+  const read = (by: Grant, now: number) => route.handle({ store, grant: by, now, ifNoneMatch }, query, idOf(request))
+  const readInPlace = async () => {
+    using _place = await statisticsPlaces.take(grant.accountId)
+    // The client has gone meanwhile, or has been told that it took too long.
+    if (reply.sent || raw.socket.destroyed) return null
+    // The key may have been revoked, and access may have ended.
+    const now = Date.now()
+    const current = checkGrant(request, await options.grants.find(caller.key), now, options)
+    checkScope(endpoint, current, now)
+    return await read(current, now)
+  }
+  const result = await (endpoint.isLong ? readInPlace() : read(grant, context.now))
+  if (result === null) return
+  if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
+
+  // A 304 also counts as a read.
+  for (const { area, owners } of result.ownersRead ?? [])
+    for (const owner of owners) readLog.record(grant, owner, area, endpoint.readKind, context.now)
+
+  const etag = `"${result.etag}"`
+  const link = result.kind === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
+  if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
+    if (context.windows !== undefined) limits.refund(context.windows, context.startedAt)
+    return answers.notModified(reply, etag, link)
+  }
+  return answers.ok(reply, result.data, etag, link)
+}
+
 const statisticsPlaces = new Places<number>(limitTable.statistics.max)
+
+const idOf = ({ params }: FastifyRequest) => (params as { readonly id?: string }).id
 
 function checkScope({ entitled, scopes }: Endpoint, grant: Grant, now: number) {
   if (entitled && !isEntitled(grant, now)) {
@@ -211,7 +184,8 @@ function withPageStart(query: Query, start: PageStart): string {
 }
 
 /** The API key of the one Authorization header. Throws invalid_request for two headers or an API key in the URL, and missing_token. */
-function readKey({ raw: { rawHeaders }, params }: FastifyRequest, query: Query): string {
+function readKey(request: FastifyRequest, query: Query): string {
+  const { rawHeaders } = request.raw
   let authorization: string | undefined
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? ''
@@ -220,8 +194,7 @@ function readKey({ raw: { rawHeaders }, params }: FastifyRequest, query: Query):
     if (authorization !== undefined) throw new ApiError('invalid_request', 'Send one Authorization header')
     authorization = rawHeaders[index + 1]
   }
-  const { id } = params as { readonly id?: string }
-  if ((id !== undefined && KEY_FORM.test(id)) || query.some(holdsKey)) {
+  if (KEY_FORM.test(idOf(request) ?? '') || query.some(holdsKey)) {
     throw new ApiError('invalid_request', 'Send the API key in the Authorization header, never in the URL')
   }
   const value = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]

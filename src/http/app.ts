@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import type { Server } from 'node:http'
+import type { Socket } from 'node:net'
 import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import fastify, {
   type FastifyError,
@@ -6,58 +9,60 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify'
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
-import { type Config, publicPath } from '../config.ts'
+import { type Config, publicPath, settings } from '../config.ts'
 import { ApiError, type HttpError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { toHttpError } from '../resources/handler.ts'
-import { type Answers, MethodError, securityHeadersOf } from './answers.ts'
-import type { Connections } from './connections.ts'
-import { announcesBody, makeRequestId, RequestContext, type RequestSummary } from './context.ts'
-import { BodyTooLargeError, LimitError, limitOf, limits } from './limits.ts'
+import { type Answers, securityHeadersOf } from './answers.ts'
+import { Connections } from './connections.ts'
+import { announcesBody, RequestContext, type RequestSummary } from './context.ts'
+import { LimitError, limitOf, limits } from './limits.ts'
 import type { Load } from './load.ts'
 import type { Log } from './log.ts'
-import { RateLimitedError } from './rate-limits.ts'
+import type { Metrics } from './metrics.ts'
+import { RateLimitedError, type RateLimits } from './rate-limits.ts'
 import type { StopState } from './stop.ts'
 
 export interface AppOptions {
   readonly config: Config
   readonly log: Log
+  readonly metrics: Metrics | undefined
   readonly answers: Answers
+  readonly rateLimits: RateLimits
   readonly load: Load
   readonly state: Pick<StopState, 'isClosing'>
-  readonly connections: () => Connections
-  /** Is called when a request has ended. */
-  readonly finish: (context: RequestSummary & Pick<RequestContext, 'isActive' | 'windows'>, aborted: boolean) => void
   /** Shows a page for an unknown path; false if the client wants none. */
   readonly sendUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
 }
 
 /** The application without its routes: options, the hook of every request, and errors. */
-export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
-  const { config, answers, sendUnknown } = options
+export async function makeApp(options: AppOptions) {
+  const { config, log, metrics, answers, sendUnknown } = options
+  const { allowedHosts } = config
   const securityHeaders = securityHeadersOf(config)
-  const begin = (request: FastifyRequest, reply: FastifyReply) => beginRequest(request, reply, options)
-  const app: FastifyInstance = fastify({
-    ...serverOptions(config),
-    frameworkErrors(error, request, reply) {
-      begin(request, reply)
-      onError(error, request, reply)
-    },
-    clientErrorHandler: (error, socket) => onClientError(error, socket, options),
-  } satisfies FastifyHttpOptions<Server>)
-
   const onError = (thrown: FastifyError | Error, request: FastifyRequest, reply: FastifyReply) => {
     const { context } = request
     const error = refusalOf(thrown)
     if (error.status >= 500 && error !== thrown && !(error instanceof LimitError))
-      options.log.failure(thrown, context.requestId)
+      log.failure(thrown, context.requestId)
     context.limit = limitOf(error) ?? context.limit
     if (error instanceof RateLimitedError) context.windows ??= error.windows
     if (reply.raw.headersSent) reply.raw.destroy()
     else answers.error(reply, error)
   }
+  const app: FastifyInstance = fastify({
+    ...serverOptions(config),
+    frameworkErrors(error, request, reply) {
+      beginRequest(request, reply, options)
+      onError(error, request, reply)
+    },
+    clientErrorHandler: (error, socket) => onClientError(error, socket, connections, options),
+  } satisfies FastifyHttpOptions<Server>)
+  const connections = new Connections(app.server, {
+    config,
+    limitReached: limit => metrics?.limitReached(limit),
+    onTooMany: address => log.failure(new Error(tooMany(address, config)), undefined),
+  })
 
   /** The error for a request that has no route. */
   const unknown = ({ context: { target } }: FastifyRequest): ApiError => {
@@ -65,29 +70,27 @@ export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
       const found = app.findRoute({ method, url: target.path })
       return found !== null && !Object.values(found.params).some(isNoParameter)
     }
-    const allowed = [...(has('GET') ? READ_METHODS : []), ...(has('POST') ? ['POST'] : [])]
-    return allowed.length === 0 ? new ApiError('no_route') : new MethodError(allowed)
+    const allow = [...(has('GET') ? READ_METHODS : []), ...(has('POST') ? ['POST'] : [])]
+    return allow.length === 0 ? new ApiError('no_route') : new ApiError('method_not_allowed', undefined, { allow })
   }
 
   app.server.on('checkContinue', (request, response) => {
     // Behind another response, Node could write it between the headers and the body of this one.
     if (response.socket !== null) response.writeContinue()
-    app.routing(request, response)
+    app.server.emit('request', request, response)
   })
   app.setErrorHandler(onError)
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, next) => {
-    begin(request, reply)
+    beginRequest(request, reply, options)
     if (request.method === 'OPTIONS') reply.headers({ ...securityHeaders, 'X-Request-Id': request.id })
     next()
   })
-  if (config.corsOrigins.length > 0) {
-    await app.register(cors, corsOptions(config))
-  }
+  if (config.corsOrigins.length > 0) await app.register(cors, corsOptions(config))
   app.addHook('onRequest', (request, _reply, next) => {
-    const { host } = request.context.target
-    if (host === undefined && request.headers.host !== undefined) return next(new ApiError('malformed_request'))
-    if (config.allowedHosts.length > 0 && host !== undefined && !config.allowedHosts.includes(host.hostname))
+    // HTTP/1.0 need not name one.
+    const namesHost = allowedHosts.length > 0 && request.headers.host !== undefined
+    if (namesHost && !allowedHosts.includes(request.hostname.toLowerCase()))
       return next(new ApiError('misdirected_request'))
     // A handler of unknown paths would read the body first. @fastify/cors has a route for all OPTIONS.
     const hasRoute = !request.is404 && request.method !== 'OPTIONS'
@@ -96,28 +99,40 @@ export async function makeApp(options: AppOptions): Promise<FastifyInstance> {
   app.setNotFoundHandler((request, reply) => {
     if (!sendUnknown(request, reply)) throw unknown(request)
   })
-  return app
+  return { app, connections }
 }
 
 /** Begins the log line of a request, which ends with its response or its connection. */
 function beginRequest(request: FastifyRequest, reply: FastifyReply, options: AppOptions) {
-  const { load, state, connections, finish } = options
+  const { load, state, rateLimits } = options
   const { raw } = request
-  const context = new RequestContext(raw, reply.raw, request.id)
+  const { socket } = raw
+  const context = new RequestContext(raw, request.id)
   request.context = context
+  let hasEnded = false
   const end = () => {
-    if (!connections().noteEnd(raw.socket, end)) return
+    if (hasEnded) return
+    hasEnded = true
+    socket.off('close', end)
     load.inWork -= 1
     context.status = reply.raw.headersSent ? reply.raw.statusCode : 0
     context.bytes ||= Number(reply.getHeader('Content-Length') ?? 0)
     if (context.method === 'HEAD') context.bytes = 0
-    finish(context, !reply.raw.writableFinished)
+    if (context.isActive && context.windows !== undefined) rateLimits.release(context.windows)
+    report(context, !reply.raw.writableFinished, options)
   }
-  if (connections().noteRequest(raw.socket, reply.raw, end)) load.inWork += 1
+  load.inWork += 1
   reply.raw.once('close', end)
+  // Node says nothing of requests that wait for an earlier one, or for a tunnel.
+  socket.once('close', end)
   if (state.isClosing) reply.raw.setHeader('Connection', 'close')
   // Nobody reads it, and where the next request begins is not known.
   if (announcesBody(raw) && (request.method !== 'POST' || request.is404)) reply.raw.setHeader('Connection', 'close')
+}
+
+function report(summary: RequestSummary, aborted: boolean, { log, metrics }: AppOptions) {
+  log.request(summary, aborted)
+  metrics?.request(summary)
 }
 
 function serverOptions(config: Config) {
@@ -134,7 +149,7 @@ function serverOptions(config: Config) {
     requestTimeout: limits.uploadTime.max + config.headersTimeout,
     bodyLimit: limits.formBytes.max,
     return503OnClosing: false,
-    genReqId: makeRequestId,
+    genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: limits.headerBytes.max, querystringParser: (text: string) => ({ text }) },
     ...(prefix === ''
       ? {}
@@ -172,15 +187,20 @@ export function refusalOf(error: Error): HttpError {
   if (!code.startsWith('FST_')) return toHttpError(error)
   if (code === 'FST_ERR_HANDLER_TIMEOUT') return new LimitError('responseTimeout', 'unavailable')
   if (code === 'FST_ERR_BAD_URL') return new ApiError('malformed_url')
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new BodyTooLargeError('formBytes')
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new LimitError('formBytes', 'body_too_large')
   return new ApiError(statusCode < 500 ? 'malformed_request' : 'internal_error')
 }
 
 /** Answers what the parser refused, or what did not arrive in time; once, although all that follows is refused too. */
-function onClientError({ code = '' }: NodeJS.ErrnoException, socket: Socket, options: AppOptions) {
+function onClientError(
+  { code = '' }: NodeJS.ErrnoException,
+  socket: Socket,
+  connections: Connections,
+  options: AppOptions,
+) {
   if (refused.has(socket)) return
   refused.add(socket)
-  const newest = options.connections().newest(socket)
+  const newest = connections.newest(socket)
   const isPending = newest !== undefined && !newest.writableFinished
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy()
   // What follows a whole request is answered after it.
@@ -192,23 +212,23 @@ function onClientError({ code = '' }: NodeJS.ErrnoException, socket: Socket, opt
 
 const refused = new WeakSet<Socket>()
 
-function answerClientError(code: string, socket: Socket, { answers, finish }: AppOptions) {
+function answerClientError(code: string, socket: Socket, options: AppOptions) {
   if (!socket.writable) return
-  const summary = {
-    requestId: makeRequestId(),
-    method: '',
-    now: Date.now(),
-    startedAt: performance.now(),
-    status: 0,
-    bytes: 0,
-  }
+  const times = { now: Date.now(), startedAt: performance.now() }
   const error = clientError(code)
-  answers.errorTo(socket, summary, error)
-  finish({ ...summary, limit: limitOf(error), isActive: false, windows: undefined }, false)
+  const limit = limitOf(error)
+  const summary = { requestId: randomUUID(), method: '', status: error.status, bytes: 0, limit, ...times }
+  options.answers.errorTo(socket, summary, error)
+  report(summary, false, options)
 }
 
-function clientError(code: string): ApiError {
+function clientError(code: string): HttpError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new LimitError('headersTimeout', 'request_timeout')
   if (code === 'HPE_HEADER_OVERFLOW') return new LimitError('headerBytes', 'headers_too_large')
   return new ApiError('malformed_request')
+}
+
+function tooMany(address: string, { addressConnections }: Config): string {
+  const { addressConnections: most, trustedProxies } = settings
+  return `${address} has ${addressConnections} open connections, so more are closed (${most.env}). If it is a proxy, name it in ${trustedProxies.env}`
 }

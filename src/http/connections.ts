@@ -1,7 +1,7 @@
-import type { Server, ServerResponse } from 'node:http'
-import { type BlockList, isIP, type Socket } from 'node:net'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Config } from '../config.ts'
-import { networkOf, withoutMapping } from './addresses.ts'
+import { isTrusted, networkOf, withoutMapping } from './addresses.ts'
 import { type LimitName, limits } from './limits.ts'
 
 interface ConnectionOptions {
@@ -11,37 +11,32 @@ interface ConnectionOptions {
   readonly onTooMany: (address: string) => void
 }
 
-interface Open {
-  newest: ServerResponse | undefined
-  /** What is to be called when a request has ended. */
-  readonly ends: Set<() => void>
-}
-
 /** The open connections of a server: how many each address has, and the newest response of each. */
 export class Connections {
-  readonly #open = new Map<Socket, Open>()
+  readonly #newest = new Map<Socket, ServerResponse | undefined>()
   readonly #ofNetwork = new Map<string, number>()
   readonly #options: ConnectionOptions
   #hasWarned = false
 
   constructor(server: Server, options: ConnectionOptions) {
+    const { config, limitReached } = options
     this.#options = options
     server.maxConnections = limits.connections.max
-    server.on('drop', () => options.limitReached('connections'))
+    server.on('drop', () => limitReached('connections'))
     server.on('connection', (socket: Socket) => {
       if (!this.#isAdmitted(socket)) return socket.destroy()
-      const open: Open = { newest: undefined, ends: new Set() }
-      this.#open.set(socket, open)
-      socket.once('close', () => {
-        // Node says nothing of requests that wait for an earlier one, or for a tunnel.
-        for (const end of open.ends) end()
-        this.#open.delete(socket)
-      })
+      // Each request on it listens for its end.
+      socket.setMaxListeners(0)
+      this.#newest.set(socket, undefined)
+      socket.once('close', () => this.#newest.delete(socket))
+    })
+    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+      this.#newest.set(socket, response)
     })
     // A client that does not read its responses is disconnected. One that waits for the service is answered in time.
-    server.setTimeout(options.config.requestTimeout, (socket: Socket) => {
+    server.setTimeout(config.requestTimeout, (socket: Socket) => {
       if (socket.writableLength === 0 && this.newest(socket)?.writableEnded === false) return
-      if (socket.writableLength > 0) options.limitReached('unreadTimeout')
+      if (socket.writableLength > 0) limitReached('unreadTimeout')
       socket.destroy()
     })
   }
@@ -68,38 +63,19 @@ export class Connections {
     return true
   }
 
-  /** `end` is called at the latest when the connection has ended. False if it has. */
-  noteRequest(socket: Socket, response: ServerResponse, end: () => void): boolean {
-    const open = this.#open.get(socket)
-    if (open === undefined) return false
-    open.newest = response
-    open.ends.add(end)
-    return true
-  }
-
-  /** False if the end of the request was noted before. */
-  noteEnd(socket: Socket, end: () => void): boolean {
-    return this.#open.get(socket)?.ends.delete(end) ?? false
-  }
-
   newest(socket: Socket): ServerResponse | undefined {
-    return this.#open.get(socket)?.newest
+    return this.#newest.get(socket)
   }
 
   /** Whether somebody has connected and asked nothing yet. */
   isAwaitingFirst(): boolean {
-    return this.#open.values().some(({ newest }) => newest === undefined)
+    return this.#newest.values().some(response => response === undefined)
   }
 
   /** Lets each connection end with its newest response. */
   endWithNewest() {
-    for (const { newest: response } of this.#open.values()) {
-      if (response !== undefined && !response.headersSent) response.setHeader('Connection', 'close')
+    for (const response of this.#newest.values()) {
+      if (response?.headersSent === false) response.setHeader('Connection', 'close')
     }
   }
-}
-
-function isTrusted(address: string, trusted: BlockList): boolean {
-  const version = isIP(address)
-  return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }

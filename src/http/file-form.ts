@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../contract/errors.ts'
-import { BodyTooLargeError, LimitError, limits } from './limits.ts'
+import { LimitError, limits } from './limits.ts'
 
 interface FileFormOptions {
   /** Where the files go, as `1`, `2` and so on; only this user may read them. */
@@ -34,7 +34,7 @@ export async function readFileForm(request: FastifyRequest, options: FileFormOpt
   const { raw } = request
   const { maxBytes, periodMs, signal } = options
   if (!request.isMultipart()) throw new ApiError('malformed_request')
-  if (Number(raw.headers['content-length']) > maxBytes) throw new BodyTooLargeError('uploadBytes')
+  if (Number(raw.headers['content-length']) > maxBytes) throw new LimitError('uploadBytes', 'body_too_large')
   const ending = new AbortController()
   const reading = AbortSignal.any([signal, ending.signal])
   reading.throwIfAborted()
@@ -42,7 +42,7 @@ export async function readFileForm(request: FastifyRequest, options: FileFormOpt
   let countedBefore = 0
   const onData = (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > maxBytes) ending.abort(new BodyTooLargeError('uploadBytes'))
+    if (bytes > maxBytes) ending.abort(new LimitError('uploadBytes', 'body_too_large'))
   }
   const lateBy = (limit: 'uploadRate' | 'uploadTime') => ending.abort(new LimitError(limit, 'request_timeout'))
   const endTimer = setTimeout(lateBy, limits.uploadTime.max, 'uploadTime')

@@ -2,7 +2,7 @@ import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../accounts/event-count
 import { MAX_CHECKS, TooManyPasswordsError } from '../accounts/passwords.ts'
 import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import { type Config, MAX_CHECKS_PER_HOUR, MIN_FREE_BYTES, settings } from '../config.ts'
-import { ApiError, type ErrorCode, HttpError } from '../contract/errors.ts'
+import { type ErrorCode, errors, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { MIN_OVERLOAD_REQUESTS } from './load.ts'
 
@@ -96,30 +96,26 @@ export const limits = {
 
 export type LimitName = keyof typeof limits
 
-/** A request that is refused because a limit is reached. */
-export class LimitError extends ApiError {
+/** A request that is refused because a limit is reached. The API accepts no bodies, so that one is too large is no error of its table. */
+export class LimitError extends HttpError {
+  override readonly name = 'LimitError'
   readonly limit: LimitName
 
-  constructor(limit: LimitName, code: ErrorCode, retryAfter?: number, message?: string) {
-    super(code, message, retryAfter === undefined ? {} : { retryAfter })
+  constructor(limit: LimitName, code: ErrorCode | 'body_too_large', retryAfter?: number, message?: string) {
+    const { status, text } = code === 'body_too_large' ? tooLarge(limit) : errors[code]
+    super(code, status, message ?? text, retryAfter === undefined ? {} : { retryAfter })
     this.limit = limit
   }
 }
 
-/** A form or upload that is larger than allowed. The API has no such error, because it accepts no bodies. */
-export class BodyTooLargeError extends HttpError {
-  override readonly name = 'BodyTooLargeError'
-  readonly limit: LimitName
-
-  constructor(limit: 'formBytes' | 'uploadBytes') {
-    super('body_too_large', 413, `The ${limit === 'formBytes' ? 'form' : 'upload'} is larger than allowed`)
-    this.limit = limit
-  }
-}
+const tooLarge = (limit: LimitName) => ({
+  status: 413,
+  text: `The ${limit === 'formBytes' ? 'form' : 'upload'} is larger than allowed`,
+})
 
 /** The limit that an error says was reached. */
 export function limitOf(error: unknown): LimitName | undefined {
-  if (error instanceof LimitError || error instanceof BodyTooLargeError) return error.limit
+  if (error instanceof LimitError) return error.limit
   return error instanceof TooManyPasswordsError ? 'passwordChecks' : undefined
 }
 

@@ -40,7 +40,7 @@ export class PageLimits {
   /** Waits until fewer pages of the session are in work than may be. Throws rate_limited if too many wait already. */
   async begin(session: string): Promise<PageInWork> {
     if (this.#pages.waiting(session) >= limits.waitingPages.max) throw new LimitError('waitingPages', 'rate_limited', 1)
-    const leave = await this.#pages.take(session)
+    const place = await this.#pages.take(session)
     let hasEnded = false
     return {
       confirm: () => {
@@ -48,7 +48,7 @@ export class PageLimits {
         this.#confirmed.add(session)
       },
       end: () => {
-        if (!hasEnded) leave()
+        if (!hasEnded) place[Symbol.dispose]()
         hasEnded = true
       },
     }

@@ -4,23 +4,6 @@ import { networkOf } from './addresses.ts'
 import type { Config } from '../config.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'
 
-/**
- * The limits of requests with one API key and with all keys of an account, and of wrong keys from one address, in this process; other
- * processes count for themselves. Times are milliseconds of `performance.now()`, so that a clock that is set back does not extend a
- * window.
- */
-export interface RateLimits {
-  /** Counts a request. Throws rate_limited. The windows must be released after the request. */
-  admit(grant: KeyFacts, at: { readonly startedAt: number; readonly now: number }): RequestWindows
-  /** Uncounts a request that was counted at `countedAt`, for a response that cost next to nothing. */
-  refund(windows: RequestWindows, countedAt: number): void
-  release(windows: RequestWindows): void
-  /** The headers with the remaining requests, names and values in turn; none if there is no limit. */
-  headers(windows: RequestWindows, now: number): readonly string[]
-  /** Counts a failed authentication. Throws rate_limited if there were too many from this network. */
-  countFailure(address: string, now: number): void
-}
-
 type KeyFacts = Pick<Grant, 'keyId' | 'accountId' | 'createdAt'>
 
 /** The windows that a request counts in. */
@@ -30,68 +13,87 @@ export interface RequestWindows {
 }
 
 /**
- * The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. An account has those of as
- * many keys as it may have, because keys that were replaced still work.
+ * The limits of requests with one API key and with all keys of an account, and of wrong keys from one address, in this process; other
+ * processes count for themselves. Times are milliseconds of `performance.now()`, so that a clock that is set back does not extend a
+ * window.
  */
-export function makeRateLimits({
-  rateLimit,
-  concurrencyLimit,
-  failureLimit,
-}: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>): RateLimits {
-  const keys = new RateWindows<number>(WINDOW_MS)
-  const accounts = new RateWindows<number>(WINDOW_MS)
-  const failures = new RateWindows<string>(WINDOW_MS)
-  const policy = `"default";q=${rateLimit};w=${WINDOW_MS / 1000}`
-  const leftOf = ({ key, account }: RequestWindows) => ({
-    key: rateLimit - key.used,
-    account: rateLimit * MAX_ACTIVE_KEYS - account.used,
-  })
+export class RateLimits {
+  readonly #limits: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>
+  readonly #keys = new RateWindows<number>(WINDOW_MS)
+  readonly #accounts = new RateWindows<number>(WINDOW_MS)
+  readonly #failures = new RateWindows<string>(WINDOW_MS)
 
-  return {
-    admit({ keyId, accountId, createdAt }, { startedAt, now }) {
-      const windows = { key: keys.get(keyId, startedAt), account: accounts.get(accountId, startedAt) }
-      const { key, account } = windows
-      // A new key does not escape the limit: it begins with what the account has used in this window. Ages, because the clocks differ.
-      const windowAge = startedAt - (account.endsAt - WINDOW_MS)
-      const keyAge = Math.abs(now - createdAt)
-      if (key.used === 0 && keyAge < windowAge) {
-        key.used = Math.min(account.used, rateLimit)
-        key.endsAt = account.endsAt
-      }
-      if (rateLimit > 0) {
-        const left = leftOf(windows)
-        if (left.key <= 0) throw new RateLimitedError('rate', secondsUntil(key.endsAt, startedAt), windows)
-        if (left.account <= 0) throw new RateLimitedError('rate', secondsUntil(account.endsAt, startedAt), windows)
-      }
-      key.used += 1
-      account.used += 1
-      const isBusy = key.active >= concurrencyLimit || account.active >= concurrencyLimit * MAX_ACTIVE_KEYS
-      if (concurrencyLimit > 0 && isBusy) throw new RateLimitedError('concurrency', 1, windows)
-      key.active += 1
-      account.active += 1
-      return windows
-    },
-    refund({ key, account }, countedAt) {
-      keys.refund(key, countedAt)
-      accounts.refund(account, countedAt)
-    },
-    release({ key, account }) {
-      key.active -= 1
-      account.active -= 1
-    },
-    headers(windows, now) {
-      if (rateLimit === 0) return []
-      const left = leftOf(windows)
-      const { endsAt } = left.account < left.key ? windows.account : windows.key
-      const remaining = Math.max(0, Math.min(left.key, left.account))
-      return ['RateLimit-Policy', policy, 'RateLimit', `"default";r=${remaining};t=${secondsUntil(endsAt, now)}`]
-    },
-    countFailure(address, now) {
-      if (failureLimit === 0) return
-      const window = failures.get(networkOf(address), now)
-      window.used += 1
-      if (window.used > failureLimit) throw new RateLimitedError('failures', secondsUntil(window.endsAt, now))
-    },
+  /**
+   * The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. An account has those of as
+   * many keys as it may have, because keys that were replaced still work.
+   */
+  constructor(limits: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>) {
+    this.#limits = limits
+  }
+
+  /** Counts a request. Throws rate_limited. The windows must be released after the request. */
+  admit(
+    { keyId, accountId, createdAt }: KeyFacts,
+    { startedAt, now }: { readonly startedAt: number; readonly now: number },
+  ): RequestWindows {
+    const { rateLimit, concurrencyLimit } = this.#limits
+    const windows = { key: this.#keys.get(keyId, startedAt), account: this.#accounts.get(accountId, startedAt) }
+    const { key, account } = windows
+    // A new key does not escape the limit: it begins with what the account has used in this window. Ages, because the clocks differ.
+    const windowAge = startedAt - (account.endsAt - WINDOW_MS)
+    const keyAge = Math.abs(now - createdAt)
+    if (key.used === 0 && keyAge < windowAge) {
+      key.used = Math.min(account.used, rateLimit)
+      key.endsAt = account.endsAt
+    }
+    if (rateLimit > 0) {
+      const left = this.#left(windows)
+      if (left.key <= 0) throw new RateLimitedError('rate', secondsUntil(key.endsAt, startedAt), windows)
+      if (left.account <= 0) throw new RateLimitedError('rate', secondsUntil(account.endsAt, startedAt), windows)
+    }
+    key.used += 1
+    account.used += 1
+    const isBusy = key.active >= concurrencyLimit || account.active >= concurrencyLimit * MAX_ACTIVE_KEYS
+    if (concurrencyLimit > 0 && isBusy) throw new RateLimitedError('concurrency', 1, windows)
+    key.active += 1
+    account.active += 1
+    return windows
+  }
+
+  /** Uncounts a request that was counted at `countedAt`, for a response that cost next to nothing. */
+  refund({ key, account }: RequestWindows, countedAt: number) {
+    this.#keys.refund(key, countedAt)
+    this.#accounts.refund(account, countedAt)
+  }
+
+  release({ key, account }: RequestWindows) {
+    key.active -= 1
+    account.active -= 1
+  }
+
+  /** The headers with the remaining requests, names and values in turn; none if there is no limit. */
+  headers(windows: RequestWindows, now: number): readonly string[] {
+    const { rateLimit } = this.#limits
+    if (rateLimit === 0) return []
+    const left = this.#left(windows)
+    const { endsAt } = left.account < left.key ? windows.account : windows.key
+    const remaining = Math.max(0, Math.min(left.key, left.account))
+    const policy = `"default";q=${rateLimit};w=${WINDOW_MS / 1000}`
+    return ['RateLimit-Policy', policy, 'RateLimit', `"default";r=${remaining};t=${secondsUntil(endsAt, now)}`]
+  }
+
+  #left({ key, account }: RequestWindows) {
+    const { rateLimit } = this.#limits
+    return { key: rateLimit - key.used, account: rateLimit * MAX_ACTIVE_KEYS - account.used }
+  }
+
+  /** Counts a failed authentication. Throws rate_limited if there were too many from this network. */
+  countFailure(address: string, now: number) {
+    const { failureLimit } = this.#limits
+    if (failureLimit === 0) return
+    const window = this.#failures.get(networkOf(address), now)
+    window.used += 1
+    if (window.used > failureLimit) throw new RateLimitedError('failures', secondsUntil(window.endsAt, now))
   }
 }
 

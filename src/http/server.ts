@@ -3,21 +3,20 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import type { EventCounter } from '../accounts/event-counter.ts'
 import { makeGrantCache } from '../accounts/grants.ts'
-import { makeKeyUsage, type KeyUsage } from '../accounts/key-usage.ts'
+import { makeKeyUsage } from '../accounts/key-usage.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
-import { type Config, settings } from '../config.ts'
+import type { Config } from '../config.ts'
 import type { Store } from '../store/index.ts'
 import { networkPart, senderAddress } from './addresses.ts'
-import { makeAnswers } from './answers.ts'
+import { Answers } from './answers.ts'
 import { apiPlugin } from './api.ts'
 import { makeApp } from './app.ts'
-import { Connections } from './connections.ts'
 import { healthPlugin } from './health.ts'
-import { limits } from './limits.ts'
+import { limits as limitTable } from './limits.ts'
 import { type Load, watchLoad } from './load.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { makeRateLimits } from './rate-limits.ts'
+import { RateLimits } from './rate-limits.ts'
 import { stop } from './stop.ts'
 
 export interface Service {
@@ -48,60 +47,38 @@ export interface ServiceOptions {
   readonly makePages: (load: Load) => Pages
 }
 
-function usageOf({ store, config, log, events }: ServiceOptions): KeyUsage {
-  return makeKeyUsage(store, {
+/** Starts the service on an open store. Rejects if the address cannot be bound. */
+export async function startServer(options: ServiceOptions): Promise<Service> {
+  const { config, log, metrics, readLog, events, makePages } = options
+  const limits = new RateLimits(config)
+  const usage = makeKeyUsage(options.store, {
     networkOf: sender => networkPart(senderAddress(sender, config.trustedProxies)),
     events,
     onFailure: error => log.failure(error, undefined),
   })
-}
-
-/** Starts the service on an open store. Rejects if the address cannot be bound. */
-export async function startServer(options: ServiceOptions): Promise<Service> {
-  const { store, config, log, metrics, readLog, events, makePages } = options
-  const rateLimits = makeRateLimits(config)
-  const usage = usageOf(options)
   const load = watchLoad(config.overloadLag)
   const state = { isDraining: false, isClosing: false }
-  const answers = makeAnswers(rateLimits, config)
-  const timedStore = metrics?.timed(store) ?? store
-  const pages = makePages(load)
-
-  const app = await makeApp({
+  const answers = new Answers(limits, config)
+  const store = metrics?.timed(options.store) ?? options.store
+  const { plugin, sendUnknown } = makePages(load)
+  const { app, connections } = await makeApp({
     config,
     log,
+    metrics,
     answers,
+    rateLimits: limits,
     load,
     state,
-    connections: () => connections,
-    sendUnknown: pages.sendUnknown,
-    finish(context, aborted) {
-      if (context.isActive && context.windows !== undefined) rateLimits.release(context.windows)
-      log.request(context, aborted)
-      metrics?.request(context)
-    },
+    sendUnknown,
   })
-  const connections = new Connections(app.server, {
-    config,
-    limitReached: limit => metrics?.limitReached(limit),
-    onTooMany: address => log.failure(new Error(tooMany(address, config)), undefined),
-  })
-  await app.register(healthPlugin, { store, answers, state })
-  await app.register(apiPlugin, {
-    store: timedStore,
-    config,
-    answers,
-    grants: makeGrantCache(timedStore),
-    limits: rateLimits,
-    usage,
-    readLog,
-    load,
-  })
-  await app.register(pages.plugin)
+  await app.register(healthPlugin, { store: options.store, answers, state })
+  await app.register(apiPlugin, { store, config, answers, grants: makeGrantCache(store), limits, usage, readLog, load })
+  await app.register(plugin)
 
   // Fastify would listen on each address of `localhost`.
   const { address } = await lookup(config.host)
-  await app.listen({ host: address, port: config.port, backlog: BACKLOG })
+  // As many may wait to be accepted, if the system allows it.
+  await app.listen({ host: address, port: config.port, backlog: limitTable.connections.max })
   const { port } = app.server.address() as AddressInfo
   return {
     url: urlOf(config.host, port),
@@ -109,9 +86,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     async close() {
       await stop(app, state, { connections, load, drainDelay: config.drainDelay })
       load.close()
-      await usage.close()
-      await events.close()
-      await readLog.close()
+      for (const part of [usage, events, readLog]) await part.close()
       log.flush()
     },
   }
@@ -121,11 +96,3 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
 export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
-
-function tooMany(address: string, { addressConnections }: Pick<Config, 'addressConnections'>): string {
-  const { addressConnections: most, trustedProxies } = settings
-  return `${address} has ${addressConnections} open connections, so more are closed (${most.env}). If it is a proxy, name it in ${trustedProxies.env}`
-}
-
-/** How many connections may wait to be accepted, if the system allows as many. */
-const BACKLOG = limits.connections.max

@@ -5,7 +5,7 @@ import type { Actor } from '../accounts/events.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { type Config, MIN_FREE_BYTES } from '../config.ts'
-import { BodyTooLargeError, LimitError, limits } from '../http/limits.ts'
+import { LimitError, limits } from '../http/limits.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { ApiError } from '../contract/errors.ts'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
@@ -95,7 +95,7 @@ export class Uploads {
     const { store, config } = this.#options
     const { context, headers } = request
     const announced = Number(headers['content-length'] ?? config.uploadMax)
-    if (announced > config.uploadMax) throw new BodyTooLargeError('uploadBytes')
+    if (announced > config.uploadMax) throw new LimitError('uploadBytes', 'body_too_large')
     if ((await this.#freeBytes()) < announced + MIN_FREE_BYTES) throw new RefusedError(NO_SPACE)
     const id = newUploadId(context.now)
     const release = await this.#folder.waitForLock(id)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, statSync } from 'node:fs'
 import { test } from 'node:test'
 import { storedValues } from '../../src/cli/stored-values.ts'
-import { makeMetrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics.ts'
 import { makeFolder } from '../support/command.ts'
 import { account } from '../support/records.ts'
 import { startService } from '../support/service.ts'
@@ -12,7 +12,7 @@ test('metrics have the time and size of the last backup, and the time of the las
   await using folder = await makeFolder()
   await using service = await startService([account(1, 'ann')])
   const database = ['--database', service.databaseUrl]
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   metrics.watch(storedValues(service.store))
   const read = async () => {
     const text = await metrics.text()

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { settings } from '../../src/config.ts'
 import { storedValues } from '../../src/cli/stored-values.ts'
-import { makeMetrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics.ts'
 import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { needs } from '../support/programs.ts'
@@ -126,7 +126,7 @@ test('each query of the Grafana dashboard on the Infinity data source selects fi
 })
 
 test('each query of the Prometheus dashboard and each alert rule uses metrics and labels that a server has', async () => {
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   metrics.watch(storedValues(service.store))
   await recordBackup(service.store, { madeAt: Date.now(), bytes: 1 })
   await recordCheck(service.store, Date.now())

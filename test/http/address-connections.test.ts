@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { makeMetrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics.ts'
 import { lines } from '../support/requests.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startService } from '../support/service.ts'
@@ -36,7 +36,7 @@ async function isServed(socket: Socket | undefined): Promise<boolean> {
 
 test('an address has so many connections and no more, and another address is served', async () => {
   await using service = await startService()
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   await using server = await startSecondServer(service, { LOCKSTEP_ADDRESS_CONNECTIONS: '5' }, { metrics })
   {
     using many = await connectFrom('127.0.0.1', server.port, 8)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeMetrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics.ts'
 import { allowSignIn, PASSWORD, visitor } from '../support/dashboard.ts'
 import { assertPromised } from '../support/error-responses.ts'
 import { type Connection, header, open } from '../support/raw.ts'
@@ -49,7 +49,7 @@ const late: Readonly<Record<string, (connection: Connection) => unknown>> = {
 }
 
 test('a form that does not arrive in time gets 408, and its connection is closed', { concurrency: true }, async t => {
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   await using server = await startSecondServer(service, { LOCKSTEP_REQUEST_TIMEOUT: '1' }, { metrics })
   await Promise.all(
     Object.entries(late).map(([title, begin]) =>

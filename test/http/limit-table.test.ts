@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type LimitName, limits } from '../../src/http/limits.ts'
-import { makeMetrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import { exchange, open } from '../support/raw.ts'
 import { bearer, cast, lines } from '../support/requests.ts'
@@ -92,7 +92,7 @@ after(() => service[Symbol.asyncDispose]())
 
 /** A server of its own settings, and how often each of its limits was reached. */
 async function measured(settings: Readonly<Record<string, string>>) {
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   const server = await startSecondServer(service, { ...unlimited, ...settings }, { metrics })
   const reached = async () => {
     const samples = (await metrics.text()).matchAll(/^lockstep_limited_requests_total\{limit="(\w+)"\} (\d+)$/gm)

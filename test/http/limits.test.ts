@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { clientAddress, networkOf } from '../../src/http/addresses.ts'
-import { RateLimitedError, makeRateLimits } from '../../src/http/rate-limits.ts'
+import { RateLimitedError, RateLimits } from '../../src/http/rate-limits.ts'
 import { listKeys, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
 import { startSecondServer } from '../support/second-server.ts'
@@ -96,7 +96,7 @@ test('a 304 does not count against the rate limit', async () => {
 })
 
 test('a window ends after a minute, and a refund does not change the next one', () => {
-  const limits = makeRateLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
+  const limits = new RateLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
   const first = limits.admit(key(1), at(1000))
   limits.admit(key(1), at(30_000))
   const headers = ['RateLimit-Policy', '"default";q=2;w=60', 'RateLimit', '"default";r=0;t=31']
@@ -123,7 +123,7 @@ test('a key that is created or regenerated goes on with the requests of its acco
 })
 
 test('the keys of an account have five times the requests of one, however many of them were replaced', () => {
-  const limits = makeRateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
+  const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
   const keys = Array.from({ length: 6 }, (_, index) => ({ keyId: index, accountId: 1, createdAt: 0 }))
   for (const token of keys.slice(0, 5)) {
     for (let count = 0; count < 10; count += 1) limits.release(limits.admit(token, at(1000)))
@@ -140,7 +140,7 @@ test('the keys of an account have five times the requests of one, however many o
 })
 
 test('a key that is newer than the requests of its account begins with what they used, for its window only', () => {
-  const limits = makeRateLimits({ rateLimit: 10, concurrencyLimit: 0, failureLimit: 0 })
+  const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 0, failureLimit: 0 })
   const old = { keyId: 1, accountId: 1, createdAt: 0 }
   for (let count = 0; count < 3; count += 1) limits.admit(old, at(1000))
   const created = { keyId: 2, accountId: 1, createdAt: at(20_000).now }
@@ -211,7 +211,7 @@ test('requests of clients that disconnect before their API key is looked up do n
 })
 
 test('active requests still count when a new window begins', () => {
-  const limits = makeRateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
+  const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
   const held = limits.admit(key(1), at(0))
   limits.admit(key(1), at(59_000))
   assert.throws(() => limits.admit(key(1), at(61_000)), RateLimitedError)
@@ -361,7 +361,7 @@ test('the memory of the windows is bounded, however many API keys and networks t
     collect()
     return process.memoryUsage().heapUsed
   }
-  const limits = makeRateLimits({ rateLimit: 1, concurrencyLimit: 1, failureLimit: 1 })
+  const limits = new RateLimits({ rateLimit: 1, concurrencyLimit: 1, failureLimit: 1 })
   const come = (from: number, to: number) => {
     for (let id = from; id < to; id += 1) {
       limits.release(limits.admit(key(id), at(id)))

@@ -7,7 +7,7 @@ import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { storedValues } from '../../src/cli/stored-values.ts'
-import { makeMetrics, type Metrics, serveMetrics } from '../../src/http/metrics.ts'
+import { Metrics, serveMetrics } from '../../src/http/metrics.ts'
 import { readConfig } from '../../src/config.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
 import { cut } from '../support/archives.ts'
@@ -41,20 +41,21 @@ function parse(text: string): Map<string, Family> {
   const helped = new Set<string>()
   for (const line of text.split('\n')) {
     if (line === '') continue
-    const help = /^# HELP ([a-z_]+) \S.*$/.exec(line)
-    const type = /^# TYPE ([a-z_]+) (counter|gauge|histogram)$/.exec(line)
+    const help = /^# HELP ([a-z0-9_]+) \S.*$/.exec(line)
+    const type = /^# TYPE ([a-z0-9_]+) (counter|gauge|histogram|summary)$/.exec(line)
     if (help !== null) helped.add(help[1] ?? '')
     else if (type !== null) {
       assert.ok(helped.has(type[1] ?? '') && !families.has(type[1] ?? ''), line)
       families.set(type[1] ?? '', { type: type[2] ?? '', samples: [] })
     } else {
-      const sample = /^([a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? (\S+)$/.exec(line)
+      const sample = /^([a-z0-9_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? (\S+)$/.exec(line)
       assert.ok(sample !== null, line)
       const [, name = '', labels = '', value = ''] = sample
       const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
       assert.ok(family !== undefined, `${name} is described`)
       const found = [...labels.matchAll(/([a-z]+)="([^"]*)"/g)].map(([, key = '', text = '']) => [key, text] as const)
-      assert.ok(Number.isFinite(Number(value)), line)
+      // Nothing has been measured yet.
+      assert.ok(value === 'Nan' || Number.isFinite(Number(value)), line)
       family.samples.push({ name, labels: Object.fromEntries(found), value: Number(value) })
     }
   }
@@ -70,7 +71,7 @@ const sum = (family: Family | undefined, name: string, labels: Readonly<Record<s
 
 test('rejected rows and the last complete round of the pull that is furthest behind are metrics', async () => {
   await using service = await startService(cast)
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   metrics.watch(storedValues(service.store))
   const values = async () => {
     const families = parse(await metrics.text())
@@ -94,7 +95,7 @@ test('rejected rows and the last complete round of the pull that is furthest beh
 
 test('connected sources are counted, those that fail too, and since when the first of them does', async () => {
   await using service = await startService(cast)
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   metrics.watch(storedValues(service.store))
   const values = async () => {
     const families = parse(await metrics.text())
@@ -135,7 +136,7 @@ test('there are no metrics without a port for them', async () => {
 test('requests, authentications, limits, reads and the build are counted, and served on a separate listener', async () => {
   await using service = await startService(cast)
   const tokens = await makeTokens(service)
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   await using listener = await listen(metrics)
   {
     await using again = await startSecondServer(
@@ -163,17 +164,16 @@ test('requests, authentications, limits, reads and the build are counted, and se
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('Content-Type'), 'text/plain; version=0.0.4; charset=utf-8')
   const families = parse(await answer.text())
-  assert.deepEqual(Object.fromEntries([...families].map(([name, { type }]) => [name, type])), {
+  const types = [...families].map(([name, { type }]) => [name, type] as const)
+  assert.deepEqual(Object.fromEntries(types.filter(([name]) => name.startsWith('lockstep_'))), {
     lockstep_authentications_total: 'counter',
     lockstep_info: 'gauge',
     lockstep_limited_requests_total: 'counter',
     lockstep_request_duration_seconds: 'histogram',
     lockstep_store_read_duration_seconds: 'histogram',
-    process_cpu_seconds_total: 'counter',
-    process_open_fds: 'gauge',
-    process_resident_memory_bytes: 'gauge',
-    process_start_time_seconds: 'gauge',
   })
+  for (const name of ['cpu_seconds_total', 'open_fds', 'resident_memory_bytes', 'start_time_seconds'])
+    assert.ok(families.has(`process_${name}`), name)
   const durations = families.get('lockstep_request_duration_seconds')
   const count = (labels: Readonly<Record<string, string>>) =>
     sum(durations, 'lockstep_request_duration_seconds_count', labels)
@@ -223,7 +223,7 @@ test('requests, authentications, limits, reads and the build are counted, and se
 test('no label contains a value or a client, and the number of labels is bounded', async () => {
   await using service = await startService(cast)
   const tokens = await makeTokens(service)
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   {
     await using again = await startSecondServer(service, tableSettings, { metrics })
     for (const { send } of refusals(tokens)) await exchange(again.port, Buffer.from(send, 'latin1'))
@@ -246,11 +246,14 @@ test('no label contains a value or a client, and the number of labels is bounded
         if (name === 'route') assert.ok(routes.has(value), value)
         else if (name === 'status') assert.ok(statuses.has(value), value)
         else if (name === 'method') assert.match(value, /^[A-Z-]*$/)
-        else assert.ok(['result', 'limit', 'le', 'version', 'node'].includes(name), name)
+        else assert.ok(['result', 'limit', 'le', 'version', 'node', ...OF_NODE].includes(name), name)
       }
     }
   }
 })
+
+/** Labels of the metrics of Node.js itself. */
+const OF_NODE = ['quantile', 'type', 'space', 'major', 'minor', 'patch', 'kind']
 
 test('metrics are served on their port and nowhere else, until the service stops', async () => {
   await using folder = await makeFolder()
@@ -269,18 +272,18 @@ test('metrics are served on their port and nowhere else, until the service stops
 test('metrics are served to their own hosts only, so that no web site can read them through a browser', async () => {
   const own = ['127.0.0.1', 'localhost:80', 'metrics.localhost', '[::1]', '127.9.9.9', 'Prometheus.example:9464']
   const others = ['evil.example', 'localhost.evil.example', '192.0.2.7', '[::2]', '%00', '1.2.3.4.5', '0.0.0.0']
-  await using listener = await listen(makeMetrics(), { LOCKSTEP_ALLOWED_HOSTS: 'prometheus.example' })
+  await using listener = await listen(new Metrics(), { LOCKSTEP_ALLOWED_HOSTS: 'prometheus.example' })
   const statusFor = async (host: string) =>
     (await exchange(listener.port, lines('HEAD /metrics HTTP/1.1', `Host: ${host}`, 'Connection: close'))).status
   for (const host of own) assert.equal(await statusFor(host), 404, host)
   for (const host of others) assert.equal(await statusFor(host), 421, host)
-  await using everywhere = await listen(makeMetrics(), { LOCKSTEP_METRICS_HOST: '::' })
+  await using everywhere = await listen(new Metrics(), { LOCKSTEP_METRICS_HOST: '::' })
   const response = await fetch(`http://127.0.0.1:${everywhere.port}/metrics`)
   assert.equal(response.status, 200)
 })
 
 test('the listener of metrics holds 32 connections at most, and accepts new ones when others have ended', async () => {
-  await using listener = await listen(makeMetrics())
+  await using listener = await listen(new Metrics())
   const idle = Array.from({ length: 32 }, () => open(listener.port))
   await Promise.all(idle.map(({ socket }) => once(socket, 'connect')))
   const more = open(listener.port)
@@ -295,7 +298,7 @@ test('the listener of metrics holds 32 connections at most, and accepts new ones
 })
 
 test('no browser guesses what metrics are, frames or stores them', async () => {
-  await using listener = await listen(makeMetrics())
+  await using listener = await listen(new Metrics())
   for (const path of ['/metrics', '/other']) {
     const { headers } = await fetch(`http://127.0.0.1:${listener.port}${path}`)
     for (const [name, value] of Object.entries(SECURITY_HEADERS))

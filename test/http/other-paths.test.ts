@@ -28,6 +28,17 @@ test('an unknown path gets the same error as one of the API, whatever the method
   }
 })
 
+test('a page, which needs to know its own address, refuses a Host that names none', async () => {
+  await using service = await startService()
+  for (const path of ['/', '/signin', '/nothing', '/docs']) {
+    for (const host of ['a b', 'a/b', 'user@a', '[::1', 'a:http']) {
+      const { status, text } = await ask(service.url, 'GET', path, { Host: host, Accept: 'text/html' })
+      assert.equal(status, 400, `${path} ${host}`)
+      assert.match(text, /not well-formed/)
+    }
+  }
+})
+
 test('with a schema of another version the service is alive, but not ready', async () => {
   await using service = await startService()
   assert.equal((await ask(service.url, 'GET', '/readyz')).text, '{"ok":true}')

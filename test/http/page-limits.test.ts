@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { limits } from '../../src/http/limits.ts'
-import { makeMetrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics.ts'
 import { allowSignIn, visitor, visitorAs } from '../support/dashboard.ts'
 import { open } from '../support/raw.ts'
 import { world } from '../support/records.ts'
@@ -21,7 +21,7 @@ async function withAnn() {
 
 test('pages of a session, or of an address before the sign-in, are limited in a minute', async () => {
   await using service = await withAnn()
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   const settings = { LOCKSTEP_PAGE_LIMIT: '4', LOCKSTEP_ADDRESS_PAGE_LIMIT: '6' }
   await using again = await startSecondServer(service, settings, { metrics })
   const [ann, ben] = [visitor(again.url), visitor(again.url)]
@@ -78,7 +78,7 @@ test('three pages of a session are made at once, some wait, and more are refused
 
 test('whatever other cookies a browser sends, pages count for its session alone', async () => {
   await using service = await withAnn()
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   const settings = { LOCKSTEP_PAGE_LIMIT: '3' }
   await using again = await startSecondServer(service, settings, { metrics })
   const ann = await visitorAs(again.url, 'ann')

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { limits } from '../../src/http/limits.ts'
-import { makeMetrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/metrics.ts'
 import { type Visitor, signInAs } from '../support/dashboard.ts'
 import { type Connection, header, open, type RawAnswer } from '../support/raw.ts'
 import { world } from '../support/records.ts'
@@ -101,7 +101,7 @@ const slow: Readonly<Record<string, (connection: Connection) => unknown>> = {
 }
 
 test('an upload that arrives too slowly gets 408, and nothing of it is left', async t => {
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   const settings = { LOCKSTEP_REQUEST_TIMEOUT: '1', LOCKSTEP_UPLOAD_MAX: '1' }
   await using server = await startSecondServer(service, settings, { metrics })
   for (const [title, send] of Object.entries(slow)) {
@@ -132,7 +132,7 @@ test('an upload may take longer than a form, if it is fast enough', async () => 
 })
 
 test('an upload that takes longer than an hour gets 408', async t => {
-  const metrics = makeMetrics()
+  const metrics = new Metrics()
   // Longer than the hour, so that its bytes are not counted before.
   await using server = await startSecondServer(service, { LOCKSTEP_REQUEST_TIMEOUT: '9999' }, { metrics })
   const real = setTimeout

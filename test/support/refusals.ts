@@ -23,7 +23,6 @@ export function refusals(tokens: Tokens): readonly Refused[] {
     ...ofTargets(tokens),
     ...ofMethods(tokens),
     ...ofHeaders(tokens),
-    ...ofHosts(tokens),
     ...ofParsing(tokens),
   ]
 }
@@ -440,29 +439,6 @@ function ofHeaders({ ann }: Tokens): Refused[] {
     refused('headers_too_large', 'a header with a long name', true, ONE, `X-${'a'.repeat(17_000)}: 1`),
     refused('headers_too_large', 'large headers together', true, ONE, ...many(90).map(line => line + 'a'.repeat(180))),
   ]
-}
-
-function ofHosts({ ann }: Tokens): Refused[] {
-  const hosts = [
-    `a/${MARK}`,
-    'a?b',
-    'a#b',
-    `${MARK}@a`,
-    'http://a',
-    'a b',
-    'a:http',
-    'a:65536',
-    '[::1',
-    'a\\b',
-    '%zz',
-    '',
-  ]
-  return hosts.map(host => ({
-    title: `the Host ${host}`,
-    send: lines(`GET ${ONE} HTTP/1.1`, `Host: ${host}`, bearer(ann)),
-    code: 'malformed_request',
-    closes: false,
-  }))
 }
 
 function ofParsing({ ann }: Tokens): Refused[] {
