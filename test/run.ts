@@ -33,7 +33,6 @@ interface Result extends TestResult {
 
 /** Files that take long or measure time, in a process of their own or with others that share a browser: the longest first. */
 const FIRST: readonly (readonly string[])[] = [
-  ['docs/bare.slow'],
   ['docs/installed.slow'],
   ['dashboard/pages.slow'],
   ['pull/connection-kill.slow'],
@@ -53,6 +52,9 @@ const FIRST: readonly (readonly string[])[] = [
   ['http/timeouts'],
   ['http/draining'],
 ].map(names => names.map(name => `${name}.test.ts`))
+
+/** It runs all tests, so that nothing else has to run beside it. */
+const LAST = 'docs/bare.slow.test.ts'
 
 /** Settings of a server that nobody restarts. */
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
@@ -94,9 +96,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUICK })
 const results: Result[] = []
 const passedAlone: Result[] = []
-const queue = jobs.values()
+const isLast = ({ files }: Job) => files.includes(LAST)
+const queue = jobs.filter(job => !isLast(job)).values()
 // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
 await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 3) }, () => runJobs(queue)))
+await runJobs(jobs.filter(isLast).values())
 await runFailedAgain()
 await cleanUp()
 process.exitCode = summarize() ? 0 : 1

@@ -4,7 +4,6 @@ import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { test } from 'node:test'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
@@ -38,7 +37,7 @@ const operations: readonly Operation[] = [
 ]
 
 for (const operation of operations) {
-  test(`${operation.title}, killed at any moment, has changed everything or nothing`, async () => {
+  testOn('sqlite', `${operation.title}, killed at any moment, has changed everything or nothing`, async () => {
     await using folder = await folderOf(base, more)
     const before = await exported(folder, operation)
     await reset(folder)
@@ -61,34 +60,43 @@ for (const operation of operations) {
 }
 
 for (const kind of ['plain', 'encrypted']) {
-  test(`a backup (${kind}) that is killed at any moment leaves only whole ones, and the next one cleans up`, async () => {
-    await using folder = await folderOf(base, more)
-    mkdirSync(folder.file('backups'))
-    const identity = await generateIdentity()
-    writeFileSync(folder.file('key.txt'), identity)
-    const isPlain = kind === 'plain'
-    const args = ['backup', '--to', 'backups', ...(isPlain ? [] : ['--recipient', await identityToRecipient(identity)])]
-    const started = performance.now()
-    assert.equal((await folder.launch(args)).code, 0)
-    const took = performance.now() - started
-    const names = () => readdirSync(folder.file('backups'))
-    const whole = () => names().filter(name => /\.db(\.age)?$/.test(name))
-    for (const part of [0.3, 0.5, 0.6, 0.7, 0.8, 0.9]) {
-      await kill(folder, args, took * part)
-      for (const name of whole()) {
-        const { code, stderr } = await folder.run(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
-        assert.equal(code, 0, stderr)
+  testOn(
+    'sqlite',
+    `a backup (${kind}) that is killed at any moment leaves only whole ones, and the next one cleans up`,
+    async () => {
+      await using folder = await folderOf(base, more)
+      mkdirSync(folder.file('backups'))
+      const identity = await generateIdentity()
+      writeFileSync(folder.file('key.txt'), identity)
+      const isPlain = kind === 'plain'
+      const args = [
+        'backup',
+        '--to',
+        'backups',
+        ...(isPlain ? [] : ['--recipient', await identityToRecipient(identity)]),
+      ]
+      const started = performance.now()
+      assert.equal((await folder.launch(args)).code, 0)
+      const took = performance.now() - started
+      const names = () => readdirSync(folder.file('backups'))
+      const whole = () => names().filter(name => /\.db(\.age)?$/.test(name))
+      for (const part of [0.3, 0.5, 0.6, 0.7, 0.8, 0.9]) {
+        await kill(folder, args, took * part)
+        for (const name of whole()) {
+          const { code, stderr } = await folder.run(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
+          assert.equal(code, 0, stderr)
+        }
       }
-    }
-    assert.equal((await folder.run(args)).code, 0)
-    assert.deepEqual(
-      names().toSorted(),
-      whole()
-        .flatMap(name => [name, `${name}.sha256`])
-        .toSorted(),
-    )
-    assert.deepEqual(leftovers(folder), [])
-  })
+      assert.equal((await folder.run(args)).code, 0)
+      assert.deepEqual(
+        names().toSorted(),
+        whole()
+          .flatMap(name => [name, `${name}.sha256`])
+          .toSorted(),
+      )
+      assert.deepEqual(leftovers(folder), [])
+    },
+  )
 }
 
 testOn('sqlite', 'migrate, killed at any moment, is applied whole or not at all', async () => {
@@ -153,10 +161,11 @@ const canMount =
 
 const CANNOT_MOUNT = 'this machine cannot mount a file system of fixed size'
 
-test(
+testOn(
+  'sqlite',
   'on a full disk backup, restore, move, import, pull and migrate say so and leave nothing in part',
-  { skip: !canMount && CANNOT_MOUNT },
-  async () => {
+  async t => {
+    if (!canMount) return t.skip(CANNOT_MOUNT)
     await using folder = await folderOf(base, more)
     await using source = await sourceOfMore()
     const small = folder.file('small')

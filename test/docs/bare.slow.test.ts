@@ -34,7 +34,7 @@ test(
         const network = [`npm_config_registry=${registry}`, `NODE_EXTRA_CA_CERTS=${CERTIFICATES}`]
         const mounts = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev"'
         const enter = `${mounts} && cd "$0" && exec env -i ${[...settings, ...network].join(' ')} "$(command -v chroot)" . sh -c "$1"`
-        const namespaces = ['--mount', '--pid', '--fork', '--kill-child', 'nice', '-n', '5']
+        const namespaces = ['--mount', '--pid', '--fork', '--kill-child']
         return folder.spawn('unshare', [...namespaces, 'sh', '-c', enter, root, `cd /root/project && ${command}`])
       }
       {
