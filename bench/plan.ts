@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { makeReadLog } from '../src/accounts/read-log.ts'
-import { writeUsage } from '../src/accounts/key-usage.ts'
+import { makeKeyUsage } from '../src/accounts/key-usage.ts'
 import { seeded } from '../src/demo/random.ts'
 import { open } from '../src/store/index.ts'
 import { type DataSize, fill, type LoadRequest } from './data.ts'
@@ -155,15 +155,17 @@ async function measureWrites({ url, tokens }: Accounts): Promise<Pick<Costs, 'us
     const { user, system } = process.cpuUsage(before)
     return (user + system) / tokens.length
   }
-  const usage = await costOf(() => writeUsage(store, new Map(tokens.map((_, index) => [index + 1, Date.now()]))))
+  const onFailure = (error: unknown) => {
+    throw error
+  }
+  const usage = await costOf(async () => {
+    const uses = makeKeyUsage(store, { networkOf: () => '', events: { count: () => {} }, onFailure })
+    const sender = { address: undefined, forwardedFor: undefined }
+    for (const index of tokens.keys()) uses.recordUse(index + 1, Date.now(), sender)
+    await uses.close()
+  })
   const logRow = await costOf(async () => {
-    const log = makeReadLog(store, {
-      days: 1,
-      onFailure: error => {
-        throw error
-      },
-      maxEntries: tokens.length,
-    })
+    const log = makeReadLog(store, { days: 1, onFailure, maxEntries: tokens.length })
     for (const [accountId] of tokens) {
       const reader = { accountId, via: 'token', keyId: accountId, keyName: 'bench' } as const
       log.record(reader, accountId, 'dtt', 'list', Date.now())

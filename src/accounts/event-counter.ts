@@ -5,7 +5,7 @@ import { jsonRows, type Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import type { EventKind } from './events.ts'
 import { accountNamed } from './accounts.ts'
-import { flushEachSecond } from './repeated-flush.ts'
+import { type Counted, Tally } from './tally.ts'
 
 /** Counts events that requests of strangers can cause, by hour and network. */
 export interface EventCounter {
@@ -25,62 +25,41 @@ interface CountedEvent {
   readonly browser: string
 }
 
-/**
- * Collects events in memory and writes them each second, so that no request waits for the write, and none takes longer because
- * the account exists. What cannot be written is kept for the next second, up to a number of events.
- */
+/** Writes events each second, so that no request takes longer because the account exists. */
 export function makeEventCounter(store: Store, onFailure: (error: unknown) => void): EventCounter {
-  const pending = new Map<string, PendingEvent>()
-  let dropped = 0
-
-  const add = ({ event, times }: PendingEvent) => {
-    const key = JSON.stringify(event)
-    const known = pending.get(key)?.times ?? 0
-    if (known === 0 && pending.size >= MAX_PENDING_EVENTS) dropped += times
-    else pending.set(key, { event, times: known + times })
-  }
-  const flush = async () => {
-    if (dropped > 0) onFailure(new Error(`${dropped} account events could not be counted, and are lost`))
-    dropped = 0
-    // The same order in every process, so that two of them cannot deadlock.
-    const events = [...pending].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, event]) => event)
-    pending.clear()
-    if (events.length === 0) return
-    try {
-      const unknown = await withoutKnownNetworks(store, events)
-      if (unknown.length === 0) return
-      await store.db.transaction().execute(async db => {
-        for (const event of unknown) await write(db, event)
-      })
-    } catch (error) {
-      onFailure(error)
-      for (const event of events) add(event)
-    }
-  }
-  const { close } = flushEachSecond(flush)
-
+  const tally = new Tally<CountedEvent>(
+    store,
+    {
+      title: 'account events',
+      maxRows: MAX_PENDING_EVENTS,
+      intervalMs: 1000,
+      keyOf: event => JSON.stringify(event),
+      unwritten: events => withoutKnownNetworks(store, events),
+      write: async (db, events) => {
+        for (const event of events) await write(db, event)
+      },
+    },
+    onFailure,
+  )
   return {
     count(event) {
       // No account has such a name, and no database could compare it.
       if ('username' in event.account && !isName(event.account.username)) return
-      add({ event: { ...event, now: event.now - (event.now % HOUR_MS) }, times: 1 })
+      tally.add({ ...event, now: event.now - (event.now % HOUR_MS) })
     },
-    close,
+    close: () => tally.close(),
   }
-}
-
-interface PendingEvent {
-  /** `now` is the start of its hour. */
-  readonly event: CountedEvent
-  readonly times: number
 }
 
 /**
  * The events, except uses of keys from networks that the log has. After a start these are nearly all: found with one read, they need
  * no statements of the writer.
  */
-async function withoutKnownNetworks(store: Store, events: readonly PendingEvent[]): Promise<readonly PendingEvent[]> {
-  const used = events.flatMap(({ event: { kind, account, network } }) =>
+async function withoutKnownNetworks(
+  store: Store,
+  events: readonly Counted<CountedEvent>[],
+): Promise<readonly Counted<CountedEvent>[]> {
+  const used = events.flatMap(({ row: { kind, account, network } }) =>
     kind === 'key-network' && 'keyId' in account ? [[account.keyId, network]] : [],
   )
   if (used.length === 0) return events
@@ -90,12 +69,12 @@ async function withoutKnownNetworks(store: Store, events: readonly PendingEvent[
       (select cast(value ->> 0 as bigint), value ->> 1 from ${jsonRows(store.engine, used)})`.execute(store.reads)
   const known = new Set(rows.map(row => `${row.subject_id} ${row.network}`))
   return events.filter(
-    ({ event: { kind, account, network } }) =>
+    ({ row: { kind, account, network } }) =>
       kind !== 'key-network' || !('keyId' in account) || !known.has(`${account.keyId} ${network}`),
   )
 }
 
-async function write(db: Kysely<Tables>, { event, times }: PendingEvent): Promise<void> {
+async function write(db: Kysely<Tables>, { row: event, count: times }: Counted<CountedEvent>): Promise<void> {
   const { kind, now: at } = event
   const found = await subjectOf(db, event.account)
   if (found === undefined) return

@@ -1,7 +1,8 @@
-import { sql } from 'kysely'
-import { jsonRows, type Store } from '../store/index.ts'
+import { type Kysely, sql } from 'kysely'
+import { type Engine, jsonRows, type Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
 import type { EventCounter } from './event-counter.ts'
-import { flushEachSecond } from './repeated-flush.ts'
+import { type Counted, Tally } from './tally.ts'
 
 /** Records when keys were last used, and counts networks that they were not used from before. */
 export interface KeyUsage {
@@ -28,21 +29,17 @@ interface KeyUsageOptions {
 /** Writes the use of keys in the background, so that no request waits for it or fails with it. */
 export function makeKeyUsage(store: Store, { networkOf, events, onFailure }: KeyUsageOptions): KeyUsage {
   const recorded = new Map<number, RecordedUse>()
-  const pending = new Map<number, number>()
-
-  const flush = async () => {
-    if (pending.size === 0) return
-    const lastUsed = new Map(pending)
-    pending.clear()
-    try {
-      await writeUsage(store, lastUsed)
-    } catch (error) {
-      onFailure(error)
-      // Retried with the next flush; newer times win.
-      for (const [id, at] of lastUsed) if (!pending.has(id)) pending.set(id, at)
-    }
-  }
-  const { close } = flushEachSecond(flush)
+  const tally = new Tally<Use>(
+    store,
+    {
+      title: 'uses of API keys',
+      maxRows: MAX_KEYS,
+      intervalMs: 1000,
+      keyOf: ({ keyId }) => String(keyId),
+      write: (db, uses) => writeUses(db, store.engine, uses),
+    },
+    onFailure,
+  )
 
   return {
     recordUse(keyId, now, { address, forwardedFor }) {
@@ -66,10 +63,9 @@ export function makeKeyUsage(store: Store, { networkOf, events, onFailure }: Key
         }
       }
       if (isRecent) return
-      if (pending.size >= MAX_KEYS) pending.clear()
-      pending.set(keyId, now)
+      tally.add({ keyId, at: now })
     },
-    close,
+    close: () => tally.close(),
   }
 }
 
@@ -79,32 +75,32 @@ interface RecordedUse extends KeySender {
   readonly networks: string[]
 }
 
-/**
- * Stores when keys were last used (milliseconds since 1970, by key id). A stored time that is less than a minute
- * older or newer stays, so that several processes together do not write more often than one.
- */
-export async function writeUsage(store: Store, lastUsed: ReadonlyMap<number, number>): Promise<void> {
-  const all = [...lastUsed]
-  for (let start = 0; start < all.length; start += KEYS_AT_ONCE) {
-    await writeSome(store, all.slice(start, start + KEYS_AT_ONCE))
-  }
+interface Use {
+  readonly keyId: number
+  readonly at: number
 }
 
-async function writeSome({ db, engine }: Store, uses: readonly (readonly [id: number, at: number])[]) {
-  const used = sql`(select cast(value ->> 0 as bigint) as id, cast(value ->> 1 as bigint) as at from ${jsonRows(engine, uses)}) as used`
-  await db.transaction().execute(async transaction => {
-    if (engine === 'postgres') {
-      // The same order in every process, so that two of them cannot deadlock.
-      await sql`select 1 from token join ${used} on used.id = token.id order by token.id for no key update of token`.execute(
-        transaction,
-      )
-    }
-    await sql`
-      update token set last_used_at = used.at from ${used}
-      where token.id = used.id and (token.last_used_at is null
-        or token.last_used_at <= used.at - ${sql.lit(USAGE_INTERVAL_MS)}
-        or token.last_used_at > used.at + ${sql.lit(USAGE_INTERVAL_MS)})`.execute(transaction)
-  })
+/**
+ * Stores when keys were last used. A stored time that is less than a minute older or newer stays, so that several processes
+ * together do not write more often than one.
+ */
+async function writeUses(db: Kysely<Tables>, engine: Engine, uses: readonly Counted<Use>[]) {
+  const rows = jsonRows(
+    engine,
+    uses.map(({ row }) => [row.keyId, row.at]),
+  )
+  const used = sql`(select cast(value ->> 0 as bigint) as id, cast(value ->> 1 as bigint) as at from ${rows}) as used`
+  if (engine === 'postgres') {
+    // The same order in every process, so that two of them cannot deadlock.
+    await sql`select 1 from token join ${used} on used.id = token.id order by token.id for no key update of token`.execute(
+      db,
+    )
+  }
+  await sql`
+    update token set last_used_at = used.at from ${used}
+    where token.id = used.id and (token.last_used_at is null
+      or token.last_used_at <= used.at - ${sql.lit(USAGE_INTERVAL_MS)}
+      or token.last_used_at > used.at + ${sql.lit(USAGE_INTERVAL_MS)})`.execute(db)
 }
 
 /** The last use of an API key is written at most once in this time. */
@@ -113,6 +109,3 @@ const MAX_KEYS = 100_000
 const MAX_FORWARDED_LENGTH = 200
 /** Networks of an API key that are remembered, so that a sender that is seen again does not cost a look-up. */
 const MAX_NETWORKS = 20
-
-/** Other writers can write between two batches. */
-const KEYS_AT_ONCE = 1000

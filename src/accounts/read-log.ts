@@ -1,12 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Area, areas } from '../contract/areas.ts'
 import type { ReadKind, ReadWay } from '../contract/reads.ts'
 import { DAY_MS, HOUR_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
-import { transactionId, wasCommitted } from '../store/transaction.ts'
 import { OPERATOR, pruneEvents, recordEvent } from './events.ts'
 import type { ReadRow, Tables } from '../store/tables.ts'
+import { type Counted, Tally } from './tally.ts'
 
 export interface ReadLog {
   /** Counts a read of the records of an owner; written later. */
@@ -31,120 +30,30 @@ interface ReadLogOptions {
 }
 
 /**
- * Collects reads in memory and writes them each minute, or earlier if they are many, so that no request waits for the write or
- * fails with it. While they cannot be written they are kept, up to a number of rows; beyond that only the number of reads is
- * kept, for each owner.
+ * Counts reads and writes them each minute. While they cannot be written, only the number of reads is kept beyond a number of
+ * rows, for each owner.
  */
 export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
   const { days, onFailure, flushIntervalMs = FLUSH_INTERVAL_MS, maxEntries = MAX_ENTRIES } = options
-  const pending = new PendingReads(maxEntries)
-  let unanswered: Batch | undefined
   let cleanedAt = 0
-  let running = Promise.resolve()
-  let isWriting = false
-  let hasFailed = false
-
-  const write = async () => {
-    if (unanswered !== undefined && (await wasCommitted(store.db, unanswered.transaction))) {
-      pending.subtract(unanswered.rows)
-    }
-    unanswered = undefined
-    const rows = pending.inOrder()
-    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-      const some = rows.slice(start, start + ROWS_AT_ONCE)
-      await writeBatch(store, some, transaction => (unanswered = { transaction, rows: some }))
-      unanswered = undefined
-      pending.subtract(some)
-      await nextTurn()
-    }
-  }
-  const flush = async () => {
-    try {
-      await write()
-      cleanedAt = await clean(store, days, cleanedAt)
-      hasFailed = false
-    } catch (error) {
-      // Retried after the next minute.
-      hasFailed = true
-      onFailure(error)
-    }
-  }
-  const flushInTurn = () => {
-    isWriting = true
-    running = running.then(flush).then(() => {
-      isWriting = false
-      flushIfMany()
-    })
-    return running
-  }
-  const flushIfMany = () => {
-    if (pending.areMany && !isWriting && !hasFailed) void flushInTurn()
-  }
-  const timer = setInterval(() => void flushInTurn(), flushIntervalMs)
-  timer.unref()
-
+  const tally = new Tally<NewRead>(
+    store,
+    {
+      title: 'reads',
+      maxRows: maxEntries,
+      intervalMs: flushIntervalMs,
+      keyOf,
+      beyond: gapOf,
+      write: (db, rows) => writeReads(db, store.engine, rows),
+      afterwards: async () => void (cleanedAt = await clean(store, days, cleanedAt)),
+    },
+    onFailure,
+  )
   return {
     record({ accountId, via, keyName }, ownerId, area, kind, now) {
-      const reader = { owner_id: ownerId, hour: hourOf(now), reader_id: accountId, via, token_name: keyName }
-      pending.add({ ...reader, area, kind, reads: 1 })
-      flushIfMany()
+      tally.add({ owner_id: ownerId, hour: hourOf(now), reader_id: accountId, via, token_name: keyName, area, kind })
     },
-    async close() {
-      clearInterval(timer)
-      await flushInTurn()
-      const lost = pending.count()
-      if (lost > 0) onFailure(new Error(`${lost} reads could not be written to the log of reads, and are lost`))
-    },
-  }
-}
-
-class PendingReads {
-  readonly #maxEntries: number
-  readonly #rows = new Map<string, NewRead>()
-  readonly #gapHours = new Map<number, number>()
-
-  constructor(maxEntries: number) {
-    this.#maxEntries = maxEntries
-  }
-
-  add(row: NewRead) {
-    const key = keyOf(row)
-    const known = this.#rows.get(key)
-    if (known !== undefined) known.reads += row.reads
-    else if (this.#rows.size < this.#maxEntries || isGap(row)) this.#rows.set(key, row)
-    else this.#addGap(row)
-  }
-
-  /** Whether they take half of the room: the other half is for those that come while they are written. */
-  get areMany(): boolean {
-    return this.#rows.size >= this.#maxEntries / 2
-  }
-
-  /** Copies in the same order in every process, so that two of them cannot deadlock. */
-  inOrder(): NewRead[] {
-    return [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => ({ ...row }))
-  }
-
-  subtract(rows: readonly NewRead[]) {
-    for (const row of rows) {
-      const key = keyOf(row)
-      const known = this.#rows.get(key)
-      if (known === undefined) continue
-      known.reads -= row.reads
-      if (known.reads === 0) this.#rows.delete(key)
-    }
-    if (this.#rows.size === 0) this.#gapHours.clear()
-  }
-
-  /** How many reads are not written yet. */
-  count(): number {
-    return this.#rows.values().reduce((sum, { reads }) => sum + reads, 0)
-  }
-
-  /** All reads of an owner beyond the limit are one gap, in the hour of the first. */
-  #addGap({ owner_id: ownerId, hour, reads }: NewRead) {
-    const start = this.#gapHours.getOrInsertComputed(ownerId, () => hour)
-    this.add({ owner_id: ownerId, hour: start, reader_id: 0, via: '', token_name: '', area: '', kind: '', reads })
+    close: () => tally.close(),
   }
 }
 
@@ -155,7 +64,7 @@ export async function recordOperatorExport(store: Store, ownerId: number): Promi
   await writeReads(
     store.db,
     store.engine,
-    areas.map(area => ({ ...read, area, reads: 1 })),
+    areas.map(area => ({ row: { ...read, area }, count: 1 })),
   )
   await recordEvent(store.db, { accountId: ownerId, kind: 'exported', now, actor: OPERATOR })
 }
@@ -165,42 +74,27 @@ const FLUSH_INTERVAL_MS = 60_000
 /** How many rows wait to be written: about 6 MB. */
 const MAX_ENTRIES = 20_000
 
-type NewRead = Omit<ReadRow, 'id'>
+type NewRead = Omit<ReadRow, 'id' | 'reads'>
 
 function hourOf(now: number): number {
   return now - (now % HOUR_MS)
 }
 
+/** All reads of an owner for which there is no room are one gap, in the hour of the first. */
+function gapOf({ owner_id, hour }: NewRead): NewRead {
+  return { owner_id, hour, reader_id: 0, via: '', token_name: '', area: '', kind: '' }
+}
+
 function keyOf(row: NewRead): string {
+  if (row.via === '') return String(row.owner_id)
   return `${row.owner_id} ${row.hour} ${row.reader_id} ${row.via} ${row.area} ${row.kind} ${row.token_name}`
 }
 
-function isGap({ via }: NewRead): boolean {
-  return via === ''
-}
-
-const ROWS_AT_ONCE = 1000
-
-/** Rows whose transaction began, and may have been committed although its connection was lost. */
-interface Batch {
-  readonly transaction: string
-  readonly rows: readonly NewRead[]
-}
-
-/** Writes rows in one transaction. On PostgreSQL, `onBegin` gets its identifier. */
-async function writeBatch(store: Store, rows: readonly NewRead[], onBegin: (transaction: string) => void) {
-  if (store.engine === 'sqlite') return writeReads(store.db, store.engine, rows)
-  await store.db.transaction().execute(async db => {
-    onBegin(await transactionId(db))
-    await writeReads(db, store.engine, rows)
-  })
-}
-
 /** Adds reads to those that are stored. Reads of removed accounts are dropped. */
-async function writeReads(db: Kysely<Tables>, engine: Engine, rows: readonly NewRead[]) {
-  const values = rows.map(row => COLUMNS.map(column => row[column]))
+async function writeReads(db: Kysely<Tables>, engine: Engine, reads: readonly Counted<NewRead>[]) {
+  const values = reads.map(({ row, count }) => [...COLUMNS.map(column => row[column]), count])
   await sql`
-    insert into read_log (${sql.join(COLUMNS.map(column => sql.ref(column)))})
+    insert into read_log (${sql.join([...COLUMNS, 'reads'].map(column => sql.ref(column)))})
     select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint), cast(value ->> 2 as bigint),
       value ->> 3, value ->> 4, value ->> 5, value ->> 6, cast(value ->> 7 as bigint)
     from ${jsonRows(engine, values)}
@@ -209,7 +103,7 @@ async function writeReads(db: Kysely<Tables>, engine: Engine, rows: readonly New
       do update set reads = read_log.reads + excluded.reads`.execute(db)
 }
 
-const COLUMNS = ['owner_id', 'hour', 'reader_id', 'via', 'token_name', 'area', 'kind', 'reads'] as const
+const COLUMNS = ['owner_id', 'hour', 'reader_id', 'via', 'token_name', 'area', 'kind'] as const
 
 /** Removes rows that are too old, here and in the log of events, once an hour. Returns the time of the last removal. */
 async function clean(store: Store, days: number, cleanedAt: number): Promise<number> {

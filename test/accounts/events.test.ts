@@ -404,7 +404,7 @@ test('events that cannot be written are kept for later up to a number, and what 
     counter.count({ kind: 'sign-in-failed', account: { username: `name ${index}` }, now: 0, network: '', browser: '' })
   }
   await counter.close()
-  assert.deepEqual(failures, ['Error: 100 account events could not be counted, and are lost'])
+  assert.deepEqual(failures, ['Error: 100 account events could not be written, and are lost'])
 })
 
 test('the use of a key from a network that the log has writes nothing', async () => {

@@ -183,5 +183,5 @@ test('a log that cannot be written before its process ends says how many reads a
   // The database is used again by other tests.
   await sql`alter table read_log_away rename to read_log`.execute(store.db)
   assert.equal(failures.length, 2)
-  assert.equal(failures[1], 'Error: 3 reads could not be written to the log of reads, and are lost')
+  assert.equal(failures[1], 'Error: 3 reads could not be written, and are lost')
 })

@@ -28,7 +28,7 @@ import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
 import { recordTables, type Tables } from '../../src/store/tables.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { listReads } from '../../src/accounts/read-log-queries.ts'
-import { writeUsage } from '../../src/accounts/key-usage.ts'
+import { makeKeyUsage } from '../../src/accounts/key-usage.ts'
 import { createKey, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { launch, makeFolder, run, runShared, start } from '../support/command.ts'
 import { newSqlite } from '../support/databases.ts'
@@ -371,7 +371,9 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
   await createKey(store, request, now)
   const token = await createKey(store, request, now)
-  await writeUsage(store, new Map([[1, now]]))
+  const usage = makeKeyUsage(store, { networkOf: () => '', events: { count: () => {} }, onFailure: assert.ifError })
+  usage.recordUse(1, now, { address: undefined, forwardedFor: undefined })
+  await usage.close()
   await revokeKey(store, 1, now)
   await replaceKey(store, { accountId: 1, id: 2 }, now, inBrowser)
   const terms = { areas: ['dtt'], recordsFrom: 0, until: now + 60_000 } as const

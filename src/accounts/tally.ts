@@ -1,0 +1,148 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { transactionId, wasCommitted } from '../store/transaction.ts'
+
+/** A row to be written, and how often it was added. */
+export interface Counted<Row> {
+  readonly row: Row
+  readonly count: number
+}
+
+/** What a tally adds up, and how it is written. */
+interface TallyTable<Row> {
+  /** What is counted, for messages. */
+  readonly title: string
+  readonly maxRows: number
+  /** How often rows are written; earlier if they take half of the room. */
+  readonly intervalMs: number
+  /** Of rows with the same key, the newest is kept. */
+  keyOf(row: Row): string
+  /** Where a row is counted for which there is no room. If it is missing, the row is lost. */
+  beyond?(row: Row): Row
+  /** Those that need to be written. */
+  unwritten?(rows: readonly Counted<Row>[]): Promise<readonly Counted<Row>[]>
+  /** Writes rows within a transaction. */
+  write(db: Kysely<Tables>, rows: readonly Counted<Row>[]): Promise<void>
+  /** Runs after rows were written, and as often if there are none. */
+  afterwards?(): Promise<void>
+}
+
+/**
+ * Adds rows up in memory and writes them in the background, so that no request waits for the write or fails with it. What cannot
+ * be written is kept for the next time, up to a number of rows.
+ */
+export class Tally<Row> {
+  readonly #store: Store
+  readonly #table: TallyTable<Row>
+  readonly #onFailure: (error: unknown) => void
+  readonly #timer: NodeJS.Timeout
+  readonly #rows = new Map<string, { row: Row; count: number }>()
+  #unanswered: { readonly transaction: string; readonly batch: Batch<Row> } | undefined
+  #lost = 0
+  #ticks = 0
+  #hasFailed = false
+  #running: Promise<void> | undefined
+
+  constructor(store: Store, table: TallyTable<Row>, onFailure: (error: unknown) => void) {
+    this.#store = store
+    this.#table = table
+    this.#onFailure = onFailure
+    this.#timer = setInterval(() => this.#tick(), Math.min(table.intervalMs, TICK_MS))
+    this.#timer.unref()
+  }
+
+  add(row: Row) {
+    const { keyOf, maxRows, beyond } = this.#table
+    const key = keyOf(row)
+    const known = this.#rows.get(key)
+    if (known !== undefined) {
+      known.row = row
+      known.count += 1
+    } else if (this.#rows.size < maxRows) this.#rows.set(key, { row, count: 1 })
+    else if (beyond === undefined) this.#lost += 1
+    else {
+      const other = beyond(row)
+      this.#rows.getOrInsertComputed(keyOf(other), () => ({ row: other, count: 0 })).count += 1
+    }
+  }
+
+  /** Writes what is pending and stops. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#running
+    await this.#flush()
+    for (const { count } of this.#rows.values()) this.#lost += count
+    this.#reportLost()
+  }
+
+  #tick() {
+    this.#ticks += 1
+    const isDue = this.#ticks % Math.max(1, Math.round(this.#table.intervalMs / TICK_MS)) === 0
+    const areMany = this.#rows.size >= this.#table.maxRows / 2 && !this.#hasFailed
+    if (isDue || areMany) this.#running ??= this.#flush().finally(() => (this.#running = undefined))
+  }
+
+  async #flush() {
+    this.#reportLost()
+    try {
+      await this.#write()
+      await this.#table.afterwards?.()
+      this.#hasFailed = false
+    } catch (error) {
+      this.#hasFailed = true
+      this.#onFailure(error)
+    }
+  }
+
+  async #write() {
+    const { unwritten } = this.#table
+    if (this.#unanswered !== undefined && (await wasCommitted(this.#store.db, this.#unanswered.transaction))) {
+      this.#subtract(this.#unanswered.batch)
+    }
+    this.#unanswered = undefined
+    // The same order in every process, so that two of them cannot deadlock.
+    const all = [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1))
+    for (let start = 0; start < all.length; start += ROWS_AT_ONCE) {
+      const batch = new Map(all.slice(start, start + ROWS_AT_ONCE).map(([key, counted]) => [key, { ...counted }]))
+      const rows = [...batch.values()]
+      const wanted = unwritten === undefined ? rows : await unwritten(rows)
+      if (wanted.length > 0) await this.#writeBatch(batch, wanted)
+      this.#subtract(batch)
+      await nextTurn()
+    }
+  }
+
+  /** On PostgreSQL, a transaction may have been committed although its connection was lost. */
+  async #writeBatch(batch: Batch<Row>, wanted: readonly Counted<Row>[]) {
+    const { db, engine } = this.#store
+    await db.transaction().execute(async transaction => {
+      if (engine === 'postgres') this.#unanswered = { transaction: await transactionId(transaction), batch }
+      await this.#table.write(transaction, wanted)
+    })
+    this.#unanswered = undefined
+  }
+
+  #subtract(batch: Batch<Row>) {
+    for (const [key, { count }] of batch) {
+      const known = this.#rows.get(key)
+      if (known === undefined) continue
+      known.count -= count
+      if (known.count === 0) this.#rows.delete(key)
+    }
+  }
+
+  #reportLost() {
+    if (this.#lost === 0) return
+    this.#onFailure(new Error(`${this.#lost} ${this.#table.title} could not be written, and are lost`))
+    this.#lost = 0
+  }
+}
+
+type Batch<Row> = ReadonlyMap<string, Counted<Row>>
+
+const TICK_MS = 1000
+
+/** Other writers can write between two batches. */
+const ROWS_AT_ONCE = 1000
