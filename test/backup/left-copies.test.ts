@@ -1,7 +1,17 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { test } from 'node:test'
@@ -73,20 +83,40 @@ for (const args of [
 }
 
 test('what a killed `pull --out` had written is removed by the next command of any kind', async () => {
-  await using folder = await makeFolder()
-  mkdirSync(folder.file('tmp'))
-  await using source = await startSource({ world: new SourceWorld().add(...world), identity: '/users/me' })
-  // It waits, so that there is something to kill.
-  source.fault = (_, index) => (index > 3 ? { status: 429, headers: { 'Retry-After': '60' } } : undefined)
-  const env = { TMPDIR: folder.file('tmp'), LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN }
-  {
-    await using running = folder.start(['pull', '--out', 'all.ndjson'], { env })
-    await until(async () => filesIn(folder).some(name => name.endsWith('.unfinished.pull-1')))
-    running.process.kill('SIGKILL')
-    await running.ended
+  await using scene = await pullScene()
+  await scene.leaveUnfinished()
+  await scene.folder.run(['migrate'], { env: scene.env })
+  assert.deepEqual(filesIn(scene.folder), postgresUrl === undefined ? ['data/lockstep.db'] : [])
+})
+
+test('`pull --out all.ndjson` that was killed is started again while others sweep, is not refused, and leaves nothing else', async () => {
+  await using scene = await pullScene()
+  const { folder, env } = scene
+  await scene.leaveUnfinished()
+  const { code, stderr } = await whileSweeping(folder, env, () =>
+    folder.launch(['pull', '--out', 'all.ndjson'], { env }),
+  )
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(
+    filesIn(folder).filter(name => name !== 'data/lockstep.db'),
+    ['all.ndjson'],
+  )
+  assert.deepEqual(workFoldersIn(folder.file('tmp')), [])
+})
+
+test('`pull --out all.ndjson` waits for locks that another command holds for a moment', async () => {
+  await using scene = await pullScene()
+  const { folder, env } = scene
+  const files = ['all.ndjson.db', 'all.ndjson'].map(name => folder.file(name))
+  const releases = files.map(file => [file, lockFile(`${file}.lock`)] as const)
+  await using running = folder.start(['pull', '--out', 'all.ndjson'], { env })
+  for (const [file, release] of releases) {
+    await until(async () => namedIn(folder.file('tmp')).includes(file))
+    await sleep(500)
+    await release?.()
   }
-  await folder.run(['migrate'], { env })
-  assert.deepEqual(filesIn(folder), postgresUrl === undefined ? ['data/lockstep.db'] : [])
+  const { code, stderr } = await running.ended
+  assert.equal(code, 0, stderr)
 })
 
 for (const args of [
@@ -100,24 +130,22 @@ for (const args of [
     mkdirSync(folder.file('tmp'))
     const release = lockFile(`${folder.file(args.at(-1) ?? '')}.lock`)
     await using running = folder.start(args, { env: { TMPDIR: folder.file('tmp') } })
-    // A work folder says that it is about to write the file.
     const parent = folder.file(postgresUrl === undefined ? 'data' : 'tmp')
-    await until(async () => workFoldersIn(parent).some(name => !name.endsWith('.lock')))
+    await until(async () => namedIn(parent).length > 0)
     await sleep(500)
     await release?.()
     const { code, stderr } = await running.ended
     assert.equal(code, 0, stderr)
   })
 
-  test(`\`${title}\` that was killed is started again while other commands sweep, and is not refused`, async () => {
+  test(`\`${title}\` that was killed is started again while others sweep, and is not refused`, async () => {
     await using folder = await makeFolder()
     await fillFolder(folder)
     mkdirSync(folder.file('tmp'))
     const env = { TMPDIR: folder.file('tmp') }
     await leaveUnfinished(folder, args, env, folder.path)
-    const sweeping = [1, 2].map(() => folder.launch(['account', 'list'], { env }))
-    const all = await Promise.all([folder.launch(args, { env }), ...sweeping])
-    for (const { code, stderr } of all) assert.equal(code, 0, stderr)
+    const { code, stderr } = await whileSweeping(folder, env, () => folder.launch(args, { env }))
+    assert.equal(code, 0, stderr)
   })
 }
 
@@ -168,6 +196,54 @@ test('a lock is one file, so that a process that is killed while it releases the
   assert.deepEqual(readdirSync(folder.path), [])
 })
 
+/** A folder into whose file `all.ndjson` another server can be read. */
+async function pullScene() {
+  const folder = await makeFolder()
+  mkdirSync(folder.file('tmp'))
+  const source = await startSource({ world: new SourceWorld().add(...world), identity: '/users/me' })
+  const env = {
+    TMPDIR: folder.file('tmp'),
+    LOCKSTEP_SOURCE_URL: source.url,
+    LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN,
+    LOCKSTEP_PULL_RATE: '0',
+  }
+  return {
+    folder,
+    env,
+    /** Kills a pull while it waits for the source. */
+    async leaveUnfinished() {
+      source.fault = (_, index) => (index > 3 ? { status: 429, headers: { 'Retry-After': '60' } } : undefined)
+      await using running = folder.start(['pull', '--out', 'all.ndjson'], { env })
+      await until(async () => filesIn(folder).some(name => name.endsWith('.unfinished.pull-1')))
+      running.process.kill('SIGKILL')
+      await running.ended
+      source.fault = undefined
+    },
+    async [Symbol.asyncDispose]() {
+      await source[Symbol.asyncDispose]()
+      await folder[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** Runs work while other commands look for what killed ones have left, and while this process does that again and again. */
+async function whileSweeping<Result>(folder: Folder, env: Record<string, string>, work: () => Promise<Result>) {
+  const over = new AbortController()
+  const sweep = async (parent: string) => {
+    for (; !over.signal.aborted; await sleep(1)) await removeLeftWorkFolders(parent)
+  }
+  const sweeping = ['data', 'tmp'].map(name => sweep(folder.file(name)))
+  const commands = [1, 2].map(() => folder.launch(['migrate'], { env }))
+  try {
+    const result = await work()
+    for (const { code, stderr } of await Promise.all(commands)) assert.equal(code, 0, stderr)
+    return result
+  } finally {
+    over.abort()
+    await Promise.all(sweeping)
+  }
+}
+
 /** Kills an encrypted backup while its copy is there. */
 async function leaveCopy(folder: Folder, parent: string, env: Record<string, string>) {
   const args = ['backup', 'copy.db.age', '--recipient', await identityToRecipient(await generateIdentity())]
@@ -207,6 +283,13 @@ function filesIn(folder: Folder): string[] {
 
 function hasCopy(parent: string): boolean {
   return workFoldersIn(parent).some(name => existsSync(join(parent, name, 'backup.db')))
+}
+
+/** The files that the work folders name, which their processes are about to write. */
+function namedIn(parent: string): string[] {
+  const folders = workFoldersIn(parent).filter(name => !name.endsWith('.lock'))
+  const notes = folders.map(name => join(parent, name, 'writes'))
+  return notes.filter(note => lstatSync(note, { throwIfNoEntry: false })).map(note => readlinkSync(note))
 }
 
 function workFoldersIn(parent: string): string[] {

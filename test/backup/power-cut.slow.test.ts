@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { sql } from 'kysely'
@@ -81,6 +81,39 @@ test('a backup is whole or not there after a power cut, and there once it is don
       else await checkBackup(folder, join(path, 'backups', made))
       assert.equal(await exported(join(path, 'data/lockstep.db')), await exported(folder.file('data/lockstep.db')))
     })
+  }
+})
+
+test('the next command removes what a power cut left of a backup, encrypted or not, and of an export', async t => {
+  await using folder = await folderOf(base, more)
+  mkdirSync(folder.file('backups'))
+  const recipient = await identityToRecipient(await generateIdentity())
+  for (const args of [
+    ['backup', '--to', 'backups'],
+    ['backup', '--to', 'backups', '--recipient', recipient],
+    ['export', '--out', 'backups/all.ndjson'],
+  ]) {
+    using power = powerCutIn(folder, t)
+    if (power === undefined) return
+    const { code, stderr } = await folder.launch(args, { env: power.env })
+    assert.equal(code, 0, stderr)
+    let leftovers = 0
+    await eachCut(power, async ({ path, syncs, names }) => {
+      const whole = `${path}.whole`
+      // The note of an unfinished file has its whole path.
+      renameSync(folder.path, whole)
+      renameSync(path, folder.path)
+      try {
+        leftovers += leftIn(folder).length
+        const next = await folder.run(['account', 'list'])
+        assert.equal(next.code, 0, next.stderr)
+        assert.deepEqual(leftIn(folder), [], `${args.join(' ')}: ${syncs} syncs, ${names} names`)
+      } finally {
+        renameSync(folder.path, path)
+        renameSync(whole, folder.path)
+      }
+    })
+    assert.ok(leftovers > 0, args.join(' '))
   }
 })
 
@@ -257,6 +290,11 @@ async function exported(path: string): Promise<string> {
   } finally {
     await store.close()
   }
+}
+
+/** What a backup works with until it is done. */
+function leftIn({ path }: Folder): string[] {
+  return readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(name => /unfinished|\.lockstep-/.test(name))
 }
 
 async function checkBackup(folder: Folder, path: string) {

@@ -24,7 +24,9 @@ static void write_entry(const char *path, const char *shown) {
   struct statx file;
   if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &file) != 0) return;
   long long born = (long long)file.stx_btime.tv_sec * 1000000000 + file.stx_btime.tv_nsec;
-  fprintf(names, "%c %llu.%lld %s\n", S_ISDIR(file.stx_mode) ? 'd' : 'f', (unsigned long long)file.stx_ino, born, shown);
+  char kind = S_ISDIR(file.stx_mode) ? 'd' : S_ISLNK(file.stx_mode) ? 'l' : 'f', target[4096] = "";
+  if (kind == 'l' && readlink(path, target, sizeof target - 1) < 0) return;
+  fprintf(names, "%c %llu.%lld %s %s\n", kind, (unsigned long long)file.stx_ino, born, shown, target);
 }
 
 static int list_entry(const char *path, const struct stat *file, int flag, struct FTW *walk) {

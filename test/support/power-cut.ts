@@ -1,11 +1,13 @@
 import {
   copyFileSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
-  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,6 +39,8 @@ interface Found {
   readonly isFolder: boolean
   /** Empty for the root. */
   readonly path: string
+  /** Where a symbolic link leads. The disk has that with its name. */
+  readonly target?: string | undefined
 }
 
 interface Entry extends Found {
@@ -76,6 +80,7 @@ export function makePowerCut(root: string): PowerCut | undefined {
         for (const entry of known.filter(({ parent }) => parent === id)) {
           const content = contents.get(entry.id)
           if (entry.isFolder) build(entry, join(to, entry.name))
+          else if (entry.target !== undefined) symlinkSync(entry.target, join(to, entry.name))
           // A file that was never synced has a name and no content.
           else if (content === undefined) writeFileSync(join(to, entry.name), '')
           else copyFileSync(content, join(to, entry.name))
@@ -94,10 +99,10 @@ function numbersIn(log: string): readonly string[] {
 }
 
 function readListing(path: string): { synced: Entry; entries: readonly Entry[] } {
-  const found = readFileSync(path, 'utf8').trim().split('\n')
+  const found = readFileSync(path, 'utf8').trimEnd().split('\n')
   const [synced, ...entries] = found.map(line => {
-    const [kind, id = '', name = ''] = line.split(' ')
-    return { id, isFolder: kind === 'd', path: name }
+    const [kind, id = '', name = '', target] = line.split(' ')
+    return { id, isFolder: kind === 'd', path: name, target: kind === 'l' ? target : undefined }
   })
   if (synced === undefined) throw new Error(`${path} is empty`)
   return { synced: { ...synced, name: '', parent: '' }, entries: withParents(entries) }
@@ -107,8 +112,9 @@ function readListing(path: string): { synced: Entry; entries: readonly Entry[] }
 function treeOf(root: string): readonly Entry[] {
   const paths = ['', ...readdirSync(root, { recursive: true, encoding: 'utf8' })]
   const found = paths.map(path => {
-    const file = statSync(join(root, path), { bigint: true })
-    return { id: `${file.ino}.${file.birthtimeNs}`, isFolder: file.isDirectory(), path }
+    const file = lstatSync(join(root, path), { bigint: true })
+    const target = file.isSymbolicLink() ? readlinkSync(join(root, path)) : undefined
+    return { id: `${file.ino}.${file.birthtimeNs}`, isFolder: file.isDirectory(), path, target }
   })
   return withParents(found)
 }
