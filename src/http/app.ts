@@ -12,7 +12,9 @@ import fastify, {
 import { type Config, publicPath, settings } from '../config.ts'
 import { ApiError, type HttpError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
+import { arrive } from '../fairness.ts'
 import { toHttpError } from '../resources/handler.ts'
+import { clientAddress, networkOf } from './addresses.ts'
 import { type Answers, securityHeadersOf } from './answers.ts'
 import { Connections } from './connections.ts'
 import { announcesBody, RequestContext, type RequestSummary } from './context.ts'
@@ -64,16 +66,6 @@ export async function makeApp(options: AppOptions) {
     onTooMany: address => log.failure(new Error(tooMany(address, config)), undefined),
   })
 
-  /** The error for a request that has no route. */
-  const unknown = ({ context: { target } }: FastifyRequest): ApiError => {
-    const has = (method: 'GET' | 'POST') => {
-      const found = app.findRoute({ method, url: target.path })
-      return found !== null && !Object.values(found.params).some(isNoParameter)
-    }
-    const allow = [...(has('GET') ? READ_METHODS : []), ...(has('POST') ? ['POST'] : [])]
-    return allow.length === 0 ? new ApiError('no_route') : new ApiError('method_not_allowed', undefined, { allow })
-  }
-
   app.server.on('checkContinue', (request, response) => {
     // Behind another response, Node could write it between the headers and the body of this one.
     if (response.socket !== null) response.writeContinue()
@@ -84,7 +76,7 @@ export async function makeApp(options: AppOptions) {
   app.addHook('onRequest', (request, reply, next) => {
     beginRequest(request, reply, options)
     if (request.method === 'OPTIONS') reply.headers({ ...securityHeaders, 'X-Request-Id': request.id })
-    next()
+    arrive(() => networkOf(clientAddress(request.raw, config.trustedProxies)), next)
   })
   if (config.corsOrigins.length > 0) await app.register(cors, corsOptions(config))
   app.addHook('onRequest', (request, _reply, next) => {
@@ -94,12 +86,22 @@ export async function makeApp(options: AppOptions) {
       return next(new ApiError('misdirected_request'))
     // A handler of unknown paths would read the body first. @fastify/cors has a route for all OPTIONS.
     const hasRoute = !request.is404 && request.method !== 'OPTIONS'
-    next(hasRoute || READ_METHODS.includes(request.method) ? undefined : unknown(request))
+    next(hasRoute || READ_METHODS.includes(request.method) ? undefined : unknownError(app, request))
   })
   app.setNotFoundHandler((request, reply) => {
-    if (!sendUnknown(request, reply)) throw unknown(request)
+    if (!sendUnknown(request, reply)) throw unknownError(app, request)
   })
   return { app, connections }
+}
+
+/** The error for a request that has no route: of a known path, if it has one for another method. */
+function unknownError(app: FastifyInstance, { context: { target } }: FastifyRequest): ApiError {
+  const has = (method: 'GET' | 'POST') => {
+    const found = app.findRoute({ method, url: target.path })
+    return found !== null && !Object.values(found.params).some(isNoParameter)
+  }
+  const allow = [...(has('GET') ? READ_METHODS : []), ...(has('POST') ? ['POST'] : [])]
+  return allow.length === 0 ? new ApiError('no_route') : new ApiError('method_not_allowed', undefined, { allow })
 }
 
 /** Begins the log line of a request, which ends with its response or its connection. */

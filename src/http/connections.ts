@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Config } from '../config.ts'
+import { noteConnection } from '../fairness.ts'
 import { isTrusted, networkOf, withoutMapping } from './addresses.ts'
 import { type LimitName, limits } from './limits.ts'
 
@@ -24,7 +25,10 @@ export class Connections {
     server.maxConnections = limits.connections.max
     server.on('drop', () => limitReached('connections'))
     server.on('connection', (socket: Socket) => {
-      if (!this.#isAdmitted(socket)) return socket.destroy()
+      const address = withoutMapping(socket.remoteAddress ?? '')
+      const isAdmitted = this.#isAdmitted(socket, address)
+      noteConnection(networkOf(address), !isAdmitted)
+      if (!isAdmitted) return socket.destroy()
       // Each request on it listens for its end.
       socket.setMaxListeners(0)
       this.#newest.set(socket, undefined)
@@ -42,9 +46,8 @@ export class Connections {
   }
 
   /** Counts a connection of an address, unless it is that of a trusted proxy. */
-  #isAdmitted(socket: Socket): boolean {
+  #isAdmitted(socket: Socket, address: string): boolean {
     const { addressConnections, trustedProxies } = this.#options.config
-    const address = withoutMapping(socket.remoteAddress ?? '')
     if (addressConnections === 0 || isTrusted(address, trustedProxies)) return true
     const network = networkOf(address)
     const open = this.#ofNetwork.get(network) ?? 0
