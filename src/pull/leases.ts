@@ -1,7 +1,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import { recordEvent, SERVICE } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
-import type { Store } from '../store/index.ts'
+import { type Store, StoreFullError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import {
   type Connection,
@@ -190,6 +190,14 @@ export async function completeRound(store: Store, lease: Lease, report: PullRepo
 
 /** Ends a lease after a round that failed. Without a failure the round was only interrupted, and is due again. */
 export async function endRound(store: Store, lease: Lease, failure: Failure | undefined): Promise<void> {
+  await endListed(store, lease, failure, true).catch((error: unknown) => {
+    if (!(error instanceof StoreFullError)) throw error
+    // A changed row may find room where another line in the list of rounds does not.
+    return endListed(store, lease, failure, false)
+  })
+}
+
+async function endListed(store: Store, lease: Lease, failure: Failure | undefined, isListed: boolean): Promise<void> {
   await store.db.transaction().execute(async db => {
     const connection = await checkLease(store, db, lease)
     const revision = raised
@@ -203,7 +211,7 @@ export async function endRound(store: Store, lease: Lease, failure: Failure | un
       const about = { subject: connection.origin, now: Date.now(), actor: SERVICE }
       await recordEvent(db, { accountId: lease.accountId, kind: 'source-refused', ...about })
     }
-    await failRound(store, db, connection, failure)
+    await failRound(store, db, connection, failure, isListed)
   })
 }
 
@@ -215,10 +223,10 @@ export async function endSilent(store: Store, holder: string): Promise<void> {
   })
 }
 
-async function failRound(store: Store, db: Kysely<Tables>, connection: Connection, failure: Failure) {
+async function failRound(store: Store, db: Kysely<Tables>, connection: Connection, failure: Failure, isListed = true) {
   const lease = { accountId: connection.account_id }
   // Failures that repeat are one line of the list of rounds.
-  if (connection.failure !== failure)
+  if (isListed && connection.failure !== failure)
     await addRound(store, db, lease, { added: 0, replaced: 0, gone: 0, rejected: 0, failure })
   const next = FINAL.has(failure)
     ? ({ state: 'stopped', next_at: null } as const)

@@ -10,7 +10,7 @@ import { readKnownTime } from '../stats/known-time.ts'
 import { messageOf, type Store, StoreFullError } from '../store/index.ts'
 import { UploadedFiles } from './files.ts'
 import { UploadFolder } from './folder.ts'
-import { setState, type UploadOrder } from './uploads.ts'
+import { NO_SPACE, setState, type UploadOrder } from './uploads.ts'
 
 /** What is known about the files of an upload. Stored as JSON. */
 export interface UploadReport {
@@ -69,7 +69,9 @@ function problemOf(error: unknown, files: UploadedFiles): string | undefined {
     return first === undefined ? error.message : `line ${files.placeOf(first.line)}: ${first.reason}`
   }
   if (error instanceof MissingIdentityError) return 'the file is encrypted'
-  const problems = [FormatError, BackupFileError, QuotaError, StoreFullError]
+  // The server of a database names files of its own.
+  if (error instanceof StoreFullError) return NO_SPACE
+  const problems = [FormatError, BackupFileError, QuotaError]
   return problems.some(problem => error instanceof problem) ? messageOf(error) : undefined
 }
 

@@ -291,7 +291,7 @@ const TIDY_MS = 60_000
 const MAX_WORK_MS = { check: KEPT_MS, store: 600_000 } as const
 const TURN_MS = 60_000
 const MAX_WORKING = limits.uploadsInWork.max
-const NO_SPACE = 'there is not enough free space on the disk of this service'
+export const NO_SPACE = 'there is not enough free space on the disk of this service'
 
 function isFullDisk(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOSPC'

@@ -10,9 +10,10 @@ import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
 import { newPostgres, postgresUrl, testOn } from '../support/databases.ts'
 import { makeReleasedFile, nextVersion } from '../support/old-databases.ts'
-import { connect, runSql, startPostgres } from '../support/postgres.ts'
+import { connect, startPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
+import { canMount, CANNOT_MOUNT, mountSmall, smallDatabase } from '../support/small-disk.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { until } from '../support/waiting.ts'
 import { folderOf } from '../support/base-and-more.ts'
@@ -155,14 +156,6 @@ async function schemaOf(url: string) {
   const steps = await client.query('select version, name, checksum from migration order by 1')
   return [columns.rows, indexes.rows, steps.rows]
 }
-
-const canMount =
-  spawnSync('sh', [
-    '-c',
-    'd=$(mktemp -d) && mount -t tmpfs -o size=64k tmpfs "$d" && umount "$d"; s=$?; rmdir "$d"; exit $s',
-  ]).status === 0
-
-const CANNOT_MOUNT = 'this machine cannot mount a file system of fixed size'
 
 testOn(
   'sqlite',
@@ -327,14 +320,9 @@ testOn(
     if (!canMount) return t.skip(CANNOT_MOUNT)
     await using folder = await makeFolder()
     await using disk = mountSmall(folder, '24m')
-    // The server runs as another user.
-    spawnSync('chown', ['postgres', disk.path])
-    spawnSync('chmod', ['a+x', folder.path])
     const server = await startPostgres()
     try {
-      await runSql(server.url, `create tablespace small location '${disk.path}'`)
-      await runSql(server.url, 'create database small tablespace small')
-      const url = server.url.replace(/postgres$/, 'small')
+      const url = await smallDatabase(server, folder, disk)
       const { tokens } = await serviceDatabase(folder, url)
       await using running = folder.start(['serve', '--port', '0', '--database', url])
       const [, address = ''] = await running.says(/Listening on (\S+)/)
@@ -357,24 +345,6 @@ testOn(
     }
   },
 )
-
-/** A file system of fixed size in a folder. */
-function mountSmall(folder: Folder, size: string) {
-  const path = folder.file('small')
-  mkdirSync(path)
-  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', path]).status, 0)
-  const ballast = join(path, 'ballast')
-  return {
-    path,
-    /** Leaves no room. */
-    fill() {
-      const { bavail, bsize } = statfsSync(path)
-      writeFileSync(ballast, Buffer.alloc(bavail * bsize))
-    },
-    empty: () => rmSync(ballast),
-    [Symbol.asyncDispose]: async () => void spawnSync('umount', ['--lazy', path]),
-  }
-}
 
 /** Fills a database that a service can be started on: ann can sign in, and ben may read her records. */
 async function serviceDatabase(folder: Folder, url: string) {

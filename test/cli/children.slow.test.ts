@@ -11,10 +11,11 @@ import { makeFolder, start } from '../support/command.ts'
 import { PASSWORD, type Visitor, visitor, visitorAs } from '../support/dashboard.ts'
 import { newPostgres, newSqlite } from '../support/databases.ts'
 import { makeFailingCalls } from '../support/failing-calls.ts'
-import { startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { runSql, startPostgres, testOnPostgres } from '../support/postgres.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
+import { canMount, CANNOT_MOUNT, mountSmall, smallDatabase } from '../support/small-disk.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { settledPage, upload } from '../support/uploads.ts'
 import { until, within } from '../support/waiting.ts'
@@ -35,6 +36,33 @@ suite('children', { concurrency: true, ...onLinux }, () => {
     })
   })
 
+  testOnPostgres(
+    'while the disk of PostgreSQL is full, sign-in and Source say so, and afterwards pulls and uploads go on without a restart',
+    async t => {
+      if (!canMount) return t.skip(CANNOT_MOUNT)
+      await using folder = await makeFolder()
+      await using disk = mountSmall(folder, '32m')
+      using server = await startPostgres()
+      const url = await smallDatabase(server, folder, disk)
+      await using scene = await makeScene(url)
+      // A page of a table takes few sessions, so that one soon needs more room.
+      await runSql(url, 'alter table browser_session set (fillfactor = 10)')
+      await scene.goesOnAfter(async () => {
+        disk.fill()
+        let seen = { status: 303, text: '' }
+        while (seen.status === 303) seen = await visitor(scene.url).signIn('ann')
+        assert.equal(seen.status, 503)
+        assert.match(seen.text, FULL)
+        await until(async () => (await readConnection(scene.store, 1))?.failure === 'disk-full')
+        assert.match((await scene.ann.get('/source')).text, FULL)
+        assert.match(await settledPage(scene.ann), /There is not enough free space on the disk of this service/i)
+        disk.empty()
+        await upload(scene.url, scene.ann, { a: template })
+        await scene.ann.post('/source/pull')
+      })
+    },
+  )
+
   test('after the disk was full for two seconds, pulls and uploads go on without a restart', async t => {
     await using folder = await makeFolder()
     await using kept = await makeFolder()
@@ -45,7 +73,7 @@ suite('children', { concurrency: true, ...onLinux }, () => {
       failing.arm(1, 'full disk')
       const { status, text } = await visitor(scene.url).signIn('ann')
       assert.equal(status, 503)
-      assert.match(text, /The disk of this service is full, so nothing can be stored/)
+      assert.match(text, FULL)
       await sleep(2000)
       failing.arm(0, 'full disk')
     })
@@ -133,6 +161,8 @@ suite('children', { concurrency: true, ...onLinux }, () => {
     await database.remove()
   })
 })
+
+const FULL = /The disk of this service is full, so nothing can be stored/
 
 const template = `${JSON.stringify(lockTemplate(1, 1))}\n`
 
