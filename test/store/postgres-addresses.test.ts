@@ -32,6 +32,7 @@ const wrong: readonly (readonly [rest: string, says: RegExp])[] = [
   ['127.0.0.1:1/d?host=one,two', /must be named as postgres:\/\/user@host:port\/database, with one host/],
   ['127.0.0.1:1/d?connect_timeout=abc', /may have host, port, .* after the question mark, and nothing else/],
   ['127.0.0.1:1/d?client_encoding=LATIN1', /may have host, port, .* after the question mark, and nothing else/],
+  ['*.example/d', /must be named as postgres:\/\/user@host:port\/database, with one host/],
   ['one,two/d', /must be named as postgres:\/\/user@host:port\/database, with one host/],
 ]
 
