@@ -144,6 +144,32 @@ suite('children', { concurrency: true, ...onLinux }, () => {
     await database.remove()
   })
 
+  test('a check that takes long lets the file of another account pass after a minute, and goes on', async () => {
+    const database = newSqlite()
+    {
+      await using scene = await makeScene(database.url)
+      scene.release()
+      await until(() => scene.hasPulled())
+      const templates = Array.from({ length: 60_000 }, (_, index) => `${JSON.stringify(lockTemplate(index + 1, 1))}\n`)
+      await upload(scene.url, scene.ann, { a: templates.join('') })
+      const checking = await scene.stopChild('upload')
+      const ben = await visitorAs(scene.url, 'ben')
+      await upload(scene.url, ben, { b: template })
+      const passed = settledPage(ben)
+      // It makes little progress meanwhile.
+      while ((await Promise.race([passed, sleep(15_000)])) === undefined) {
+        process.kill(checking, 'SIGCONT')
+        await sleep(200)
+        process.kill(checking, 'SIGSTOP')
+      }
+      assert.match(await passed, /1 record of other accounts/)
+      assert.match((await scene.ann.get('/source/file')).text, /data-busy/)
+      process.kill(checking, 'SIGCONT')
+      assert.match(await settledPage(scene.ann), /60,000/)
+    }
+    await database.remove()
+  })
+
   test('a check that stands still lets the file of another account pass after a minute, is ended, and the page names the command', async () => {
     const database = newSqlite()
     {
