@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { launcher, makeFolder } from '../support/command.ts'
 
-const scripts = JSON.parse(readFileSync(join(dirname(launcher), 'package.json'), 'utf8')).scripts as object
+const read = (name: string) => readFileSync(join(dirname(launcher), name), 'utf8')
+const { scripts, engines } = JSON.parse(read('package.json')) as { scripts: object; engines: { node: string } }
 
 test('where npm has not linked the Node.js that it installed, the launcher does', async () => {
   await using folder = await makeFolder()
@@ -24,4 +25,11 @@ test('where npm has not linked the Node.js that it installed, the launcher does'
 test('each script that a new user runs starts with the launcher, which says what the system lacks', () => {
   for (const name of ['start', 'demo', 'test', 'test:slow', 'check', 'check:static'])
     assert.match((scripts as Record<string, string>)[name] ?? '', /^\.\/lockstep /)
+})
+
+test('README and the lock file name the lowest Node.js on which npm may run', () => {
+  const [, lowest] = /Node\.js (\d+) or later/.exec(read('README.md')) ?? []
+  assert.equal(engines.node, `>=${lowest}`)
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, object> }
+  assert.deepEqual(packages[''], { ...packages[''], engines })
 })
