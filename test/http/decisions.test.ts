@@ -1,7 +1,6 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import fc from 'fast-check'
 import { type ErrorCode, errors } from '../../src/contract/errors.ts'
 import type { Store } from '../../src/store/index.ts'
 import { revokeKey } from '../../src/accounts/api-keys.ts'
@@ -149,13 +148,6 @@ test('of two mistakes, the one that is checked first decides the response', asyn
     for (const second of steps.slice(place + 1))
       if (first.changes !== second.changes) await assertFirst([first, second])
   }
-})
-
-test('of any number of mistakes, the one that is checked first decides the response', async () => {
-  const wrong = fc
-    .subarray([...steps])
-    .map(found => found.filter((one, place) => found.findIndex(({ changes }) => changes === one.changes) === place))
-  await fc.assert(fc.asyncProperty(wrong, assertFirst), { numRuns: 300 })
 })
 
 test('the store is not read before the checksum of the API key is right, and then once', async () => {

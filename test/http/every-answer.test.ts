@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sampleService, type Seen, visitor, type Visitor, visitorAs } from '../support/dashboard.ts'
 import { exchange, header } from '../support/raw.ts'
-import type { TestService } from '../support/service.ts'
+import { startService, type TestService } from '../support/service.ts'
 import { METHODS } from 'node:http'
 import { OUTSIDE_API } from '../support/requests.ts'
 
@@ -215,5 +215,35 @@ test('a page answers to no method but GET, HEAD and that of its forms: others ge
       assert.equal(`${answer.status} ${code}`, '405 method_not_allowed', `${method} ${path}`)
       assert.match(header(answer, 'Allow') ?? '', /^GET, HEAD(, POST)?$/, `${method} ${path}`)
     }
+  }
+})
+
+test('with https at the public address every response lets browsers use nothing else for a year, unless a setting is off', async () => {
+  const https = { LOCKSTEP_PUBLIC_URL: 'https://history.example' }
+  const paths = [
+    '/',
+    '/signin',
+    '/docs',
+    '/nothing',
+    '/healthz',
+    '/api/v1/me',
+    '/api/v1/nothing',
+    '/openapi.json',
+    '/client.js',
+  ]
+  for (const [settings, expected] of [
+    [https, 'max-age=31536000'],
+    [{ ...https, LOCKSTEP_HSTS: 'off' }, null],
+    [{ LOCKSTEP_PUBLIC_URL: 'http://history.example' }, null],
+  ] as const) {
+    await using service = await startService([], { ...settings, LOCKSTEP_ADDRESS_PAGE_LIMIT: '20' })
+    const ask = async (path: string) =>
+      (await fetch(service.url + path, { redirect: 'manual', headers: { Accept: 'text/html' } })).headers
+    for (const path of paths) assert.equal((await ask(path)).get('Strict-Transport-Security'), expected, path)
+    // Also the page of a limit.
+    for (let count = 0; count < 20; count += 1) await ask('/signin')
+    const limited = await ask('/signin')
+    assert.ok(limited.has('Retry-After'))
+    assert.equal(limited.get('Strict-Transport-Security'), expected)
   }
 })

@@ -257,32 +257,6 @@ test('behind a trusted proxy failures count for the last forwarded address; X-Fo
   assert.deepEqual(await failFrom('192.0.2.0/24', addresses), [401, 429, 429, 429, 429])
 })
 
-test('an IPv6 /64 counts as one client, and an IPv4-mapped address as IPv4', async () => {
-  assert.deepEqual(
-    await failFrom('127.0.0.1, ::1', [
-      '2001:db8:0:1::1',
-      '2001:db8:0:1:ffff::2',
-      '2001:0DB8::1:0:0:0:3',
-      '2001:db8:0:2::1',
-    ]),
-    [401, 429, 429, 401],
-  )
-  assert.deepEqual(await failFrom('127.0.0.1', ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.2']), [401, 429, 401])
-})
-
-test('behind a proxy that writes ports, failures count by address, whatever the port', async () => {
-  const addresses = [
-    '192.0.2.1:1001',
-    '192.0.2.1:1002',
-    '192.0.2.2:1003',
-    '[2001:db8::1]:1',
-    '[2001:db8::1]:2',
-    'x:1',
-    'x:2',
-  ]
-  assert.deepEqual(await failFrom('127.0.0.1, ::1', addresses), [401, 429, 401, 401, 429, 401, 429])
-})
-
 test('the client address is the last one in the chain of proxies that is not a trusted proxy', () => {
   const trusted = new BlockList()
   trusted.addSubnet('10.0.0.0', 8, 'ipv4')

@@ -5,12 +5,9 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { SECURITY_HEADERS } from '../../src/contract/responses.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
-import { importArchive } from '../../src/archive/import.ts'
-import { storedValues } from '../../src/cli/stored-values.ts'
 import { Metrics, serveMetrics } from '../../src/http/metrics.ts'
 import { readConfig } from '../../src/config.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
-import { cut } from '../support/archives.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { makeFolder } from '../support/command.ts'
 import { freePort } from '../support/postgres.ts'
@@ -22,110 +19,21 @@ import { until } from '../support/waiting.ts'
 
 // engine: any
 
-/** A sample of the exposition: name, labels, value. */
 interface Sample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
 }
 
-interface Family {
-  readonly type: string
-  readonly samples: Sample[]
+/** The samples in the text format of Prometheus. */
+function parse(text: string): Sample[] {
+  return Array.from(text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm), ([, name = '', labels = '', value]) => {
+    const pairs = Array.from(labels.matchAll(/(\w+)="([^"]*)"/g), ([, key = '', of = '']) => [key, of] as const)
+    return { name, labels: Object.fromEntries(pairs), value: Number(value) }
+  })
 }
 
-/** Reads the text format of Prometheus, strictly: each family is described once, before its samples. */
-function parse(text: string): Map<string, Family> {
-  assert.ok(text.endsWith('\n'))
-  const families = new Map<string, Family>()
-  const helped = new Set<string>()
-  for (const line of text.split('\n')) {
-    if (line === '') continue
-    const help = /^# HELP ([a-z0-9_]+) \S.*$/.exec(line)
-    const type = /^# TYPE ([a-z0-9_]+) (counter|gauge|histogram|summary)$/.exec(line)
-    if (help !== null) helped.add(help[1] ?? '')
-    else if (type !== null) {
-      assert.ok(helped.has(type[1] ?? '') && !families.has(type[1] ?? ''), line)
-      families.set(type[1] ?? '', { type: type[2] ?? '', samples: [] })
-    } else {
-      const sample = /^([a-z0-9_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? (\S+)$/.exec(line)
-      assert.ok(sample !== null, line)
-      const [, name = '', labels = '', value = ''] = sample
-      const family = families.get(name) ?? families.get(name.replace(/_(bucket|sum|count)$/, ''))
-      assert.ok(family !== undefined, `${name} is described`)
-      const found = [...labels.matchAll(/([a-z]+)="([^"]*)"/g)].map(([, key = '', text = '']) => [key, text] as const)
-      // Nothing has been measured yet.
-      assert.ok(value === 'Nan' || Number.isFinite(Number(value)), line)
-      family.samples.push({ name, labels: Object.fromEntries(found), value: Number(value) })
-    }
-  }
-  return families
-}
-
-const sum = (family: Family | undefined, name: string, labels: Readonly<Record<string, string>>) =>
-  (family?.samples ?? [])
-    .filter(
-      sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
-    )
-    .reduce((total, { value }) => total + value, 0)
-
-test('rejected rows and the last complete round of the pull that is furthest behind are metrics', async () => {
-  await using service = await startService(cast)
-  const metrics = new Metrics()
-  metrics.watch(storedValues(service.store))
-  const values = async () => {
-    const families = parse(await metrics.text())
-    return ['lockstep_set_aside_rows', 'lockstep_pull_completed_timestamp_seconds'].map(
-      name => families.get(name)?.samples[0]?.value,
-    )
-  }
-  assert.deepEqual(await values(), [0, undefined])
-  const unknownKind = Buffer.from(JSON.stringify({ kind: 'x', data: {} }))
-  await importArchive(service.store, cut(unknownKind, []), { onError: 'set-aside', source: 'history.ndjson' })
-  for (const completed_at of [60_000, 30_000]) {
-    const origin = `https://${completed_at}.example`
-    const source = { account_id: 1, origin, username: null, knows_me: 1, capabilities: '{}', full_at: null }
-    await service.store.db
-      .insertInto('pull_source')
-      .values({ ...source, completed_at })
-      .execute()
-  }
-  assert.deepEqual(await values(), [1, 30])
-})
-
-test('connected sources are counted, those that fail too, and since when the first of them does', async () => {
-  await using service = await startService(cast)
-  const metrics = new Metrics()
-  metrics.watch(storedValues(service.store))
-  const values = async () => {
-    const families = parse(await metrics.text())
-    return ['connections', 'connections_failing', 'failing_timestamp_seconds'].map(
-      name => families.get(`lockstep_source_${name}`)?.samples[0]?.value,
-    )
-  }
-  assert.deepEqual(await values(), [0, 0, undefined])
-  const [first, second, third] = await service.store.db.selectFrom('account').select('id').orderBy('id').execute()
-  for (const [account_id, failing_since] of [
-    [first?.id, null],
-    [second?.id, 90_000],
-    [third?.id, 60_000],
-  ] as const) {
-    const empty = {
-      every_minutes: 5,
-      state: 'waiting',
-      progress: '[]',
-      failures: 0,
-      known_locks: '',
-      mine: 0,
-      revision: 1,
-    } as const
-    await service.store.db
-      .insertInto('source_connection')
-      .values({ ...empty, account_id: account_id ?? 0, origin: 'https://history.example', failing_since })
-      .execute()
-  }
-  assert.deepEqual(await values(), [3, 2, 60])
-})
+const valueOf = (samples: readonly Sample[], wanted: string) => samples.find(({ name }) => name === wanted)?.value
 
 test('there are no metrics without a port for them', async () => {
   assert.equal(readConfig({}).metricsPort, undefined)
@@ -163,20 +71,14 @@ test('requests, authentications, limits, reads and the build are counted, and se
   const answer = await fetch(`http://127.0.0.1:${listener.port}/metrics`)
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('Content-Type'), 'text/plain; version=0.0.4; charset=utf-8')
-  const families = parse(await answer.text())
-  const types = [...families].map(([name, { type }]) => [name, type] as const)
-  assert.deepEqual(Object.fromEntries(types.filter(([name]) => name.startsWith('lockstep_'))), {
-    lockstep_authentications_total: 'counter',
-    lockstep_info: 'gauge',
-    lockstep_limited_requests_total: 'counter',
-    lockstep_request_duration_seconds: 'histogram',
-    lockstep_store_read_duration_seconds: 'histogram',
-  })
+  const samples = parse(await answer.text())
   for (const name of ['cpu_seconds_total', 'open_fds', 'resident_memory_bytes', 'start_time_seconds'])
-    assert.ok(families.has(`process_${name}`), name)
-  const durations = families.get('lockstep_request_duration_seconds')
-  const count = (labels: Readonly<Record<string, string>>) =>
-    sum(durations, 'lockstep_request_duration_seconds_count', labels)
+    assert.ok(valueOf(samples, `process_${name}`) !== undefined, name)
+  const count = (wanted: Readonly<Record<string, string>>) =>
+    samples
+      .filter(({ name }) => name === 'lockstep_request_duration_seconds_count')
+      .filter(({ labels }) => Object.entries(wanted).every(([key, value]) => labels[key] === value))
+      .reduce((total, { value }) => total + value, 0)
   const route = '/api/v1/dtt/sessions/:id'
   assert.equal(count({ route, method: 'GET', status: '200' }), 4)
   assert.equal(count({ route, method: 'HEAD', status: '200' }), 1)
@@ -188,26 +90,18 @@ test('requests, authentications, limits, reads and the build are counted, and se
   assert.equal(count({ route: '/healthz', status: '200' }), 1)
   assert.equal(count({}), 14)
 
-  const results = families.get('lockstep_authentications_total')?.samples ?? []
-  assert.deepEqual(Object.fromEntries(results.map(({ labels, value }) => [labels['result'], value])), {
+  const countsBy = (label: string, wanted: string) =>
+    Object.fromEntries(samples.filter(({ name }) => name === wanted).map(({ labels, value }) => [labels[label], value]))
+  assert.deepEqual(countsBy('result', 'lockstep_authentications_total'), {
     ok: 7,
     missing_token: 1,
     invalid_token: 1,
     token_revoked: 1,
     token_expired: 1,
   })
-  const limited = families.get('lockstep_limited_requests_total')?.samples ?? []
-  assert.deepEqual(Object.fromEntries(limited.map(({ labels, value }) => [labels['limit'], value])), {
-    rate: 1,
-    failures: 1,
-  })
-  const reads = families.get('lockstep_store_read_duration_seconds')
-  assert.ok(sum(reads, 'lockstep_store_read_duration_seconds_count', {}) >= 8)
-  const [build] = families.get('lockstep_info')?.samples ?? []
-  assert.deepEqual(
-    [build?.value, Object.keys(build?.labels ?? {}), build?.labels['node']],
-    [1, ['version', 'node'], process.version],
-  )
+  assert.deepEqual(countsBy('limit', 'lockstep_limited_requests_total'), { rate: 1, failures: 1 })
+  assert.ok((valueOf(samples, 'lockstep_store_read_duration_seconds_count') ?? 0) >= 8)
+  assert.deepEqual(countsBy('node', 'lockstep_info'), { [process.version]: 1 })
 
   for (const [method, path] of [
     ['GET', '/'],
@@ -240,14 +134,12 @@ test('no label contains a value or a client, and the number of labels is bounded
     ...Object.values<Endpoint>(api).map(({ path }) => path),
   ])
   const statuses = new Set(['0', '200', '204', '304', ...Object.values(errors).map(({ status }) => String(status))])
-  for (const { samples } of parse(text).values()) {
-    for (const { labels } of samples) {
-      for (const [name, value] of Object.entries(labels)) {
-        if (name === 'route') assert.ok(routes.has(value), value)
-        else if (name === 'status') assert.ok(statuses.has(value), value)
-        else if (name === 'method') assert.match(value, /^[A-Z-]*$/)
-        else assert.ok(['result', 'limit', 'le', 'version', 'node', ...OF_NODE].includes(name), name)
-      }
+  for (const { labels } of parse(text)) {
+    for (const [name, value] of Object.entries(labels)) {
+      if (name === 'route') assert.ok(routes.has(value), value)
+      else if (name === 'status') assert.ok(statuses.has(value), value)
+      else if (name === 'method') assert.match(value, /^[A-Z-]*$/)
+      else assert.ok(['result', 'limit', 'le', 'version', 'node', ...OF_NODE].includes(name), name)
     }
   }
 })
@@ -263,7 +155,7 @@ test('metrics are served on their port and nowhere else, until the service stops
   const ask = (at: number, path: string) => fetch(`http://127.0.0.1:${at}${path}`)
   assert.equal((await ask(own, '/metrics')).status, 404)
   assert.equal((await ask(port, '/api/v1/me')).status, 404)
-  assert.ok(parse(await (await ask(port, '/metrics')).text()).has('lockstep_info'))
+  assert.ok(valueOf(parse(await (await ask(port, '/metrics')).text()), 'lockstep_info') === 1)
   served.process.kill('SIGTERM')
   assert.equal((await served.ended).code, 0)
   await assert.rejects(ask(port, '/metrics'))

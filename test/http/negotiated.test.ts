@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { matchesEtag } from '../../src/contract/responses.ts'
-import { answersTo, exchange, header, type RawAnswer } from '../support/raw.ts'
+import { exchange, header, type RawAnswer } from '../support/raw.ts'
 import { EVERYWHERE } from '../support/error-responses.ts'
 import { oneOfEach, trainingSession, world } from '../support/records.ts'
 import { bearer, lines, OUTSIDE_API } from '../support/requests.ts'
@@ -39,35 +39,10 @@ function lasting({ status, headers, body }: RawAnswer) {
   return { status, headers: kept, body: body.replace(id, '') }
 }
 
-test('no header takes long to parse', async () => {
-  const odd = [
-    '; ',
-    ';',
-    ' ',
-    '\t',
-    ',',
-    ';a=',
-    ';a="',
-    '"',
-    '\\"',
-    'a/b;',
-    'a/b,',
-    '*/*;q=',
-    ', "',
-    'W/"',
-    'W/',
-    '",',
-    '/',
-  ]
-  for (const text of odd) {
+test('no If-None-Match takes long to parse', () => {
+  for (const text of [' ', '\t', ',', '"', '\\"', ', "', 'W/"', 'W/', '",']) {
     const long = text.repeat(15_000 / text.length)
-    for (const value of [
-      long,
-      `a/b${long}\x01`.slice(0, -1),
-      `application/json${long}@`,
-      `"${long}`,
-      `W/"a"${long}@`,
-    ]) {
+    for (const value of [long, `"${long}`, `W/"a"${long}@`]) {
       const before = process.cpuUsage()
       matchesEtag(value, '"x"')
       const { user } = process.cpuUsage(before)
@@ -150,14 +125,6 @@ const dressed: Readonly<Record<string, (path: string, token: string) => string>>
   'empty lines before it': (path, own) => `\r\n\r\n${lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(own))}`,
   'HTTP/1.0 without a Host': (path, own) => lines(`GET ${path} HTTP/1.0`, bearer(own)),
   'HTTP/1.0 that stays': (path, own) => lines(`GET ${path} HTTP/1.0`, 'Host: a', 'Connection: keep-alive', bearer(own)),
-  'an absolute target': (path, own) => lines(`GET http://a${path} HTTP/1.1`, 'Host: a', bearer(own)),
-  'an absolute target in capitals': (path, own) => lines(`GET HTTPS://A:8080${path} HTTP/1.1`, 'Host: a:8080', bearer(own)),
-  'an absolute target in HTTP/1.0': (path, own) => lines(`GET http://a${path} HTTP/1.0`, bearer(own)),
-  'a Host with a port': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: history.example:443', bearer(own)),
-  'a Host with an empty port': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: history.example:', bearer(own)),
-  'an IPv4 address as Host': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: 192.0.2.1:80', bearer(own)),
-  'an IPv6 address as Host': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: [2001:db8::1]:80', bearer(own)),
-  'a Host of odd characters': (path, own) => lines(`GET ${path} HTTP/1.1`, "Host: A_b-c.~!$&'()*+;=%61", bearer(own)),
   'everything encoded that can be': (path, own) =>
     lines(`GET ${path.replaceAll(/[a-z]/g, found => `%${found.charCodeAt(0).toString(16)}`)} HTTP/1.1`, 'Host: a', bearer(own)),
   'a question mark': (path, own) => lines(`GET ${path}? HTTP/1.1`, 'Host: a', bearer(own)),
@@ -198,17 +165,6 @@ test('HEAD gets the headers of GET everywhere, Content-Length included, and no b
   }
   const etag = header(await ask(ONE), 'ETag') ?? ''
   assert.equal((await send('HEAD', ONE, `If-None-Match: ${etag}`)).status, 304)
-})
-
-test('HEAD and GET can be mixed on one connection', async () => {
-  const requests = ['HEAD', 'GET', 'HEAD', 'HEAD', 'GET'].map(method =>
-    lines(`${method} ${ONE} HTTP/1.1`, 'Host: a', bearer(token)),
-  )
-  const answers = await answersTo(service.service.port, requests.join(''), ['HEAD', 'GET', 'HEAD', 'HEAD', 'GET'])
-  assert.deepEqual(
-    answers.map(({ status, body }) => [status, body.length > 0]),
-    [false, true, false, false, true].map(hasBody => [200, hasBody]),
-  )
 })
 
 test('every response of the API has the documented headers, and none that names the software', async () => {

@@ -1,7 +1,6 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { type ErrorCode, errors } from '../../src/contract/errors.ts'
 import { type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { startSecondServer } from '../support/second-server.ts'
@@ -86,31 +85,6 @@ for (const code of Object.keys(errors) as ErrorCode[]) {
   })
 }
 
-test('request ids are unique', async () => {
-  const send = request('GET', '/nothing', 'Connection: keep-alive').repeat(15)
-  const answers = await Promise.all(Array.from({ length: 200 }, () => answersTo(service.service.port, send)))
-  const ids = answers.flat().map(answer => header(answer, 'X-Request-Id'))
-  assert.equal(new Set(ids).size, 3000)
-})
-
-test('a request that arrives byte by byte gets the same response', async () => {
-  const shortest = Object.values(Object.groupBy(table, ({ code }) => code)).map(
-    rows => rows.toSorted((a, b) => a.send.length - b.send.length)[0],
-  )
-  await Promise.all(
-    shortest.map(async refused => {
-      // Of a very long one the first packet must be longer than a byte, or this takes minutes.
-      if (refused === undefined || refused.send.length > 2000) return
-      using connection = open(service.service.port)
-      for (const byte of bytes(refused)) {
-        connection.send(Buffer.of(byte))
-        await turn()
-      }
-      await named(refused.title, async () => assertRefusal(await connection.answer(methodOf(refused)), refused))
-    }),
-  )
-})
-
 test('a request with a body that nobody asked for gets one answer, and its connection ends', async () => {
   const body = MARK.repeat(30_000 / MARK.length)
   for (const [head, status] of [
@@ -148,6 +122,24 @@ test('absolute targets, HTTP/1.0, Expect and upgrades are answered once, as Node
   tunnel.send(lines('CONNECT a:443 HTTP/1.1', 'Host: a:443'))
   assert.equal(await tunnel.closed(), '')
   assert.equal((await service.fetch('/healthz')).status, 200)
+})
+
+test('no combination of lengths and encodings smuggles a request into a form', async () => {
+  const encodings = ['chunked', 'Chunked', 'chunked, chunked', 'identity', 'gzip, chunked', 'xchunked', 'chunked;q=1', '\u000bchunked', '"chunked"', ',chunked'] // prettier-ignore
+  const lengths = ['0', '5', '+5', '0x5', '5, 5', '5,6', '-1', '5 5', '', '999999999999999999999']
+  const smuggled = lines('GET /smuggled HTTP/1.1', 'Host: localhost')
+  for (const version of ['1.1', '1.0']) {
+    for (const encoding of encodings) {
+      const refused = lengths.map(async length => {
+        const head = ['Host: localhost', `Content-Length: ${length}`, `Transfer-Encoding: ${encoding}`]
+        const request = lines(`POST /signin HTTP/${version}`, ...head, 'Origin: http://localhost')
+        const answers = await answersTo(service.service.port, `${request}0\r\n\r\n${smuggled}`)
+        assert.deepEqual(answers.map(({ status }) => status), [400], request) // prettier-ignore
+      })
+      await Promise.all(refused)
+    }
+  }
+  assert.ok(!service.log.join('').includes('smuggled'))
 })
 
 /** A store whose reads fail. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { readConfig, settings } from '../../src/config.ts'
 import { belongs, decodeCursor, encodeCursor } from '../../src/contract/cursor.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { end, NOBODY, parseId, parseInteger, start } from '../../src/contract/parameters.ts'
@@ -276,48 +275,3 @@ test('a plus sign is literal, and no other character separates pairs', () => {
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll('%2B', '+')
 }
-
-// Settings
-
-test('a setting that is absent or empty has its default', () => {
-  const config = readConfig({})
-  const names = Object.values(settings).map(({ env }) => env)
-  assert.deepEqual(readConfig(Object.fromEntries(names.map(name => [name, '']))), config)
-  assert.ok(Object.isFrozen(config))
-  for (const { env, fallback, needs } of Object.values(settings)) {
-    if (fallback !== '' && needs === undefined) assert.deepEqual(readConfig({ [env]: fallback }), config, env)
-  }
-})
-
-test('settings are parsed as documented', () => {
-  fc.assert(
-    fc.property(
-      fc.nat({ max: 65_535 }),
-      fc.nat({ max: 99_999_999 }),
-      fc.integer({ min: 1, max: 99_999 }),
-      (port, rate, seconds) => {
-        const config = readConfig({
-          LOCKSTEP_PORT: String(port),
-          LOCKSTEP_RATE_LIMIT: String(rate),
-          LOCKSTEP_KEEP_ALIVE: String(seconds),
-          LOCKSTEP_REQUEST_TIMEOUT: `${seconds}.25`,
-        })
-        assert.deepEqual([config.port, config.rateLimit], [port, rate])
-        assert.deepEqual([config.keepAlive, config.requestTimeout], [seconds * 1000, seconds * 1000 + 250])
-      },
-    ),
-  )
-  const config = readConfig({
-    LOCKSTEP_PUBLIC_URL: 'https://history.example/lock/',
-    LOCKSTEP_ALLOWED_HOSTS: ' History.Example , localhost,, ',
-    LOCKSTEP_CORS_ORIGINS: 'https://a.example, http://localhost:3000',
-    LOCKSTEP_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
-  })
-  assert.equal(config.publicUrl, 'https://history.example/lock')
-  assert.deepEqual(config.allowedHosts, ['history.example', 'localhost'])
-  assert.deepEqual(config.corsOrigins, ['https://a.example', 'http://localhost:3000'])
-  const trusted = ['10.255.0.1', '::1', '11.0.0.1', '::2'].map(address =>
-    config.trustedProxies.check(address, address.includes(':') ? 'ipv6' : 'ipv4'),
-  )
-  assert.deepEqual(trusted, [true, true, false, false])
-})

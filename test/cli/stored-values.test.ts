@@ -1,0 +1,70 @@
+// engine: any
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { importArchive } from '../../src/archive/import.ts'
+import { storedValues } from '../../src/cli/stored-values.ts'
+import { Metrics } from '../../src/http/metrics.ts'
+import { cut } from '../support/archives.ts'
+import { cast } from '../support/requests.ts'
+import { startService } from '../support/service.ts'
+
+function valueIn(metrics: string, name: string): number | undefined {
+  const value = new RegExp(`^lockstep_${name} (\\S+)$`, 'm').exec(metrics)?.[1]
+  return value === undefined ? undefined : Number(value)
+}
+
+test('rejected rows and the last complete round of the pull that is furthest behind are metrics', async () => {
+  await using service = await startService(cast)
+  const metrics = new Metrics()
+  metrics.watch(storedValues(service.store))
+  const values = async () => {
+    const text = await metrics.text()
+    return ['set_aside_rows', 'pull_completed_timestamp_seconds'].map(name => valueIn(text, name))
+  }
+  assert.deepEqual(await values(), [0, undefined])
+  const unknownKind = Buffer.from(JSON.stringify({ kind: 'x', data: {} }))
+  await importArchive(service.store, cut(unknownKind, []), { onError: 'set-aside', source: 'history.ndjson' })
+  for (const completed_at of [60_000, 30_000]) {
+    const origin = `https://${completed_at}.example`
+    const source = { account_id: 1, origin, username: null, knows_me: 1, capabilities: '{}', full_at: null }
+    await service.store.db
+      .insertInto('pull_source')
+      .values({ ...source, completed_at })
+      .execute()
+  }
+  assert.deepEqual(await values(), [1, 30])
+})
+
+test('connected sources are counted, those that fail too, and since when the first of them does', async () => {
+  await using service = await startService(cast)
+  const metrics = new Metrics()
+  metrics.watch(storedValues(service.store))
+  const values = async () => {
+    const text = await metrics.text()
+    return ['connections', 'connections_failing', 'failing_timestamp_seconds'].map(name =>
+      valueIn(text, `source_${name}`),
+    )
+  }
+  assert.deepEqual(await values(), [0, 0, undefined])
+  const [first, second, third] = await service.store.db.selectFrom('account').select('id').orderBy('id').execute()
+  for (const [account_id, failing_since] of [
+    [first?.id, null],
+    [second?.id, 90_000],
+    [third?.id, 60_000],
+  ] as const) {
+    const empty = {
+      every_minutes: 5,
+      state: 'waiting',
+      progress: '[]',
+      failures: 0,
+      known_locks: '',
+      mine: 0,
+      revision: 1,
+    } as const
+    await service.store.db
+      .insertInto('source_connection')
+      .values({ ...empty, account_id: account_id ?? 0, origin: 'https://history.example', failing_since })
+      .execute()
+  }
+  assert.deepEqual(await values(), [3, 2, 60])
+})
