@@ -456,7 +456,7 @@ function names(value: string): readonly string[] {
 
 /** An address or a name to listen on. */
 function hostName(value: string): string {
-  if (isIP(value) === 0 && !/^[A-Za-z0-9_.-]+$/.test(value)) {
+  if (isIP(value) === 0 && (value.startsWith('[') || !isHost(value.toLowerCase()))) {
     throw new Error('must be an address or a name without scheme, port and brackets, such as 0.0.0.0 or ::1')
   }
   return value

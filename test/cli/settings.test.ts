@@ -27,7 +27,7 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[]>> = {
     'sqlite::memory:',
     'sqlite:./data/',
   ],
-  host: ['http://0.0.0.0', '0.0.0.0:5625', '[::1]', '*', 'tcp://10.0.0.7:5625'],
+  host: ['a..b', 'http://0.0.0.0', '0.0.0.0:5625', '[::1]', '*', 'tcp://10.0.0.7:5625'],
   port: ['5625/tcp', '65536', ':5625'],
   publicUrl: [
     'history.example',
@@ -86,7 +86,7 @@ const wrong: Readonly<Record<keyof typeof settings, readonly string[]>> = {
   oidcName: [' ', '"Example ID"', 'Example\nID', 'x'.repeat(65)],
   accessLog: ['stdout'],
   readsDays: ['0', '3y'],
-  metricsHost: ['127.0.0.1:9464', 'http://127.0.0.1'],
+  metricsHost: ['*.example', '127.0.0.1:9464', 'http://127.0.0.1'],
   metricsPort: ['off', '127.0.0.1:9464'],
   sourceUrl: ['history.example', 'http://history.example', 'https://*.example', 'https://history.example:22'],
   sourceAccount: ['0', '007', ' ', 'x'.repeat(65)],
