@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import type pg from 'pg'
-import { isHost } from '../contract/address.ts'
 import { StoreAddressError } from './store.ts'
 
 type Tls = Exclude<pg.ClientConfig['ssl'], undefined>
@@ -29,9 +27,7 @@ export function parseAddress(address: string): pg.ClientConfig {
     uselibpqcompat: _,
     ...others
   } = Object.fromEntries(url.searchParams)
-  // A socket is named by its folder.
-  if (!/^(|[/@].*)$/.test(host) && isIP(host) === 0 && !isHost(host.toLowerCase()))
-    throw new StoreAddressError(ONE_HOST)
+  if (/[,*]/.test(host)) throw new StoreAddressError(ONE_HOST)
   if (port !== '' && !(/^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) <= 0xffff)) {
     throw new StoreAddressError(WRONG_PORT)
   }
