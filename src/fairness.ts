@@ -91,13 +91,16 @@ export class Places<Key> {
     return this.#keys.get(key)?.waiting.length ?? 0
   }
 
-  /** Waits for a place. Dispose of it once, when the work has ended. */
+  /** Waits for a place. Dispose of it when the work has ended. */
   async take(key: Key): Promise<Disposable> {
     const places = this.#keys.getOrInsertComputed(key, () => ({ taken: 0, waiting: [] }))
     if (places.taken < this.#most) places.taken += 1
     // The one that ends leaves its place.
     else await new Promise<void>(resolve => places.waiting.push(resolve))
+    let hasLeft = false
     const leave = () => {
+      if (hasLeft) return
+      hasLeft = true
       const next = places.waiting.shift()
       if (next !== undefined) return next()
       places.taken -= 1
@@ -106,3 +109,33 @@ export class Places<Key> {
     return { [Symbol.dispose]: leave }
   }
 }
+
+/** How busy this process is. */
+export class Load {
+  /** Requests that have arrived and are not answered. */
+  inWork = 0
+  #lastTick = performance.now()
+  readonly #limitMs: number
+  readonly #timer = setInterval(() => {
+    this.#lastTick = performance.now()
+  }, TICK_MS).unref()
+
+  /** Notices by a timer when the event loop is more than `limitMs` late; 0 never refuses. */
+  constructor(limitMs: number) {
+    this.#limitMs = limitMs
+  }
+
+  /** Whether a request that arrived at `startedAt` is better refused: many are in work, and it has waited long, or would. */
+  isOverloaded(startedAt: number): boolean {
+    if (this.#limitMs === 0 || this.inWork <= MIN_OVERLOAD_REQUESTS) return false
+    return performance.now() - Math.min(this.#lastTick + TICK_MS, startedAt) > this.#limitMs
+  }
+
+  close() {
+    clearInterval(this.#timer)
+  }
+}
+
+/** A process with fewer requests in work answers late instead of refusing. */
+export const MIN_OVERLOAD_REQUESTS = 100
+const TICK_MS = 20

@@ -8,12 +8,9 @@ interface Message {
   readonly headers: Readonly<Partial<Record<string, string | readonly string[]>>>
 }
 
-export function senderOf({ socket, headers }: Message): KeySender {
-  return { address: socket.remoteAddress, forwardedFor: headers['x-forwarded-for']?.toString() }
-}
-
-export function clientAddress(message: Message, trusted: BlockList): string {
-  return senderAddress(senderOf(message), trusted)
+export function clientAddress({ socket, headers }: Message, trusted: BlockList): string {
+  const forwardedFor = headers['x-forwarded-for']?.toString()
+  return senderAddress({ address: socket.remoteAddress, forwardedFor }, trusted)
 }
 
 /**

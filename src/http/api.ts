@@ -10,15 +10,14 @@ import { ApiError, notFound } from '../contract/errors.ts'
 import { api } from '../contract/index.ts'
 import { matchesEtag, READ_METHODS, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { Places, share } from '../fairness.ts'
+import { type Load, Places, share } from '../fairness.ts'
 import type { Caller, Handler, Handlers, ListPage, PageStart, Result } from '../resources/handler.ts'
 import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
-import { clientAddress, senderOf } from './addresses.ts'
+import { clientAddress } from './addresses.ts'
 import type { Answers } from './answers.ts'
 import { isNoParameter } from './app.ts'
 import { LimitError, limits as limitTable } from './limits.ts'
-import type { Load } from './load.ts'
 import { parseQuery, type Query, readParameters } from './parameters.ts'
 import type { RateLimits } from './rate-limits.ts'
 
@@ -105,7 +104,10 @@ function checkGrant(request: FastifyRequest, grant: Grant | undefined, now: numb
 /** Charges a request to its API key. */
 function admit({ context, raw }: FastifyRequest, grant: Grant, { limits, usage }: ApiOptions) {
   context.keyId = grant.keyId
-  usage.recordUse(grant.keyId, context.now, senderOf(raw))
+  usage.recordUse(grant.keyId, context.now, {
+    address: raw.socket.remoteAddress,
+    forwardedFor: raw.headers['x-forwarded-for']?.toString(),
+  })
   // Nothing would say that the request of a client that is gone has ended.
   if (raw.socket.destroyed) return
   context.windows = limits.admit(grant, context)

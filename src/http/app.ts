@@ -12,18 +12,16 @@ import fastify, {
 import { type Config, publicPath, settings } from '../config.ts'
 import { ApiError, type HttpError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
-import { arrive } from '../fairness.ts'
+import { arrive, type Load } from '../fairness.ts'
 import { toHttpError } from '../resources/handler.ts'
 import { clientAddress, networkOf } from './addresses.ts'
 import { type Answers, securityHeadersOf } from './answers.ts'
 import { Connections } from './connections.ts'
 import { announcesBody, RequestContext, type RequestSummary } from './context.ts'
 import { LimitError, limitOf, limits } from './limits.ts'
-import type { Load } from './load.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { RateLimitedError, type RateLimits } from './rate-limits.ts'
-import type { StopState } from './stop.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -32,7 +30,6 @@ export interface AppOptions {
   readonly answers: Answers
   readonly rateLimits: RateLimits
   readonly load: Load
-  readonly state: Pick<StopState, 'isClosing'>
   /** Shows a page for an unknown path; false if the client wants none. */
   readonly sendUnknown: (request: FastifyRequest, reply: FastifyReply) => boolean
 }
@@ -55,7 +52,7 @@ export async function makeApp(options: AppOptions) {
   const app: FastifyInstance = fastify({
     ...serverOptions(config),
     frameworkErrors(error, request, reply) {
-      beginRequest(request, reply, options)
+      beginRequest(request, reply, connections, options)
       onError(error, request, reply)
     },
     clientErrorHandler: (error, socket) => onClientError(error, socket, connections, options),
@@ -74,7 +71,7 @@ export async function makeApp(options: AppOptions) {
   app.setErrorHandler(onError)
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, next) => {
-    beginRequest(request, reply, options)
+    beginRequest(request, reply, connections, options)
     if (request.method === 'OPTIONS') reply.headers({ ...securityHeaders, 'X-Request-Id': request.id })
     arrive(() => networkOf(clientAddress(request.raw, config.trustedProxies)), next)
   })
@@ -105,8 +102,8 @@ function unknownError(app: FastifyInstance, { context: { target } }: FastifyRequ
 }
 
 /** Begins the log line of a request, which ends with its response or its connection. */
-function beginRequest(request: FastifyRequest, reply: FastifyReply, options: AppOptions) {
-  const { load, state, rateLimits } = options
+function beginRequest(request: FastifyRequest, reply: FastifyReply, connections: Connections, options: AppOptions) {
+  const { load, rateLimits } = options
   const { raw } = request
   const { socket } = raw
   const context = new RequestContext(raw, request.id)
@@ -127,7 +124,7 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, options: App
   reply.raw.once('close', end)
   // Node says nothing of requests that wait for an earlier one, or for a tunnel.
   socket.once('close', end)
-  if (state.isClosing) reply.raw.setHeader('Connection', 'close')
+  if (connections.isClosing) reply.raw.setHeader('Connection', 'close')
   // Nobody reads it, and where the next request begins is not known.
   if (announcesBody(raw) && (request.method !== 'POST' || request.is404)) reply.raw.setHeader('Connection', 'close')
 }

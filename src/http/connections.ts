@@ -1,19 +1,25 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
-import { noteConnection } from '../fairness.ts'
+import { type Load, noteConnection } from '../fairness.ts'
 import { isTrusted, networkOf, withoutMapping } from './addresses.ts'
 import { type LimitName, limits } from './limits.ts'
 
 interface ConnectionOptions {
-  readonly config: Pick<Config, 'addressConnections' | 'trustedProxies' | 'requestTimeout'>
+  readonly config: Pick<Config, 'addressConnections' | 'trustedProxies' | 'requestTimeout' | 'drainDelay'>
   readonly limitReached: (limit: LimitName) => void
   /** Is called with the first address that has too many. */
   readonly onTooMany: (address: string) => void
 }
 
-/** The open connections of a server: how many each address has, and the newest response of each. */
+/** The open connections of a server: how many each address has, the newest response of each, and how they end. */
 export class Connections {
+  /** /readyz responds 503, while everything else is served. */
+  isDraining = false
+  /** Each response says that its connection closes. */
+  isClosing = false
   readonly #newest = new Map<Socket, ServerResponse | undefined>()
   readonly #ofNetwork = new Map<string, number>()
   readonly #options: ConnectionOptions
@@ -70,15 +76,34 @@ export class Connections {
     return this.#newest.get(socket)
   }
 
-  /** Whether somebody has connected and asked nothing yet. */
-  isAwaitingFirst(): boolean {
-    return this.#newest.values().some(response => response === undefined)
-  }
-
-  /** Lets each connection end with its newest response. */
-  endWithNewest() {
+  /** Drains, stops listening, and resolves when every request is answered and every connection has ended. */
+  async close(app: FastifyInstance, load: Load) {
+    this.isDraining = true
+    await sleep(this.#options.config.drainDelay)
+    this.isClosing = true
     for (const response of this.#newest.values()) {
       if (response?.headersSent === false) response.setHeader('Connection', 'close')
     }
+    // That of an HTTP server would also reset who has connected and is about to ask.
+    NetServer.prototype.close.call(app.server)
+    const deadline = performance.now() + MAX_ANSWER_MS
+    const patience = performance.now() + MAX_FIRST_REQUEST_MS
+    do await sleep(LAST_REQUESTS_MS)
+    while (this.#newest.values().some(response => response === undefined) && performance.now() < patience)
+    let quietRounds = 0
+    const timer = setInterval(() => {
+      app.server.closeIdleConnections()
+      quietRounds = load.inWork === 0 ? quietRounds + 1 : 0
+      // What is open now has sent half a request, or does not read its response.
+      if (quietRounds >= QUIET_ROUNDS || performance.now() > deadline) app.server.closeAllConnections()
+    }, ROUND_MS)
+    await app.close()
+    clearInterval(timer)
   }
 }
+
+const LAST_REQUESTS_MS = 100
+const MAX_FIRST_REQUEST_MS = 1000
+const ROUND_MS = 50
+const QUIET_ROUNDS = 3
+const MAX_ANSWER_MS = 8000

@@ -3,15 +3,16 @@ import { ApiError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import type { Store } from '../store/index.ts'
 import type { Answers } from './answers.ts'
+import type { Connections } from './connections.ts'
 
 interface HealthOptions {
   readonly store: Store
   readonly answers: Answers
-  readonly state: { readonly isDraining: boolean }
+  readonly connections: Pick<Connections, 'isDraining'>
 }
 
 /** /healthz tells whether the process is alive, /readyz whether it can serve requests. Neither tells more. */
-export const healthPlugin: FastifyPluginCallback<HealthOptions> = (app, { store, answers, state }, done) => {
+export const healthPlugin: FastifyPluginCallback<HealthOptions> = (app, { store, answers, connections }, done) => {
   const add = (path: string, check: () => Promise<void>) =>
     app.route({
       method: [...READ_METHODS],
@@ -24,7 +25,7 @@ export const healthPlugin: FastifyPluginCallback<HealthOptions> = (app, { store,
     })
   add('/healthz', async () => {})
   add('/readyz', async () => {
-    if (state.isDraining) throw new ApiError('unavailable')
+    if (connections.isDraining) throw new ApiError('unavailable')
     await store.health()
   })
   done()

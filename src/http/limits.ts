@@ -4,7 +4,7 @@ import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import { type Config, MAX_CHECKS_PER_HOUR, MIN_FREE_BYTES, settings } from '../config.ts'
 import { type ErrorCode, errors, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
-import { MIN_OVERLOAD_REQUESTS } from './load.ts'
+import { MIN_OVERLOAD_REQUESTS } from '../fairness.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
 interface Limit {

@@ -2,22 +2,17 @@ import { writeSync } from 'node:fs'
 import { escapeControls } from '../contract/control-characters.ts'
 import type { RequestSummary } from './context.ts'
 
-/** JSON lines, one for each request and each failure of our own. */
-export interface Log {
-  request(summary: RequestSummary, aborted: boolean): void
-  failure(error: unknown, requestId: string | undefined): void
-  /** Writes the lines that are still buffered. */
-  flush(): void
-}
+export type Log = ReturnType<typeof makeLog>
 
 /**
- * Buffers lines and writes many at once. The line of a request never contains an API key, a header, a query, a value from the path, a
+ * JSON lines, one for each request and each failure of our own. Buffers lines and writes many at once. The line of a request never contains an API key, a header, a query, a value from the path, a
  * name or an address.
  */
-export function makeLog(write: (text: string) => void, requests: boolean): Log {
+export function makeLog(write: (text: string) => void, requests: boolean) {
   let buffered = ''
   let timer: NodeJS.Timeout | undefined
 
+  /** Writes the lines that are still buffered. */
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
@@ -32,10 +27,10 @@ export function makeLog(write: (text: string) => void, requests: boolean): Log {
   }
 
   return {
-    request(summary, aborted) {
+    request(summary: RequestSummary, aborted: boolean) {
       if (requests) add(requestLine(summary, aborted))
     },
-    failure(error, requestId) {
+    failure(error: unknown, requestId: string | undefined) {
       const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))
       const reason = cause instanceof Error ? cause.message : undefined
       add(

@@ -127,10 +127,7 @@ export function makeClusterMetrics(): Pick<Metrics, 'text'> {
   return { text: () => registry.clusterMetrics() }
 }
 
-export interface MetricsListener {
-  readonly port: number
-  close(): Promise<void>
-}
+export type MetricsListener = Awaited<ReturnType<typeof serveMetrics>>
 
 /** Far more than those that collect metrics need. */
 const MAX_METRICS_CONNECTIONS = 32
@@ -139,7 +136,7 @@ const MAX_METRICS_CONNECTIONS = 32
 export async function serveMetrics(
   metrics: Pick<Metrics, 'text'>,
   { metricsHost: host, metricsPort: port, allowedHosts }: Pick<Config, 'metricsHost' | 'metricsPort' | 'allowedHosts'>,
-): Promise<MetricsListener> {
+) {
   const ownNames = new Set([host.toLowerCase(), ...allowedHosts])
   const server = createServer((request, response) => {
     response.setHeaders(new Map(Object.entries(SECURITY_HEADERS)))

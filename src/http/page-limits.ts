@@ -41,16 +41,12 @@ export class PageLimits {
   async begin(session: string): Promise<PageInWork> {
     if (this.#pages.waiting(session) >= limits.waitingPages.max) throw new LimitError('waitingPages', 'rate_limited', 1)
     const place = await this.#pages.take(session)
-    let hasEnded = false
     return {
       confirm: () => {
         if (this.#confirmed.size >= limits.windows.max) this.#confirmed.clear()
         this.#confirmed.add(session)
       },
-      end: () => {
-        if (!hasEnded) place[Symbol.dispose]()
-        hasEnded = true
-      },
+      end: () => place[Symbol.dispose](),
     }
   }
 }

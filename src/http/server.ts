@@ -6,6 +6,7 @@ import { makeGrantCache } from '../accounts/grants.ts'
 import { makeKeyUsage } from '../accounts/key-usage.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import type { Config } from '../config.ts'
+import { Load } from '../fairness.ts'
 import type { Store } from '../store/index.ts'
 import { networkPart, senderAddress } from './addresses.ts'
 import { Answers } from './answers.ts'
@@ -13,11 +14,9 @@ import { apiPlugin } from './api.ts'
 import { makeApp } from './app.ts'
 import { healthPlugin } from './health.ts'
 import { limits as limitTable } from './limits.ts'
-import { type Load, watchLoad } from './load.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { RateLimits } from './rate-limits.ts'
-import { stop } from './stop.ts'
 
 export interface Service {
   /** The address of the service, to print. */
@@ -56,8 +55,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     events,
     onFailure: error => log.failure(error, undefined),
   })
-  const load = watchLoad(config.overloadLag)
-  const state = { isDraining: false, isClosing: false }
+  const load = new Load(config.overloadLag)
   const answers = new Answers(limits, config)
   const store = metrics?.timed(options.store) ?? options.store
   const { plugin, sendUnknown } = makePages(load)
@@ -68,10 +66,9 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     answers,
     rateLimits: limits,
     load,
-    state,
     sendUnknown,
   })
-  await app.register(healthPlugin, { store: options.store, answers, state })
+  await app.register(healthPlugin, { store: options.store, answers, connections })
   await app.register(apiPlugin, { store, config, answers, grants: makeGrantCache(store), limits, usage, readLog, load })
   await app.register(plugin)
 
@@ -84,7 +81,7 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
     url: urlOf(config.host, port),
     port,
     async close() {
-      await stop(app, state, { connections, load, drainDelay: config.drainDelay })
+      await connections.close(app, load)
       load.close()
       for (const part of [usage, events, readLog]) await part.close()
       log.flush()
