@@ -2,7 +2,7 @@ import { newDatabase } from '../test/support/databases.ts'
 import { fillLong, longPaths, type LongVisit, maxMegabytes, serveLong } from '../test/support/long-history.ts'
 
 /**
- * Measures what pages and downloads of an account with 100,000 training sessions cost others: how long their requests wait, and how
+ * Measures what pages and downloads of an account with 20,000 training sessions cost others: how long their requests wait, and how
  * much memory they take. A request waits at least as long as the event loop is blocked. Each round has a service of its own,
  * because the first page of a process reads all sessions. The best round counts, because other work on the machine slows down
  * single rounds.
@@ -12,7 +12,7 @@ const MAX_WAIT_MS = 50
 /** Returns whether it took too long or too much. */
 export async function measureHistory(rounds: number): Promise<boolean> {
   const visits = await visitAll(rounds)
-  console.log('\n| Of 100,000 sessions | memory | others: requests | refused | 99th percentile | longest wait |')
+  console.log('\n| Of 20,000 sessions | memory | others: requests | refused | 99th percentile | longest wait |')
   console.log('|---|---:|---:|---:|---:|---:|')
   let isOver = false
   for (const [path, found] of visits) {

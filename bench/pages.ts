@@ -14,7 +14,7 @@ import { openPhone, type Paint } from './page-paints.ts'
  * measured with an asset and subtracted. With TEST_POSTGRES_URL it measures on that server instead of on SQLite.
  *
  * Then it opens each page in a browser that is as slow as a phone (page-paints.ts), and prints the best of some rounds, because
- * other work on the machine slows down single rounds; `--paints 0` leaves that out. Then it measures what an account with 100,000
+ * other work on the machine slows down single rounds; `--paints 0` leaves that out. Then it measures what an account with 20,000
  * sessions costs others (page-history.ts); `--history 0` leaves that out.
  */
 const { values: flags } = parseArgs({

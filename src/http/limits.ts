@@ -5,6 +5,7 @@ import { type Config, MAX_CHECKS_PER_HOUR, MIN_FREE_BYTES, settings } from '../c
 import { type ErrorCode, errors, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../fairness.ts'
+import { maxMegabytes } from '../stats/history-size.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
 interface Limit {
@@ -90,6 +91,16 @@ export const limits = {
     MIN_FREE_BYTES,
     'bytes that stay free on the disk of the database (SQLite)',
     'Nothing more is stored by the page Source (not counted)',
+  ),
+  trainingMemory: limit(
+    maxMegabytes.training,
+    'MB of memory that the training sessions of an account take for figures (100,000 with five kinds of segments)',
+    '503 (not counted)',
+  ),
+  lockMemory: limit(
+    maxMegabytes.locks,
+    'MB of memory that its lock sessions take (37,000 with six events)',
+    '503 (not counted)',
   ),
   windows: limit(100_000, 'keys, addresses and accounts that are counted', 'The older half is forgotten (not counted)'),
 } as const satisfies Readonly<Record<string, Limit>>

@@ -101,8 +101,8 @@ export async function cacheOf(store: Store, owner: number): Promise<OwnerCache> 
   return row?.revision == null ? new OwnerCache('') : histories.byOwner(owner, row.revision)
 }
 
-/** Of all accounts. One with 100,000 training sessions takes 26 MB. */
-const MAX_BYTES = 48 * 1024 * 1024
+/** Of all accounts. One with 20,000 training sessions takes 25 MB. */
+const MAX_BYTES = 64 * 1024 * 1024
 
 /** Of one account. */
 const MAX_VALUES = 32

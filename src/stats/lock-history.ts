@@ -68,7 +68,7 @@ export class LockHistory {
   }
 }
 
-/** The lock sessions that a caller may read; in memory until they change. */
+/** The lock sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */
 export async function lockHistory(store: Store, access: OwnerAccess): Promise<LockHistory> {
   const cache = await cacheOf(store, access.owner)
   const entries = await cache.get(

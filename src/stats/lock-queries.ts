@@ -5,6 +5,7 @@ import { documentsById } from './documents.ts'
 import { checkedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import { pause } from '../fairness.ts'
+import { bounded, HistorySize, maxMegabytes, ONE_MORE } from './history-size.ts'
 import type { Params } from '../store/query.ts'
 import type { Tables } from '../store/tables.ts'
 import {
@@ -37,7 +38,10 @@ export interface LockStats {
   readonly intervals: readonly LockInterval[]
 }
 
-/** The lock sessions of an account that were active at or after `from`, oldest first. Others have their turns while there are many. */
+/**
+ * The lock sessions of an account that were active at or after `from`, oldest first. Others have their turns while there are many. Throws
+ * ApiError if they are too many.
+ */
 export async function locksSince(
   store: Store,
   access: OwnerAccess,
@@ -45,6 +49,7 @@ export async function locksSince(
   from = Number.MIN_SAFE_INTEGER,
 ): Promise<LockStats[]> {
   const sessions: LockStats[] = []
+  const size = new HistorySize(maxMegabytes.locks)
   let after: Position = { at: Number.MIN_SAFE_INTEGER, id: 0 }
   const rest = () => ({ ...access, start: Math.max(access.start, after.at), at: after.at, id: after.id })
   for (;;) {
@@ -53,7 +58,10 @@ export async function locksSince(
     let count: number
     do {
       const rows = await readChecked(store, activeSince, { ...rest(), lastAt, lastId, from, limit: ROWS_AT_ONCE })
-      for (const row of rows) sessions.push(lockStats(row, now))
+      for (const row of rows) {
+        size.add(300 + row.events.length * 5)
+        sessions.push(lockStats(row, now))
+      }
       after = rows.at(-1) ?? after
       count = rows.length
       await pause()
@@ -96,9 +104,9 @@ export interface LockEntry {
   readonly template: number | null
 }
 
-/** All lock sessions of an account, the newest first. */
+/** All lock sessions of an account, the newest first. Throws ApiError if they are too many. */
 export async function lockEntries(store: Store, access: OwnerAccess): Promise<LockEntry[]> {
-  const rows = await readChecked(store, allLocks, access)
+  const rows = bounded(await readChecked(store, allLocks, { ...access, limit: ONE_MORE }))
   return rows.map(({ id, at, state, template }) => ({ id, at, state, template }))
 }
 
@@ -254,12 +262,12 @@ const activeSince = recordQuery<Part, LockRow>(
     order by at, id limit ${param.count('limit')}`,
 )
 
-const allLocks = recordQuery<OwnerAccess, LockEntry>(
+const allLocks = recordQuery<OwnerAccess & { limit: number }, LockEntry>(
   'all lock sessions',
   (param, owned) => sql`
     select ${owned}, id, at, lock_state as state, template_id as template from lock_session
     where ${isReadableOf(param)}
-    order by at desc, id desc`,
+    order by at desc, id desc limit ${param.count('limit')}`,
 )
 
 // The templates may be of any account, so only their ids are returned. Their rows say who asked: no more of them can be checked.

@@ -3,6 +3,7 @@ import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'
 import { type Access, ANY_OWNERS, ANY_SESSIONS, isReadable } from '../accounts/access.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import { bounded, ONE_MORE } from './history-size.ts'
 
 /** A lock template, its record as stored, and how often it was used. */
 export interface TemplateUse {
@@ -20,19 +21,22 @@ export async function countLockTemplates(store: Store, access: Access): Promise<
   return rows.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** The lock templates of some accounts, or a part of them, the newest first, with how often sessions that may be read used them. */
+/**
+ * The lock templates of some accounts, or a part of them, the newest first, with how often sessions that may be read used them. Throws
+ * ApiError if they are too many.
+ */
 export async function lockTemplates(
   store: Store,
   templates: Access,
   sessions: Access,
-  part = { limit: Number.MAX_SAFE_INTEGER, offset: 0 },
+  part = { limit: ONE_MORE, offset: 0 },
 ): Promise<TemplateUse[]> {
   const [rows, uses] = await Promise.all([
     readChecked(store, templatesOf, { ...templates, ...part }),
-    readChecked(store, usesByTemplate, sessions),
+    readChecked(store, usesByTemplate, { ...sessions, limit: ONE_MORE }),
   ])
-  const byTemplate = Map.groupBy(uses, ({ template }) => template)
-  return rows.map(({ id, owner_id, document }) => {
+  const byTemplate = Map.groupBy(bounded(uses), ({ template }) => template)
+  return bounded(rows).map(({ id, owner_id, document }) => {
     const ofAllOwners = byTemplate.get(id) ?? []
     return {
       owner: owner_id,
@@ -74,10 +78,10 @@ const templateById = recordQuery<Access & { id: number }, { document: string }>(
     where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
 )
 
-const usesByTemplate = recordQuery<Access, { template: number; sessions: number; last: number }>(
+const usesByTemplate = recordQuery<Access & { limit: number }, { template: number; sessions: number; last: number }>(
   'uses of lock templates',
   (param, owned) => sql`
     select ${owned}, template_id as template, count(*) as sessions, max(at) as last from lock_session
     where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
-    group by owner_id, template_id`,
+    group by owner_id, template_id limit ${param.count('limit')}`,
 )

@@ -3,13 +3,14 @@ import { type Access, ANY_OWNERS, isReadable } from '../accounts/access.ts'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
+import { bounded, ONE_MORE } from './history-size.ts'
 
 /** A program as it is listed. */
 export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
 
-/** The programs of some accounts, the newest first; each is parsed when it is asked for. */
+/** The programs of some accounts, the newest first; each is parsed when it is asked for. Throws ApiError if they are too many. */
 export async function programsOf(store: Store, access: Access) {
-  const rows = await readChecked(store, programsByOwner, access)
+  const rows = bounded(await readChecked(store, programsByOwner, { ...access, limit: ONE_MORE }))
   return rows.map(({ id, owner_id, summary }) => ({
     id,
     ownerId: owner_id,
@@ -49,12 +50,12 @@ export async function findProgram(store: Store, access: Access, id: number) {
   return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
 }
 
-const programsByOwner = recordQuery<Access, { id: number; summary: string }>(
+const programsByOwner = recordQuery<Access & { limit: number }, { id: number; summary: string }>(
   'programs',
   (param, owned) => sql`
     select ${owned}, id, summary from training_template
     where ${isReadable(param, ANY_OWNERS)}
-    order by at desc, id desc`,
+    order by at desc, id desc limit ${param.count('limit')}`,
 )
 
 const programPart = recordQuery<Access & { limit: number; offset: number }, { document: string }>(

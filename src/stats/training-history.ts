@@ -6,7 +6,6 @@ import { bestsOf, type TrainingBests } from './bests.ts'
 import { bucketsOf } from './buckets.ts'
 import { cacheOf, type OwnerCache } from './history-cache.ts'
 import type { Periods } from './periods.ts'
-import { SESSION_BYTES } from './session-columns.ts'
 import { type TrainingStatus, trainingStatusOf } from './status.ts'
 import { type Streaks, streaksOf } from './streaks.ts'
 import { trainingSessions } from './training-queries.ts'
@@ -139,16 +138,16 @@ export interface ProgramUse {
   last: number
 }
 
-/** The training sessions that a caller may read; in memory until they change. */
+/** The training sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */
 export async function trainingHistory(store: Store, access: OwnerAccess): Promise<TrainingHistory> {
   const { owner, start } = access
   const cache = await cacheOf(store, owner)
   const all = await cache.get(
     'training',
     () => trainingSessions(store, { owner, start: Number.MIN_SAFE_INTEGER }),
-    ({ length }) => length * SESSION_BYTES,
+    ({ bytes }) => bytes,
   )
-  return new TrainingHistory(access, sessionsBetween(all, start), cache)
+  return new TrainingHistory(access, sessionsBetween(all.sessions, start), cache)
 }
 
 /** What some figures take in memory, and those of a bucket. */

@@ -1,25 +1,37 @@
 import { sql } from 'kysely'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
-import { documentsById } from './documents.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
-import type { Store } from '../store/index.ts'
+import { sum } from '../contract/numbers.ts'
 import { pause } from '../fairness.ts'
-import { type SessionRow, sessionsOf } from './session-columns.ts'
-import type { SessionStats } from './training.ts'
+import type { Store } from '../store/index.ts'
+import { documentsById } from './documents.ts'
+import { HistorySize, maxMegabytes } from './history-size.ts'
+import type { KindStats, SessionStats } from './training.ts'
 
 /** Queries of training sessions for statistics: they read columns, not records. */
 
-/** The training sessions of an account, the oldest first. Others have their turns while a long history is read. */
-export async function trainingSessions(store: Store, access: OwnerAccess): Promise<SessionStats[]> {
+/**
+ * The training sessions of an account, the oldest first, and what they take in memory. Others have their turns while a long history is
+ * read. Throws ApiError if they are too many.
+ */
+export async function trainingSessions(
+  store: Store,
+  access: OwnerAccess,
+): Promise<{ readonly sessions: readonly SessionStats[]; readonly bytes: number }> {
   const sessions: SessionStats[] = []
+  const size = new HistorySize(maxMegabytes.training)
   let after = { at: Number.MIN_SAFE_INTEGER, id: 0 }
   for (;;) {
     // Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
     const start = Math.max(access.start, after.at)
     const rows = await readChecked(store, nextSessions, { ...access, start, ...after, limit: ROWS_AT_ONCE })
-    sessions.push(...sessionsOf(rows))
+    for (const row of rows) {
+      const isParsed = sessions.length < PARSED_SESSIONS
+      size.add(isParsed ? 250 + row.kinds.length * 4 : 160 + row.kinds.length)
+      sessions.push(isParsed ? sessionOf(row) : unparsed(row))
+    }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < ROWS_AT_ONCE) return sessions
+    if (last === undefined || rows.length < ROWS_AT_ONCE) return { sessions, bytes: size.bytes }
     after = { at: last.at, id: last.id }
     await pause()
   }
@@ -29,14 +41,96 @@ const ROWS_AT_ONCE = 300
 
 /** A training session of one of the owners, with its record; undefined where there is none. */
 export async function trainingSession(store: Store, access: Access, id: number) {
-  const rows = await readChecked(store, sessionById, { ...access, id })
-  const [row] = rows
-  const [session] = sessionsOf(rows)
-  return row && session && { session, owner: row.owner_id, document: row.document }
+  const [row] = await readChecked(store, sessionById, { ...access, id })
+  return row && { session: sessionOf(row), owner: row.owner_id, document: row.document }
 }
 
 /** The records of some training sessions of an account, as the API sends them. */
 export const trainingRecords = documentsById('training_session', 'records of training sessions')
+
+/** A row of training_session. Distances are micrometres. */
+interface SessionRow {
+  readonly id: number
+  readonly at: number
+  readonly passed: number
+  readonly settings_id: number
+  readonly segments: number
+  readonly grade: number | null
+  readonly reps: number
+  readonly distance_um: number | null
+  readonly approximate: number
+  /** What `derived-columns.ts` of the archive wrote: a list of tuples as JSON. */
+  readonly kinds: string
+}
+
+type KindCells = [
+  kind: string,
+  segments: number,
+  passed: number,
+  grades: number[],
+  gradedPassed: number,
+  reps: number,
+  distance: number | null,
+  duration: number,
+  points: number,
+]
+
+function sessionOf(row: SessionRow): SessionStats {
+  return { ...factsOf(row), kinds: kindsOf(row.kinds) }
+}
+
+/** A session whose segments are parsed each time, which takes a third of the memory. A spread does not copy its kinds. */
+function unparsed(row: SessionRow): SessionStats {
+  return Object.assign(new UnparsedKinds(row.kinds), factsOf(row))
+}
+
+class UnparsedKinds {
+  readonly #text: string
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  get kinds(): readonly KindStats[] {
+    return kindsOf(this.#text)
+  }
+}
+
+function factsOf(row: SessionRow): Omit<SessionStats, 'kinds'> {
+  const { id, at, passed, settings_id: program, segments, grade, reps, distance_um: distance, approximate } = row
+  return {
+    id,
+    at,
+    passed: passed === 1,
+    program,
+    segments,
+    grade,
+    reps,
+    distance,
+    approximate: approximate === 1,
+  }
+}
+
+function kindsOf(text: string): KindStats[] {
+  // The archive wrote it as a list of these tuples.
+  const cells = JSON.parse(text) as KindCells[]
+  return cells.map(([kind, segments, passed, grades, gradedPassed, reps, distance, duration, points]) => ({
+    kind,
+    segments,
+    passed,
+    grades,
+    graded: grades.length,
+    gradeSum: sum(grades),
+    gradedPassed,
+    reps,
+    distance,
+    duration,
+    points,
+  }))
+}
+
+/** So many sessions of an account are parsed once: five a day for eleven years. */
+const PARSED_SESSIONS = 20_000
 
 /** The columns of SessionRow. */
 const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')

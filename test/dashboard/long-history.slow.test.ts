@@ -11,7 +11,7 @@ import { needsProc } from '../support/processes.ts'
 const maxWait = (idleWait: number) => 50 + 10 * idleWait
 
 test(
-  'pages and downloads of 100,000 training sessions take less than 60 MB each, the export less than 20 MB, and do not block other requests',
+  'pages and downloads of 20,000 training sessions take less than 60 MB each, the export less than 20 MB, and do not block other requests',
   needsProc,
   async t => {
     const database = await newDatabase()

@@ -52,6 +52,8 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   accountRecords: ['pull/quota', 'what a page pulls ends at the records that an account may have'],
   accountBytes: ['pull/quota', 'what a page pulls ends at the bytes that an account may have'],
   freeBytes: ['pull/quota', 'nothing is pulled by a page into SQLite while the disk is'],
+  trainingMemory: ['dashboard/too-many-records.slow', 'an account with as much as it may bring in gets no figures of'],
+  lockMemory: ['dashboard/too-many-records.slow', 'an account with as much as it may bring in gets no figures of'],
   windows: ['http/limits', 'the memory of the windows is bounded, however many API keys'],
 }
 

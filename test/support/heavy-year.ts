@@ -17,11 +17,6 @@ export function heavyDecades(owner: number, now: number): Generator<object> {
   return heavyUse(owner, now, { sessions: 20_000, locks: 2000, years: 30 })
 }
 
-/** Twenty years: 100,000 training sessions with 1,250,000 segments, and 2,000 lock sessions. */
-export function longHistory(owner: number, now: number): Generator<object> {
-  return heavyUse(owner, now, { sessions: 100_000, locks: 2000, years: 20 })
-}
-
 interface Use {
   readonly sessions: number
   readonly locks: number

@@ -5,13 +5,13 @@ import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { PASSWORD, visitor } from './dashboard.ts'
 import type { TestDatabase } from './databases.ts'
-import { longHistory } from './heavy-year.ts'
+import { heavyYears } from './heavy-year.ts'
 import { Callers, type Download } from './neighbours.ts'
 import { account, trainingSession } from './records.ts'
 import { ask, type Outcome, serve } from './serving.ts'
 import { cookiesOf } from './uploads.ts'
 
-/** The API keys of an account with 100,000 training sessions, which can sign in, and of another one with a single session. */
+/** The API keys of an account with 20,000 training sessions, which can sign in, and of another one with a single session. */
 export interface LongKeys {
   readonly own: string
   readonly others: string
@@ -71,7 +71,7 @@ export interface LongVisit {
 /** A service on such a database, on which requests of the other account are running smoothly. Needs /proc. */
 export async function serveLong({ url }: TestDatabase, { own, others }: LongKeys): Promise<LongService> {
   const service = await serve(url)
-  // A thread of its own: with 400 MB to read, this one would notice the responses to others late.
+  // A thread of its own: with 80 MB to read, this one would notice the responses to others late.
   const reader = new Callers()
   const askOther = () => ask(`${service.url}/api/v1/dtt/sessions/200000`, others)
   for (let round = 0; round < WARM_UP_REQUESTS; round += 1) await askOther()
@@ -144,5 +144,5 @@ async function* archive(): AsyncGenerator<Buffer> {
 
 function* lines(): Generator<object> {
   yield* [account(1, 'ann'), account(2, 'ben'), trainingSession(200_000, 2)]
-  yield* longHistory(1, Date.now())
+  yield* heavyYears(1, Date.now())
 }
