@@ -15,7 +15,6 @@ export const account: Kind = {
   table: 'account',
   envelopeKeys: ['asOf'],
   columns: ['id', 'username', 'subscription_tier', 'subscription_ends_at', 'document', 'etag', 'extra', 'as_of'],
-  staged: { given: 'text' },
   key: ['id'],
   identity: ['etag', 'subscription_ends_at'],
   accounts: [],
@@ -29,11 +28,7 @@ export const account: Kind = {
     faults.throwIfAny()
     return { ...row, as_of: asOf, given: givenFields(data) }
   },
-  merge: {
-    condition: () =>
-      'incoming.etag <> stored.etag or incoming.subscription_ends_at is distinct from stored.subscription_ends_at',
-    row: mergeAccount,
-  },
+  merge: mergeAccount,
   write: row => {
     const ends = row['subscription_ends_at'] ?? null
     const data = accountText(String(row['document']), ends === null ? null : Number(ends))
@@ -79,6 +74,8 @@ const ACCOUNT_FIELDS = [...Object.keys(User.properties), 'subscriptionEndsAt']
 
 /** An account keeps fields that its line does not have, and its tier unless tiers are updated. */
 function mergeAccount(incoming: Row, stored: Row, { tiers: updatesTier }: MergeOptions): Row {
+  const isSame = ['etag', 'subscription_ends_at'].every(column => (incoming[column] ?? null) === stored[column])
+  if (isSame) return {}
   // Both are JSON of an object: a document, and what `givenFields` wrote.
   const before = JSON.parse(String(stored['document'])) as JsonObject
   const given = JSON.parse(String(incoming['given'])) as JsonObject
@@ -113,7 +110,6 @@ export const partnership: Kind = {
   envelopeKeys: [],
   columns: ['owner_id', 'partner_id', ...TERMS, 'extra'],
   fixed: TERMS,
-  staged: {},
   key: ['owner_id', 'partner_id'],
   identity: [],
   accounts: ['owner_id', 'partner_id'],

@@ -1,24 +1,14 @@
-import { type Kysely, sql } from 'kysely'
-import type { Engine, Store } from '../store/index.ts'
+import type { Kysely } from 'kysely'
+import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { InvalidError } from './faults.ts'
-import { account } from './account-kinds.ts'
-import { type Kind, type Row, UnfinishedError } from './kind.ts'
-import { Notes } from './notes.ts'
-import { identityOf, kindsByName, readRow, archiveRecord } from './records.ts'
-import {
-  type FieldCount,
-  type LeniencyCount,
-  NoteCounts,
-  type OnConflict,
-  type Outcome,
-  type RejectedReport,
-} from './report.ts'
-import { clearRejected, type RejectedRow, RejectedRows } from './rejected-rows.ts'
-import { ImportStaging } from './staging.ts'
+import { Incoming, type IncomingOptions } from './incoming.ts'
+import type { FieldCount, LeniencyCount, OnConflict, Outcome, RejectedReport } from './report.ts'
+import { clearRejected, RejectedRows, type RejectedRowsOptions } from './rejected-rows.ts'
+import { stageLines } from './stage-lines.ts'
 
 /**
- * Stores records in batches, each in one transaction, with the same checks and staging as an archive. Stored records are
+ * Stores records in batches, each in one transaction, with the same checks and decisions as an archive. Stored records are
  * replaced, and records that cannot be stored are rejected.
  */
 export interface BatchImporter {
@@ -73,133 +63,69 @@ export interface BatchReport {
 }
 
 export function openBatchImporter(store: Store, options: BatchImporterOptions): BatchImporter {
-  const owners = options.accounts && new Set(options.accounts)
   return {
     storeBatch: (records, { within } = {}) =>
       store.db.connection().execute(async db => {
-        const batch = new ImporterBatch(db, store.engine, options, records)
-        await batch.stage(owners)
+        const outcomes: Outcome[] = records.map(() => 'unchanged')
+        let refreshed = 0
+        const { incoming, rejected } = open(store, db, options, {
+          rawOf: line => rawOf(records[line]),
+          onReject: ({ line }) => void (outcomes[line] = 'rejected'),
+          onDecided: (line, decided) => {
+            if (decided === 'refreshed') refreshed += 1
+            if (decided === 'added' || decided === 'replaced' || decided === 'skipped') outcomes[line] = decided
+          },
+        })
+        const owners = options.accounts && new Set(options.accounts)
+        await incoming.prepare()
+        const { extra, leniencies } = await stageLines(incoming, linesOf(records), (kind, row) => {
+          if (owners?.has(Number(row[kind.ownerColumn])) === false) throw new InvalidError(NOT_PULLED)
+        })
+        const work = async () => {
+          // A batch is small, so all of it is decided here.
+          await incoming.decide(false)
+          await incoming.reject()
+          await incoming.store(Date.now())
+          await clearRejected(db, options.source)
+          const setAside = await rejected.store(Date.now())
+          const count = (wanted: Outcome) => outcomes.filter(outcome => outcome === wanted).length
+          const [added, replaced, unchanged, skipped] = [
+            count('added'),
+            count('replaced'),
+            count('unchanged'),
+            count('skipped'),
+          ]
+          return { outcomes, added, replaced, unchanged, refreshed, skipped, setAside, extra, leniencies }
+        }
         return store.locked(db, async () => {
           await options.check?.(db)
-          const report = await batch.store(Date.now())
+          const report = await incoming.inStore(work)
           await within?.(db, report)
           return report
         })
       }),
-    close: () =>
-      store.db.connection().execute(async db => {
-        for (const { table } of kindsByName.values())
-          await sql.raw(`drop table if exists incoming_${table}`).execute(db)
-      }),
+    close: () => store.db.connection().execute(db => open(store, db, options).incoming.discard()),
   }
 }
 
-class ImporterBatch {
-  readonly #db: Kysely<Tables>
-  readonly #engine: Engine
-  readonly #source: string
-  readonly #records: readonly IncomingRecord[]
-  readonly #rejected: RejectedRows
-  readonly #incoming: ImportStaging
-  readonly #kinds: readonly Kind[]
-  readonly #outcomes: Outcome[]
-  readonly #counts = new NoteCounts()
+function open(
+  { engine }: Store,
+  db: Kysely<Tables>,
+  { source, accounts, onConflict = 'replace' }: BatchImporterOptions,
+  { onReject, ...rest }: Pick<IncomingOptions, 'rawOf' | 'onDecided'> & Pick<RejectedRowsOptions, 'onReject'> = {},
+) {
+  const rejected = new RejectedRows({ db, source, account: accounts?.[0], ...(onReject && { onReject }) })
+  const common = { db, engine, rejected, setsAside: true, tiers: false, isArchive: false }
+  return { rejected, incoming: new Incoming({ ...common, onConflict, ...rest }) }
+}
 
-  constructor(
-    db: Kysely<Tables>,
-    engine: Engine,
-    { source, accounts = [], onConflict = 'replace' }: BatchImporterOptions,
-    records: readonly IncomingRecord[],
-  ) {
-    this.#db = db
-    this.#engine = engine
-    this.#records = records
-    this.#source = source
-    this.#outcomes = records.map(() => 'unchanged')
-    const onReject = ({ line }: RejectedRow) => {
-      this.#outcomes[line] = 'rejected'
-    }
-    this.#rejected = new RejectedRows({ db, source, account: accounts[0], onReject })
-    const present = new Set(records.map(({ kind }) => kind))
-    // References to accounts are compared with the accounts of the batch.
-    this.#kinds = [...kindsByName.values()].filter(kind => kind === account || present.has(kind.name))
-    this.#incoming = new ImportStaging({
-      db,
-      engine,
-      rejected: this.#rejected,
-      onConflict,
-      tiers: false,
-      isArchive: false,
-      kinds: this.#kinds,
-      rawOf: index => rawOf(records[index]),
-    })
-  }
-
-  /** Checks the records and stages their rows, which needs no lock. */
-  async stage(owners: ReadonlySet<number> | undefined) {
-    await this.#incoming.prepare()
-    for (const [index, record] of this.#records.entries()) {
-      const envelope = envelopeOf(record)
-      const notes = new Notes()
-      try {
-        if (record.fault !== undefined) throw new InvalidError(record.fault)
-        const read = archiveRecord(envelope)
-        const row = readRow(read, notes)
-        checkOwner(read.kind, row, owners)
-        this.#incoming.add(read.kind, index, row)
-        this.#counts.add(record.kind, notes)
-      } catch (error) {
-        if (error instanceof UnfinishedError) {
-          this.#outcomes[index] = 'skipped'
-          this.#counts.add(record.kind, notes)
-        } else if (error instanceof InvalidError) {
-          const raw = rawOf(record)
-          this.#rejected.add({ line: index, ...identityOf(envelope), reason: error.message, raw })
-        } else throw error
-      }
-    }
-    await this.#incoming.flush()
-    await this.#incoming.compareLines()
-  }
-
-  store(now: number): Promise<BatchReport> {
-    return this.#incoming.inStore(() => this.#store(now))
-  }
-
-  async #store(now: number): Promise<BatchReport> {
-    // PostgreSQL has no statistics of the staging tables; without this, it reads all stored rows.
-    if (this.#engine === 'postgres') {
-      await sql`select set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`.execute(
-        this.#db,
-      )
-    }
-    await this.#incoming.compareWithStore()
-    let isChanged = false
-    let refreshed = 0
-    for (const [index, outcome] of await this.#incoming.outcomes()) {
-      if (outcome !== 'unchanged') isChanged = true
-      if (outcome === 'refreshed') refreshed += 1
-      this.#outcomes[index] = outcome === 'refreshed' ? 'unchanged' : outcome
-    }
-    if (isChanged) {
-      await this.#incoming.findGivenAccess()
-      await this.#incoming.moveIntoStore()
-      await this.#incoming.recordGivenAccess(now)
-    }
-    await clearRejected(this.#db, this.#incoming.tables(), this.#source)
-    const setAside = await this.#rejected.store(now)
-    const count = (wanted: Outcome) => this.#outcomes.filter(outcome => outcome === wanted).length
-    return {
-      outcomes: this.#outcomes,
-      added: count('added'),
-      replaced: count('replaced'),
-      unchanged: count('unchanged'),
-      refreshed,
-      skipped: count('skipped'),
-      setAside,
-      ...this.#counts.list(),
-    }
-  }
+async function* linesOf(records: readonly IncomingRecord[]) {
+  yield records.map((record, number) => ({
+    number,
+    text: undefined,
+    fault: record.fault,
+    envelope: envelopeOf(record),
+  }))
 }
 
 const NOT_PULLED = 'is not of an account that is read here'
@@ -219,8 +145,4 @@ function envelopeOf(record: IncomingRecord | undefined): unknown {
 
 function rawOf(record: IncomingRecord | undefined): string {
   return record?.raw ?? JSON.stringify(envelopeOf(record))
-}
-
-function checkOwner(kind: Kind, row: Row, owners: ReadonlySet<number> | undefined) {
-  if (owners !== undefined && !owners.has(Number(row[kind.ownerColumn]))) throw new InvalidError(NOT_PULLED)
 }

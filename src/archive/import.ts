@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { Incoming, type IncomingOptions } from './incoming.ts'
 import { watchLockWaits } from './lock-waits.ts'
 import { type Lines, readLines } from './lines.ts'
 import { clearRejected, RejectedRows } from './rejected-rows.ts'
-import { ImportStaging } from './staging.ts'
-import { LineErrors, type ImportReport, type OnConflict } from './report.ts'
-import { stageLines } from './stage-lines.ts'
+import { LineErrors, type ImportReport, type OnConflict, type Rejections } from './report.ts'
+import { type LineFacts, stageLines } from './stage-lines.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
 
@@ -37,8 +37,8 @@ export interface ImportOptions {
 }
 
 /**
- * Imports one archive: all of it or nothing, unless invalid lines are to be rejected one by one. Lines are checked and staged first, which
- * needs no lock; then one transaction compares the rows with the store and copies them. Throws ImportError.
+ * Imports one archive: all of it or nothing, unless invalid lines are to be rejected one by one. Lines are checked first, and what becomes
+ * of each is decided, which needs no lock; then one transaction decides again what has changed since, and writes. Throws ImportError.
  */
 export function importArchive(
   store: Store,
@@ -49,54 +49,72 @@ export function importArchive(
 }
 
 /** The same for lines that were read from a file of any format. `progress` is only called when storing begins. */
-export async function importLines(store: Store, lines: Lines, options: ImportOptions = {}): Promise<ImportReport> {
-  const { onConflict = 'fail', onError = 'fail', source = 'archive', tiers = false, progress, signal } = options
-  const { onWait = () => {}, isArchive = true, onlyAccount } = options
-  const { engine } = store
+export function importLines(store: Store, lines: Lines, options: ImportOptions = {}): Promise<ImportReport> {
+  const {
+    onError = 'fail',
+    source = 'archive',
+    progress,
+    signal,
+    onWait = () => {},
+    onlyAccount,
+    inTransaction,
+  } = options
   return store.db.connection().execute(async db => {
-    const rejected = onError === 'fail' ? new LineErrors() : new RejectedRows({ db, source, account: onlyAccount })
-    const incoming = new ImportStaging({ db, engine, rejected, onConflict, tiers, isArchive, onlyAccount })
-    await incoming.discard()
-    await incoming.prepare()
-    try {
-      const notStored = await stageLines(incoming, lines)
-      progress?.(undefined)
-      await incoming.compareLines()
-      signal?.throwIfAborted()
-      const work = () => incoming.inStore(() => storeAll(incoming, { ...options, source }))
-      // After an error, the comparison only finds further errors and needs no lock.
-      const isRefused = rejected instanceof LineErrors && rejected.count > 0
-      const endWatch = await watchLockWaits(store, db, onWait)
-      const { setAside, ...stored } = await (isRefused ? work() : store.locked(db, work)).finally(endWatch)
-      return { ...stored, ...notStored, ...(setAside === undefined ? {} : { setAside }) }
-    } finally {
-      await incoming.discard()
-      if (rejected instanceof RejectedRows) await rejected.discard()
-    }
+    const errors = onError === 'fail' ? new LineErrors() : undefined
+    const rejected = errors ?? new RejectedRows({ db, source, account: onlyAccount })
+    return withDecided(
+      store,
+      lines,
+      { ...options, db, rejected, setsAside: errors === undefined },
+      async (incoming, facts) => {
+        if (errors !== undefined) await incoming.reject()
+        errors?.throwIfAny()
+        progress?.(undefined)
+        const work = async () => {
+          await incoming.decideMoved()
+          await incoming.reject()
+          errors?.throwIfAny()
+          const endedAccess = await incoming.endedAccess()
+          await incoming.store(Date.now())
+          const kinds = incoming.report().map(({ report }) => report)
+          await incoming.updateAsOf()
+          await clearRejected(db, source)
+          const setAside = rejected instanceof RejectedRows ? { setAside: await rejected.store(Date.now()) } : {}
+          // Before the commit, so that the file never has room for both the incoming and the stored rows.
+          await incoming.discard()
+          // On SQLite, statements keep the process from hearing a signal.
+          await nextTurn()
+          signal?.throwIfAborted()
+          await inTransaction?.(db, { kinds, ...setAside })
+          return { kinds, endedAccess, ...facts, ...setAside }
+        }
+        const endWatch = await watchLockWaits(store, db, onWait)
+        return store.locked(db, () => incoming.inStore(work)).finally(endWatch)
+      },
+    )
   })
 }
 
-async function storeAll(
-  incoming: ImportStaging,
-  { source = '', signal, inTransaction }: Pick<ImportOptions, 'source' | 'signal' | 'inTransaction'>,
-) {
-  const { db, rejected } = incoming.options
-  await incoming.compareWithStore()
-  if (rejected instanceof LineErrors) rejected.throwIfAny()
-  const endedAccess = await incoming.endedAccess()
-  await incoming.findGivenAccess()
-  const kinds = await incoming.moveIntoStore()
-  await incoming.recordGivenAccess(Date.now())
-  await incoming.updateAsOf()
-  await clearRejected(db, incoming.tables(), source)
-  const setAside = rejected instanceof RejectedRows ? await rejected.store(Date.now()) : undefined
-  // Before the commit, so that the file never has room for both the staged and the stored rows.
+type DecidedOptions = Omit<ImportOptions, 'onError'> & Pick<IncomingOptions, 'db' | 'rejected' | 'setsAside' | 'rawOf'>
+
+/** Checks lines and decides about their rows, for work that stores or counts them; none of it is left behind. */
+export async function withDecided<Result>(
+  { engine }: Store,
+  lines: Lines,
+  options: DecidedOptions & { readonly rejected: Rejections & Partial<Pick<RejectedRows, 'discard'>> },
+  work: (incoming: Incoming, facts: LineFacts) => Promise<Result>,
+): Promise<Result> {
+  const incoming = new Incoming({ onConflict: 'fail', tiers: false, isArchive: true, ...options, engine })
   await incoming.discard()
-  // On SQLite, statements keep the process from hearing a signal.
-  await nextTurn()
-  signal?.throwIfAborted()
-  await inTransaction?.(db, { kinds, ...(setAside === undefined ? {} : { setAside }) })
-  return { kinds, endedAccess, setAside }
+  await incoming.prepare()
+  try {
+    const facts = await stageLines(incoming, lines)
+    await incoming.decide()
+    return await work(incoming, facts)
+  } finally {
+    await incoming.discard()
+    await options.rejected.discard?.()
+  }
 }
 
 /** The same bytes; counts them, and throws when the signal is aborted. */

@@ -11,10 +11,8 @@ export interface Kind {
   readonly table: string
   /** Keys allowed in a line in addition to `kind`, `data` and `extra`. */
   readonly envelopeKeys: readonly string[]
-  /** The columns that `read` fills, in the order they are stored. */
+  /** The columns that `read` fills, in the order they are stored. It may fill others, which are not stored. */
   readonly columns: readonly string[]
-  /** Further columns that `read` fills, which only the staging table has. */
-  readonly staged: Readonly<Record<string, 'text' | 'integer'>>
   /** The columns that identify a row. */
   readonly key: readonly string[]
   /** The columns that decide whether two rows with the same key are equal; the others are derived from them. */
@@ -45,12 +43,8 @@ export interface MergeOptions {
   readonly isArchive: boolean
 }
 
-export interface Merge {
-  /** SQL condition on `incoming` and `stored`: which rows to merge. */
-  readonly condition: (options: MergeOptions) => string
-  /** The new values of the columns of the incoming row. */
-  readonly row: (incoming: Row, stored: Row, options: MergeOptions) => Row
-}
+/** The columns of an incoming row that get other values from the stored one. */
+type Merge = (incoming: Row, stored: Row, options: MergeOptions) => Row
 
 /** A session that has not started or has no result yet. It is not stored, and not an error of the archive. */
 export class UnfinishedError extends Error {
@@ -65,8 +59,7 @@ export class UnfinishedError extends Error {
 }
 
 /** What a kind of records has of its own. */
-interface Own
-  extends Pick<Kind, 'read'>, Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'staged' | 'identity' | 'merge'>> {
+interface Own extends Pick<Kind, 'read'>, Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'identity' | 'merge'>> {
   /** The keys that are written in a line in addition to `data` and `extra`, and the columns that hold their JSON, or null. */
   readonly written?: Readonly<Record<string, string>>
 }
@@ -85,14 +78,10 @@ export function record(name: string, { written, ...own }: Own): Kind {
     isOwned: true,
     ...own,
     columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag', 'extra'],
-    staged: { ...own.staged, newest: 'integer', missing: 'text' },
-    merge: {
-      condition: options => ['incoming.missing is not null', own.merge?.condition(options) ?? '1 = 0'].join(' or '),
-      row: (incoming, before, options) => {
-        if (incoming['missing'] === PARTIAL) return before
-        const filled = filledRow(own.read, incoming, { before, written })
-        return { ...filled, ...own.merge?.row({ ...incoming, ...filled }, before, options) }
-      },
+    merge: (incoming, before, options) => {
+      if (incoming['missing'] === PARTIAL) return before
+      const filled = filledRow(own.read, incoming, { before, written })
+      return { ...filled, ...own.merge?.({ ...incoming, ...filled }, before, options) }
     },
     ...recordLine(name, { ...written, extra: 'extra' }),
   }

@@ -13,6 +13,8 @@ export interface Line {
   readonly number: number
   readonly text: string | undefined
   readonly fault: string | undefined
+  /** What the line is as JSON, where that is known without its text. */
+  readonly envelope?: unknown
   /** The bytes of a line that is not text, unless there are too many. */
   readonly bytes?: Buffer
   /** Whether it has so few fields that it never changes a stored record. */

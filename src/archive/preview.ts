@@ -1,21 +1,24 @@
 import type { Store } from '../store/index.ts'
-import type { ImportOptions } from './import.ts'
+import { type ImportOptions, withDecided } from './import.ts'
 import type { Lines } from './lines.ts'
-import { type FieldCount, type ImportReport, type LeftOut, type LeniencyCount, MAX_LISTED } from './report.ts'
-import { type RejectedRow, RejectedRows } from './rejected-rows.ts'
-import { stageLines } from './stage-lines.ts'
-import { ImportStaging, type KindPreview } from './staging.ts'
+import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
+import type { LineFacts } from './stage-lines.ts'
 
-export interface Preview extends Pick<ImportReport, 'hasEnd' | 'unfinished' | 'unfinishedCount'> {
+/** What an import would do with the records of a kind. */
+export interface KindPreview extends Omit<KindReport, 'replaced'> {
+  /** Records that would be replaced. */
+  readonly changed: number
+  /** The times of the oldest and the newest record (milliseconds since 1970); null for kinds without a time. */
+  readonly first: number | null
+  readonly last: number | null
+}
+
+export interface Preview extends LineFacts {
   /** Those that occur, in the order of an export. */
   readonly kinds: readonly KindPreview[]
   /** By reason, the first MAX_LISTED of them. */
   readonly rejected: readonly RejectedReason[]
   readonly rejectedCount: number
-  /** Present with `onlyAccount`. */
-  readonly leftOut?: LeftOut
-  readonly extra: readonly FieldCount[]
-  readonly leniencies: readonly LeniencyCount[]
 }
 
 interface RejectedReason {
@@ -35,41 +38,38 @@ export interface PreviewOptions extends Pick<ImportOptions, SharedOptions> {
 
 /** Checks and compares lines as an import with the same options does, and stores nothing. Throws ImportError if lines of an archive are missing. */
 export function previewImport(store: Store, lines: Lines, options: PreviewOptions = {}): Promise<Preview> {
-  const { isArchive = true, onlyAccount, onConflict = 'fail', tiers = false, signal, onRejected } = options
-  const { engine } = store
+  const { onRejected, ...rest } = options
   return store.db.connection().execute(async db => {
-    const reasons = new Reasons()
-    const onReject = (row: RejectedRow) => {
-      reasons.add(row)
-      onRejected?.(row)
-    }
-    const rejected = new RejectedRows({ db, source: '', onReject })
-    const common = { db, engine, rejected, isArchive, onlyAccount, rawOf: () => undefined }
-    const incoming = new ImportStaging({ ...common, onConflict, tiers })
-    await incoming.discard()
-    await incoming.prepare()
-    try {
-      const facts = await stageLines(incoming, lines)
-      await incoming.compareLines()
-      signal?.throwIfAborted()
-      return await incoming.inStore(async () => {
-        await incoming.compareWithStore()
-        return { ...facts, kinds: await incoming.preview(), rejected: reasons.list(), rejectedCount: rejected.count }
-      })
-    } finally {
-      await incoming.discard()
-      await rejected.discard()
-    }
+    const reasons = new Reasons(onRejected)
+    const common = { ...rest, db, rejected: reasons, setsAside: true, rawOf: () => undefined }
+    return withDecided(store, lines, common, async (incoming, facts) => {
+      await incoming.reject()
+      const kinds = incoming
+        .report()
+        .filter(({ isPresent }) => isPresent)
+        .map(({ report: { replaced, ...kind }, first, last }) => ({ ...kind, changed: replaced, first, last }))
+      return { ...facts, kinds, rejected: reasons.list(), rejectedCount: reasons.count }
+    })
   })
 }
 
 /** How many lines of a reason are named. */
 const MAX_LINES = 10
 
-class Reasons {
+/** Counts rejected lines by reason. */
+class Reasons implements Rejections {
   readonly #byReason = new Map<string, { count: number; lines: number[] }>()
+  readonly #onRejected: PreviewOptions['onRejected']
+  count = 0
 
-  add({ line, reason }: RejectedRow) {
+  constructor(onRejected: PreviewOptions['onRejected']) {
+    this.#onRejected = onRejected
+  }
+
+  add(row: RejectedRow) {
+    const { line, reason } = row
+    this.#onRejected?.(row)
+    this.count += 1
     // The same fault of each item of a list is one reason.
     const text = reason.replaceAll(/\[\d+\]/g, '[]')
     const key = this.#byReason.has(text) || this.#byReason.size < MAX_LISTED ? text : 'other reasons'
@@ -77,6 +77,8 @@ class Reasons {
     known.count += 1
     if (known.lines.length < MAX_LINES) known.lines.push(line)
   }
+
+  async flushFull() {}
 
   list(): RejectedReason[] {
     return [...this.#byReason]

@@ -4,23 +4,12 @@ import { type Kysely, sql } from 'kysely'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import type { Cell, Kind } from './kind.ts'
+import type { Cell } from './kind.ts'
 import { isTooLong } from './lines.ts'
-import { MAX_LISTED, type RejectedReport } from './report.ts'
+import { MAX_LISTED, type RejectedReport, type RejectedRow, type Rejections } from './report.ts'
 
 /** How many rows are kept for one source; further rows are only counted. */
 const MAX_REJECTED_ROWS = 10_000
-
-/** A row that cannot be stored, and why. */
-export interface RejectedRow {
-  readonly line: number
-  readonly kind: string
-  readonly recordId: number | null
-  readonly ownerId: number | null
-  readonly reason: string
-  /** Its bytes; undefined if there are too many. */
-  readonly raw: Buffer | string | undefined
-}
 
 export interface RejectedRowsOptions {
   readonly db: Kysely<Tables>
@@ -31,7 +20,7 @@ export interface RejectedRowsOptions {
 }
 
 /** Collects rows that cannot be stored, in a temporary table, until they are moved into the store. */
-export class RejectedRows {
+export class RejectedRows implements Rejections {
   readonly #db: Kysely<Tables>
   readonly #source: string
   readonly #account: number | undefined
@@ -177,21 +166,15 @@ export function findRejected({ db }: Store, id: number) {
   return db.selectFrom('set_aside').select(['raw', 'encoding', 'reason']).where('id', '=', id).executeTakeFirst()
 }
 
-/** Deletes rejected rows whose records are now staged; those without an owner only if they come from this source. */
-export async function clearRejected(db: Kysely<Tables>, kinds: readonly StagedKind[], source: string) {
+/** Deletes rejected rows whose records are now among the incoming ones; those without an owner only if they come from this source. */
+export async function clearRejected(db: Kysely<Tables>, source: string) {
   const { rows } = await sql`select 1 from set_aside limit 1`.execute(db)
   if (rows.length === 0) return
-  for (const { kind, table } of kinds) {
-    const keyed = sql.raw(`select '${kind.name}/' || ${kind.recordColumn} || '/'`)
-    const staged = sql.table(table)
-    await sql`delete from set_aside where row_key in (${keyed} || ${sql.ref(kind.ownerColumn)} from ${staged})
-      or source = ${source} and row_key in (${keyed} from ${staged})`.execute(db)
-  }
-}
-
-export interface StagedKind {
-  readonly kind: Kind
-  readonly table: string
+  await sql`delete from set_aside where exists (select 1 from incoming
+    where incoming.kind = set_aside.kind and incoming.id = set_aside.record_id and incoming.reasons is null
+    and (incoming.owner = set_aside.owner_id or set_aside.owner_id is null and set_aside.source = ${source}))`.execute(
+    db,
+  )
 }
 
 /** Identifies a rejected row: a later one with the same key replaces it. */

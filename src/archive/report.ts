@@ -97,21 +97,37 @@ export class ImportError extends Error {
 /** How many errors, unfinished sessions and unknown fields are listed; further ones are only counted. */
 export const MAX_LISTED = 100
 
+/** A line that cannot be stored, and why. */
+export interface RejectedRow {
+  readonly line: number
+  readonly kind: string
+  readonly recordId: number | null
+  readonly ownerId: number | null
+  readonly reason: string
+  /** Its bytes; undefined if there are too many. */
+  readonly raw: Buffer | string | undefined
+}
+
+/** What collects lines that cannot be stored. */
+export interface Rejections {
+  readonly count: number
+  add(row: RejectedRow): void
+  /** Makes room in memory. */
+  flushFull(): Promise<void>
+}
+
 /** Collects errors in any order. Keeps only those in memory that will be listed. */
-export class LineErrors {
+export class LineErrors implements Rejections {
   #first: LineError[] = []
   count = 0
 
-  add(line: number, reason: string) {
-    this.addAll([line], 1, reason)
-  }
-
-  /** Adds `count` errors with the same reason; `lines` are the first of them. */
-  addAll(lines: readonly number[], count: number, reason: string) {
-    this.count += count
-    for (const line of lines) this.#first.push({ line, reason })
+  add({ line, reason }: RejectedRow) {
+    this.count += 1
+    this.#first.push({ line, reason })
     if (this.#first.length > 2 * MAX_LISTED) this.#first = this.#listed()
   }
+
+  async flushFull() {}
 
   throwIfAny() {
     if (this.count > 0) throw new ImportError(this.#listed(), this.count)

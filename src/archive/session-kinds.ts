@@ -11,12 +11,8 @@ export const lockSession = record('lock-session', {
   written: { templateId: 'template_id' },
   columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
   identity: ['etag', 'template_id'],
-  staged: { has_template_id: 'integer' },
-  merge: {
-    condition: ({ isArchive }) => (isArchive ? '1 = 0' : 'incoming.has_template_id = 0'),
-    row: (incoming, before, { isArchive }): Row =>
-      isArchive || incoming['has_template_id'] === 1 ? {} : { template_id: before['template_id'] ?? null },
-  },
+  merge: (incoming, before, { isArchive }): Row =>
+    isArchive || incoming['has_template_id'] === 1 ? {} : { template_id: before['template_id'] ?? null },
   read: (data, envelope, notes) => {
     if (data['startDate'] === null) throw unfinished('lock-session', data, notes, 'not-started')
     const faults = new Faults()
@@ -47,12 +43,7 @@ export const trainingSession = record('training-session', {
   columns: ['at', 'passed', ...SESSION_COLUMNS],
   // The owner is not in the document.
   identity: ['etag', 'owner_id'],
-  staged: { has_legacy_upload: 'integer' },
-  merge: {
-    condition: () => `incoming.has_legacy_upload = 0 and incoming.approximate = 0 and stored.approximate = 1
-      or incoming.extra is null and stored.extra like '%/percentGrade"%'`,
-    row: mergeSession,
-  },
+  merge: mergeSession,
   read: (data, envelope, notes) => {
     if (data['passed'] === null) throw unfinished('training-session', data, notes)
     const faults = new Faults()
@@ -84,11 +75,13 @@ function columnsOf(session: JsonObject, document: string, envelope: JsonObject, 
 
 /** A session without `legacyUpload` keeps its approximate distance, and without extra fields its missing grades. */
 function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): Row {
+  const keepsMark =
+    !isArchive && incoming['has_legacy_upload'] === 0 && incoming['approximate'] === 0 && before['approximate'] === 1
+  const keepsGrades = (incoming['extra'] ?? null) === null && String(before['extra']).includes('/percentGrade"')
+  if (!keepsMark && !keepsGrades) return {}
   // A document and extra fields are JSON of an object.
   const session = JSON.parse(String(incoming['document'])) as JsonObject
   const extra = JSON.parse(String(incoming['extra'] ?? before['extra'] ?? '{}')) as JsonObject
-  const keepsMark =
-    !isArchive && incoming['has_legacy_upload'] === 0 && incoming['approximate'] === 0 && before['approximate'] === 1
   const merged = keepsMark ? { ...session, distanceApproximate: true } : session
   return { ...gradedColumns(merged, extra), ...stored(writers.trainingSession(merged, new Notes())) }
 }

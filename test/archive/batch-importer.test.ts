@@ -104,7 +104,7 @@ test('fields that the source does not send keep their stored values', async () =
 
 test('a session that keeps its approximate distance is the text that an import of it is, wherever its fields stand', () => {
   const { data } = trainingSession(1, 1, { repsMeasured: 19 })
-  const merged = sessions.merge?.row(
+  const merged = sessions.merge?.(
     {
       document: JSON.stringify(Object.fromEntries(Object.entries(data).toReversed())),
       has_legacy_upload: 0,

@@ -1,4 +1,4 @@
-import type { KindPreview } from '../../../archive/staging.ts'
+import type { KindPreview } from '../../../archive/preview.ts'
 import { kinds } from '../../../archive/kinds.ts'
 import { card, table, type TableColumn } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'

@@ -1,0 +1,98 @@
+import { account } from './account-kinds.ts'
+import type { Cell, Kind, MergeOptions, Row } from './kind.ts'
+import { ID_TAKEN, type OnConflict, reasonForOwner } from './report.ts'
+
+/** What becomes of a row. One that repeats or contradicts an earlier line, or is invalid, is decided by the file alone. */
+export type Decided =
+  | (typeof WRITTEN)[number]
+  | 'unchanged'
+  | 'skipped'
+  | 'refused'
+  | 'repeated'
+  | 'contradicts'
+  | 'invalid'
+
+/** The decisions after which the row is written. A refreshed record has newer extra fields, or a newer `as_of`, and the same content. */
+export const WRITTEN = ['added', 'replaced', 'refreshed'] as const
+
+export interface Decision {
+  readonly decided: Decided
+  /** The row completed with values of the stored one, if its line lacks some. */
+  readonly merged?: Row | undefined
+  readonly reasons?: readonly string[]
+}
+
+export interface DecideOptions extends MergeOptions {
+  readonly onConflict: OnConflict
+  /** Rows are only stored for this account, whose reader is not told what others have. */
+  readonly onlyAccount?: number | undefined
+}
+
+/** What is known of the accounts that a row names. */
+export interface KnownAccounts {
+  isRemoved(id: Cell | undefined): boolean
+  /** Whether the file or the store has it. */
+  isKnown(id: Cell | undefined): boolean
+}
+
+/** Decides what becomes of a row, given the stored row with the same key. */
+export function decide(
+  kind: Kind,
+  incoming: Row,
+  stored: Row | undefined,
+  { accounts, ...options }: DecideOptions & { readonly accounts: KnownAccounts },
+): Decision {
+  const { onConflict, isArchive, onlyAccount } = options
+  const named = kind === account ? ['id'] : kind.accounts
+  if (named.some(column => accounts.isRemoved(incoming[column]))) return refused([REMOVED])
+  const mayMove = !kind.isOwned || (isArchive && onlyAccount === undefined)
+  if (stored !== undefined && !mayMove && stored['owner_id'] !== incoming['owner_id']) {
+    return refused([onlyAccount === undefined ? ID_TAKEN : reasonForOwner(ID_TAKEN)])
+  }
+  const changes = stored === undefined ? {} : (kind.merge?.(incoming, stored, options) ?? {})
+  const merged = Object.keys(changes).length === 0 ? undefined : { ...incoming, ...changes }
+  const row = merged ?? incoming
+  const isOther = stored !== undefined && differs(contentOf(kind), row, stored)
+  const reasons = [
+    ...(isOther && onConflict === 'fail' ? [CONFLICTS] : []),
+    ...kind.accounts.filter(column => !accounts.isKnown(row[column])).map(nobody),
+  ]
+  if (reasons.length > 0) return refused(reasons)
+  if (stored === undefined) return { decided: 'added' }
+  if (isOther) return { decided: onConflict === 'skip' ? 'skipped' : 'replaced', merged }
+  return { decided: isNewer(row, stored) ? 'refreshed' : 'unchanged', merged }
+}
+
+function refused(reasons: readonly string[]): Decision {
+  return { decided: 'refused', reasons }
+}
+
+/** Whether two rows with the same key are different records. */
+export function contradicts({ identity }: Kind, row: Row, first: Row): boolean {
+  return differs(identity, row, first)
+}
+
+/** The columns of what a record says. A damaged document has the hash of the whole one. */
+function contentOf({ identity, columns }: Kind): readonly string[] {
+  return columns.includes('document') ? [...identity, 'document'] : identity
+}
+
+function differs(columns: readonly string[], row: Row, other: Row): boolean {
+  return columns.some(column => (row[column] ?? null) !== (other[column] ?? null))
+}
+
+/** Whether a row with the same content has other extra fields or a newer `as_of`. */
+function isNewer({ extra = null, as_of: asOf = null }: Row, stored: Row): boolean {
+  if (extra !== null && extra !== stored['extra']) return true
+  return asOf !== null && Number(asOf) > Number(stored['as_of'] ?? -Infinity)
+}
+
+const CONFLICTS = 'is a record that the store has with other content (see --on-conflict)'
+const REMOVED = 'is of an account that was removed here: account add --id allows it to come back'
+
+function nobody(column: string): string {
+  return `${FIELDS[column] ?? column} names an account that neither the archive nor the store has: add it under this id first (account add --id)`
+}
+
+/** The fields of a line, by their columns. */
+const FIELDS: Readonly<Record<string, string>> = { owner_id: 'ownerId', partner_id: 'partnerId' }

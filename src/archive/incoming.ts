@@ -1,0 +1,414 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Kysely, sql } from 'kysely'
+import type { Engine } from '../store/index.ts'
+import { withLocalRecords } from '../store/distributed.ts'
+import { recordTables, type Tables } from '../store/tables.ts'
+import { account, partnership } from './account-kinds.ts'
+import { contradicts, decide, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
+import { IncomingAccounts } from './incoming-accounts.ts'
+import type { Cell, Kind, Row } from './kind.ts'
+import { kinds as allKinds } from './kinds.ts'
+import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
+import { noteChangedRecords } from './revisions.ts'
+
+export interface IncomingOptions extends DecideOptions {
+  readonly db: Kysely<Tables>
+  readonly engine: Engine
+  readonly rejected: Rejections
+  /** Whether the rows that can be stored are stored if others cannot. */
+  readonly setsAside: boolean
+  /** Returns the text of a line; if not given, the text is kept with the row. */
+  readonly rawOf?: (line: number) => string | undefined
+  readonly onDecided?: (line: number, decided: Decided) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What was decided about the rows of a kind. */
+interface KindCounts {
+  readonly counts: Partial<Record<Decided, number>>
+  /** Sessions that have not started or are not finished. */
+  readonly unfinished: number
+  /** The times of the oldest and the newest record; null for kinds without a time. */
+  readonly first: number | null
+  readonly last: number | null
+}
+
+/**
+ * Checked rows on their way into the store. They are in a temporary table, which only this connection can see and which blocks nobody.
+ * What becomes of each is decided by a walk in batches, and noted there.
+ */
+export class Incoming {
+  readonly options: IncomingOptions
+  readonly #db: Kysely<Tables>
+  readonly #accounts: IncomingAccounts
+  #pending: (readonly Cell[])[] = []
+  #pendingCharacters = 0
+  readonly #kinds = new Map<Kind, KindCounts>()
+
+  constructor(options: IncomingOptions) {
+    this.options = options
+    this.#db = options.db
+    this.#accounts = new IncomingAccounts(options)
+  }
+
+  /** Creates the table, or empties that of an earlier batch. */
+  async prepare() {
+    await this.#run(`create temporary table if not exists incoming (line integer primary key, kind text not null, id bigint, owner bigint,
+      name text, time bigint, decided text not null default 'added', reasons text, stored_owner bigint, fields text, document text, unmerged text, raw text)`)
+    await this.#run('create index if not exists incoming_refused on incoming (line) where reasons is not null')
+    await this.#run('create index if not exists incoming_name on incoming (name) where name is not null')
+    await this.#run(this.options.engine === 'postgres' ? 'truncate incoming' : 'delete from incoming')
+  }
+
+  async discard() {
+    for (const table of ['incoming', 'known_account', 'moved_account']) await this.#run(`drop table if exists ${table}`)
+  }
+
+  add(kind: Kind, line: number, { document = null, ...row }: Row, text: string | null = null) {
+    const raw = this.options.setsAside && this.options.rawOf === undefined ? text : null
+    // Of an account up to when it is known, and of access when it ended.
+    const time = (kind.isOwned ? row['newest'] : (row['as_of'] ?? row['ended_at'])) ?? null
+    this.#add(kind, line, row, [row['username'] ?? null, time, 'added', JSON.stringify(row), document, raw])
+  }
+
+  /** Adds an account whose line cannot be stored: its records are valid even so. */
+  addRefused(line: number, id: number) {
+    this.#add(account, line, { id }, [null, null, 'invalid', null, null, null])
+  }
+
+  #add(kind: Kind, line: number, row: Row, rest: readonly Cell[]) {
+    const { [kind.recordColumn]: id = null, [kind.ownerColumn]: owner = null } = row
+    this.#pending.push([line, kind.name, id, owner, ...rest])
+    for (const cell of rest) this.#pendingCharacters += typeof cell === 'string' ? cell.length : 0
+    if (!this.#kinds.has(kind)) this.#kinds.set(kind, NOTHING)
+  }
+
+  /** Counts a session that is not stored. */
+  skip(kind: Kind, line: number) {
+    const counts = this.#kinds.get(kind) ?? NOTHING
+    this.#kinds.set(kind, { ...counts, unfinished: counts.unfinished + 1 })
+    this.options.onDecided?.(line, 'skipped')
+  }
+
+  async flushFull() {
+    if (this.#pending.length >= ROWS_WRITTEN_AT_ONCE || this.#pendingCharacters >= CHARACTERS_AT_ONCE)
+      await this.flush()
+  }
+
+  async flush() {
+    for (let start = 0; start < this.#pending.length; start += ROWS_WRITTEN_AT_ONCE) {
+      const rows = this.#pending.slice(start, start + ROWS_WRITTEN_AT_ONCE).map(cells => sql`(${sql.join(cells)})`)
+      await sql`insert into incoming (line, kind, id, owner, name, time, decided, fields, document, raw)
+        values ${sql.join(rows)}`.execute(this.#db)
+    }
+    this.#pending = []
+    this.#pendingCharacters = 0
+  }
+
+  /** Decides about all rows. With `remembers`, `decideMoved` can decide again about those that the store has changed since. */
+  async decide(remembers = true) {
+    // With all columns that are compared and counted, so that neither reads the documents.
+    await this.#run(
+      'create index if not exists incoming_key on incoming (kind, id, line, decided, owner, stored_owner, time)',
+    )
+    if (remembers) {
+      if (this.options.engine === 'postgres') await this.#run('analyze incoming')
+      await this.#run(`create temporary table known_account as select id, ${COMPARED.join(', ')} from account`)
+    }
+    for (const kind of this.#present()) await this.#decide(kind)
+  }
+
+  /** Decides again about what has changed in the store: access, whose changes have no number, and what was decided for accounts that moved. */
+  async decideMoved() {
+    await this.#run(`create temporary table moved_account as
+      select known.id from known_account as known left join account on account.id = known.id
+        where ${['id', ...COMPARED].map(column => `account.${column} is distinct from known.${column}`).join(' or ')}
+      union all select account.id from account where account.id not in (select known.id from known_account as known)`)
+    const { rows } = await sql`select 1 from moved_account limit 1`.execute(this.#db)
+    const hasMoved = rows.length > 0
+    this.#accounts.forget()
+    for (const kind of this.#present()) {
+      const isMoved = `(owner in (select id from moved_account) or stored_owner in (select id from moved_account) or exists (
+        select 1 from ${kind.table} as stored where stored.${kind.recordColumn} = incoming.id
+          and stored.${kind.ownerColumn} in (select id from moved_account)))`
+      if (kind === account && hasMoved) {
+        await this.#run(REFUSED_ACCOUNTS)
+        await this.#decide(kind, '1 = 1')
+        await this.#run(REFUSED_ACCOUNTS)
+      } else if (kind === partnership) await this.#decide(kind, '1 = 1')
+      else if (hasMoved) await this.#decide(kind, isMoved)
+    }
+  }
+
+  /** Runs work that compares the rows with the store, or moves them into it. */
+  inStore<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.options.engine === 'sqlite') return work()
+    const records = this.#present().filter(({ isOwned }) => isOwned)
+    const named = records.map(kind => ({
+      table: kind.table,
+      ids: `select id from incoming where kind = '${kind.name}'`,
+    }))
+    return withLocalRecords(this.#db, named, work)
+  }
+
+  /** Rejects the rows that are refused. */
+  async reject() {
+    const { rejected, setsAside, rawOf } = this.options
+    let after = -1
+    for (;;) {
+      const { rows } = await sql<Omit<RejectedRow, 'reason'> & { reasons: string }>`
+        select line, kind, id as "recordId", owner as "ownerId", reasons, raw from incoming
+        where reasons is not null and line > ${after} order by line limit ${ROWS_AT_ONCE}`.execute(this.#db)
+      for (const { reasons, ...row } of rows) {
+        const raw = rawOf === undefined ? (row.raw ?? undefined) : rawOf(row.line)
+        for (const reason of reasons.split('\n').slice(0, setsAside ? 1 : undefined))
+          rejected.add({ ...row, reason, raw })
+      }
+      await rejected.flushFull()
+      if (rows.length < ROWS_AT_ONCE) return
+      after = rows.at(-1)?.line ?? after
+    }
+  }
+
+  /** Access that is open in the archive and ended in the store; the first MAX_LISTED of it. */
+  async endedAccess(): Promise<{ ownerId: number; partnerId: number }[]> {
+    const { rows } = await sql<{ ownerId: number; partnerId: number }>`
+      select incoming.owner as "ownerId", incoming.id as "partnerId" from incoming
+      join partnership as stored on stored.owner_id = incoming.owner and stored.partner_id = incoming.id
+      where incoming.kind = ${partnership.name} and incoming.decided <> 'repeated' and incoming.time is null and stored.ended_at is not null
+      order by incoming.line limit ${MAX_LISTED}`.execute(this.#db)
+    return rows.map(row => ({ ...row }))
+  }
+
+  /** Writes the rows. All must have been decided. */
+  async store(now: number) {
+    for (const kind of this.#present()) await this.#write(kind)
+    if (this.#count(partnership, 'added') > 0) {
+      await sql`insert into account_event (account_id, at, kind, actor, subject, subject_id, network, browser, times)
+        select incoming.owner, ${now}, 'access-given', 'operator', account.username, 0, '', '', 1
+        from incoming join account on account.id = incoming.id
+        where incoming.kind = ${partnership.name} and incoming.decided = 'added' and incoming.time is null`.execute(
+        this.#db,
+      )
+    }
+  }
+
+  /** What was decided about each kind, in the order of an export, and the times of its oldest and its newest record. */
+  report() {
+    return allKinds.map(kind => {
+      const { counts, unfinished, first, last } = this.#kinds.get(kind) ?? NOTHING
+      const { added = 0, replaced = 0, skipped = 0, unchanged = 0, refreshed = 0, repeated = 0 } = counts
+      const same = unchanged + refreshed + repeated
+      const report: KindReport = { kind: kind.name, added, replaced, unchanged: same, skipped: skipped + unfinished }
+      return { report, isPresent: this.#kinds.has(kind), first, last }
+    })
+  }
+
+  /** Sets `as_of` of accounts whose lines have none to the newest instants of their records. */
+  async updateAsOf() {
+    const records = this.#present().filter(({ isOwned }) => isOwned)
+    if (records.length === 0) return
+    const newest = `select account.id, newest from (
+        select owner, max(time) as newest from incoming where kind in (${quoted(records.map(({ name }) => name))})
+          and decided in (${quoted([...WRITTEN, 'unchanged'])}) group by owner
+      ) as given join account on account.id = given.owner
+      where (account.as_of is null or account.as_of < newest)
+      and not exists (select 1 from incoming as line where line.kind = '${account.name}' and line.id = account.id and line.time is not null)`
+    await this.#run(
+      // Citus: an update of a reference table cannot read a temporary table.
+      `insert into account (id, username, document, etag, as_of)
+        select stored.id, username, document, etag, newest from (${newest}) as known join account as stored on stored.id = known.id
+        where true
+        on conflict (id) do update set as_of = excluded.as_of`,
+    )
+  }
+
+  /** The kinds of which there are rows, in the order of an export. */
+  #present(): readonly Kind[] {
+    return allKinds.filter(kind => this.#kinds.has(kind))
+  }
+
+  #count(kind: Kind, ...decided: readonly Decided[]): number {
+    const { counts = {} } = this.#kinds.get(kind) ?? {}
+    return decided.reduce((sum, one) => sum + (counts[one] ?? 0), 0)
+  }
+
+  /** Decides about the rows of a kind; with a condition, again about those that match it. */
+  async #decide(kind: Kind, again?: string) {
+    const isAccount = kind === account
+    let [first, last]: [number | null, number | null] = [null, null]
+    /** The first rows of the records with this id. */
+    const firsts = new Map<string, { readonly row: Row; isContradicted: boolean }>()
+    let after = { id: Number.MIN_SAFE_INTEGER, line: -1 }
+    for (;;) {
+      const batch = await this.#read(kind, after, again)
+      const stored = await this.#storedOf(kind, batch)
+      await this.#accounts.look(batch.flatMap(({ row }) => kind.accounts.map(column => row[column] ?? null)))
+      await this.#accounts.look(isAccount ? batch.map(({ id }) => id) : [])
+      const notes: Note[] = []
+      for (const { id, line, row } of batch) {
+        if (id !== after.id) firsts.clear()
+        after = { id, line }
+        const key = keyOf(kind, row)
+        const earlier = firsts.get(key)
+        if (earlier !== undefined) {
+          earlier.isContradicted ||= contradicts(kind, row, earlier.row)
+          notes.push({ line, ...(earlier.isContradicted ? CONTRADICTION : { decided: 'repeated' }) })
+          continue
+        }
+        firsts.set(key, { row, isContradicted: false })
+        const before = stored.get(key)
+        const decision = decide(kind, row, before, { ...this.options, accounts: this.#accounts })
+        this.options.onDecided?.(line, decision.decided)
+        if (decision.decided !== 'added' || again !== undefined) {
+          // What was merged with a stored row that has changed is taken back.
+          const written = decision.merged ?? (again === undefined ? undefined : row)
+          notes.push({
+            line,
+            ...decision,
+            storedOwner: kind.isOwned ? before?.['owner_id'] : null,
+            unmerged: row,
+            written,
+          })
+        }
+        const { at = null } = row
+        if (at === null || decision.decided === 'refused') continue
+        first = Math.min(Number(at), first ?? Infinity)
+        last = Math.max(Number(at), last ?? -Infinity)
+      }
+      await this.#note(notes)
+      // On SQLite, statements keep the process from hearing a signal.
+      await nextTurn()
+      this.options.signal?.throwIfAborted()
+      if (batch.length < ROWS_AT_ONCE) break
+    }
+    if (isAccount) await this.#accounts.refuseNames()
+    const { rows } = await sql<{ decided: Decided; count: Cell }>`select decided, count(*) as count from incoming
+      where kind = ${kind.name} group by decided`.execute(this.#db)
+    const counts = Object.fromEntries(rows.map(({ decided, count }) => [decided, Number(count)]))
+    const { unfinished } = this.#kinds.get(kind) ?? NOTHING
+    this.#kinds.set(kind, { counts, unfinished, first, last })
+  }
+
+  /** The next rows of a kind that are not decided by the file alone, as they came. */
+  async #read(kind: Kind, after: { readonly id: number; readonly line: number }, condition = '1 = 1') {
+    const { rows } = await sql<{ id: number; line: number; fields: string; document: string | null }>`
+      select id, line, coalesce(unmerged, fields) as fields, document from incoming
+      where kind = ${kind.name} and (id, line) > (${after.id}, ${after.line})
+      and decided not in ('repeated', 'contradicts', 'invalid') and ${sql.raw(condition)}
+      order by id, line limit ${ROWS_AT_ONCE}`.execute(this.#db)
+    // `add` and `#note` wrote them.
+    return rows.map(({ fields, document, ...at }) => ({ ...at, row: { document, ...JSON.parse(fields) } as Row }))
+  }
+
+  /** The stored rows with these ids, by their keys. */
+  async #storedOf(kind: Kind, rows: readonly { readonly id: number }[]): Promise<ReadonlyMap<string, Row>> {
+    if (rows.length === 0) return new Map()
+    const { rows: stored } =
+      await sql<Row>`select ${sql.join(kind.columns.map(column => sql.ref(column)))} from ${sql.table(kind.table)}
+      where ${sql.ref(kind.recordColumn)} in (${sql.join([...new Set(rows.map(({ id }) => id))])})`.execute(this.#db)
+    return new Map(stored.map(row => [keyOf(kind, row), row]))
+  }
+
+  async #note(notes: readonly Note[]) {
+    if (notes.length === 0) return
+    const rows = notes.map(({ line, decided, reasons, storedOwner = null, written, unmerged }) => {
+      const { document = null, ...fields } = written ?? {}
+      const texts =
+        written === undefined ? [null, null, null] : [JSON.stringify(fields), document, JSON.stringify(unmerged)]
+      return sql`(${sql.join([line, decided, reasons?.join('\n') ?? null, storedOwner, ...texts])})`
+    })
+    await sql`with noted (line, decided, reasons, stored_owner, fields, document, unmerged) as (values ${sql.join(rows)})
+      update incoming set decided = noted.decided, reasons = noted.reasons, stored_owner = cast(noted.stored_owner as bigint),
+        fields = coalesce(noted.fields, incoming.fields), document = coalesce(noted.document, incoming.document),
+        unmerged = coalesce(noted.unmerged, incoming.unmerged)
+      from noted where incoming.line = cast(noted.line as integer)`.execute(this.#db)
+  }
+
+  async #write(kind: Kind) {
+    const { engine } = this.options
+    const { table, columns, key, isOwned, fixed = [] } = kind
+    if (this.#count(kind, ...WRITTEN) === 0) return
+    const replaced = this.#count(kind, 'replaced')
+    const rows = (...decided: readonly Decided[]) =>
+      `from incoming where kind = '${kind.name}' and decided in (${quoted(decided)})`
+    // Accounts may swap names, so each first gets a name that no account can have.
+    if (kind === account && replaced > 0) {
+      await this.#run(`update account set username = '\u0001' || id where id in (select id ${rows('replaced')})`)
+    }
+    if (isOwned && replaced > 0) {
+      // PostgreSQL: the owner is part of the primary key, so an update cannot change it.
+      const moved = `${rows('replaced')} and stored_owner <> owner`
+      await this.#noteChanged(kind, `select stored_owner ${moved}`)
+      await this.#run(`delete from ${table} where id in (select id ${moved})`)
+    }
+    const primaryKey = isOwned && engine === 'postgres' ? ['owner_id', ...key] : key
+    const updates = columns
+      .filter(column => !primaryKey.includes(column) && !fixed.includes(column))
+      .map(column => `${column} = ${newValue(table, column)}`)
+    const onConflict = replaced + this.#count(kind, 'refreshed') === 0 ? 'nothing' : `update set ${updates.join(', ')}`
+    const { value, from } = engine === 'sqlite' ? FROM_SQLITE : fromPostgres(table)
+    const values = columns.map(column => (column === 'document' ? 'incoming.document' : value(column)))
+    await this.#run(`insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from incoming ${from}
+      where incoming.kind = '${kind.name}' and incoming.decided in (${quoted(WRITTEN)}) order by incoming.id
+      on conflict (${primaryKey.join(', ')}) do ${onConflict}`)
+    if (isOwned) await this.#noteChanged(kind, `select owner ${rows(...WRITTEN)}`)
+  }
+
+  #noteChanged({ table }: Kind, owners: string) {
+    return noteChangedRecords(this.#db, table, sql.raw(owners))
+  }
+
+  async #run(statement: string) {
+    await sql.raw(statement).execute(this.#db)
+  }
+}
+
+interface Note extends Pick<Decision, 'decided' | 'reasons'> {
+  readonly line: number
+  readonly storedOwner?: Cell | undefined
+  /** The row as it came, and as it is written, if that was merged. */
+  readonly unmerged?: Row
+  readonly written?: Row | undefined
+}
+
+const CONTRADICTION: Decision = {
+  decided: 'contradicts',
+  reasons: ['is the same record as an earlier line, with other content'],
+}
+
+const NOTHING: KindCounts = { counts: {}, unfinished: 0, first: null, last: null }
+
+/** The columns of an account that change whenever decisions about it, or about its records, may change. */
+const COMPARED = ['username', 'etag', 'subscription_ends_at', ...recordTables.map(table => `${table}_revision`)]
+
+/** What is decided about their records may change. */
+const REFUSED_ACCOUNTS = `insert into moved_account select id from incoming where kind = '${account.name}' and decided = 'refused'`
+
+/** How many rows a statement reads: each, and the stored one, can take a megabyte. */
+const ROWS_AT_ONCE = 50
+const ROWS_WRITTEN_AT_ONCE = 100
+const CHARACTERS_AT_ONCE = 1024 * 1024
+
+/** The columns of a row that have no column of their own in the table `incoming`. */
+const FROM_SQLITE = { value: (column: string) => `fields ->> '$.${column}'`, from: '' }
+
+function fromPostgres(table: string): typeof FROM_SQLITE {
+  const from = `cross join lateral json_populate_record(null::${table}, cast(incoming.fields as json)) as written`
+  return { value: column => `written.${column}`, from }
+}
+
+/** The new value of a column of a stored row: missing extra fields keep their stored value, and `as_of` never goes back. */
+function newValue(table: string, column: string): string {
+  if (column === 'extra') return `coalesce(excluded.extra, ${table}.extra)`
+  if (column !== 'as_of') return `excluded.${column}`
+  return `case when excluded.as_of is null or excluded.as_of <= ${table}.as_of then ${table}.as_of else excluded.as_of end`
+}
+
+function keyOf({ key }: Kind, row: Row): string {
+  return key.map(column => row[column]).join('/')
+}
+
+function quoted(words: readonly string[]): string {
+  return words.map(word => `'${word}'`).join(', ')
+}
