@@ -110,7 +110,7 @@ function admit({ context, raw }: FastifyRequest, grant: Grant, { limits, usage }
   })
   // Nothing would say that the request of a client that is gone has ended.
   if (raw.socket.destroyed) return
-  context.windows = limits.admit(grant, context)
+  limits.admit(grant, context)
   context.isActive = true
 }
 

@@ -21,7 +21,7 @@ import { announcesBody, RequestContext, type RequestSummary } from './context.ts
 import { LimitError, limitOf, limits } from './limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { RateLimitedError, type RateLimits } from './rate-limits.ts'
+import type { RateLimits } from './rate-limits.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -45,7 +45,6 @@ export async function makeApp(options: AppOptions) {
     if (error.status >= 500 && error !== thrown && !(error instanceof LimitError))
       log.failure(thrown, context.requestId)
     context.limit = limitOf(error) ?? context.limit
-    if (error instanceof RateLimitedError) context.windows ??= error.windows
     if (reply.raw.headersSent) reply.raw.destroy()
     else answers.error(reply, error)
   }

@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
-import type { ErrorCode } from '../contract/errors.ts'
 import { SECURITY_HEADERS } from '../contract/responses.ts'
 import type { Store } from '../store/index.ts'
 import type { LimitName } from './limits.ts'
@@ -66,7 +65,7 @@ export class Metrics {
   request({ status, method, route = 'none', startedAt, keyId, code, limit }: RequestSummary) {
     this.#durations.observe({ method, route, status }, (performance.now() - startedAt) / 1000)
     if (keyId !== undefined) this.#authentications.inc({ result: 'ok' })
-    else if (code !== undefined && REFUSED.has(code)) this.#authentications.inc({ result: code })
+    else if (code !== undefined && status === 401) this.#authentications.inc({ result: code })
     if (limit !== undefined) this.limitReached(limit)
   }
 
@@ -171,10 +170,3 @@ function isOwnHost({ headers, socket }: IncomingMessage, ownNames: ReadonlySet<s
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   return isLoopbackName(hostname) || ownNames.has(address) || address === withoutMapping(socket.localAddress ?? '')
 }
-
-const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
-  'missing_token',
-  'invalid_token',
-  'token_revoked',
-  'token_expired',
-])

@@ -6,6 +6,12 @@ import { LimitError, type LimitName, limits } from './limits.ts'
 
 type KeyFacts = Pick<Grant, 'keyId' | 'accountId' | 'createdAt'>
 
+interface LimitedRequest {
+  readonly startedAt: number
+  readonly now: number
+  windows?: RequestWindows | undefined
+}
+
 /** The windows that a request counts in. */
 export interface RequestWindows {
   readonly key: RateWindow
@@ -31,14 +37,13 @@ export class RateLimits {
     this.#limits = limits
   }
 
-  /** Counts a request. Throws rate_limited. The windows must be released after the request. */
-  admit(
-    { keyId, accountId, createdAt }: KeyFacts,
-    { startedAt, now }: { readonly startedAt: number; readonly now: number },
-  ): RequestWindows {
+  /** Counts a request, and notes its windows in it. Throws rate_limited. They must be released after the request. */
+  admit({ keyId, accountId, createdAt }: KeyFacts, request: LimitedRequest): RequestWindows {
     const { rateLimit, concurrencyLimit } = this.#limits
+    const { startedAt, now } = request
     const windows = { key: this.#keys.get(keyId, startedAt), account: this.#accounts.get(accountId, startedAt) }
     const { key, account } = windows
+    request.windows = windows
     // A new key does not escape the limit: it begins with what the account has used in this window. Ages, because the clocks differ.
     const windowAge = startedAt - (account.endsAt - WINDOW_MS)
     const keyAge = Math.abs(now - createdAt)
@@ -48,13 +53,13 @@ export class RateLimits {
     }
     if (rateLimit > 0) {
       const left = this.#left(windows)
-      if (left.key <= 0) throw new RateLimitedError('rate', secondsUntil(key.endsAt, startedAt), windows)
-      if (left.account <= 0) throw new RateLimitedError('rate', secondsUntil(account.endsAt, startedAt), windows)
+      if (left.key <= 0) throw limited('rate', secondsUntil(key.endsAt, startedAt))
+      if (left.account <= 0) throw limited('rate', secondsUntil(account.endsAt, startedAt))
     }
     key.used += 1
     account.used += 1
     const isBusy = key.active >= concurrencyLimit || account.active >= concurrencyLimit * MAX_ACTIVE_KEYS
-    if (concurrencyLimit > 0 && isBusy) throw new RateLimitedError('concurrency', 1, windows)
+    if (concurrencyLimit > 0 && isBusy) throw limited('concurrency', 1)
     key.active += 1
     account.active += 1
     return windows
@@ -93,18 +98,11 @@ export class RateLimits {
     if (failureLimit === 0) return
     const window = this.#failures.get(networkOf(address), now)
     window.used += 1
-    if (window.used > failureLimit) throw new RateLimitedError('failures', secondsUntil(window.endsAt, now))
+    if (window.used > failureLimit) throw limited('failures', secondsUntil(window.endsAt, now))
   }
 }
 
-/** A request over a limit; with its windows, if it has a key. */
-export class RateLimitedError extends LimitError {
-  readonly windows: RequestWindows | undefined
-  constructor(limit: LimitName, retryAfter: number, windows?: RequestWindows) {
-    super(limit, 'rate_limited', retryAfter)
-    this.windows = windows
-  }
-}
+const limited = (limit: LimitName, retryAfter: number) => new LimitError(limit, 'rate_limited', retryAfter)
 
 export const WINDOW_MS = 60_000
 

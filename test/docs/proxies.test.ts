@@ -82,6 +82,11 @@ for (const { name, file, path, start, redirect } of proxies) {
         assert.equal(await post('/source/upload/store', 2 * mib), 413, 'nowhere else')
       }
 
+      if (name === 'nginx') {
+        const statuses = await proxy.flood(`${path}/healthz`, 300)
+        assert.ok(statuses.includes(200) && statuses.includes(429), 'a flood from one address ends at the proxy')
+        assert.equal((await proxy.get(`${path}/signin`, {}, '127.0.0.2')).status, 200, 'and others are served')
+      }
       const health = `${service.url}/healthz`
       assert.equal((await fetch(health)).status, 200, 'commands on this machine can ask')
       const other = await fetch(health.replace('127.0.0.1', 'localhost'))

@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { clientAddress, networkOf } from '../../src/http/addresses.ts'
-import { RateLimitedError, RateLimits } from '../../src/http/rate-limits.ts'
+import { LimitError } from '../../src/http/limits.ts'
+import { RateLimits } from '../../src/http/rate-limits.ts'
 import { listKeys, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
 import { startSecondServer } from '../support/second-server.ts'
@@ -101,7 +102,7 @@ test('a window ends after a minute, and a refund does not change the next one', 
   limits.admit(key(1), at(30_000))
   const headers = ['RateLimit-Policy', '"default";q=2;w=60', 'RateLimit', '"default";r=0;t=31']
   assert.deepEqual(limits.headers(first, 30_500), headers)
-  assert.throws(() => limits.admit(key(1), at(60_999)), RateLimitedError)
+  assert.throws(() => limits.admit(key(1), at(60_999)), LimitError)
   const second = limits.admit(key(1), at(61_000))
   limits.refund(first, 1000)
   assert.match(limits.headers(second, 61_000).join(), /RateLimit,"default";r=1;t=60$/)
@@ -131,10 +132,10 @@ test('the keys of an account have five times the requests of one, however many o
   const refused = (token: (typeof keys)[number]) => () => limits.admit(token, at(60_999))
   const [first, , , , , sixth] = keys
   assert.ok(first !== undefined && sixth !== undefined)
-  assert.throws(refused(sixth), RateLimitedError)
+  assert.throws(refused(sixth), LimitError)
   limits.release(limits.admit({ ...sixth, keyId: 9, accountId: 2 }, at(60_999)))
   const held = keys.slice(0, 5).flatMap(token => [limits.admit(token, at(61_000)), limits.admit(token, at(61_000))])
-  assert.throws(() => limits.admit(sixth, at(61_000)), RateLimitedError, 'ten at the same time')
+  assert.throws(() => limits.admit(sixth, at(61_000)), LimitError, 'ten at the same time')
   for (const windows of held) limits.release(windows)
   assert.match(limits.headers(limits.admit(sixth, at(61_000)), 61_000).join(), /r=8;/)
 })
@@ -214,10 +215,10 @@ test('active requests still count when a new window begins', () => {
   const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
   const held = limits.admit(key(1), at(0))
   limits.admit(key(1), at(59_000))
-  assert.throws(() => limits.admit(key(1), at(61_000)), RateLimitedError)
+  assert.throws(() => limits.admit(key(1), at(61_000)), LimitError)
   limits.release(held)
   assert.equal(limits.admit(key(1), at(61_000)).key, held.key)
-  assert.throws(() => limits.admit(key(1), at(61_000)), RateLimitedError)
+  assert.throws(() => limits.admit(key(1), at(61_000)), LimitError)
 })
 
 test('too many failures block an address, but not a valid API key from it', async () => {
@@ -346,7 +347,7 @@ test('the memory of the windows is bounded, however many API keys and networks t
   const full = heap()
   come(100_000, 400_000)
   assert.ok(heap() - full < 4 * 2 ** 20, `${heap() - full} bytes more`)
-  assert.throws(() => limits.admit(key(399_999), at(400_000)), RateLimitedError, 'the newest are known')
+  assert.throws(() => limits.admit(key(399_999), at(400_000)), LimitError, 'the newest are known')
 })
 
 test('a service with allowed hosts refuses every other host, whatever the request', async () => {

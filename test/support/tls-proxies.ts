@@ -136,6 +136,20 @@ async function startProxy(
         session.destroy()
       }
     },
+    /** The statuses of requests that are sent at once, on one connection. */
+    async flood(path: string, count: number) {
+      const session = connectHttp2(`https://127.0.0.1:${place.tlsPort}`, {
+        servername: hostname,
+        ca: readAuthorities(),
+      })
+      try {
+        const sent = Array.from({ length: count }, () => session.request({ ':path': path, ':authority': hostname }))
+        const answers = await Promise.all(sent.map(stream => once(stream, 'response')))
+        return answers.map(([headers]) => (headers as Record<string, unknown>)[':status'])
+      } finally {
+        session.destroy()
+      }
+    },
     /** Sends an empty form. */
     post: (path: string, headers: Record<string, string> = {}) =>
       answerOf(requestTo(path, { ...headers, 'Content-Length': 0 }, { method: 'POST' }).end()),
