@@ -1,5 +1,4 @@
-import { account } from './account-kinds.ts'
-import type { Cell, Kind, MergeOptions, Row } from './kind.ts'
+import type { Kind, MergeOptions, Row } from './kind.ts'
 import { ID_TAKEN, type OnConflict, reasonForOwner } from './report.ts'
 
 /** What becomes of a row. One that repeats or contradicts an earlier line, or is invalid, is decided by the file alone. */
@@ -29,10 +28,11 @@ export interface DecideOptions extends MergeOptions {
 }
 
 /** What is known of the accounts that a row names. */
-export interface KnownAccounts {
-  isRemoved(id: Cell | undefined): boolean
-  /** Whether the file or the store has it. */
-  isKnown(id: Cell | undefined): boolean
+interface Names {
+  /** Whether one of them was removed here. */
+  readonly removed: boolean
+  /** The columns whose accounts neither the file nor the store has. */
+  readonly unknown: readonly string[]
 }
 
 /** Decides what becomes of a row, given the stored row with the same key. */
@@ -40,11 +40,10 @@ export function decide(
   kind: Kind,
   incoming: Row,
   stored: Row | undefined,
-  { accounts, ...options }: DecideOptions & { readonly accounts: KnownAccounts },
+  { names, ...options }: DecideOptions & { readonly names: Names },
 ): Decision {
   const { onConflict, isArchive, onlyAccount } = options
-  const named = kind === account ? ['id'] : kind.accounts
-  if (named.some(column => accounts.isRemoved(incoming[column]))) return refused([REMOVED])
+  if (names.removed) return refused([REMOVED])
   const mayMove = !kind.isOwned || (isArchive && onlyAccount === undefined)
   if (stored !== undefined && !mayMove && stored['owner_id'] !== incoming['owner_id']) {
     return refused([onlyAccount === undefined ? ID_TAKEN : reasonForOwner(ID_TAKEN)])
@@ -53,10 +52,7 @@ export function decide(
   const merged = Object.keys(changes).length === 0 ? undefined : { ...incoming, ...changes }
   const row = merged ?? incoming
   const isOther = stored !== undefined && differs(contentOf(kind), row, stored)
-  const reasons = [
-    ...(isOther && onConflict === 'fail' ? [CONFLICTS] : []),
-    ...kind.accounts.filter(column => !accounts.isKnown(row[column])).map(nobody),
-  ]
+  const reasons = [...(isOther && onConflict === 'fail' ? [CONFLICTS] : []), ...names.unknown.map(nobody)]
   if (reasons.length > 0) return refused(reasons)
   if (stored === undefined) return { decided: 'added' }
   if (isOther) return { decided: onConflict === 'skip' ? 'skipped' : 'replaced', merged }

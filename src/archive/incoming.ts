@@ -5,18 +5,15 @@ import { withLocalRecords } from '../store/distributed.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import { account, partnership } from './account-kinds.ts'
 import { contradicts, decide, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
-import { IncomingAccounts } from './incoming-accounts.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
 import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
+import { isCounted, type NameOptions, refuseNames } from './usernames.ts'
 
-export interface IncomingOptions extends DecideOptions {
-  readonly db: Kysely<Tables>
+export interface IncomingOptions extends DecideOptions, NameOptions {
   readonly engine: Engine
   readonly rejected: Rejections
-  /** Whether the rows that can be stored are stored if others cannot. */
-  readonly setsAside: boolean
   /** Returns the text of a line; if not given, the text is kept with the row. */
   readonly rawOf?: (line: number) => string | undefined
   readonly onDecided?: (line: number, decided: Decided) => void
@@ -40,7 +37,6 @@ interface KindCounts {
 export class Incoming {
   readonly options: IncomingOptions
   readonly #db: Kysely<Tables>
-  readonly #accounts: IncomingAccounts
   #pending: (readonly Cell[])[] = []
   #pendingCharacters = 0
   readonly #kinds = new Map<Kind, KindCounts>()
@@ -48,7 +44,6 @@ export class Incoming {
   constructor(options: IncomingOptions) {
     this.options = options
     this.#db = options.db
-    this.#accounts = new IncomingAccounts(options)
   }
 
   /** Creates the table, or empties that of an earlier batch. */
@@ -126,7 +121,6 @@ export class Incoming {
       union all select account.id from account where account.id not in (select known.id from known_account as known)`)
     const { rows } = await sql`select 1 from moved_account limit 1`.execute(this.#db)
     const hasMoved = rows.length > 0
-    this.#accounts.forget()
     for (const kind of this.#present()) {
       const isMoved = `(owner in (select id from moved_account) or stored_owner in (select id from moved_account) or exists (
         select 1 from ${kind.table} as stored where stored.${kind.recordColumn} = incoming.id
@@ -235,7 +229,6 @@ export class Incoming {
 
   /** Decides about the rows of a kind; with a condition, again about those that match it. */
   async #decide(kind: Kind, again?: string) {
-    const isAccount = kind === account
     let [first, last]: [number | null, number | null] = [null, null]
     /** The first rows of the records with this id. */
     const firsts = new Map<string, { readonly row: Row; isContradicted: boolean }>()
@@ -243,10 +236,8 @@ export class Incoming {
     for (;;) {
       const batch = await this.#read(kind, after, again)
       const stored = await this.#storedOf(kind, batch)
-      await this.#accounts.look(batch.flatMap(({ row }) => kind.accounts.map(column => row[column] ?? null)))
-      await this.#accounts.look(isAccount ? batch.map(({ id }) => id) : [])
       const notes: Note[] = []
-      for (const { id, line, row } of batch) {
+      for (const { id, line, row, names } of batch) {
         if (id !== after.id) firsts.clear()
         after = { id, line }
         const key = keyOf(kind, row)
@@ -258,7 +249,7 @@ export class Incoming {
         }
         firsts.set(key, { row, isContradicted: false })
         const before = stored.get(key)
-        const decision = decide(kind, row, before, { ...this.options, accounts: this.#accounts })
+        const decision = decide(kind, row, before, { ...this.options, names })
         this.options.onDecided?.(line, decision.decided)
         if (decision.decided !== 'added' || again !== undefined) {
           // What was merged with a stored row that has changed is taken back.
@@ -282,7 +273,7 @@ export class Incoming {
       this.options.signal?.throwIfAborted()
       if (batch.length < ROWS_AT_ONCE) break
     }
-    if (isAccount) await this.#accounts.refuseNames()
+    if (kind === account) await refuseNames(this.options)
     const { rows } = await sql<{ decided: Decided; count: Cell }>`select decided, count(*) as count from incoming
       where kind = ${kind.name} group by decided`.execute(this.#db)
     const counts = Object.fromEntries(rows.map(({ decided, count }) => [decided, Number(count)]))
@@ -290,15 +281,33 @@ export class Incoming {
     this.#kinds.set(kind, { counts, unfinished, first, last })
   }
 
-  /** The next rows of a kind that are not decided by the file alone, as they came. */
+  /** The next rows of a kind that are not decided by the file alone, as they came, and what is known of the accounts that they name. */
   async #read(kind: Kind, after: { readonly id: number; readonly line: number }, condition = '1 = 1') {
-    const { rows } = await sql<{ id: number; line: number; fields: string; document: string | null }>`
-      select id, line, coalesce(unmerged, fields) as fields, document from incoming
+    const named = kind.accounts.map(column => ({ column, id: column === kind.ownerColumn ? 'owner' : 'id' }))
+    const isUnknown = named.map(
+      ({
+        column,
+        id,
+      }) => `not exists (select 1 from account as someone where someone.id = incoming.${id}) and not exists (
+        select 1 from incoming as someone where someone.kind = '${account.name}' and someone.id = incoming.${id}
+          and ${isCounted('someone', this.options)}) as "${column}"`,
+    )
+    const isRemoved = `exists (select 1 from removed_account as removed
+      where removed.id in (${kind === account ? 'incoming.id' : named.map(({ id }) => `incoming.${id}`).join(', ')})) as removed`
+    const { rows } = await sql<
+      { id: number; line: number; fields: string; document: string | null } & Record<string, unknown>
+    >`
+      select id, line, coalesce(unmerged, fields) as fields, document, ${sql.raw([isRemoved, ...isUnknown].join(', '))} from incoming
       where kind = ${kind.name} and (id, line) > (${after.id}, ${after.line})
       and decided not in ('repeated', 'contradicts', 'invalid') and ${sql.raw(condition)}
       order by id, line limit ${ROWS_AT_ONCE}`.execute(this.#db)
-    // `add` and `#note` wrote them.
-    return rows.map(({ fields, document, ...at }) => ({ ...at, row: { document, ...JSON.parse(fields) } as Row }))
+    return rows.map(({ id, line, fields, document, removed, ...unknown }) => ({
+      id,
+      line,
+      // `add` and `#note` wrote them.
+      row: { document, ...JSON.parse(fields) } as Row,
+      names: { removed: Boolean(removed), unknown: kind.accounts.filter(column => Boolean(unknown[column])) },
+    }))
   }
 
   /** The stored rows with these ids, by their keys. */
