@@ -24,7 +24,7 @@ export interface RequestWindows {
  * window.
  */
 export class RateLimits {
-  readonly #limits: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>
+  readonly #config: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>
   readonly #keys = new RateWindows<number>(WINDOW_MS)
   readonly #accounts = new RateWindows<number>(WINDOW_MS)
   readonly #failures = new RateWindows<string>(WINDOW_MS)
@@ -33,13 +33,13 @@ export class RateLimits {
    * The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. An account has those of as
    * many keys as it may have, because keys that were replaced still work.
    */
-  constructor(limits: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>) {
-    this.#limits = limits
+  constructor(config: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>) {
+    this.#config = config
   }
 
   /** Counts a request, and notes its windows in it. Throws rate_limited. They must be released after the request. */
   admit({ keyId, accountId, createdAt }: KeyFacts, request: LimitedRequest): RequestWindows {
-    const { rateLimit, concurrencyLimit } = this.#limits
+    const { rateLimit, concurrencyLimit } = this.#config
     const { startedAt, now } = request
     const windows = { key: this.#keys.get(keyId, startedAt), account: this.#accounts.get(accountId, startedAt) }
     const { key, account } = windows
@@ -78,7 +78,7 @@ export class RateLimits {
 
   /** The headers with the remaining requests, names and values in turn; none if there is no limit. */
   headers(windows: RequestWindows, now: number): readonly string[] {
-    const { rateLimit } = this.#limits
+    const { rateLimit } = this.#config
     if (rateLimit === 0) return []
     const left = this.#left(windows)
     const { endsAt } = left.account < left.key ? windows.account : windows.key
@@ -88,13 +88,13 @@ export class RateLimits {
   }
 
   #left({ key, account }: RequestWindows) {
-    const { rateLimit } = this.#limits
+    const { rateLimit } = this.#config
     return { key: rateLimit - key.used, account: rateLimit * MAX_ACTIVE_KEYS - account.used }
   }
 
   /** Counts a failed authentication. Throws rate_limited if there were too many from this network. */
   countFailure(address: string, now: number) {
-    const { failureLimit } = this.#limits
+    const { failureLimit } = this.#config
     if (failureLimit === 0) return
     const window = this.#failures.get(networkOf(address), now)
     window.used += 1

@@ -44,7 +44,7 @@ test('every setting is used', () => {
   // As a property of the configuration, or where it is taken apart.
   const isUsed = (name: string) =>
     new RegExp(
-      String.raw`\b(?:config|settings|options)\.${name}\b|\{[^{}]*\b${name}\b[^{}]*\}\s*(?::\s*(?:Config|Pick<Config)\b|= config\b)`,
+      String.raw`\b(?:config|settings|options)\.${name}\b|\{[^{}]*\b${name}\b[^{}]*\}\s*(?::\s*(?:Config|Pick<Config)\b|= (?:this\.#)?config\b)`,
     ).test(code)
   assert.deepEqual(
     Object.keys(settings).filter(name => !isUsed(name)),
