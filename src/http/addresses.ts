@@ -42,19 +42,12 @@ export function networkPart(address: string): string {
 
 /** The network of the first groups of an address. */
 function ipv6Network(address: string, count: number): string {
-  const [head = '', tail] = address.replace(/%.*$/, '').split('::')
-  const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const rest = tail === '' ? [] : tail.split(':')
-    // A dotted quad at the end stands for two groups.
-    const width = rest.length + (tail.includes('.') ? 1 : 0)
-    while (groups.length < 8 - width) groups.push('0')
-    groups.push(...rest)
-  }
-  return `${groups
-    .slice(0, count)
-    .map(group => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/${count * 16}`
+  // As URLs write it: without a zone, leading zeros and a dotted quad.
+  const { hostname } = new URL(`http://[${address.replace(/%.*$/, '')}]`)
+  const halves = hostname.slice(1, -1).split('::')
+  const [head = [], tail = []] = halves.map(half => (half === '' ? [] : half.split(':')))
+  const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
+  return `${[...head, ...zeros, ...tail].slice(0, count).join(':')}::/${count * 16}`
 }
 
 /** Whether a host, as URLs write it, is a name of this machine that no other machine can have. */

@@ -17,7 +17,7 @@ import type { Store } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
 import type { Answers } from './answers.ts'
 import { isNoParameter } from './app.ts'
-import { LimitError, limits as limitTable } from './limits.ts'
+import { LimitError, limits } from './limits.ts'
 import { parseQuery, type Query, readParameters } from './parameters.ts'
 import type { RateLimits } from './rate-limits.ts'
 
@@ -26,7 +26,7 @@ interface ApiOptions {
   readonly config: Pick<Config, 'publicUrl' | 'trustedProxies'>
   readonly answers: Answers
   readonly grants: GrantCache
-  readonly limits: RateLimits
+  readonly rateLimits: RateLimits
   readonly usage: KeyUsage
   readonly readLog: ReadLog
   readonly load: Load
@@ -95,14 +95,14 @@ function refuseIfLate({ context }: FastifyRequest, { load }: ApiOptions) {
 /** Throws invalid_token, token_revoked and token_expired, which count as attempts to guess an API key. */
 function checkGrant(request: FastifyRequest, grant: Grant | undefined, now: number, options: ApiOptions): Grant {
   if (grant !== undefined && grant.revokedAt === null && !hasEnded(grant.expiresAt, now)) return grant
-  const { config, limits } = options
-  limits.countFailure(clientAddress(request.raw, config.trustedProxies), request.context.startedAt)
+  const { config, rateLimits } = options
+  rateLimits.countFailure(clientAddress(request.raw, config.trustedProxies), request.context.startedAt)
   if (grant === undefined) throw new ApiError('invalid_token')
   throw new ApiError(grant.revokedAt === null ? 'token_expired' : 'token_revoked')
 }
 
 /** Charges a request to its API key. */
-function admit({ context, raw }: FastifyRequest, grant: Grant, { limits, usage }: ApiOptions) {
+function admit({ context, raw }: FastifyRequest, grant: Grant, { rateLimits, usage }: ApiOptions) {
   context.keyId = grant.keyId
   usage.recordUse(grant.keyId, context.now, {
     address: raw.socket.remoteAddress,
@@ -110,14 +110,14 @@ function admit({ context, raw }: FastifyRequest, grant: Grant, { limits, usage }
   })
   // Nothing would say that the request of a client that is gone has ended.
   if (raw.socket.destroyed) return
-  limits.admit(grant, context)
+  rateLimits.admit(grant, context)
   context.isActive = true
 }
 
 /** The steps after those: a turn of the account, tier and scope, parameters, handler, log of reads, validator. */
 async function answer(request: FastifyRequest, reply: FastifyReply, route: Route, options: ApiOptions) {
   const { context, caller, raw } = request
-  const { store, config, answers, limits, readLog } = options
+  const { store, config, answers, rateLimits, readLog } = options
   const { endpoint } = route
   // The hook before has set it, or thrown.
   if (caller === null) throw new Error('a request has no caller')
@@ -151,13 +151,13 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
   const etag = `"${result.etag}"`
   const link = result.kind === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
   if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
-    if (context.windows !== undefined) limits.refund(context.windows, context.startedAt)
+    if (context.windows !== undefined) rateLimits.refund(context.windows, context.startedAt)
     return answers.notModified(reply, etag, link)
   }
   return answers.ok(reply, result.data, etag, link)
 }
 
-const statisticsPlaces = new Places<number>(limitTable.statistics.max)
+const statisticsPlaces = new Places<number>(limits.statistics.max)
 
 const idOf = ({ params }: FastifyRequest) => (params as { readonly id?: string }).id
 

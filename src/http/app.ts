@@ -26,7 +26,7 @@ import type { RateLimits } from './rate-limits.ts'
 export interface AppOptions {
   readonly config: Config
   readonly log: Log
-  readonly metrics: Metrics | undefined
+  readonly metrics?: Metrics | undefined
   readonly answers: Answers
   readonly rateLimits: RateLimits
   readonly load: Load

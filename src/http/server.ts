@@ -13,7 +13,7 @@ import { Answers } from './answers.ts'
 import { apiPlugin } from './api.ts'
 import { makeApp } from './app.ts'
 import { healthPlugin } from './health.ts'
-import { limits as limitTable } from './limits.ts'
+import { limits } from './limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { RateLimits } from './rate-limits.ts'
@@ -48,34 +48,26 @@ export interface ServiceOptions {
 
 /** Starts the service on an open store. Rejects if the address cannot be bound. */
 export async function startServer(options: ServiceOptions): Promise<Service> {
-  const { config, log, metrics, readLog, events, makePages } = options
-  const limits = new RateLimits(config)
+  const { config, log, metrics, readLog, events } = options
+  const rateLimits = new RateLimits(config)
   const usage = makeKeyUsage(options.store, {
     networkOf: sender => networkPart(senderAddress(sender, config.trustedProxies)),
     events,
     onFailure: error => log.failure(error, undefined),
   })
   const load = new Load(config.overloadLag)
-  const answers = new Answers(limits, config)
+  const answers = new Answers(rateLimits, config)
   const store = metrics?.timed(options.store) ?? options.store
-  const { plugin, sendUnknown } = makePages(load)
-  const { app, connections } = await makeApp({
-    config,
-    log,
-    metrics,
-    answers,
-    rateLimits: limits,
-    load,
-    sendUnknown,
-  })
+  const { plugin, sendUnknown } = options.makePages(load)
+  const { app, connections } = await makeApp({ ...options, answers, rateLimits, load, sendUnknown })
   await app.register(healthPlugin, { store: options.store, answers, connections })
-  await app.register(apiPlugin, { store, config, answers, grants: makeGrantCache(store), limits, usage, readLog, load })
+  await app.register(apiPlugin, { ...options, store, answers, grants: makeGrantCache(store), rateLimits, usage, load })
   await app.register(plugin)
 
   // Fastify would listen on each address of `localhost`.
   const { address } = await lookup(config.host)
   // As many may wait to be accepted, if the system allows it.
-  await app.listen({ host: address, port: config.port, backlog: limitTable.connections.max })
+  await app.listen({ host: address, port: config.port, backlog: limits.connections.max })
   const { port } = app.server.address() as AddressInfo
   return {
     url: urlOf(config.host, port),
