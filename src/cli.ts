@@ -1,6 +1,5 @@
 import { Command, CommanderError, Help } from 'commander'
 import { ImportError } from './archive/import.ts'
-import { BackupFileError, MissingIdentityError } from './backup/errors.ts'
 import { addAccountCommands } from './cli/accounts.ts'
 import { addArchiveCommands } from './cli/archive.ts'
 import { addBackupCommands } from './cli/backup.ts'
@@ -23,15 +22,24 @@ import { addUploadCommand } from './cli/upload.ts'
 import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
 import { isWorker } from './cli/workers.ts'
 import { ConfigError, settings } from './config.ts'
+import { Refusal, type RefusalCode } from './contract/refusal.ts'
 import { PeerError } from './homeassistant/errors.ts'
-import { PullLockedError } from './pull/hold.ts'
 import { SourceError } from './pull/source.ts'
-import { PullUsageError, RemovedAccountError } from './pull/target.ts'
 import { StoreAddressError, StoreError, StoreUnavailableError } from './store/index.ts'
-import { RefusedError } from './accounts/errors.ts'
 
 /** The exit codes of failures. */
 const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
+
+const REFUSAL_EXIT: Readonly<Record<RefusalCode, number>> = {
+  refused: EXIT.refused,
+  'too-often': EXIT.refused,
+  'no-backup': EXIT.refused,
+  'wrong-identity': EXIT.refused,
+  usage: EXIT.usage,
+  'no-identity': EXIT.usage,
+  busy: EXIT.storage,
+  removed: EXIT.source,
+}
 
 /** All commands. @public Manual pages are made from it. */
 export const program = new Command('lockstep')
@@ -97,17 +105,12 @@ export async function runCommand(words: readonly string[]): Promise<void> {
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage
   if (error instanceof InterruptedError) return fail(error, EXIT.interrupted)
-  if (error instanceof RefusedError || error instanceof ImportError || error instanceof BackupFileError) {
-    return fail(error, EXIT.refused)
-  }
-  if (error instanceof UsageError || error instanceof ConfigError || error instanceof PullUsageError) {
+  if (error instanceof Refusal) return fail(error, REFUSAL_EXIT[error.code])
+  if (error instanceof ImportError) return fail(error, EXIT.refused)
+  if (error instanceof UsageError || error instanceof ConfigError || error instanceof StoreAddressError) {
     return fail(error, EXIT.usage)
   }
-  if (error instanceof MissingIdentityError || error instanceof StoreAddressError) return fail(error, EXIT.usage)
-  if (error instanceof SourceError || error instanceof RemovedAccountError || error instanceof PeerError) {
-    return fail(error, EXIT.source)
-  }
-  if (error instanceof PullLockedError) return fail(error, EXIT.storage)
+  if (error instanceof SourceError || error instanceof PeerError) return fail(error, EXIT.source)
   if (error instanceof StoreError || error instanceof StoreUnavailableError) {
     return fail(error, EXIT.storage)
   }

@@ -1,4 +1,10 @@
-/** A request that is understood but not allowed. The message says why and, where there is one, what to do instead. */
-export class RefusedError extends Error {
+import { Refusal } from '../contract/refusal.ts'
+
+/** A request that is not allowed. */
+export class RefusedError extends Refusal {
   override readonly name = 'RefusedError'
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('refused', message, options)
+  }
 }

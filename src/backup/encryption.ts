@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { ReadableStream as NodeStream } from 'node:stream/web'
 import type * as Age from 'age-encryption'
-import { BackupFileError, MissingIdentityError, WrongKeyError } from './errors.ts'
+import { Refusal } from '../contract/refusal.ts'
 import { readChunks, startOf } from './files.ts'
 
 /** Streams of age v1, as the `age` tool reads and writes them. */
@@ -47,7 +47,7 @@ async function encrypt(
   return encrypter.encrypt(streamOf(chunks))
 }
 
-/** May throw BackupFileError after it has yielded bytes, which must then not be used. */
+/** May throw Refusal after it has yielded bytes, which must then not be used. */
 async function* decrypt(chunks: AsyncIterable<Uint8Array>, keys: Keys): AsyncGenerator<Uint8Array> {
   const decrypter = decrypterOf(keys)
   let failure: { readonly error: unknown } | undefined
@@ -65,14 +65,15 @@ async function* decrypt(chunks: AsyncIterable<Uint8Array>, keys: Keys): AsyncGen
     // An error of the source itself, such as an interruption.
     if (failure !== undefined) throw failure.error
     if (error instanceof Error && /no identity matched/.test(error.message)) {
-      throw new WrongKeyError(
+      throw new Refusal(
+        'wrong-identity',
         'identities' in keys
           ? 'none of the identities opens the file: it was encrypted for others'
           : 'the passphrase does not open the file',
         { cause: error },
       )
     }
-    throw new BackupFileError('the encrypted file is damaged or incomplete', { cause: error })
+    throw new Refusal('no-backup', 'the encrypted file is damaged or incomplete', { cause: error })
   }
 }
 
@@ -85,7 +86,7 @@ function decrypterOf(keys: Keys): Age.Decrypter {
         decrypter.addIdentity(identity)
       } catch {
         // The message of the package could hold a part of it.
-        throw new WrongKeyError('this is not a valid identity')
+        throw new Refusal('wrong-identity', 'this is not a valid identity')
       }
     }
   return decrypter
@@ -107,9 +108,9 @@ export function typedKeys(secret: string): Keys {
   return /^AGE-SECRET-KEY-/i.test(typed) ? { identities: [typed] } : { passphrase: secret }
 }
 
-/** Decrypts an archive. Throws MissingIdentityError without keys, WrongKeyError and BackupFileError. */
+/** Decrypts an archive. Throws Refusal. */
 export async function* decryptArchive(chunks: AsyncIterable<Buffer>, keys: Keys | undefined): AsyncGenerator<Buffer> {
-  if (keys === undefined) throw new MissingIdentityError('the archive is encrypted: name a file with --identity')
+  if (keys === undefined) throw new Refusal('no-identity', 'the archive is encrypted: name a file with --identity')
   for await (const chunk of decrypt(chunks, keys)) yield Buffer.from(chunk)
 }
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import * as Type from 'typebox'
+import { Refusal } from '../contract/refusal.ts'
 import type { Tables } from '../store/tables.ts'
-import { BackupFileError } from './errors.ts'
 import { overwrite, sha256Without } from './files.ts'
 
 /** The description of a backup, stored in its table `backup` as names and values. */
@@ -39,13 +39,13 @@ export async function writeFileDigest(path: string, placeholder: string) {
   overwrite(path, position, digest)
 }
 
-/** Throws BackupFileError if the file has changed since its digest was written. */
+/** Throws Refusal if the file has changed since its digest was written. */
 export async function checkFileDigest(path: string, { fileSha256 }: Manifest) {
   const { digest, position } = await sha256Without(path, fileSha256)
-  if (position === -1 || digest !== fileSha256) throw new BackupFileError(`${path} was changed or is damaged`)
+  if (position === -1 || digest !== fileSha256) throw new Refusal('no-backup', `${path} was changed or is damaged`)
 }
 
-/** The manifest; undefined in a plain copy of a database. Throws BackupFileError. */
+/** The manifest; undefined in a plain copy of a database. Throws Refusal. */
 export async function readManifest(db: Kysely<Tables>): Promise<Manifest | undefined> {
   const { rows: tables } = await sql`select 1 from sqlite_schema where type = 'table' and name = 'backup'`.execute(db)
   if (tables.length === 0) return undefined
@@ -57,7 +57,7 @@ export async function readManifest(db: Kysely<Tables>): Promise<Manifest | undef
     const counts: unknown = JSON.parse(found['rows'] ?? '')
     return Value.Parse(ManifestSchema, { ...found, schema: Number(found['schema']), rows: counts })
   } catch {
-    throw new BackupFileError('the manifest of the backup cannot be read: the backup was changed or is damaged')
+    throw new Refusal('no-backup', 'the manifest of the backup cannot be read: the backup was changed or is damaged')
   }
 }
 

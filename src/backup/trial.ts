@@ -1,15 +1,15 @@
 import packageJson from '../../package.json' with { type: 'json' }
+import { Refusal } from '../contract/refusal.ts'
 import { createDatabaseFile, open } from '../store/index.ts'
 import { currentVersion } from '../store/migrations.ts'
 import type { Watching } from './copy.ts'
 import { digestOfExport } from './create.ts'
-import { BackupFileError } from './errors.ts'
 import { restoreBackup } from './restore.ts'
 import type { VerifiedBackup } from './verify.ts'
 
 /**
  * Restores a backup into a new SQLite database at a path, and compares the digest of an export of it with the one in the
- * manifest. Throws BackupFileError.
+ * manifest. Throws Refusal.
  */
 export async function restoreFully(backup: VerifiedBackup, path: string, watching: Watching): Promise<void> {
   createDatabaseFile(path)
@@ -21,7 +21,7 @@ export async function restoreFully(backup: VerifiedBackup, path: string, watchin
     // Other versions may export the same records differently.
     if (manifest?.version !== packageJson.version || manifest.schema !== currentVersion) return
     if (digest !== manifest.exportSha256) {
-      throw new BackupFileError('an export of the restored backup differs from that of the original database')
+      throw new Refusal('no-backup', 'an export of the restored backup differs from that of the original database')
     }
   } finally {
     await store.close()

@@ -6,11 +6,11 @@ import type { Kind } from '../archive/kind.ts'
 import { kinds } from '../archive/kinds.ts'
 import { migrate } from '../archive/migrate.ts'
 import { readAgain } from '../archive/records.ts'
+import { Refusal } from '../contract/refusal.ts'
 import { open, SchemaError, type Store, StoreError, StoreUnavailableError } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { isDamaged, type Watching } from './copy.ts'
 import { decryptFile, isEncryptedFile } from './encryption.ts'
-import { BackupFileError, MissingIdentityError } from './errors.ts'
 import { digestFile, readDigest, removeDatabase, sha256Of, startOf } from './files.ts'
 import { checkFileDigest, type Manifest, readManifest } from './manifest.ts'
 import { countRows, readRows, readTables } from './tables.ts'
@@ -34,11 +34,11 @@ export interface VerifyOptions extends Watching {
   readonly plainCopy?: boolean | undefined
 }
 
-/** Opens a backup after everything in it was checked. Throws BackupFileError and MissingIdentityError. */
+/** Opens a backup after everything in it was checked. Throws Refusal. */
 export async function openVerified(path: string, options: VerifyOptions): Promise<VerifiedBackup> {
   await checkDigest(path, options.signal)
   const plain = await decrypted(path, options)
-  if (startOf(plain, SQLITE_START.length) !== SQLITE_START) throw new BackupFileError(`${path} is not a backup`)
+  if (startOf(plain, SQLITE_START.length) !== SQLITE_START) throw new Refusal('no-backup', `${path} is not a backup`)
   let store: Store | undefined
   try {
     store = await open(`sqlite:${plain}`, { busyTimeoutMs: 0, readOnly: true, schema: 'any' })
@@ -58,12 +58,12 @@ export async function openVerified(path: string, options: VerifyOptions): Promis
   }
 }
 
-/** Compares a file with the digest beside it; returns whether there is one. Throws BackupFileError. */
+/** Compares a file with the digest beside it; returns whether there is one. Throws Refusal. */
 export async function checkDigest(path: string, signal?: AbortSignal): Promise<boolean> {
   const digest = readDigest(path)
   if (digest === undefined) return false
   if (digest !== (await sha256Of(path, signal))) {
-    throw new BackupFileError(`${path} does not match ${digestFile(path)}: it was changed or is damaged`)
+    throw new Refusal('no-backup', `${path} does not match ${digestFile(path)}: it was changed or is damaged`)
   }
   return true
 }
@@ -72,7 +72,7 @@ const SQLITE_START = 'SQLite format 3\0'
 
 async function decrypted(path: string, { identities, workFolder, signal }: VerifyOptions): Promise<string> {
   if (!isEncryptedFile(path)) return path
-  if (identities === undefined) throw new MissingIdentityError(`${path} is encrypted: name a file with --identity`)
+  if (identities === undefined) throw new Refusal('no-identity', `${path} is encrypted: name a file with --identity`)
   const plain = join(workFolder, 'decrypted.db')
   await decryptFile(path, plain, identities, signal)
   return plain
@@ -81,12 +81,12 @@ async function decrypted(path: string, { identities, workFolder, signal }: Verif
 /** A plain copy has no digest: what can be checked is its structure, and each record. */
 async function checkCopy(store: Store, path: string, isAllowed = false) {
   if (existsSync(`${path}-wal`) && statSync(`${path}-wal`).size > 0) {
-    throw new BackupFileError(`${path} is a database in use, not a backup: make one with \`lockstep backup\``)
+    throw new Refusal('no-backup', `${path} is a database in use, not a backup: make one with \`lockstep backup\``)
   }
-  if ((await schemaVersion(store)) === 0) throw new BackupFileError(`${path} is not a backup`)
-  if (!isAllowed) throw new BackupFileError(`${path} ${NO_MANIFEST}`)
+  if ((await schemaVersion(store)) === 0) throw new Refusal('no-backup', `${path} is not a backup`)
+  if (!isAllowed) throw new Refusal('no-backup', `${path} ${NO_MANIFEST}`)
   const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(store.db)
-  if (rows.length !== 1 || rows[0]?.integrity_check !== 'ok') throw new BackupFileError(`${path} is damaged`)
+  if (rows.length !== 1 || rows[0]?.integrity_check !== 'ok') throw new Refusal('no-backup', `${path} is damaged`)
 }
 
 const NO_MANIFEST = `has no manifest of a backup: it may be a database file that lacks what was written last, because its -wal file was not copied with it, and nothing in it shows that. If it is complete, or was written by the command \`backup\` of a version that had no \`restore\`, add --plain-copy.`
@@ -94,7 +94,7 @@ const NO_MANIFEST = `has no manifest of a backup: it may be a database file that
 async function checkCounts({ db }: Store, manifest: Manifest) {
   for (const [table, count] of Object.entries(manifest.rows)) {
     if ((await countRows(db, table)) !== count) {
-      throw new BackupFileError(`the backup does not have the ${count} rows of ${table} that its manifest names`)
+      throw new Refusal('no-backup', `the backup does not have the ${count} rows of ${table} that its manifest names`)
     }
   }
 }
@@ -122,7 +122,7 @@ async function checkRecords({ db }: Store, { signal, progress }: Watching) {
       for (const row of rows) {
         const reason = isDamaged(row) ? 'its content does not match its hash' : damageOf(kind, row)
         if (reason !== undefined) {
-          throw new BackupFileError(`${kind.name} ${row[kind.recordColumn]} of the backup is damaged: ${reason}`)
+          throw new Refusal('no-backup', `${kind.name} ${row[kind.recordColumn]} of the backup is damaged: ${reason}`)
         }
       }
       count += rows.length
@@ -146,12 +146,12 @@ function damageOf(kind: Kind, row: Readonly<Record<string, string | number | nul
   }
 }
 
-/** Turns errors of the engine about the file, and a newer schema, into BackupFileError. */
+/** Turns errors of the engine about the file, and a newer schema, into Refusal. */
 function fileError(error: unknown, path: string): unknown {
-  if (error instanceof SchemaError) return new BackupFileError(error.message.replace('the database', path))
+  if (error instanceof SchemaError) return new Refusal('no-backup', error.message.replace('the database', path))
   const { cause } = error instanceof StoreUnavailableError || error instanceof StoreError ? error : { cause: error }
   if (cause instanceof Error && 'errcode' in cause) {
-    return new BackupFileError(`${path} is damaged: ${cause.message}`, { cause })
+    return new Refusal('no-backup', `${path} is damaged: ${cause.message}`, { cause })
   }
   return error
 }

@@ -7,11 +7,11 @@ import { checkDigest, openVerified, type VerifiedBackup } from '../backup/verify
 import { writeBackup } from '../backup/create.ts'
 import { isEncryptedFile } from '../backup/encryption.ts'
 import { recordBackup, recordCheck } from '../backup/facts.ts'
-import { MissingIdentityError } from '../backup/errors.ts'
 import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
 import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
+import { Refusal } from '../contract/refusal.ts'
 import { ownCommand } from '../version.ts'
 import { makeFolders, messageOf, sqliteFile, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
@@ -242,7 +242,7 @@ interface CheckOptions {
 async function checkBackup(file: string, flags: CheckFlags, { parent, signal }: CheckOptions): Promise<string> {
   if (isEncryptedFile(file) && flags.identity === undefined && flags.full !== true) {
     if (!(await checkDigest(file, signal))) {
-      throw new MissingIdentityError(`${file} is encrypted and has no digest next to it: name a file with --identity`)
+      throw new Refusal('no-identity', `${file} is encrypted and has no digest next to it: name a file with --identity`)
     }
     return `${file} matches its digest. It is encrypted, so nothing more was checked: for that, run \`${ownCommand} backup check --full --identity FILE\` where the identity is.`
   }

@@ -2,6 +2,7 @@ import type { Insertable } from 'kysely'
 import { RefusedError } from '../accounts/errors.ts'
 import { type Config, MAX_CHECKS_PER_HOUR } from '../config.ts'
 import { AddressError, parseAddress, parseKey } from '../contract/address.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 import { HOUR_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -12,7 +13,7 @@ import { sourceLists } from './lists.ts'
 import { findIdentity } from './round.ts'
 import { type Send, Source, SourceError, SourceRefusedError, StoppedError } from './source.ts'
 import { capabilitiesOf } from './state.ts'
-import { findTarget, PullUsageError, RemovedAccountError, usernameOf } from './target.ts'
+import { findTarget, usernameOf } from './target.ts'
 
 /** What a source is, and whose key it is there, before anything is stored. */
 export interface CheckedSource {
@@ -32,7 +33,6 @@ export interface CheckedSource {
 }
 
 /** The account has asked for too many checks. */
-export class TooManyChecksError extends RefusedError {}
 
 /** How long all requests of a check may take. */
 const CHECK_MS = 30_000
@@ -45,7 +45,7 @@ interface CheckOptions {
   readonly send?: Send
 }
 
-/** Asks a source what it is. Each request is sent once. Throws RefusedError with what is wrong, also TooManyChecksError. */
+/** Asks a source what it is. Each request is sent once. Throws Refusal with what is wrong. */
 export async function checkConnection(
   options: CheckOptions,
   accountId: number,
@@ -61,7 +61,7 @@ export async function checkConnection(
     const lists = await readLists(source)
     const target = await findTarget(store, origin, identity, String(accountId)).catch((error: unknown) => {
       // Which of them would tell who else is here.
-      if (error instanceof PullUsageError || error instanceof RemovedAccountError) return undefined
+      if (isRefusal(error, 'usage', 'removed')) return undefined
       throw error
     })
     return {
@@ -127,7 +127,7 @@ async function readLists(source: Source): Promise<Pick<CheckedSource, 'kinds' | 
   return { kinds, missing }
 }
 
-/** Counts a check of the account. Throws TooManyChecksError if there were too many in the last hour. */
+/** Counts a check of the account. Throws Refusal if there were too many in the last hour. */
 async function countCheck({ store: { db }, now }: CheckOptions, accountId: number): Promise<void> {
   const mine = db.deleteFrom('source_check').where('account_id', '=', accountId)
   await mine.where('at', '<=', now - HOUR_MS).execute()
@@ -141,7 +141,8 @@ async function countCheck({ store: { db }, now }: CheckOptions, accountId: numbe
     .executeTakeFirstOrThrow()
   if (count <= MAX_CHECKS_PER_HOUR) return
   await mine.where('at', '=', at).execute()
-  throw new TooManyChecksError(
+  throw new Refusal(
+    'too-often',
     `an account may have a source checked ${MAX_CHECKS_PER_HOUR} times an hour: try again later`,
   )
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Kysely, sql } from 'kysely'
+import { Refusal } from '../contract/refusal.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import type { Engine, Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
@@ -12,11 +13,6 @@ import { databaseNow } from './connections.ts'
  * the lock, but another one takes over when the note is old.
  */
 
-/** Another pull for the same account is running. */
-export class PullLockedError extends Error {
-  override readonly name = 'PullLockedError'
-}
-
 /** As it is noted. Times are those of the database. */
 interface Holder {
   readonly id: string
@@ -27,12 +23,12 @@ interface Holder {
 }
 
 export interface Hold {
-  /** Throws PullLockedError if another process has taken over; none does before the transaction ends. */
+  /** Throws Refusal if another process has taken over; none does before the transaction ends. */
   check(db: Kysely<Tables>): Promise<void>
   release(): Promise<void>
 }
 
-/** Throws PullLockedError while another process pulls into the account. `onTakeOver` is told of one that stands still. */
+/** Throws Refusal while another process pulls into the account. `onTakeOver` is told of one that stands still. */
 export async function holdAccount(
   { store, accountId, by }: { readonly store: Store; readonly accountId: number; readonly by: string },
   onTakeOver: (text: string) => void,
@@ -52,7 +48,7 @@ export async function holdAccount(
     const other = await readHolder(tx, name)
     // A process that had the lock, and has it no more, has ended. One that has just taken it is about to write its note.
     const hasEnded = mine.hasLock && other?.hasLock !== false
-    if (!hasEnded && !(other !== undefined && other.until <= now)) throw new PullLockedError(running(other))
+    if (!hasEnded && !(other !== undefined && other.until <= now)) throw new Refusal('busy', running(other))
     await writeNote(tx, name, noted(now))
     if (!mine.hasLock && other?.hasLock === true) onTakeOver(`the pull ${other.who} stands still: this one takes over`)
   }
@@ -79,7 +75,8 @@ export async function holdAccount(
         .$if(engine === 'postgres', notes => notes.forShare())
         .executeTakeFirst()
       if (held !== undefined) return
-      throw new PullLockedError(
+      throw new Refusal(
+        'busy',
         `${running(await readHolder(tx, name))}: it has taken over, because this one stood still`,
       )
     },

@@ -43,7 +43,7 @@ export interface RoundOptions {
 
 /**
  * Pulls once: stores everything that is new at the source. Throws SourceError if the source refuses or is unavailable,
- * PullUsageError or RefusedError if it is unclear whose records they are, PullLockedError while another pull for the account
+ * Refusal if it is unclear whose records they are, or while another pull for the account
  * is running, QuotaError if the account has no more room, StoppedError when stopped.
  */
 export async function pullOnce(options: RoundOptions): Promise<PullReport> {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { RefusedError } from '../accounts/errors.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { QuotaError } from '../archive/quota.ts'
+import { isRefusal } from '../contract/refusal.ts'
 import { type Store, StoreFullError } from '../store/index.ts'
 import type { Clock } from './clock.ts'
 import { type Connection, type Failure, progressOf, type RoundProgress } from './connections.ts'
-import { PullLockedError } from './hold.ts'
 import {
   checkLease,
   completeRound,
@@ -23,7 +22,6 @@ import type { PullProgress } from './report.ts'
 import { pullOnce } from './round.ts'
 import { type Send, Source, SourceError, SourceRefusedError, SourceUnavailableError, StoppedError } from './source.ts'
 import { openKey, sealKey, type Secret } from './stored-key.ts'
-import { PullUsageError, RemovedAccountError } from './target.ts'
 
 export interface ScheduledOptions {
   readonly store: Store
@@ -201,9 +199,9 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof SourceRefusedError) return 'refused'
   if (error instanceof SourceUnavailableError) return 'away'
   if (error instanceof SourceError) return 'not-api'
-  if (error instanceof PullLockedError) return 'busy'
-  if (error instanceof RemovedAccountError) return 'removed'
-  if (error instanceof PullUsageError || error instanceof RefusedError) return 'account'
+  if (isRefusal(error, 'busy')) return 'busy'
+  if (isRefusal(error, 'removed')) return 'removed'
+  if (isRefusal(error, 'usage', 'refused')) return 'account'
   if (error instanceof StoreFullError) return 'disk-full'
   return error instanceof QuotaError ? 'full' : 'internal'
 }

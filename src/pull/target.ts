@@ -3,19 +3,10 @@ import { RefusedError } from '../accounts/errors.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { isUnused } from '../accounts/renumber.ts'
 import { findByName, foldedName, isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
+import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Identity } from './identity.ts'
 import { findSource } from './state.ts'
-
-/** The options do not match the source; the message says what to do instead. */
-export class PullUsageError extends Error {
-  override readonly name = 'PullUsageError'
-}
-
-/** The account was removed here, so nothing of it is stored. */
-export class RemovedAccountError extends Error {
-  override readonly name = 'RemovedAccountError'
-}
 
 /** The local account that records are pulled into. */
 export interface Target {
@@ -27,8 +18,8 @@ export interface Target {
 }
 
 /**
- * Finds the account for the records of a source; `named` is the value of `--account`. Throws PullUsageError or RefusedError
- * if the account here and that of the source may be different people, RemovedAccountError.
+ * Finds the account for the records of a source; `named` is the value of `--account`. Throws Refusal if
+ * the account here and that of the source may be different people, or if it was removed here.
  */
 export async function findTarget(
   store: Store,
@@ -40,12 +31,14 @@ export async function findTarget(
   const namedId = named === undefined ? undefined : idOfAccount(named, accounts, identity)
   const id = identity?.id ?? namedId
   if (id === undefined) {
-    throw new PullUsageError(
+    throw new Refusal(
+      'usage',
       'the source does not say whom the API key belongs to: give the id of the account (--account)',
     )
   }
   if (await isRemoved(store, id)) {
-    throw new RemovedAccountError(
+    throw new Refusal(
+      'removed',
       `account ${id} was removed here: nothing was stored. To have it again, add it first: account add --id ${id}`,
     )
   }
@@ -55,7 +48,8 @@ export async function findTarget(
     if (present !== undefined && isFree && (await isUnused(store, namedId))) {
       return { id, username: present.username, isNew: false, presentId: namedId }
     }
-    throw new PullUsageError(
+    throw new Refusal(
+      'usage',
       `this API key belongs to account ${id} of the source, not to ${namedId}: use --account ${id}, or leave --account out`,
     )
   }
@@ -67,7 +61,8 @@ export async function findTarget(
   }
   // Any source can claim the id and the name of an account here, so only the one that filled it may replace its records.
   if (named === undefined && stored !== undefined && known === undefined && !(await isUnused(store, id))) {
-    throw new PullUsageError(
+    throw new Refusal(
+      'usage',
       `account ${id} has records that are not from this source, which a pull may replace: to pull into it, give the account (--account ${id})`,
     )
   }
@@ -97,7 +92,7 @@ function idOfAccount(
 ): number | undefined {
   if (isDigits(named)) {
     if (/^[1-9]/.test(named) && Number.isSafeInteger(Number(named))) return Number(named)
-    throw new PullUsageError('--account must be an id of 1 or more, or a username')
+    throw new Refusal('usage', '--account must be an id of 1 or more, or a username')
   }
   const found = findByName(accounts, named)
   const sourceName = usernameOf(identity?.user) ?? ''

@@ -5,7 +5,7 @@ import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import { Quota, QuotaError } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
-import { BackupFileError, MissingIdentityError, WrongKeyError } from '../backup/errors.ts'
+import { isRefusal } from '../contract/refusal.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import { messageOf, type Store, StoreFullError } from '../store/index.ts'
 import { UploadedFiles } from './files.ts'
@@ -68,17 +68,18 @@ function problemOf(error: unknown, files: UploadedFiles): string | undefined {
     const [first] = error.errors
     return first === undefined ? error.message : `line ${files.placeOf(first.line)}: ${first.reason}`
   }
-  if (error instanceof MissingIdentityError) return 'the file is encrypted'
+  if (isRefusal(error, 'no-identity')) return 'the file is encrypted'
   // The server of a database names files of its own.
   if (error instanceof StoreFullError) return NO_SPACE
-  const problems = [FormatError, BackupFileError, QuotaError]
-  return problems.some(problem => error instanceof problem) ? messageOf(error) : undefined
+  const isProblem =
+    error instanceof FormatError || error instanceof QuotaError || isRefusal(error, 'no-backup', 'wrong-identity')
+  return isProblem ? messageOf(error) : undefined
 }
 
 /** What the sender can answer. */
 function askedFor(error: unknown): 'kind' | 'encrypted' | undefined {
   if (error instanceof UnclearKindError) return 'kind'
-  return error instanceof MissingIdentityError || error instanceof WrongKeyError ? 'encrypted' : undefined
+  return isRefusal(error, 'no-identity', 'wrong-identity') ? 'encrypted' : undefined
 }
 
 /** The kind that the sender named before. */

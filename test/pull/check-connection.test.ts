@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { RefusedError } from '../../src/accounts/errors.ts'
+import { Refusal } from '../../src/contract/refusal.ts'
 import { MAX_CHECKS_PER_HOUR, readConfig } from '../../src/config.ts'
-import { checkConnection, TooManyChecksError } from '../../src/pull/check-connection.ts'
+import { checkConnection } from '../../src/pull/check-connection.ts'
 import { makeGuardedFetch } from '../../src/pull/guarded-fetch.ts'
 import { SourceError, type Send } from '../../src/pull/source.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
@@ -35,7 +35,7 @@ async function failureOf(service: TestService, asked: Asked): Promise<string> {
     () => undefined,
     (error: unknown) => error,
   )
-  assert.ok(failed instanceof RefusedError, String(failed))
+  assert.ok(failed instanceof Refusal, String(failed))
   return failed.message
 }
 
@@ -130,7 +130,9 @@ test('an account can have ten checks an hour, also when they come together', asy
   assert.ok(sent.length <= MAX_CHECKS_PER_HOUR, `${sent.length}`)
   assert.ok(failures.some(text => /10 times an hour/.test(text)))
   while (sent.length < MAX_CHECKS_PER_HOUR) await ask(now + 1000)
-  await assert.rejects(check(service, { origin: 'https://history.example', now: now + 2000, send }), TooManyChecksError)
+  await assert.rejects(check(service, { origin: 'https://history.example', now: now + 2000, send }), {
+    code: 'too-often',
+  })
   assert.equal(sent.length, MAX_CHECKS_PER_HOUR)
   await ask(now + HOUR_MS + 2000)
   assert.equal(sent.length, MAX_CHECKS_PER_HOUR + 1)

@@ -25,7 +25,7 @@ test('a source that claims the id and the name of an account here replaces its r
   const options = { clock: makeClock(now) }
   const before = await here.export()
   await assert.rejects(pull(here.store, source.url, options), {
-    name: 'PullUsageError',
+    code: 'usage',
     message: /^account 1 has records that are not from this source, .+ \(--account 1\)$/,
   })
   assert.equal(await here.export(), before)
@@ -36,7 +36,7 @@ test('a source that claims the id and the name of an account here replaces its r
 
   await using other = await startForeign()
   const pulled = await here.export()
-  await assert.rejects(pull(here.store, other.url, options), /^PullUsageError: account 1 has records/)
+  await assert.rejects(pull(here.store, other.url, options), /^Refusal: account 1 has records/)
   assert.equal(await here.export(), pulled)
   await pull(here.store, other.url, { ...options, account: 'ann' })
   for (const { url } of [source, other]) await pull(here.store, url, options)

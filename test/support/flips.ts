@@ -3,7 +3,7 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { writeBackup } from '../../src/backup/create.ts'
-import { BackupFileError } from '../../src/backup/errors.ts'
+import { isRefusal } from '../../src/contract/refusal.ts'
 import { openVerified } from '../../src/backup/verify.ts'
 import { open } from '../../src/store/index.ts'
 import { newSqlite } from './databases.ts'
@@ -36,7 +36,11 @@ export async function flipEverywhere(places: number) {
       for (let place = 0; place < places; place += 1) {
         const position = Math.floor(((place + 0.5) * length) / places)
         flip(file('bad'), position)
-        await assert.rejects(verify, BackupFileError, `${name}: byte ${position} of ${length}`)
+        await assert.rejects(
+          verify,
+          error => isRefusal(error, 'no-backup', 'wrong-identity'),
+          `${name}: byte ${position} of ${length}`,
+        )
         flip(file('bad'), position)
       }
     }

@@ -1,7 +1,8 @@
 import { operatorPullCommands } from '../../../accounts/first-steps.ts'
 import { RefusedError } from '../../../accounts/errors.ts'
 import { settings } from '../../../config.ts'
-import { checkConnection, type CheckedSource, TooManyChecksError } from '../../../pull/check-connection.ts'
+import { isRefusal, Refusal } from '../../../contract/refusal.ts'
+import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connect, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
 import { card, code, facts } from '../../layout/components.ts'
@@ -164,8 +165,8 @@ async function checked(
     const key = form.get('key') ?? ''
     return await next(await checkConnection({ store, config, now }, viewer.session.accountId, { origin, key }))
   } catch (error) {
-    if (!(error instanceof RefusedError)) throw error
-    const isLimited = error instanceof TooManyChecksError
+    if (!(error instanceof Refusal)) throw error
+    const isLimited = isRefusal(error, 'too-often')
     if (isLimited) limitReached('sourceChecks')
     return again(`That did not work: ${error.message}.`, isLimited ? 429 : 422)
   }

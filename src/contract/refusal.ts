@@ -1,0 +1,30 @@
+/** Why something is refused. Commands end with an exit code for each. */
+export type RefusalCode =
+  | 'refused'
+  | 'usage'
+  | 'too-often'
+  /** Another process does it. */
+  | 'busy'
+  /** The account was removed here. */
+  | 'removed'
+  /** A backup that is damaged, made by a newer program, or none. */
+  | 'no-backup'
+  /** An encrypted file, and no identity that opens it. */
+  | 'no-identity'
+  | 'wrong-identity'
+
+/** What is understood but not done. The message says why and, where there is one, what to do instead. */
+export class Refusal extends Error {
+  override readonly name: string = 'Refusal'
+  readonly code: RefusalCode
+
+  constructor(code: RefusalCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Whether an error is a refusal for one of some reasons. */
+export function isRefusal(error: unknown, ...codes: readonly RefusalCode[]): error is Refusal {
+  return error instanceof Refusal && codes.includes(error.code)
+}
