@@ -10,7 +10,7 @@ import type { ReportBuilder } from './report.ts'
 import type { SourceData } from './rows.ts'
 import { SourceError } from './source.ts'
 import type { PullSource } from './state.ts'
-import { type Target, usernameOf } from './target.ts'
+import { type Target, usernameOf } from './whose.ts'
 
 interface PulledAccountOptions {
   readonly known: PullSource | undefined

@@ -8,12 +8,12 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { systemClock } from './clock.ts'
 import { makeGuardedFetch } from './guarded-fetch.ts'
-import { rowsOf } from './identity.ts'
+import { rowsOf } from './rows.ts'
 import { sourceLists } from './lists.ts'
 import { findIdentity } from './round.ts'
 import { type Send, Source, SourceError, SourceRefusedError, StoppedError } from './source.ts'
 import { capabilitiesOf } from './state.ts'
-import { findTarget, usernameOf } from './target.ts'
+import { findTarget, usernameOf } from './whose.ts'
 
 /** What a source is, and whose key it is there, before anything is stored. */
 export interface CheckedSource {

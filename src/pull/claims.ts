@@ -4,7 +4,7 @@ import { isObject } from '../archive/values.ts'
 import type { Store } from '../store/index.ts'
 import { readConnection } from './connections.ts'
 import { trainingSessions } from './lists.ts'
-import { toRecord } from './records.ts'
+import { toRecord } from './rows.ts'
 import { findSource, type PullSource } from './state.ts'
 
 /**

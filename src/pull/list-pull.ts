@@ -3,14 +3,13 @@ import type { Store } from '../store/index.ts'
 import type { PulledAccount } from './account.ts'
 import { markGone } from './gone.ts'
 import { lockSessions, RECENT_MS, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
-import { ListOrder } from './order.ts'
-import type { Ownership } from './ownership.ts'
 import { MissingListError, type SourceReader } from './reader.ts'
 import type { PullProgress, ReportBuilder } from './report.ts'
 import { idOf, sourceRow, type SourceRow } from './rows.ts'
 import { activeLocks, countRows, findRows, openRows } from './state.ts'
 import type { OfferedRow, RowStore } from './storing.ts'
-import { type PageResult, walkList } from './walk.ts'
+import { ListOrder, type PageResult, walkList } from './walk.ts'
+import type { Ownership } from './whose.ts'
 
 /** What the steps of a round share. */
 interface RoundState {

@@ -1,7 +1,6 @@
-import { rowsOf } from './identity.ts'
 import type { SourceList } from './lists.ts'
 import { isObject } from '../archive/values.ts'
-import { sourceRow, type SourceData, type SourceRow } from './rows.ts'
+import { rowsOf, sourceRow, type SourceData, type SourceRow } from './rows.ts'
 import { type QueryValues, type Source, SourceError, type SourceResponse, SourceUnavailableError } from './source.ts'
 import type { Capabilities } from './state.ts'
 import type { Position, SourcePage } from './walk.ts'

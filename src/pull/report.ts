@@ -1,7 +1,7 @@
 import { isObject } from '../archive/values.ts'
 import type { BatchReport, IncomingRecord } from '../archive/batch-importer.ts'
 import type { FieldCount, LeniencyCount } from '../archive/report.ts'
-import { quoteName } from './target.ts'
+import { quoteName } from './whose.ts'
 
 /** The result of a round of a pull. */
 export interface PullReport {

@@ -2,13 +2,15 @@ import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
-import type { IdentityPath } from './identity.ts'
 
 /** The stored state of pulls: the sources of each account, and each row that a source has sent. */
 
 export type PullSource = Selectable<PullSourceTable>
 export type PullRow = Selectable<PullRowTable>
 export type NewPullRow = Insertable<PullRowTable>
+
+/** A path that says whose an API key is. */
+export type IdentityPath = '/users/me' | '/me' | '/users'
 
 /** What the source accepts. It is stored, so that later rounds do not try what was refused. */
 export interface Capabilities {

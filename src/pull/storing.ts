@@ -9,13 +9,12 @@ import type { Quota } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { PulledAccount } from './account.ts'
 import { type SourceList, trainingSessions } from './lists.ts'
-import type { Ownership } from './ownership.ts'
 import type { SourceReader } from './reader.ts'
-import { toRecord } from './records.ts'
 import type { ReportBuilder } from './report.ts'
-import { instantOf, type SourceData, type SourceRow } from './rows.ts'
+import { instantOf, type SourceData, type SourceRow, toRecord } from './rows.ts'
 import { type Source, StoppedError } from './source.ts'
 import { checked, type NewPullRow, type PullRow, saveRows } from './state.ts'
+import type { Ownership } from './whose.ts'
 
 /** A row of the source, and its stored state. */
 export interface OfferedRow {

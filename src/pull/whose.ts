@@ -1,12 +1,61 @@
-import { listAccounts, type AccountFacts } from '../accounts/accounts.ts'
+import { type AccountFacts, listAccounts } from '../accounts/accounts.ts'
 import { RefusedError } from '../accounts/errors.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { isUnused } from '../accounts/renumber.ts'
+import { isObject } from '../archive/values.ts'
 import { findByName, foldedName, isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
-import type { Identity } from './identity.ts'
-import { findSource } from './state.ts'
+import { deviceLists, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
+import type { SourceReader } from './reader.ts'
+import { idOf, rowsOf, type SourceData, type SourceRow } from './rows.ts'
+import { type Source, SourceError } from './source.ts'
+import { findSource, type IdentityPath } from './state.ts'
+
+/** Whose the API key is at the source, which account here that is, and whose each record is. */
+
+/** The account that an API key belongs to, according to the source. */
+export interface Identity {
+  readonly id: number
+  /** The fields of the user; only the id if the source sends no more. */
+  readonly user: SourceData
+  /** The path that returned it. */
+  readonly path: IdentityPath
+}
+
+const paths: readonly IdentityPath[] = ['/users/me', '/me', '/users']
+
+/** Asks the source whom the API key belongs to, first at the path that returned it before. Undefined if no path returns it. */
+export async function identify(source: Source, known?: IdentityPath): Promise<Identity | undefined> {
+  const order = known === undefined ? paths : [known, ...paths.filter(path => path !== known)]
+  for (const path of order) {
+    const { data } = await source.get(path)
+    const user = path === '/users' ? onlyRow(data) : userOf(data)
+    const id = idOf(user?.['id'])
+    if (user !== undefined && id !== undefined) return { id, user, path }
+  }
+  return undefined
+}
+
+/** Throws SourceError unless the source has a list of this API. */
+export async function checkApi(source: Source): Promise<void> {
+  for (const path of ['/lkbx/templates', '/dtt/sessions']) {
+    const { status } = await source.get(path, { limit: 1, offset: 0 })
+    if (status === 200) return
+  }
+  throw new SourceError(`${source.address} has no lists of this API: is this the right address?`)
+}
+
+function onlyRow(data: unknown): SourceData | undefined {
+  const rows = rowsOf(data) ?? []
+  return rows.length === 1 && isObject(rows[0]) ? rows[0] : undefined
+}
+
+function userOf(data: unknown): SourceData | undefined {
+  if (!isObject(data)) return undefined
+  const { account } = data
+  return idOf(data['id']) === undefined && isObject(account) ? account : data
+}
 
 /** The local account that records are pulled into. */
 export interface Target {
@@ -125,4 +174,69 @@ async function checkSamePerson(
 export function quoteName(name: string): string {
   const start = name.slice(0, MAX_NAME_LENGTH).toWellFormed()
   return JSON.stringify(start) + (start.length < name.length ? '…' : '')
+}
+
+/** Finds the owners of records. Training sessions have no owner field. */
+export class Ownership {
+  readonly #store: Store
+  readonly #source: Source
+  readonly #reader: SourceReader
+  readonly #me: number
+  readonly #devices = new Map<number, number>()
+  readonly #programs = new Map<number, number | undefined>()
+  #seesOthers: boolean | undefined
+
+  constructor(store: Store, source: Source, reader: SourceReader, me: number) {
+    this.#store = store
+    this.#source = source
+    this.#reader = reader
+    this.#me = me
+  }
+
+  /** Remembers the owners of the rows of a list. */
+  addRows(list: SourceList, rows: readonly SourceRow[]) {
+    for (const { id, data } of rows) {
+      const owner = idOf(data['ownerId'])
+      if (id === undefined || owner === undefined) continue
+      if (owner !== this.#me) this.#seesOthers = true
+      if (deviceLists.includes(list)) this.#devices.set(id, owner)
+      if (list === trainingTemplates) this.#programs.set(id, owner)
+    }
+  }
+
+  /** The owner of a record; undefined if unknown. */
+  async ownerOf(list: SourceList, data: SourceData): Promise<number | 'unanswered' | undefined> {
+    const owner = idOf(data['ownerId'])
+    if (owner !== undefined || list !== trainingSessions) return owner
+    const device = idOf(data['trainer_id'])
+    const ofDevice = device === undefined ? undefined : this.#devices.get(device)
+    if (ofDevice !== undefined) return ofDevice
+    const program = idOf(data['settings_id'])
+    const ofProgram = program === undefined ? undefined : await this.#ownerOfProgram(program)
+    return ofProgram ?? ((await this.#seesOnlyOwn()) ? this.#me : undefined)
+  }
+
+  async #ownerOfProgram(id: number): Promise<number | 'unanswered' | undefined> {
+    if (!this.#programs.has(id)) {
+      const [stored] = await this.#store.db
+        .selectFrom('training_template')
+        .select('owner_id')
+        .where('id', '=', id)
+        .limit(1)
+        .execute()
+      const read = stored === undefined ? await this.#reader.tryRecord(trainingTemplates, id) : undefined
+      if (read === 'unanswered') return read
+      this.#programs.set(id, stored?.owner_id ?? idOf(read?.['ownerId']))
+    }
+    return this.#programs.get(id)
+  }
+
+  /** Whether the API key may read the records of its own account only. */
+  async #seesOnlyOwn(): Promise<boolean> {
+    if (this.#seesOthers === undefined) {
+      const { data } = await this.#source.get('/users')
+      this.#seesOthers = (rowsOf(data) ?? []).some(user => isObject(user) && user['id'] !== this.#me)
+    }
+    return !this.#seesOthers
+  }
 }
