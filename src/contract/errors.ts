@@ -130,7 +130,8 @@ export const errors = {
   unavailable: {
     status: 503,
     text: 'The service is not available right now',
-    meaning: 'The database does not respond, or the service is overloaded or stopping.',
+    meaning:
+      'The database does not respond, the service is overloaded or stopping, or an account has too many records for figures.',
     advice: 'Send it again after the seconds in `Retry-After`.',
   },
 } as const satisfies Record<string, { status: number; text: string; meaning: string; advice: string }>

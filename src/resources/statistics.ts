@@ -48,7 +48,7 @@ export const handlers: Handlers<typeof statistics> = {
       until,
     )
     const figures = new LockFigures(buckets)
-    await addLocks(access.owner, sessions, { since: -Infinity, until }, [figures])
+    await addLocks(sessions, { since: -Infinity, until }, [figures])
     const sums = figures.statistics(sessions, until)
     const data = {
       ...commonFieldsOf(range, known),

@@ -49,7 +49,6 @@ interface ProgramBest {
  * are many.
  */
 export async function bestsOf(
-  account: number,
   sessions: readonly SessionStats[],
   clock: ZoneClock,
   lastDay: number,

@@ -87,7 +87,6 @@ export function lockedShares(
 
 /** Fills the figures of several lists of buckets from the same states. Others have their turns meanwhile. */
 export async function addLocks(
-  account: number,
   sessions: readonly LockTimes[],
   { since, until }: KnownTime,
   all: readonly LockFigures[],

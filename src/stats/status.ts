@@ -119,7 +119,6 @@ export interface TrainingStatus {
 
 /** The state after all these sessions, the oldest first. Weeks start on Monday. */
 export async function trainingStatusOf(
-  account: number,
   sessions: readonly SessionStats[],
   clock: ZoneClock,
   today: number,

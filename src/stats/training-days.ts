@@ -36,7 +36,6 @@ export function knownDays(
 
 /** The days from one to another. Others have their turns while there are many sessions. */
 export async function trainingDays(
-  account: number,
   sessions: readonly SessionStats[],
   clock: ZoneClock,
   { from, to }: { readonly from: number; readonly to: number },

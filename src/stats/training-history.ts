@@ -52,7 +52,7 @@ export class TrainingHistory {
 
   /** What pages show of some sessions, in all and by period. */
   async summary({ name, sessions }: Selection, periods: Periods = []): Promise<TrainingSummary> {
-    const compute = () => summarize(this.#access.owner, sessions, periods)
+    const compute = () => summarize(sessions, periods)
     return this.#cached(`summary ${name} ${periods.join()}`, compute, ({ kindSpreads }) => {
       return periods.length * (kindSpreads.size + 2) * FIGURES_BYTES
     })
@@ -62,13 +62,13 @@ export class TrainingHistory {
   status(timeZone: string, now: number): Promise<TrainingStatus> {
     const clock = zoneClock(timeZone)
     const today = clock.dayOf(now)
-    const compute = () => trainingStatusOf(this.#access.owner, this.sessions, clock, today)
+    const compute = () => trainingStatusOf(this.sessions, clock, today)
     return this.#cached(`status ${timeZone} ${today}`, compute, () => FIGURES_BYTES)
   }
 
   /** The highest values up to a day; of equal ones, the latest. */
   bests(timeZone: string, lastDay: number): Promise<TrainingBests> {
-    const compute = () => bestsOf(this.#access.owner, this.sessions, zoneClock(timeZone), lastDay)
+    const compute = () => bestsOf(this.sessions, zoneClock(timeZone), lastDay)
     return this.#cached(
       `bests ${timeZone} ${lastDay}`,
       compute,
@@ -78,7 +78,7 @@ export class TrainingHistory {
 
   /** The sessions of each day from one to another, and of each hour of the week. */
   days(timeZone: string, from: number, to: number): Promise<TrainingDays> {
-    const compute = () => trainingDays(this.#access.owner, this.sessions, zoneClock(timeZone), { from, to })
+    const compute = () => trainingDays(this.sessions, zoneClock(timeZone), { from, to })
     return this.#cached(`days ${timeZone} ${from} ${to}`, compute, ({ days }) => days.length * DAY_BYTES)
   }
 
@@ -105,7 +105,7 @@ export class TrainingHistory {
       const { sessions } = await this.select(filters)
       const days = new Set<number>()
       await forEachPausing(sessions, ({ at }) => days.add(clock.dayOf(at)))
-      const sums = await trainingStatistics(this.#access.owner, sessions, bucketsOf(range, clock, now), clock)
+      const sums = await trainingStatistics(sessions, bucketsOf(range, clock, now), clock)
       return { ...sums, streaks: streaksOf([...days], today, clock) }
     }
     return this.#cached(`statistics ${JSON.stringify([filters, range, timeZone, today])}`, compute, ({ buckets }) => {

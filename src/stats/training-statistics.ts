@@ -38,7 +38,6 @@ interface GradeStatistics {
 
 /** The statistics of sessions, the oldest first, by bucket and in total. Others have their turns while there are many. */
 export async function trainingStatistics(
-  account: number,
   sessions: readonly SessionStats[],
   buckets: readonly Bucket[],
   clock: ZoneClock,

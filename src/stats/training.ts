@@ -215,11 +215,7 @@ export interface TrainingSummary {
 }
 
 /** The summary of sessions, the oldest first. Others have their turns while many are summed. */
-export async function summarize(
-  account: number,
-  sessions: readonly SessionStats[],
-  periods: Periods = [],
-): Promise<TrainingSummary> {
+export async function summarize(sessions: readonly SessionStats[], periods: Periods = []): Promise<TrainingSummary> {
   const total = new SessionSums()
   const kindSums = new Map<string, KindSums>()
   const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new SessionSums())

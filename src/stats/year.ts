@@ -89,7 +89,7 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   const yearBefore = figuresOf(monthsBetween(firstBefore, lastBefore))
   const { counted } = locksWithin(sessions, timeOf(clock, { from: firstBefore, to }), until)
   const all = [ofDays, ...[ofYear, toSameDay, yearBefore].map(({ figures }) => figures)]
-  await addLocks(access.locks.owner, counted, { since: locks.since, until }, all)
+  await addLocks(counted, { since: locks.since, until }, all)
   const totalsOf = async ({ range, figures }: typeof ofYear): Promise<Totals> => {
     const { total: training } = await history.statistics({}, range, timeZone, now)
     const { total } = figures.statistics(counted, until)

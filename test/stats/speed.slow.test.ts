@@ -14,7 +14,7 @@ test('20,000 sessions by week over seven years take less than twice the processo
   const text = JSON.stringify(sessions)
   const computeStatistics = async () => {
     const clock = zoneClock('Europe/Berlin')
-    const { total } = await trainingStatistics(1, sessions, bucketsOf(range, clock, to), clock)
+    const { total } = await trainingStatistics(sessions, bucketsOf(range, clock, to), clock)
     streaksOf(
       sessions.map(({ at }) => clock.dayOf(at)),
       dayOf('2026-11-20'),

@@ -135,8 +135,8 @@ test('a day with sessions in several hours counts as one day', async () => {
   const [from, to] = [at('2026-03-02T00:00:00Z'), at('2026-03-06T00:00:00Z')]
   const sessions = trainingSessionsWithin(from, to, 40, random)
   const range = days('2026-03-01', '2026-03-07')
-  const byDay = await trainingStatistics(1, sessions, bucketsOf(range, clock, 0), clock)
-  const byHour = await trainingStatistics(1, sessions, bucketsOf({ ...range, unit: 'hour' }, clock, 0), clock)
+  const byDay = await trainingStatistics(sessions, bucketsOf(range, clock, 0), clock)
+  const byHour = await trainingStatistics(sessions, bucketsOf({ ...range, unit: 'hour' }, clock, 0), clock)
   assert.deepEqual(byHour.total, byDay.total)
   assert.ok(byHour.total.days < sum(byHour.buckets.map(({ days }) => days)))
 })
@@ -208,7 +208,7 @@ test('with a filter by kind, only sessions with such segments count, and only th
   const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
   const sessions = trainingSessionsWithin(at('2026-03-02T00:00:00Z'), at('2026-03-31T00:00:00Z'), 80, random)
   const filtered = sessions.flatMap(session => matching(session, { kind: 'repetition' }) ?? [])
-  const { total } = await trainingStatistics(1, filtered, buckets, clock)
+  const { total } = await trainingStatistics(filtered, buckets, clock)
   const withKind = sessions.filter(({ kinds }) => kinds.some(({ kind }) => kind === 'repetition'))
   const segments = sessions.flatMap(({ kinds }) => kinds).filter(({ kind }) => kind === 'repetition')
   assert.ok(withKind.length > 0 && withKind.length < sessions.length)
@@ -242,7 +242,7 @@ test('a kind without graded segments has no grades, and its segments are counted
     ],
   }
   const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
-  const { total } = await trainingStatistics(1, [session], buckets, clock)
+  const { total } = await trainingStatistics([session], buckets, clock)
   assert.deepEqual(total.grades, [
     { kind: 'bounce', segments: 1, passed: 1, mean: 70, median: 70, p90: 70, min: 70, max: 70 },
   ])
@@ -315,7 +315,7 @@ test('statistics of many locks that overlap are the same whether others have the
     let next = setImmediate(count)
     const figures = new LockFigures(buckets)
     const known = { since: at('2024-05-06T07:00:00Z'), until: to }
-    await addLocks(1, sessions, known, [figures])
+    await addLocks(sessions, known, [figures])
     clearImmediate(next)
     assert.deepEqual(figures.statistics(sessions, to), lockStatistics(sessions, buckets, to))
     assert.deepEqual(figures.shares(to), lockedShares(sessions, buckets, known))

@@ -193,7 +193,7 @@ test('weekly and monthly sums of sessions add up to the total', async () => {
   await fc.assert(
     fc.asyncProperty(sessions(from, 300), unit, zone, async (sessions, unit, zone) => {
       const periods = periodsBetween(unit, from, from + 300 * 24 * HOUR, zone)
-      const { totals: whole, periods: parts } = await summarize(1, sessions, periods)
+      const { totals: whole, periods: parts } = await summarize(sessions, periods)
       for (const name of ['sessions', 'passed', 'segments', 'reps', 'measured', 'approximate'] as const) {
         assert.equal(sum(parts.map(part => part[name])), whole[name], name)
       }
@@ -262,7 +262,7 @@ test('the moving average starts again where there was no grade for two weeks', (
 
 test('grades of a kind that differ by two points at most are said, not drawn', async () => {
   const sessions = [98, 100, 99].map((grade, day) => session(day + 1, day, { kinds: [kindOf('warmup', [grade], 1)] }))
-  const steadyOf = async (all: typeof sessions) => (await summarize(1, all)).kinds[0]?.isSteady
+  const steadyOf = async (all: typeof sessions) => (await summarize(all)).kinds[0]?.isSteady
   assert.equal(await steadyOf(sessions), true)
   assert.equal(await steadyOf(sessions.slice(0, 1)), false)
   const lower = session(4, 4, { kinds: [kindOf('warmup', [97], 0)] })
@@ -278,7 +278,7 @@ test('statistics by kind count segments, and a filter by kind keeps the sessions
     program: 2,
     kinds: [kindOf('training', [41], 0)],
   })
-  assert.deepEqual((await summarize(1, [first, second])).kinds, [
+  assert.deepEqual((await summarize([first, second])).kinds, [
     { kind: 'training', passed: 1, total: 4, grade: 60, isSteady: false },
     { kind: 'warmup', passed: 1, total: 1, grade: 100, isSteady: false },
   ])

@@ -281,7 +281,7 @@ export async function checkTraining(range: BucketRange, zone: string, random: Ra
   const buckets = bucketsOf(range, clock, Date.now())
   const [first = 0, last = 0] = [buckets[0]?.start, buckets.at(-1)?.end]
   const sessions = trainingSessionsWithin(first - DAY, last + DAY, 60, random)
-  const { total, buckets: statistics } = await trainingStatistics(1, sessions, buckets, clock)
+  const { total, buckets: statistics } = await trainingStatistics(sessions, buckets, clock)
   const inRange = sessions.filter(({ at }) => at >= first && at < last)
   assert.equal(total.sessions, inRange.length)
   const dates = inRange.map(({ at }) =>

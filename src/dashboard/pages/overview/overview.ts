@@ -73,7 +73,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
   const ofDays = figuresOf('day', first)
   const ofMonth = figuresOf('month', bucketStart('month', 'monday', today))
   const ofWeeks = figuresOf('week', lastDays(presets['12w'], now, viewer.timeZone).first)
-  await addLocks(lockSessions.owner, counted, { since, until }, [ofDays, ofMonth, ofWeeks])
+  await addLocks(counted, { since, until }, [ofDays, ofMonth, ofWeeks])
   const training = await history.days(viewer.timeZone, first, today)
   const days = drawnDays(knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets))
   const month = ofMonth.shares(until).total
