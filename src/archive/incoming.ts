@@ -357,7 +357,8 @@ export class Incoming {
       .map(column => `${column} = ${newValue(table, column)}`)
     const onConflict = replaced + this.#count(kind, 'refreshed') === 0 ? 'nothing' : `update set ${updates.join(', ')}`
     const { value, from } = engine === 'sqlite' ? FROM_SQLITE : fromPostgres(table)
-    const values = columns.map(column => (column === 'document' ? 'incoming.document' : value(column)))
+    const own: Row = { [kind.recordColumn]: 'id', [kind.ownerColumn]: 'owner', document: 'document' }
+    const values = columns.map(column => (column in own ? `incoming.${own[column]}` : value(column)))
     await this.#run(`insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from incoming ${from}
       where incoming.kind = '${kind.name}' and incoming.decided in (${quoted(WRITTEN)}) order by incoming.id
       on conflict (${primaryKey.join(', ')}) do ${onConflict}`)
