@@ -56,7 +56,8 @@ export class Incoming {
   }
 
   async discard() {
-    for (const table of ['incoming', 'known_account', 'moved_account']) await this.#run(`drop table if exists ${table}`)
+    for (const table of ['incoming', 'known_account', 'moved_account', 'refused_line'])
+      await this.#run(`drop table if exists ${table}`)
   }
 
   add(kind: Kind, line: number, { document = null, ...row }: Row, text: string | null = null) {

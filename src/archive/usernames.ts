@@ -35,9 +35,18 @@ export function isCounted(row: string, { setsAside }: Pick<NameOptions, 'setsAsi
 }
 
 async function refuse(options: NameOptions, reason: string, condition: string): Promise<bigint> {
+  const { db } = options
+  // Citus: an update of a temporary table may not read a reference table.
+  await sql`drop table if exists refused_line`.execute(db)
+  await sql
+    .raw(
+      `create temporary table refused_line as select line from incoming
+        where name is not null and ${isCounted('incoming', options)} and ${condition}`,
+    )
+    .execute(db)
   const { numAffectedRows = 0n } = await sql`update incoming
     set decided = 'refused', reasons = coalesce(reasons || ${'\n'}, '') || cast(${reason} as text)
-    where name is not null and ${sql.raw(isCounted('incoming', options))} and ${sql.raw(condition)}`.execute(options.db)
+    where line in (select line from refused_line)`.execute(db)
   return numAffectedRows
 }
 
