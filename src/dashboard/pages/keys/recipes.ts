@@ -77,7 +77,7 @@ const examples = new Map<string, string>()
 function readExample(file: string): string {
   const known = examples.get(file)
   if (known !== undefined) return known
-  const text = readFileSync(new URL(`../../../examples/${file}`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
   examples.set(file, text)
   return text
 }
