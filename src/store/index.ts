@@ -33,7 +33,7 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
     if (schema === 'any') return store
     const version = await schemaVersion(store)
     if (version === currentVersion) return store
-    if (version > 0 || schema === 'current') throw new SchemaError(OLD_SCHEMA)
+    if (version > 0 || schema === 'current') throw new SchemaError(version > 0 ? OLD_SCHEMA : NO_SCHEMA)
     await store.db.transaction().execute(db => applySteps(db, store.engine, Date.now()))
     return store
   } catch (error) {
@@ -44,6 +44,7 @@ export async function open(url: string, options: OpenOptions): Promise<Store> {
 
 const OLD_SCHEMA =
   'the schema of the database is out of date: make a backup with the version that wrote it, then run `lockstep migrate`'
+const NO_SCHEMA = 'the database has no tables of Lockstep: run `lockstep migrate`'
 
 /** The file of an SQLite database; undefined for PostgreSQL. */
 export function sqliteFile(url: string): string | undefined {

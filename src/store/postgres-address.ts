@@ -6,29 +6,30 @@ import { StoreAddressError } from './store.ts'
 type Tls = Exclude<pg.ClientConfig['ssl'], undefined>
 
 /**
- * What the driver needs to connect to `postgres://user@host:port/database?sslmode=…`. The driver reads addresses itself, but its
- * `sslmode` means something else than libpq's, and what is wrong in one ends the process. Throws StoreAddressError.
+ * What the driver needs to connect to `postgres://user@host:port/database?sslmode=…`. The driver reads addresses and variables such as
+ * `PGPORT` itself, but its `sslmode` means something else than libpq's, and what is wrong in one ends the process. Throws StoreAddressError.
  */
 export function parseAddress(address: string): pg.ClientConfig {
+  const named = URL.parse(address)
   // A user without a host is no URL, but the usual way to name a socket.
-  const url = URL.parse(address) ?? URL.parse(address.replace('@/', '@localhost/'))
+  const url = named ?? URL.parse(address.replace('@/', '@localhost/'))
   if (url === null && Number(PORT_OF_ADDRESS.exec(address)?.[1]) > 0xffff) throw new StoreAddressError(WRONG_PORT)
   if (url === null || url.searchParams.has('target_session_attrs')) throw new StoreAddressError(ONE_HOST)
   const {
-    host = decoded(url.hostname).replace(/^\[(.*)\]$/, '$1'),
-    port = url.port,
+    host = named === null ? '' : decoded(url.hostname).replace(/^\[(.*)\]$/, '$1'),
+    port = url.port || variable('PGPORT'),
     user = decoded(url.username),
     password = decoded(url.password),
-    sslmode,
-    sslrootcert,
-    sslcert,
-    sslkey,
     ssl,
+    sslmode = ssl === undefined ? variable('PGSSLMODE') : undefined,
+    sslrootcert = sslmode && variable('PGSSLROOTCERT'),
+    sslcert = sslmode && variable('PGSSLCERT'),
+    sslkey = sslmode && variable('PGSSLKEY'),
     uselibpqcompat: _,
     ...others
   } = Object.fromEntries(url.searchParams)
   if (/[,*]/.test(host)) throw new StoreAddressError(ONE_HOST)
-  if (port !== '' && !(/^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) <= 0xffff)) {
+  if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) <= 0xffff)) {
     throw new StoreAddressError(WRONG_PORT)
   }
   if (Object.keys(others).some(name => !OTHERS.includes(name))) {
@@ -40,7 +41,7 @@ export function parseAddress(address: string): pg.ClientConfig {
   return {
     ...others,
     ...given({ host, user, password, database: decoded(url.pathname.slice(1)) }),
-    ...(port === '' ? {} : { port: Number(port) }),
+    ...(port === undefined ? {} : { port: Number(port) }),
     // Sockets have no TLS.
     ...(host.startsWith('/') ? { ssl: false } : tlsOf(sslmode ?? modeWithout(ssl, files), files)),
   }
@@ -56,22 +57,24 @@ const OTHERS = ['options', 'application_name', 'fallback_application_name']
 /** Whether a connection failed because the server has no TLS, which `sslmode=prefer` does not need. */
 export function lacksPreferredTls(error: unknown, address: string): boolean {
   const isWithoutTls = error instanceof Error && error.message === 'The server does not support SSL connections'
-  return isWithoutTls && PREFERRED.has(URL.parse(address)?.searchParams.get('sslmode') ?? '')
+  return isWithoutTls && PREFERRED.has(URL.parse(address)?.searchParams.get('sslmode') ?? variable('PGSSLMODE') ?? '')
 }
 
 const PREFERRED = new Set(['allow', 'prefer'])
 const MODES = ['disable', ...PREFERRED, 'require', 'verify-ca', 'verify-full', 'no-verify']
 
-interface Files {
-  readonly ca: string | undefined
-  readonly cert: string | undefined
-  readonly key: string | undefined
-}
+type Files = Readonly<Record<'ca' | 'cert' | 'key', string | undefined>>
 
-/** Without a mode, certificates are checked if the address has any; else `PGSSLMODE` decides. */
+/** Without a mode, certificates are checked if the address has any. */
 function modeWithout(ssl: string | undefined, { ca, cert, key }: Files): string | undefined {
   if (ssl === '0' || ssl === 'false') return 'disable'
   return (ssl ?? ca ?? cert ?? key) === undefined ? undefined : 'verify-full'
+}
+
+/** The value of an environment variable; undefined if it is empty. */
+function variable(name: string): string | undefined {
+  const value = process.env[name]
+  return value === '' ? undefined : value
 }
 
 function tlsOf(mode: string | undefined, { ca, cert, key }: Files): { ssl?: Tls } {

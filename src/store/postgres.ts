@@ -116,9 +116,7 @@ async function requireAlone(db: Kysely<Tables>) {
     const { rows } = await sql`select pid from pg_stat_activity
       where datname = current_database() and application_name = ${APPLICATION_NAME}`.execute(db)
     if (rows.length === 0) return
-    if (performance.now() > deadline) {
-      throw new StoreError('another process has the database open: stop it first')
-    }
+    if (performance.now() > deadline) throw new StoreError('another process has the database open: stop it first')
     await sleep(50)
   }
 }

@@ -203,17 +203,17 @@ const unusable: readonly { readonly what: string; readonly args: readonly string
   {
     what: 'a database without the schema',
     args: ['account', 'list', '--database', 'sqlite:empty.db'],
-    says: /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/,
+    says: /the database has no tables of Lockstep: run `lockstep migrate`/,
   },
   {
     what: 'a backup of a database without the schema',
     args: ['backup', 'backup.db', '--database', 'sqlite:empty.db'],
-    says: /make a backup with the version that wrote it, then run `lockstep migrate`/,
+    says: /the database has no tables of Lockstep: run `lockstep migrate`/,
   },
   {
     what: 'a service that may not bring the schema up to date',
     args: ['serve', '--no-migrate', '--port', '0', '--database', 'sqlite:empty.db'],
-    says: /out of date: make a backup with the version that wrote it, then run `lockstep migrate`/,
+    says: /the database has no tables of Lockstep: run `lockstep migrate`/,
   },
 ]
 

@@ -46,6 +46,16 @@ test('an address of PostgreSQL that cannot be used is told in one sentence, with
     assert.match(stderr, /^lockstep: .+\n$/, 'one line')
     assert.doesNotMatch(stderr, /hunter2/)
   }
+  for (const [variables, says] of [
+    [{ PGPORT: 'abc' }, /port of the database must be a number from 1 to 65535/],
+    [{ PGSSLMODE: 'bogus' }, /sslmode of the database must be one of /],
+    [{ PGSSLMODE: 'require', PGSSLROOTCERT: '/nonexistent.crt' }, /file that sslrootcert of the database names /],
+  ] as const) {
+    const env = { LOCKSTEP_DATABASE_URL: 'postgres://plain@127.0.0.1/d', ...variables }
+    const { code, stderr } = await launch(['account', 'list'], { env })
+    assert.deepEqual([code, stderr.split('\n').length], [2, 2], stderr)
+    assert.match(stderr, says)
+  }
   // The program itself, in which a stack trace could show.
   for (const command of ['serve', 'migrate']) {
     const env = { LOCKSTEP_DATABASE_URL: 'postgres://plain@127.0.0.1:1/d?sslrootcert=/nonexistent.crt' }
@@ -88,6 +98,7 @@ test('addresses of PostgreSQL mean what they mean to libpq', () => {
   for (const [address, expected] of cases) assert.partialDeepStrictEqual(parseAddress(address), expected, address)
   // Without a value the driver has its environment variables, such as PGHOST.
   assert.deepEqual(parseAddress('postgres:///'), {})
+  assert.deepEqual(parseAddress('postgres://plain@/d'), { user: 'plain', database: 'd' })
 })
 
 testOnPostgres(
@@ -102,6 +113,11 @@ testOnPostgres(
     assert.equal(await on('sslmode=allow'), true)
     assert.equal(await on('sslmode=disable'), true)
     assert.equal(await on('sslmode=require'), false)
+    const address = `postgres://postgres@127.0.0.1/postgres`
+    for (const [mode, code] of Object.entries({ prefer: 0, require: 3 })) {
+      const env = { PGSSLMODE: mode, PGPORT: String(server.port) }
+      assert.equal((await launch(['migrate', '--database', address], { env })).code, code, mode)
+    }
     assert.equal(await on(`host=${folder}&port=${server.port}`, ''), true)
     rmSync(folder, { recursive: true, force: true })
   },
