@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { InvalidError } from '../src/archive/faults.ts'
 import { Notes } from '../src/archive/notes.ts'
 import { type ArchiveRecord, archiveRecord, readRow } from '../src/archive/records.ts'
+import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../src/accounts/event-counter.ts'
 import { checks } from '../src/cli/doctor-checks.ts'
-import { type Config, settings, settingsWithoutEffect } from '../src/config.ts'
+import { type Config, MIN_FREE_BYTES, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { limitRows } from '../src/http/limits.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../src/fairness.ts'
+import { maxMegabytes } from '../src/stats/history-size.ts'
 import { generateClientFiles } from './client-files.ts'
 import { yamlPackage } from './home-assistant-package.ts'
 import { makeDocument } from './openapi/document.ts'
@@ -103,6 +105,11 @@ ${limitRows().join('\n')}
 While more than ${MIN_OVERLOAD_REQUESTS} requests are in work, one that waited longer than the limit \`lag\` gets 503; a browser shows a page that says when to try
 again. With fewer, a busy service answers late. \`/healthz\`, \`/readyz\` and the assets of pages are always answered. Accounts take
 turns. \`addressPages\` counts pages before the sign-in; a browser session has \`sessionPages\`.
+
+The page Source stores nothing more beyond \`${settings.maxRecords.env}\` and \`${settings.maxBytes.env}\`, or if less than ${MIN_FREE_BYTES / 2 ** 20} MB of the disk
+would stay free (SQLite). Figures of an account get 503 if its training sessions take more than ${maxMegabytes.training} MB of memory (100,000 with five kinds of
+segments). Its lock sessions may take ${maxMegabytes.locks} MB (37,000 with six events). Beyond ${MAX_EVENTS_PER_HOUR} account events of one kind that strangers cause in an
+hour, one has a count. Up to ${MAX_PENDING_EVENTS.toLocaleString('en')} wait to be written; the log says how many were dropped.
 `
 }
 

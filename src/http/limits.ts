@@ -1,11 +1,9 @@
-import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../accounts/event-counter.ts'
 import { MAX_CHECKS, TooManyPasswordsError } from '../accounts/passwords.ts'
 import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
-import { type Config, MAX_CHECKS_PER_HOUR, MIN_FREE_BYTES, settings } from '../config.ts'
+import { type Config, MAX_CHECKS_PER_HOUR, settings } from '../config.ts'
 import { type ErrorCode, errors, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../fairness.ts'
-import { maxMegabytes } from '../stats/history-size.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
 interface Limit {
@@ -14,94 +12,46 @@ interface Limit {
   readonly beyond: string
 }
 
+const CLOSED = 'A new one is closed at once'
+const LATE = '408; the connection closes'
+const TOO_LARGE = '413; the connection closes'
+const WAITING = 'Others wait (not counted)'
+const PERIOD = `\`${settings.requestTimeout.env}\``
+const OF_ACCOUNT = `${MAX_ACTIVE_KEYS} times as many by account`
+
 /**
  * All limits of whoever connects, of the API, pages and forms alike: a number, or the setting that has it. Each process counts for
  * itself. `npm run docs` writes them to docs/settings.md. The name is the label of the metric that counts how often a limit was reached.
  */
 export const limits = {
-  connections: limit(4096, 'open connections', 'A new one is closed at once'),
-  addressConnections: limit(
-    'addressConnections',
-    'open connections, by address; those of trusted proxies are not counted',
-    'A new one is closed at once',
-  ),
+  connections: limit(4096, 'open connections', CLOSED),
+  addressConnections: limit('addressConnections', 'open connections, by address, except of trusted proxies', CLOSED),
   headerBytes: limit(16 * 1024, 'bytes of a URL and headers', '431; the connection closes'),
-  headersTimeout: limit('headersTimeout', 'until the headers have arrived', '408; the connection closes'),
-  bodyTimeout: limit('requestTimeout', 'until a form has arrived, from its headers', '408; the connection closes'),
-  formBytes: limit(64 * 1024, 'bytes of a form', '413; the connection closes'),
-  uploadBytes: limit('uploadMax', 'bytes of an upload', '413; the connection closes'),
-  uploadRate: limit(
-    16 * 1024,
-    `bytes of an upload a second, in each period of \`${settings.requestTimeout.env}\`: fewer are too slow`,
-    '408; the connection closes',
-  ),
-  uploadTime: limit(3_600_000, 'milliseconds until an upload has arrived', '408; the connection closes'),
+  headersTimeout: limit('headersTimeout', 'until the headers have arrived', LATE),
+  bodyTimeout: limit('requestTimeout', 'until a form has arrived, from its headers', LATE),
+  formBytes: limit(64 * 1024, 'bytes of a form', TOO_LARGE),
+  uploadBytes: limit('uploadMax', 'bytes of an upload', TOO_LARGE),
+  uploadRate: limit(16 * 1024, `bytes of an upload a second, as the least in each ${PERIOD}`, LATE),
+  uploadTime: limit(3_600_000, 'milliseconds until an upload has arrived', LATE),
   uploadFiles: limit(100, 'files of an upload', '400; the connection closes (not counted)'),
-  uploadsInWork: limit(
-    4,
-    'uploads checked or stored at once: one, and checks that take longer than a minute',
-    'Others wait (not counted)',
-  ),
+  uploadsInWork: limit(4, 'uploads checked or stored at once: one, and checks longer than a minute', WAITING),
   uploads: limit(1, 'uploads at once, by account', '429; the connection closes'),
   idleTimeout: limit('keepAlive', 'without a request', 'The connection closes (not counted)'),
   unreadTimeout: limit('requestTimeout', 'without a client reading its response', 'The connection closes'),
   responseTimeout: limit(RESPONSE_TIMEOUT_MS, 'milliseconds until a response from PostgreSQL', '503'),
-  lag: limit(
-    'overloadLag',
-    `of delay of the event loop, with more than ${MIN_OVERLOAD_REQUESTS} requests in work`,
-    '503',
-  ),
-  rate: limit('rateLimit', `requests in 60 seconds, by API key; ${MAX_ACTIVE_KEYS} times as many by account`, '429'),
-  concurrency: limit(
-    'concurrencyLimit',
-    `requests at the same time, by API key; ${MAX_ACTIVE_KEYS} times as many by account`,
-    '429',
-  ),
-  statistics: limit(2, 'statistics in work, by account', 'Others wait (not counted)'),
+  lag: limit('overloadLag', `of delay of the event loop, with over ${MIN_OVERLOAD_REQUESTS} requests in work`, '503'),
+  rate: limit('rateLimit', `requests in 60 seconds, by API key; ${OF_ACCOUNT}`, '429'),
+  concurrency: limit('concurrencyLimit', `requests at the same time, by API key; ${OF_ACCOUNT}`, '429'),
+  statistics: limit(2, 'statistics in work, by account', WAITING),
   failures: limit('failureLimit', 'wrong API keys in 60 seconds, by address', '429'),
   sessionPages: limit('pageLimit', 'pages in 60 seconds, by browser session', '429'),
   addressPages: limit('addressPageLimit', 'pages in 60 seconds, by address', '429'),
-  pagesInWork: limit(3, 'pages in work, by browser session', 'Others wait (not counted)'),
+  pagesInWork: limit(3, 'pages in work, by browser session', WAITING),
   waitingPages: limit(12, 'pages that wait for these, by browser session', '429'),
-  attempts: limit(
-    10,
-    'failed sign-ins and confirmations in 15 minutes, by account, address, browser or session',
-    '429',
-  ),
+  attempts: limit(10, 'failed sign-ins and confirmations in 15 minutes, by account, address or browser', '429'),
   exports: limit(1, 'exports of everything at once, by account', '429'),
   passwordChecks: limit(MAX_CHECKS, 'passwords to check at the same time', '503'),
-  eventRows: limit(
-    MAX_EVENTS_PER_HOUR,
-    'account events of one kind that strangers cause in an hour, by account',
-    'One event with a count (not counted)',
-  ),
-  pendingEvents: limit(MAX_PENDING_EVENTS, 'such events that wait to be written', 'Dropped; the log says how many'),
   sourceChecks: limit(MAX_CHECKS_PER_HOUR, 'checks of a source in an hour, by account', '429'),
-  accountRecords: limit(
-    'maxRecords',
-    'records of an account, by the page Source',
-    'Nothing more is stored (not counted)',
-  ),
-  accountBytes: limit(
-    'maxBytes',
-    'bytes of the records of an account, by the page Source',
-    'Nothing more is stored (not counted)',
-  ),
-  freeBytes: limit(
-    MIN_FREE_BYTES,
-    'bytes that stay free on the disk of the database (SQLite)',
-    'Nothing more is stored by the page Source (not counted)',
-  ),
-  trainingMemory: limit(
-    maxMegabytes.training,
-    'MB of memory that the training sessions of an account take for figures (100,000 with five kinds of segments)',
-    '503 (not counted)',
-  ),
-  lockMemory: limit(
-    maxMegabytes.locks,
-    'MB of memory that its lock sessions take (37,000 with six events)',
-    '503 (not counted)',
-  ),
   windows: limit(100_000, 'keys, addresses and accounts that are counted', 'The older half is forgotten (not counted)'),
 } as const satisfies Readonly<Record<string, Limit>>
 

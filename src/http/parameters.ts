@@ -46,36 +46,37 @@ export function readParameters<E extends Endpoint>(
 ): Params<E> {
   const parameters: Parameters = endpoint.query
   const params = defaultsOf(parameters)
-  const findings = new Findings()
+  const findings: Finding[] = []
+  const add = (code: Finding['code'], field: string, message: string) => findings.push({ code, field, message })
 
   if (id !== undefined) {
     params['id'] = PATH_ID.parse(id)
-    if (params['id'] === undefined) findings.add('invalid_parameter', 'id', PATH_ID.rule)
+    if (params['id'] === undefined) add('invalid_parameter', 'id', PATH_ID.rule)
   }
   const seen = new Set<string>()
   for (const [name, value] of query) {
     const parameter = Object.hasOwn(parameters, name) ? parameters[name] : undefined
     if (parameter === undefined) {
-      findings.add('unknown_parameter', 'query', allowedNamesRule(Object.keys(parameters)))
+      add('unknown_parameter', 'query', allowedNamesRule(Object.keys(parameters)))
     } else if (seen.has(name)) {
-      findings.add('repeated_parameter', name, REPEATED_RULE)
+      add('repeated_parameter', name, REPEATED_RULE)
     } else {
       seen.add(name)
       // PostgreSQL has no text with it.
       const parsed = value.includes('\0') ? undefined : parameter.parse(value)
       params[parameter.aliasOf ?? name] = parsed === CALLER ? callerId : parsed
-      if (parsed === undefined) findings.add('invalid_parameter', name, parameter.rule)
+      if (parsed === undefined) add('invalid_parameter', name, parameter.rule)
     }
   }
   for (const name of seen) {
     const other = parameters[name]?.aliasOf
     if (other !== undefined && seen.has(other)) {
-      findings.add('invalid_parameter', name, `must not be combined with ${other}`)
+      add('invalid_parameter', name, `must not be combined with ${other}`)
     }
   }
-  const together = endpoint.check(params, name => findings.has(name), now)
-  for (const { field, message } of together) findings.add('invalid_parameter', field, message)
-  findings.throwIfAny()
+  const together = endpoint.check(params, name => findings.some(({ field }) => field === name), now)
+  for (const { field, message } of together) add('invalid_parameter', field, message)
+  throwIfAny(findings)
   // Every parameter of the endpoint has the result of its own `parse`, or its `defaultValue`.
   return params as Params<E>
 }
@@ -92,27 +93,17 @@ function defaultsOf(parameters: Parameters): Record<string, unknown> {
 const EMPTY_QUERY: Query = []
 const PATH_ID = idParameter('')
 
-/** The code of highest precedence is sent; each field is listed once for each reason. */
-class Findings {
-  readonly #errors: FieldError[] = []
-  #code: (typeof PRECEDENCE)[number] | undefined
-  #text = ''
+interface Finding extends FieldError {
+  readonly code: (typeof PRECEDENCE)[number]
+}
 
-  add(code: (typeof PRECEDENCE)[number], field: string, message: string) {
-    if (this.#errors.some(error => error.field === field && error.message === message)) return
-    this.#errors.push({ field, message })
-    if (this.#code !== undefined && PRECEDENCE.indexOf(this.#code) <= PRECEDENCE.indexOf(code)) return
-    this.#code = code
-    this.#text = `${field} ${message}`
-  }
-
-  has(field: string): boolean {
-    return this.#errors.some(error => error.field === field)
-  }
-
-  throwIfAny() {
-    if (this.#code !== undefined) throw new ApiError(this.#code, this.#text, { fieldErrors: this.#errors })
-  }
+/** Throws an ApiError with the code of highest precedence, if anything was found; each field is listed once for each reason. */
+function throwIfAny(findings: readonly Finding[]) {
+  const code = PRECEDENCE.find(precedes => findings.some(finding => finding.code === precedes))
+  const first = findings.find(finding => finding.code === code)
+  if (code === undefined || first === undefined) return
+  const fieldErrors = new Map(findings.map(({ field, message }) => [`${field} ${message}`, { field, message }]))
+  throw new ApiError(code, `${first.field} ${first.message}`, { fieldErrors: fieldErrors.values().toArray() })
 }
 
 const PRECEDENCE = ['unknown_parameter', 'repeated_parameter', 'invalid_parameter'] as const satisfies ErrorCode[]

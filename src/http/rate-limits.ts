@@ -25,9 +25,9 @@ export interface RequestWindows {
  */
 export class RateLimits {
   readonly #config: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>
-  readonly #keys = new RateWindows<number>(WINDOW_MS)
-  readonly #accounts = new RateWindows<number>(WINDOW_MS)
-  readonly #failures = new RateWindows<string>(WINDOW_MS)
+  readonly #keys = new RateWindows<number>()
+  readonly #accounts = new RateWindows<number>()
+  readonly #failures = new RateWindows<string>()
 
   /**
    * The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. An account has those of as
@@ -51,15 +51,12 @@ export class RateLimits {
       key.used = Math.min(account.used, rateLimit)
       key.endsAt = account.endsAt
     }
-    if (rateLimit > 0) {
-      const left = this.#left(windows)
-      if (left.key <= 0) throw limited('rate', secondsUntil(key.endsAt, startedAt))
-      if (left.account <= 0) throw limited('rate', secondsUntil(account.endsAt, startedAt))
-    }
+    checkWindow(key, 'rate', rateLimit, startedAt)
+    checkWindow(account, 'rate', rateLimit * MAX_ACTIVE_KEYS, startedAt)
     key.used += 1
     account.used += 1
     const isBusy = key.active >= concurrencyLimit || account.active >= concurrencyLimit * MAX_ACTIVE_KEYS
-    if (concurrencyLimit > 0 && isBusy) throw limited('concurrency', 1)
+    if (concurrencyLimit > 0 && isBusy) throw new LimitError('concurrency', 'rate_limited', 1)
     key.active += 1
     account.active += 1
     return windows
@@ -80,34 +77,29 @@ export class RateLimits {
   headers(windows: RequestWindows, now: number): readonly string[] {
     const { rateLimit } = this.#config
     if (rateLimit === 0) return []
-    const left = this.#left(windows)
-    const { endsAt } = left.account < left.key ? windows.account : windows.key
-    const remaining = Math.max(0, Math.min(left.key, left.account))
+    const ofKey = rateLimit - windows.key.used
+    const ofAccount = rateLimit * MAX_ACTIVE_KEYS - windows.account.used
+    const { endsAt } = ofAccount < ofKey ? windows.account : windows.key
+    const remaining = Math.max(0, Math.min(ofKey, ofAccount))
     const policy = `"default";q=${rateLimit};w=${WINDOW_MS / 1000}`
     return ['RateLimit-Policy', policy, 'RateLimit', `"default";r=${remaining};t=${secondsUntil(endsAt, now)}`]
   }
 
-  #left({ key, account }: RequestWindows) {
-    const { rateLimit } = this.#config
-    return { key: rateLimit - key.used, account: rateLimit * MAX_ACTIVE_KEYS - account.used }
-  }
-
   /** Counts a failed authentication. Throws rate_limited if there were too many from this network. */
   countFailure(address: string, now: number) {
-    const { failureLimit } = this.#config
-    if (failureLimit === 0) return
-    const window = this.#failures.get(networkOf(address), now)
-    window.used += 1
-    if (window.used > failureLimit) throw limited('failures', secondsUntil(window.endsAt, now))
+    this.#failures.use(networkOf(address), 'failures', this.#config.failureLimit, now)
   }
 }
 
-const limited = (limit: LimitName, retryAfter: number) => new LimitError(limit, 'rate_limited', retryAfter)
+const WINDOW_MS = 60_000
 
-export const WINDOW_MS = 60_000
+/** Throws rate_limited if the window has had `max`, 0 for any. */
+function checkWindow({ used, endsAt }: RateWindow, limit: LimitName, max: number, now: number) {
+  if (max > 0 && used >= max) throw new LimitError(limit, 'rate_limited', secondsUntil(endsAt, now))
+}
 
 /** Never longer than a window: sums of these times are not exact. */
-export function secondsUntil(instant: number, now: number): number {
+function secondsUntil(instant: number, now: number): number {
   return Math.min(WINDOW_MS / 1000, Math.max(1, Math.ceil((instant - now) / 1000)))
 }
 
@@ -130,7 +122,7 @@ export class RateWindows<Key> {
   #older = new Map<Key, RateWindow>()
   #rotatesAt = 0
 
-  constructor(lengthMs: number) {
+  constructor(lengthMs = WINDOW_MS) {
     this.#lengthMs = lengthMs
   }
 
@@ -152,6 +144,13 @@ export class RateWindows<Key> {
       window.used = 0
     }
     return window
+  }
+
+  /** Counts a use of a key. Throws rate_limited if its window has had `max`, 0 for any; what is refused is not counted. */
+  use(key: Key, limit: LimitName, max: number, now: number) {
+    const window = this.get(key, now)
+    checkWindow(window, limit, max, now)
+    window.used += 1
   }
 
   /** Takes back what was used at `usedAt`, unless that window is over. */

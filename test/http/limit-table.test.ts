@@ -46,14 +46,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   attempts: [HERE, 'requests beyond a rate are counted by the limit of the key,'],
   exports: ['dashboard/downloads', 'everything of an account is sent once at a time, until its'],
   passwordChecks: [HERE, 'passwords beyond those that may wait for their check are'],
-  eventRows: ['accounts/events', 'an account gets a bounded number of rows an hour, however many'],
-  pendingEvents: ['accounts/events', 'events that cannot be written are kept for later up to a'],
   sourceChecks: ['dashboard/source-connect', 'a source can be checked ten times an hour, and then the form'],
-  accountRecords: ['pull/quota', 'what a page pulls ends at the records that an account may have'],
-  accountBytes: ['pull/quota', 'what a page pulls ends at the bytes that an account may have'],
-  freeBytes: ['pull/quota', 'nothing is pulled by a page into SQLite while the disk is'],
-  trainingMemory: ['dashboard/too-many-records.slow', 'an account with as much as it may bring in gets no figures of'],
-  lockMemory: ['dashboard/too-many-records.slow', 'an account with as much as it may bring in gets no figures of'],
   windows: ['http/limits', 'the memory of the windows is bounded, however many API keys'],
 }
 
