@@ -27,7 +27,7 @@ export class HistorySize {
 /** How many other records pages may need at the same time. */
 const MAX_ROWS = 100_000
 
-/** The limit of a query whose rows are `bounded`. */
+/** The limit of a query whose rows are `bounded`. As a parameter, PostgreSQL would plan for the first few rows. */
 export const ONE_MORE = MAX_ROWS + 1
 
 /** The rows. Throws ApiError if they are too many. */

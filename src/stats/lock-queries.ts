@@ -106,7 +106,7 @@ export interface LockEntry {
 
 /** All lock sessions of an account, the newest first. Throws ApiError if they are too many. */
 export async function lockEntries(store: Store, access: OwnerAccess): Promise<LockEntry[]> {
-  const rows = bounded(await readChecked(store, allLocks, { ...access, limit: ONE_MORE }))
+  const rows = bounded(await readChecked(store, allLocks, access))
   return rows.map(({ id, at, state, template }) => ({ id, at, state, template }))
 }
 
@@ -262,12 +262,12 @@ const activeSince = recordQuery<Part, LockRow>(
     order by at, id limit ${param.count('limit')}`,
 )
 
-const allLocks = recordQuery<OwnerAccess & { limit: number }, LockEntry>(
+const allLocks = recordQuery<OwnerAccess, LockEntry>(
   'all lock sessions',
   (param, owned) => sql`
     select ${owned}, id, at, lock_state as state, template_id as template from lock_session
     where ${isReadableOf(param)}
-    order by at desc, id desc limit ${param.count('limit')}`,
+    order by at desc, id desc limit ${sql.lit(ONE_MORE)}`,
 )
 
 // The templates may be of any account, so only their ids are returned. Their rows say who asked: no more of them can be checked.

@@ -33,7 +33,7 @@ export async function lockTemplates(
 ): Promise<TemplateUse[]> {
   const [rows, uses] = await Promise.all([
     readChecked(store, templatesOf, { ...templates, ...part }),
-    readChecked(store, usesByTemplate, { ...sessions, limit: ONE_MORE }),
+    readChecked(store, usesByTemplate, sessions),
   ])
   const byTemplate = Map.groupBy(bounded(uses), ({ template }) => template)
   return bounded(rows).map(({ id, owner_id, document }) => {
@@ -78,10 +78,10 @@ const templateById = recordQuery<Access & { id: number }, { document: string }>(
     where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
 )
 
-const usesByTemplate = recordQuery<Access & { limit: number }, { template: number; sessions: number; last: number }>(
+const usesByTemplate = recordQuery<Access, { template: number; sessions: number; last: number }>(
   'uses of lock templates',
   (param, owned) => sql`
     select ${owned}, template_id as template, count(*) as sessions, max(at) as last from lock_session
     where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
-    group by owner_id, template_id limit ${param.count('limit')}`,
+    group by owner_id, template_id limit ${sql.lit(ONE_MORE)}`,
 )

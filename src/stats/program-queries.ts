@@ -10,7 +10,7 @@ export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
 
 /** The programs of some accounts, the newest first; each is parsed when it is asked for. Throws ApiError if they are too many. */
 export async function programsOf(store: Store, access: Access) {
-  const rows = bounded(await readChecked(store, programsByOwner, { ...access, limit: ONE_MORE }))
+  const rows = bounded(await readChecked(store, programsByOwner, access))
   return rows.map(({ id, owner_id, summary }) => ({
     id,
     ownerId: owner_id,
@@ -50,12 +50,12 @@ export async function findProgram(store: Store, access: Access, id: number) {
   return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
 }
 
-const programsByOwner = recordQuery<Access & { limit: number }, { id: number; summary: string }>(
+const programsByOwner = recordQuery<Access, { id: number; summary: string }>(
   'programs',
   (param, owned) => sql`
     select ${owned}, id, summary from training_template
     where ${isReadable(param, ANY_OWNERS)}
-    order by at desc, id desc limit ${param.count('limit')}`,
+    order by at desc, id desc limit ${sql.lit(ONE_MORE)}`,
 )
 
 const programPart = recordQuery<Access & { limit: number; offset: number }, { document: string }>(
