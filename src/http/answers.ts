@@ -36,14 +36,14 @@ export class Answers {
     const { context, method } = reply.request
     context.bytes = ENVELOPE.before.length + ENVELOPE.after.length + (isLong ? data.bytes : bytesOf(data))
     const headers = this.#contentHeaders(context, 'ETag', etag, ...linkHeader(link))
-    if (method === 'HEAD') this.#send(reply, 200, headers, undefined)
-    else if (!isLong) this.#send(reply, 200, headers, bodyOf(data, context.bytes))
+    if (method === 'HEAD') this.#send(reply, 200, headers)
+    else if (!isLong) this.#send(reply, 200, headers, ...bodyOf(data, context.bytes))
     else if (this.#begin(reply, 200, headers)) return stream(data.parts, reply.raw)
     return undefined
   }
 
   notModified(reply: FastifyReply, etag: string, link: string | undefined) {
-    this.#send(reply, 304, this.#headers(reply.request.context, 'ETag', etag, ...linkHeader(link)), undefined)
+    this.#send(reply, 304, this.#headers(reply.request.context, 'ETag', etag, ...linkHeader(link)))
   }
 
   error(reply: FastifyReply, error: HttpError) {
@@ -102,7 +102,7 @@ export class Answers {
     return true
   }
 
-  #send(reply: FastifyReply, status: number, headers: string[], body: Body) {
+  #send(reply: FastifyReply, status: number, headers: string[], ...body: readonly string[]) {
     if (this.#begin(reply, status, headers)) endTogether(reply.raw, body)
   }
 }
@@ -110,21 +110,10 @@ export class Answers {
 /** What an answer needs of a request, and what it notes for the log. */
 type AnsweredSummary = RequestSummary & Partial<Pick<RequestContext, 'windows' | 'scope'>>
 
-/** A text, in parts if joining them is not worth a copy. */
-type Body = string | readonly string[] | undefined
-
-function bytesOf(parts: readonly string[]): number {
-  let bytes = 0
-  for (const part of parts) bytes += Buffer.byteLength(part)
-  return bytes
-}
-
 /** Joins the parts of a short body. Copying those of a long one costs more than sending them. */
-function bodyOf(parts: readonly string[], bytes: number): Body {
-  if (bytes > MAX_JOINED_BYTES) return [ENVELOPE.before, ...parts, ENVELOPE.after]
-  let body: string = ENVELOPE.before
-  for (const part of parts) body += part
-  return body + ENVELOPE.after
+function bodyOf(parts: readonly string[], bytes: number): readonly string[] {
+  const all = [ENVELOPE.before, ...parts, ENVELOPE.after]
+  return bytes > MAX_JOINED_BYTES ? all : [all.join('')]
 }
 
 const MAX_JOINED_BYTES = 16 * 1024
@@ -132,18 +121,19 @@ const MAX_LINGER_MS = 2000
 
 /** Sends a body part by part, as fast as it is read. */
 async function stream(parts: AsyncIterable<string>, response: ServerResponse) {
-  try {
-    await pipeline(framed(parts), response)
-  } catch (error) {
+  const framed = async function* () {
+    yield ENVELOPE.before
+    yield* parts
+    yield ENVELOPE.after
+  }
+  await pipeline(framed, response).catch((error: unknown) => {
     // The client closed the connection.
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE')) throw error
-  }
+  })
 }
 
-async function* framed(parts: AsyncIterable<string>) {
-  yield ENVELOPE.before
-  yield* parts
-  yield ENVELOPE.after
+function bytesOf(parts: readonly string[]): number {
+  return parts.reduce((bytes, part) => bytes + Buffer.byteLength(part), 0)
 }
 
 function linkHeader(link: string | undefined): readonly string[] {
@@ -169,22 +159,20 @@ function challenge(error: string, rest: string) {
   return ['WWW-Authenticate', `Bearer realm="api", error="${error}", ${rest}`]
 }
 
-const waiting: (() => void)[] = []
+const waiting: (readonly [ServerResponse, readonly string[]])[] = []
 
 /**
  * Ends answers together, after all requests that have arrived are handled. An answer that is sent alone wakes up its client, which on
  * the same machine costs more than making a small answer.
  */
-function endTogether(response: ServerResponse, body: Body) {
-  const end = () => {
-    if (typeof body !== 'object') return response.end(body)
-    // Node collects them and writes to the socket once.
-    for (const part of body) response.write(part)
-    return response.end()
-  }
-  if (waiting.push(end) === 1) setImmediate(endAll)
+function endTogether(response: ServerResponse, body: readonly string[]) {
+  if (waiting.push([response, body]) === 1) setImmediate(endAll)
 }
 
 function endAll() {
-  for (const end of waiting.splice(0)) end()
+  for (const [response, body] of waiting.splice(0)) {
+    // Node collects them and writes to the socket once.
+    for (const part of body.slice(0, -1)) response.write(part)
+    response.end(body.at(-1))
+  }
 }

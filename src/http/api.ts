@@ -11,7 +11,7 @@ import { api } from '../contract/index.ts'
 import { matchesEtag, READ_METHODS, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { type Load, Places, share } from '../fairness.ts'
-import type { Caller, Handler, Handlers, ListPage, PageStart, Result } from '../resources/handler.ts'
+import type { Caller, Handler, ListPage, Result } from '../resources/handler.ts'
 import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
@@ -170,41 +170,34 @@ function checkScope({ entitled, scopes }: Endpoint, grant: Grant, now: number) {
   if (!hasScope(grant.scopes, scopes)) throw new ApiError('insufficient_scope')
 }
 
+/** Links to the next and the previous page: the query of the request with another start. */
 function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: ListPage): string | undefined {
-  if (next === undefined && previous === undefined) return undefined
-  const links: string[] = []
-  if (next !== undefined) links.push(`<${publicUrl}${path}?${withPageStart(query, next)}>; rel="next"`)
-  if (previous !== undefined) links.push(`<${publicUrl}${path}?${withPageStart(query, previous)}>; rel="prev"`)
-  return links.join(', ')
-}
-
-/** The query of the request with another start of the page. */
-function withPageStart(query: Query, start: PageStart): string {
   const others = query.filter(([name]) => name !== 'offset' && name !== 'cursor')
-  const position = Object.entries(start).map(([name, value]) => [name, String(value)] as const)
-  return [...others, ...position].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
+  const links = Object.entries({ next, prev: previous }).flatMap(([rel, start]) => {
+    if (start === undefined) return []
+    const pairs = [...others, ...Object.entries<string | number>(start)].map(
+      ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+    )
+    return [`<${publicUrl}${path}?${pairs.join('&')}>; rel="${rel}"`]
+  })
+  return links.length === 0 ? undefined : links.join(', ')
 }
 
 /** The API key of the one Authorization header. Throws invalid_request for two headers or an API key in the URL, and missing_token. */
 function readKey(request: FastifyRequest, query: Query): string {
-  const { rawHeaders } = request.raw
-  let authorization: string | undefined
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index] ?? ''
-    if (name.length !== AUTHORIZATION.length || name.toLowerCase() !== AUTHORIZATION) continue
-    // `headers` would leave out the second one.
-    if (authorization !== undefined) throw new ApiError('invalid_request', 'Send one Authorization header')
-    authorization = rawHeaders[index + 1]
-  }
+  const { rawHeaders, headers } = request.raw
+  // `headers` leaves out the second one.
+  if (rawHeaders.filter((text, index) => index % 2 === 0 && AUTHORIZATION.test(text)).length > 1)
+    throw new ApiError('invalid_request', 'Send one Authorization header')
   if (KEY_FORM.test(idOf(request) ?? '') || query.some(holdsKey)) {
     throw new ApiError('invalid_request', 'Send the API key in the Authorization header, never in the URL')
   }
-  const value = authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
+  const value = BEARER.exec(headers.authorization ?? '')?.[1]
   if (value === undefined) throw new ApiError('missing_token')
   return value
 }
 
-const AUTHORIZATION = 'authorization'
+const AUTHORIZATION = /^authorization$/i
 const BEARER = /^bearer +(.+)$/i
 const KEY_PARAMETERS = new Set(['access_token', 'api_key', 'token'])
 
@@ -218,15 +211,11 @@ interface Route {
   readonly handle: (caller: Caller, query: Query, id: string | undefined) => Promise<Result | undefined>
 }
 
-const routes: readonly Route[] = join(api, handlers)
+const routes = (Object.keys(api) as (keyof typeof api)[]).map(routeOf)
 
-function join<Api extends Readonly<Record<string, Endpoint>>>(endpoints: Api, handlers: Handlers<Api>): Route[] {
-  const routeOf = <Name extends keyof Api>(name: Name) => makeRoute<Api[Name]>(endpoints[name], handlers[name])
-  // An object that nobody extends has exactly the keys of its type.
-  return (Object.keys(endpoints) as (keyof Api)[]).map(routeOf)
-}
-
-function makeRoute<E extends Endpoint>(endpoint: E, handler: Handler<E>): Route {
+function routeOf<Name extends keyof typeof api>(name: Name): Route {
+  const endpoint = api[name]
+  const handler: Handler<typeof endpoint> = handlers[name]
   return {
     endpoint,
     handle: (caller, query, id) =>

@@ -77,7 +77,7 @@ export interface LongText {
   readonly parts: AsyncIterable<string>
 }
 
-export type PageStart = { readonly offset: number } | { readonly cursor: string }
+type PageStart = { readonly offset: number } | { readonly cursor: string }
 
 /** Data that is computed, not stored. */
 export function jsonResult(data: string): JsonResult {
