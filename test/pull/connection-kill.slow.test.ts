@@ -20,7 +20,7 @@ import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/sourc
 import { sweep } from '../support/sweeps.ts'
 import { until } from '../support/waiting.ts'
 
-const KILLS = sweep(6, 50)
+const KILLS = sweep(4, 50)
 
 test(
   'a connected source is whole however often the service, the process that pulls or the source is killed',

@@ -37,7 +37,7 @@ test('a pull that is killed at random points ends with the same store as one tha
   await checkStore(stdout, model)
 })
 
-const KILLS = sweep(6, 50)
+const KILLS = sweep(4, 50)
 
 function changesOf(round: number): Change[] {
   const kinds = ['lock-template', 'training-template', 'lock-session', 'training-session'] as const
