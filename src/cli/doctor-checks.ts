@@ -301,7 +301,8 @@ async function problemsOfDisk(file: string, machine: Machine): Promise<string[]>
 
 function late(at: number | undefined, now: number, days: number): string[] {
   if (at === undefined) return ['never']
-  return now - at <= days * DAY_MS ? [] : [`last ${Math.floor((now - at) / DAY_MS)} days ago`]
+  const age = Math.floor((now - at) / DAY_MS)
+  return now - at <= days * DAY_MS ? [] : [`last ${age === 1 ? '1 day' : `${age} days`} ago`]
 }
 
 async function wrongClock({ reads, engine }: Store, now: () => number): Promise<string[]> {

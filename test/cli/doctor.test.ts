@@ -85,6 +85,11 @@ const damages: readonly Damage[] = [
     store: store => addSource(store, daysAgo(2).madeAt),
     says: /history\.example for ann: last 2 days ago/,
   },
+  {
+    check: 'pull',
+    store: store => addSource(store, daysAgo(1).madeAt),
+    says: /history\.example for ann: last 1 day ago/,
+  },
   { check: 'pull', store: store => addSource(store, null), says: /history\.example for ann: never/ },
   {
     check: 'clock',

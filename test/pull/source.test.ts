@@ -269,6 +269,7 @@ test('an address is https, or on this machine, and may end in /api/v1', () => {
     'https://a..example',
     "https://'c.example'",
     `https://${'a'.repeat(64)}.example`,
+    'https://c.example:0',
     'https://c.example:22',
   ]
   for (const text of bad) assert.throws(() => parseAddress(text), /must/, text)
