@@ -24,6 +24,8 @@ export interface ImportOptions {
   readonly tiers?: boolean
   /** Called with the number of bytes read so far, and with undefined when storing begins. */
   readonly progress?: (bytes: number | undefined) => void
+  /** Called with each line about which was decided. */
+  readonly onDecided?: NonNullable<IncomingOptions['onDecided']>
   /** Called with what the import waits for, if that takes long. */
   readonly onWait?: (what: string) => void
   /** Stops the import; nothing is written. */

@@ -29,7 +29,7 @@ interface RejectedReason {
   readonly lines: readonly number[]
 }
 
-type SharedOptions = 'isArchive' | 'onlyAccount' | 'onConflict' | 'tiers' | 'signal'
+type SharedOptions = 'isArchive' | 'onlyAccount' | 'onConflict' | 'onDecided' | 'tiers' | 'signal'
 
 export interface PreviewOptions extends Pick<ImportOptions, SharedOptions> {
   /** Called with each line that would be rejected, in any order. */

@@ -42,8 +42,8 @@ export async function runUploadOrder(store: Store, order: UploadOrder, showLife:
   const { timeZone } = await readKnownTime(store, order.accountId, order.accountId, Date.now())
   const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind, timeZone, showLife })
   try {
-    if (order.work === 'check') await check(store, order, folder, files)
-    else await storeFiles(store, order, files)
+    if (order.work === 'check') await check(store, order, folder, files, showLife)
+    else await storeFiles(store, order, files, showLife)
   } catch (error) {
     const problem = problemOf(error, files)
     if (problem === undefined) throw error
@@ -96,13 +96,19 @@ function kindOf(kind: string | undefined): Pick<UploadReport, 'kind'> {
 /** A later copy of a record is the newer one. */
 const ON_CONFLICT: OnConflict = 'replace'
 
-async function check(store: Store, order: UploadOrder, folder: UploadFolder, files: UploadedFiles) {
+async function check(
+  store: Store,
+  order: UploadOrder,
+  folder: UploadFolder,
+  files: UploadedFiles,
+  onDecided: () => void,
+) {
   using list = new RejectedList(folder.rejectedFile(order.id))
   const onRejected: PreviewOptions['onRejected'] = ({ line, kind, recordId, reason }) =>
     list.add([files.placeOf(line), kind, recordId, reason])
   await files.open()
   const { isArchive } = files
-  const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onRejected }
+  const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onDecided, onRejected }
   const { rejected, ...preview } = await previewImport(store, files.lines(), options)
   list.flush()
   const report: UploadReport = {
@@ -114,7 +120,7 @@ async function check(store: Store, order: UploadOrder, folder: UploadFolder, fil
   await setState(store.db, order, 'checking', { state: 'ready', report: JSON.stringify(report) })
 }
 
-async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles) {
+async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles, onDecided: () => void) {
   const { accountId, actor } = order
   const quota = new Quota(store, order.quota, accountId)
   // Counts what the account has before others wait for this one.
@@ -126,6 +132,7 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
     onError: 'set-aside',
     source: `upload of account ${accountId}`,
     isArchive: files.isArchive,
+    onDecided,
     // With the records, so that neither is there without the other.
     inTransaction: async (db, { kinds, setAside }) => {
       // What replaces others may be larger: if it seems too much, everything is counted again.

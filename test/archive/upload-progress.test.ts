@@ -1,0 +1,43 @@
+// engine: both
+import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { UploadFolder } from '../../src/uploads/folder.ts'
+import { runUploadOrder } from '../../src/uploads/run.ts'
+import { openStore } from '../support/archives.ts'
+import { makeFolder } from '../support/command.ts'
+import { trainingSession, world } from '../support/records.ts'
+
+for (const work of ['check', 'store'] as const) {
+  test(`to ${work} a file shows progress while its records are compared, not only while it is read`, async () => {
+    await using store = await openStore(world)
+    await using folder = await makeFolder()
+    const config = { ...readConfig({}), databaseUrl: folder.databaseUrl }
+    const uploads = new UploadFolder(config.databaseUrl)
+    const records = Array.from({ length: 40 }, (_, index) => trainingSession(index + 1, 1))
+    mkdirSync(join(uploads.path, 'a'), { recursive: true })
+    writeFileSync(join(uploads.path, 'a', '0'), records.map(record => `${JSON.stringify(record)}\n`).join(''))
+    const order = { work, storeUrl: '', quota: config, accountId: 1, id: 'a', answers: {} }
+    let signs = 0
+    await store.store.db
+      .insertInto('upload')
+      .values({
+        account_id: 1,
+        id: 'a',
+        name: 'a',
+        state: work === 'check' ? 'checking' : 'storing',
+        received_at: 0,
+        bytes: 1,
+        host: '',
+        report: null,
+        failure: null,
+      })
+      .execute()
+    await runUploadOrder(store.store, order, () => (signs += 1))
+    const { state } = await store.store.db.selectFrom('upload').select('state').executeTakeFirstOrThrow()
+    assert.equal(state, work === 'check' ? 'ready' : 'stored')
+    assert.ok(signs >= records.length, `${signs} signs`)
+  })
+}
