@@ -58,7 +58,8 @@ export class Answers {
     const { headers, body } = this.#errorParts(summary, error)
     if (this.#hasCors) headers.push('Vary', 'Origin')
     headers.push('Date', new Date(summary.now).toUTCString(), 'Connection', 'close')
-    socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${linesOf(headers)}\r\n${body}`)
+    const lines = headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+    socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? ''}\r\n${lines}\r\n${body}`)
     // A connection that is closed before all of a request has arrived is reset, and its client may lose the answer.
     socket.resume()
     setTimeout(() => socket.destroy(), MAX_LINGER_MS).unref()
@@ -138,10 +139,6 @@ function bytesOf(parts: readonly string[]): number {
 
 function linkHeader(link: string | undefined): readonly string[] {
   return link === undefined ? [] : ['Link', link]
-}
-
-function linesOf(headers: readonly string[]): string {
-  return headers.map((text, index) => (index % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
 }
 
 /** Headers that belong to an error (RFC 6750, RFC 9110). */

@@ -1,7 +1,5 @@
 import { createWriteStream } from 'node:fs'
-import { open as openFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../contract/errors.ts'
@@ -91,7 +89,9 @@ async function writeFiles(
       continue
     }
     names.push(filename)
-    state.write = writeFile(file, join(folder, String(names.length)), signal)
+    // After a power failure, a file that is said to be there must be whole.
+    const written = createWriteStream(join(folder, String(names.length)), { flags: 'wx', mode: 0o600, flush: true })
+    state.write = pipeline(file, written, { signal })
     await state.write
   }
   return names
@@ -102,11 +102,4 @@ function refusalOf(error: unknown): unknown {
   const { code = '', message } = error as NodeJS.ErrnoException
   const isOfForm = code.startsWith('FST_') || code === 'ERR_STREAM_PREMATURE_CLOSE' || /multipart|header/i.test(message)
   return isOfForm ? new ApiError('malformed_request') : error
-}
-
-async function writeFile(file: Readable, path: string, signal: AbortSignal) {
-  await pipeline(file, createWriteStream(path, { flags: 'wx', mode: 0o600 }), { signal })
-  // After a power failure, a file that is said to be there must be whole.
-  await using handle = await openFile(path)
-  await handle.sync()
 }

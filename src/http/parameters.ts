@@ -6,7 +6,6 @@ import { allowedNamesRule, CALLER, id as idParameter, type Parameters, REPEATED_
 export type Query = readonly (readonly [name: string, value: string])[]
 
 export function parseQuery(query: string): Query {
-  if (query === '') return EMPTY_QUERY
   const pairs: [string, string][] = []
   for (const pair of query.split('&')) {
     if (pair === '') continue
@@ -90,7 +89,6 @@ function defaultsOf(parameters: Parameters): Record<string, unknown> {
   return params
 }
 
-const EMPTY_QUERY: Query = []
 const PATH_ID = idParameter('')
 
 interface Finding extends FieldError {
