@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import type { FastifyReply } from 'fastify'
 import { matchesEtag } from '../contract/responses.ts'
 import { joinModules } from './joined-modules.ts'
-import { acceptedEncoding, compress, type Encoding, MIN_COMPRESSED } from './encoding.ts'
+import { acceptedEncoding, compress, type Encoding, MIN_COMPRESSED, varyByEncoding } from './encoding.ts'
 
 /** The files that pages load, by their name below /assets/. Others are not served. */
 const files = {
@@ -77,8 +77,8 @@ export async function sendAsset(reply: FastifyReply, asset: Asset, version?: str
   reply.headers({
     ETag: etag,
     'Cache-Control': version === asset.version ? IMMUTABLE : 'no-cache',
-    Vary: 'Accept-Encoding',
   })
+  varyByEncoding(reply)
   const ifNoneMatch = reply.request.headers['if-none-match']
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) return reply.code(304).send()
   reply.type(asset.type)

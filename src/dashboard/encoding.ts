@@ -37,9 +37,14 @@ export async function sendPage(reply: FastifyReply, page: string) {
   const { request } = reply
   const revealsNothing = request.method === 'GET' && !isFromAnotherSite(request)
   const encoding = revealsNothing && body.length >= MIN_COMPRESSED ? acceptedEncoding(request) : undefined
-  reply.type('text/html; charset=utf-8').header('Vary', 'Accept-Encoding')
+  varyByEncoding(reply.type('text/html; charset=utf-8'))
   if (encoding === undefined) return reply.send(body)
   return reply.header('Content-Encoding', encoding).send(await compress(encoding, body, 'once'))
+}
+
+/** Adds to what caches keep apart: with allowed origins a response has them there already. */
+export function varyByEncoding(reply: FastifyReply) {
+  reply.header('Vary', [reply.getHeader('Vary'), 'Accept-Encoding'].filter(name => name !== undefined).join(', '))
 }
 
 /** Smaller bodies fit into one packet. */

@@ -432,6 +432,8 @@ test('allowed origins may read every response, errors included, and others none'
       )
     }
   }
+  const document = await exchange(again.port, lines('GET /openapi.json HTTP/1.1', 'Host: a', origin))
+  assert.equal(header(document, 'Vary'), 'Origin, Accept-Encoding')
   const broken = await exchange(again.port, 'no request\r\n\r\n')
   assert.deepEqual([broken.status, header(broken, 'Vary')], [400, 'Origin'])
 })
