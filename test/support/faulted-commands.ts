@@ -162,7 +162,8 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
         })
         if (next.code === 0) continue
         const isExpected =
-          /there is no database|no tables of Lockstep/.test(next.stderr) && (url !== own || command.isOnEmpty === true)
+          /there is no database|out of date|no tables of Lockstep/.test(next.stderr) &&
+          (url !== own || command.isOnEmpty === true)
         assert.ok(isExpected, `the next command: ${next.stderr}`)
       }
       const copies = filesIn(folder).filter(name => COPIES.test(name))
