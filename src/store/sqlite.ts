@@ -36,7 +36,7 @@ import { runTransaction } from './transaction.ts'
 /** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
 export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreLocationError('the database must be named as sqlite:<path>')
-  const writer = endingShared(makeWriter(path, options), () => reader.endShared())
+  const writer = makeWriter(path, options)
   const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
   const reader = makeReader(db, path)
   const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true || options.inspect === true
@@ -82,42 +82,12 @@ function makeWriter(path: string, options: OpenOptions): SqliteExecutor {
   return startWriterThread({ path, options })
 }
 
-/** Ends the shared transaction of reads around each statement, so that what is read next sees what it wrote. */
-function endingShared(executor: SqliteExecutor, endShared: () => void): SqliteExecutor {
-  return {
-    execute(statement, parameters) {
-      endShared()
-      const result = executor.execute(statement, parameters)
-      return result instanceof Promise ? result.finally(endShared) : result
-    },
-    close: () => executor.close(),
-  }
-}
-
-/**
- * Runs compiled queries as prepared statements on a connection that is opened with the first of them. Those of one turn of the event
- * loop share a transaction: SQLite locks the file for each, which takes nearly half the time of a short read.
- */
+/** Runs compiled queries as prepared statements on a connection that is opened with the first of them. */
 function makeReader(db: Kysely<Tables>, path: string) {
   let connection: DatabaseSync | undefined
-  let begin: StatementSync | undefined
-  let commit: StatementSync | undefined
-  let inShared = false
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
   const open = () => (connection ??= openReader(path))
-  const endShared = () => {
-    inShared = false
-    // Some errors of the engine have ended it already.
-    if (connection?.isOpen === true && connection.isTransaction) commit?.run()
-  }
-  const beginShared = () => {
-    begin ??= open().prepare('begin')
-    commit ??= open().prepare('commit')
-    begin.run()
-    inShared = true
-    setImmediate(endShared)
-  }
   const prepare = (query: Query<never, unknown>) => {
     const compiled = compile(db, 'sqlite', query)
     return { ...compiled, statement: open().prepare(compiled.sql) }
@@ -125,7 +95,6 @@ function makeReader(db: Kysely<Tables>, path: string) {
 
   const read = <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
     try {
-      if (!inShared) beginShared()
       const { statement, parameters } = statements.getOrInsertComputed(query, () => prepare(query))
       // Parameters of a query are numbers and texts; its columns are those of its Row.
       return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]
@@ -134,13 +103,7 @@ function makeReader(db: Kysely<Tables>, path: string) {
     }
   }
 
-  return {
-    read,
-    /** What is read next sees what was committed until now. */
-    endShared,
-    connection: open,
-    close: () => connection?.close(),
-  }
+  return { read, connection: open, close: () => connection?.close() }
 }
 
 /** Runs statements on a connection that is opened with the first of them; its owner closes it. */
