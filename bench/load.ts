@@ -47,9 +47,9 @@ async function wrk(
     const lines = Object.entries({ Host: host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
     return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
   })
-  const script = join(folder, 'requests.lua')
+  const script = join(folder, `requests-${process.pid}.lua`)
   // Lua cannot compile so many constants, and reads no zero byte as a separator.
-  const file = join(folder, 'requests.txt')
+  const file = join(folder, `requests-${process.pid}.txt`)
   writeFileSync(file, texts.map(text => `${text}\u0001`).join(''))
   writeFileSync(
     script,
