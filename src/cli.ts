@@ -16,16 +16,15 @@ import { addPullCommands } from './cli/pull.ts'
 import { addRejectedCommands } from './cli/rejected.ts'
 import { addRestoreCommand } from './cli/restore.ts'
 import { addServeCommands } from './cli/serve.ts'
-import { InterruptedError, say, UsageError } from './cli/terminal.ts'
+import { say } from './cli/terminal.ts'
 import { addKeyCommands } from './cli/keys.ts'
 import { addUploadCommand } from './cli/upload.ts'
 import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
 import { isWorker } from './cli/workers.ts'
-import { ConfigError, settings } from './config.ts'
+import { settings } from './config.ts'
 import { Refusal, type RefusalCode } from './contract/refusal.ts'
-import { PeerError } from './homeassistant/errors.ts'
 import { SourceError } from './pull/source.ts'
-import { StoreAddressError, StoreError, StoreUnavailableError } from './store/index.ts'
+import { StoreError, StoreUnavailableError } from './store/index.ts'
 
 /** The exit codes of failures. */
 const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
@@ -36,6 +35,10 @@ const REFUSAL_EXIT: Readonly<Record<RefusalCode, number>> = {
   'no-backup': EXIT.refused,
   'wrong-identity': EXIT.refused,
   usage: EXIT.usage,
+  interrupted: EXIT.interrupted,
+  full: EXIT.refused,
+  peer: EXIT.source,
+  'peer-away': EXIT.source,
   'no-identity': EXIT.usage,
   busy: EXIT.storage,
   removed: EXIT.source,
@@ -104,13 +107,9 @@ export async function runCommand(words: readonly string[]): Promise<void> {
 /** Prints the error and returns its exit code. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage
-  if (error instanceof InterruptedError) return fail(error, EXIT.interrupted)
   if (error instanceof Refusal) return fail(error, REFUSAL_EXIT[error.code])
   if (error instanceof ImportError) return fail(error, EXIT.refused)
-  if (error instanceof UsageError || error instanceof ConfigError || error instanceof StoreAddressError) {
-    return fail(error, EXIT.usage)
-  }
-  if (error instanceof SourceError || error instanceof PeerError) return fail(error, EXIT.source)
+  if (error instanceof SourceError) return fail(error, EXIT.source)
   if (error instanceof StoreError || error instanceof StoreUnavailableError) {
     return fail(error, EXIT.storage)
   }

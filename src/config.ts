@@ -2,6 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { isBlockedPort, isHost, parseAddress, parseKey } from './contract/address.ts'
 import { isLoopbackHost } from './contract/loopback.ts'
 import { isDigits, isName } from './contract/names.ts'
+import { Refusal } from './contract/refusal.ts'
 
 /** A setting of the service: its environment variable, its default, its meaning and its syntax. */
 interface Setting<Value> {
@@ -254,12 +255,7 @@ export const settings = {
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }
 
-/** Some settings are invalid; the message lists all of them. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
-
-/** Reads settings from the environment: all, or those that are named. Throws ConfigError that lists all problems. */
+/** Reads settings from the environment: all, or those that are named. Throws Refusal that lists all problems. */
 export function readConfig<Name extends keyof Config = keyof Config>(
   environment: Readonly<Record<string, string | undefined>>,
   names?: readonly Name[],
@@ -283,7 +279,7 @@ export function readConfig<Name extends keyof Config = keyof Config>(
       problems.push(`${name} is not a setting: see settings.md`)
     }
   }
-  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+  if (problems.length > 0) throw new Refusal('usage', problems.join('\n'))
   // Each name of the table was parsed by its own setting.
   return Object.freeze(config) as Pick<Config, Name>
 }

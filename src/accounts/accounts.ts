@@ -6,7 +6,7 @@ import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, Tables } from '../store/tables.ts'
-import { RefusedError } from './errors.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Accounts. An account is a record too: its document is written as in an import. */
 
@@ -20,20 +20,20 @@ export interface NewAccount {
 }
 
 /**
- * Adds an account; one that was removed may come back if its identifier is given. Throws RefusedError if its name or
+ * Adds an account; one that was removed may come back if its identifier is given. Throws Refusal if its name or
  * identifier is invalid or taken.
  */
 export function addAccount(store: Store, account: NewAccount): Promise<AccountFacts> {
   return store.db.transaction().execute(db => addAccountIn(db, account))
 }
 
-/** Adds an account within a transaction. Throws RefusedError as addAccount does. */
+/** Adds an account within a transaction. Throws Refusal as addAccount does. */
 export async function addAccountIn(db: Kysely<Tables>, { username, id, tier }: NewAccount): Promise<AccountFacts> {
   const row = accountRow({ id: id ?? (await nextId(db)), username: username.trim(), subscriptionTier: tier })
   const sameId = await db.selectFrom('account').select('id').where('id', '=', row.id).executeTakeFirst()
-  if (sameId !== undefined) throw new RefusedError('there is already an account with this id')
+  if (sameId !== undefined) throw new Refusal('refused', 'there is already an account with this id')
   const [sameName] = await likelyNamed(db, row.username)
-  if (sameName !== undefined) throw new RefusedError('there is already an account with this username')
+  if (sameName !== undefined) throw new Refusal('refused', 'there is already an account with this username')
   await db.insertInto('account').values(row).execute()
   await db.deleteFrom('removed_account').where('id', '=', row.id).execute()
   return row
@@ -70,27 +70,27 @@ function likelyNamed(db: Kysely<Tables>, entered: string): Promise<AccountFacts[
 
 const MAX_LIKELY = 100
 
-/** The account with this id or username. Throws RefusedError if there is none. */
+/** The account with this id or username. Throws Refusal if there is none. */
 export async function findAccount({ reads }: Pick<Store, 'reads'>, idOrName: string): Promise<AccountFacts> {
   const byId = isDigits(idOrName)
   const found = byId
     ? await reads.selectFrom('account').select(FACTS).where('id', '=', storedId(idOrName)).executeTakeFirst()
     : await accountNamed(reads, idOrName)
-  if (found === undefined) throw new RefusedError(`there is no account with this ${byId ? 'id' : 'username'}`)
+  if (found === undefined) throw new Refusal('refused', `there is no account with this ${byId ? 'id' : 'username'}`)
   return found
 }
 
-/** Sets or removes the tier of an account, until an instant (milliseconds since 1970) or without an end. Throws RefusedError. */
+/** Sets or removes the tier of an account, until an instant (milliseconds since 1970) or without an end. Throws Refusal. */
 export async function setTier(store: Store, id: number, tier: Tier | null, until: number | null): Promise<void> {
   if (until !== null && until > LATEST) {
-    throw new RefusedError(`the end of a tier must not lie beyond ${formatTimestamp(LATEST)}`)
+    throw new Refusal('refused', `the end of a tier must not lie beyond ${formatTimestamp(LATEST)}`)
   }
   await store.db.transaction().execute(async db => {
     const { document } = await db
       .selectFrom('account')
       .select('document')
       .where('id', '=', id)
-      .executeTakeFirstOrThrow(() => new RefusedError('there is no such account'))
+      .executeTakeFirstOrThrow(() => new Refusal('refused', 'there is no such account'))
     // A stored document is a user, so JSON of an object.
     const user = JSON.parse(document) as Record<string, unknown>
     const row = accountRow({ ...user, subscriptionTier: tier })
@@ -117,12 +117,12 @@ async function nextId(db: Kysely<Tables>): Promise<number> {
 
 const FACTS = ['id', 'username', 'subscription_tier', 'subscription_ends_at'] as const
 
-/** The row of an account. Throws RefusedError if its fields are invalid. */
+/** The row of an account. Throws Refusal if its fields are invalid. */
 export function accountRow(data: Record<string, unknown>) {
   try {
     return readAccount(data)
   } catch (error) {
-    throw error instanceof InvalidError ? new RefusedError(error.message) : error
+    throw error instanceof InvalidError ? new Refusal('refused', error.message) : error
   }
 }
 

@@ -5,11 +5,11 @@ import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables, KeyRow } from '../store/tables.ts'
 import { endsAfter, hasEnded } from './access.ts'
-import { RefusedError } from './errors.ts'
 import { type Actor, OPERATOR, recordEvent } from './events.ts'
 import { expiryOf, isEntitled, lacksTier, noteGrantChange } from './grants.ts'
 import { lockAccount } from './proofs.ts'
 import { hashSecret, mintKey } from './secrets.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** How many keys of an account may be active (not revoked, replaced or expired) at once. */
 export const MAX_ACTIVE_KEYS = 5
@@ -23,7 +23,7 @@ export interface KeyRequest {
 }
 
 /**
- * Creates an API key and returns it; only its hash is stored. Throws RefusedError if the name, the scopes or the expiry are
+ * Creates an API key and returns it; only its hash is stored. Throws Refusal if the name, the scopes or the expiry are
  * out of bounds, the account has no tier, or it has the maximum number of active keys.
  */
 export async function createKey(store: Store, request: KeyRequest, now: number, actor = OPERATOR): Promise<string> {
@@ -36,7 +36,7 @@ export async function createKey(store: Store, request: KeyRequest, now: number, 
 
 /**
  * Creates an API key in place of another one, with its name, its scopes and its length of life. The other one works until it
- * expires, for a day at most, and no longer counts as active. Throws RefusedError if it is no API key of the account, or was
+ * expires, for a day at most, and no longer counts as active. Throws Refusal if it is no API key of the account, or was
  * revoked, replaced or has expired.
  */
 export async function replaceKey(
@@ -54,7 +54,7 @@ export async function replaceKey(
       .where('account_id', '=', accountId)
       .where(isActiveKey(now))
       .executeTakeFirst()
-    if (key === undefined) throw new RefusedError('the key was revoked or replaced, or has expired')
+    if (key === undefined) throw new Refusal('refused', 'the key was revoked or replaced, or has expired')
     const { name, scopes, created_at, expires_at } = key
     await transaction.updateTable('token').set({ replaced_at: now }).where('id', '=', id).execute()
     const expiresAt = expires_at === null ? null : Math.min(now + (expires_at - created_at), LATEST)
@@ -123,11 +123,11 @@ export async function listKeys(store: Store, accountId?: number): Promise<Listed
   return rows.map(row => ({ ...row, expires_at: expiryOf(row) }))
 }
 
-/** Revokes an API key. Throws RefusedError if there is none with this id; revoking it twice changes nothing. */
+/** Revokes an API key. Throws Refusal if there is none with this id; revoking it twice changes nothing. */
 export async function revokeKey(store: Store, id: number, now: number, actor = OPERATOR): Promise<void> {
   await store.db.transaction().execute(async db => {
     const key = await db.selectFrom('token').select('id').where('id', '=', id).executeTakeFirst()
-    if (key === undefined) throw new RefusedError('there is no API key with this id')
+    if (key === undefined) throw new Refusal('refused', 'there is no API key with this id')
     await revokeKeys(db, { id }, now, actor)
   })
   noteGrantChange()
@@ -162,25 +162,28 @@ export async function revokeAllKeys(store: Store, accountId: number, now: number
 
 function checkRequest({ name, scopes, expiresAt }: KeyRequest, now: number) {
   if (!isName(name)) {
-    throw new RefusedError(
+    throw new Refusal(
+      'refused',
       `the name of an API key must have 1 to ${MAX_NAME_LENGTH} characters and no control characters`,
     )
   }
-  if (!name.isWellFormed()) throw new RefusedError('the name of an API key must not contain lone surrogates')
-  if (!scopes.some(scope => scope !== 'shared:access')) throw new RefusedError('an API key needs a scope that reads')
+  if (!name.isWellFormed()) throw new Refusal('refused', 'the name of an API key must not contain lone surrogates')
+  if (!scopes.some(scope => scope !== 'shared:access'))
+    throw new Refusal('refused', 'an API key needs a scope that reads')
   if (!scopes.every(scope => allScopes.some(known => known === scope))) {
-    throw new RefusedError(`the scopes of an API key must be among ${allScopes.join(', ')}`)
+    throw new Refusal('refused', `the scopes of an API key must be among ${allScopes.join(', ')}`)
   }
   if (expiresAt === null) return
-  if (expiresAt <= now) throw new RefusedError('the expiry of an API key must lie in the future')
+  if (expiresAt <= now) throw new Refusal('refused', 'the expiry of an API key must lie in the future')
   if (expiresAt > LATEST) {
-    throw new RefusedError(
+    throw new Refusal(
+      'refused',
       `the expiry of an API key must not lie beyond ${formatTimestamp(LATEST)}: choose an earlier one, or never`,
     )
   }
 }
 
-/** Throws RefusedError unless the account may have another key. */
+/** Throws Refusal unless the account may have another key. */
 async function checkAccount(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
   await lockEntitled(db, store, id, now)
   const { active } = await db
@@ -190,7 +193,10 @@ async function checkAccount(db: Kysely<Tables>, store: Store, id: number, now: n
     .where(isActiveKey(now))
     .executeTakeFirstOrThrow()
   if (active >= MAX_ACTIVE_KEYS) {
-    throw new RefusedError(`the account has ${MAX_ACTIVE_KEYS} active API keys, which is the most: revoke one first`)
+    throw new Refusal(
+      'refused',
+      `the account has ${MAX_ACTIVE_KEYS} active API keys, which is the most: revoke one first`,
+    )
   }
 }
 
@@ -210,11 +216,11 @@ function isValidKey(now: number): RawBuilder<boolean> {
     and ${endsAfter(sql`replaced_at`, sql`${now - DAY_MS}`)})`
 }
 
-/** Locks an account, because two concurrent requests would both count too few keys. Throws RefusedError unless it has a tier. */
+/** Locks an account, because two concurrent requests would both count too few keys. Throws Refusal unless it has a tier. */
 async function lockEntitled(db: Kysely<Tables>, store: Store, id: number, now: number): Promise<void> {
   const account = await lockAccount(db, store, id)
-  if (account === undefined) throw new RefusedError('there is no such account')
+  if (account === undefined) throw new Refusal('refused', 'there is no such account')
   if (!isEntitled(account, now)) {
-    throw new RefusedError(`the account ${lacksTier(account, now)}, so its API keys could not be used`)
+    throw new Refusal('refused', `the account ${lacksTier(account, now)}, so its API keys could not be used`)
   }
 }

@@ -48,7 +48,7 @@ export interface FirstAccount extends SessionStart {
 
 /**
  * Adds the account with its password and begins a session; the link ends. Returns the secret of the session and whose it is;
- * undefined if the link no longer works. Throws RefusedError if the name or the password cannot be used.
+ * undefined if the link no longer works. Throws Refusal if the name or the password cannot be used.
  */
 export async function addFirstAccount(
   store: Store,

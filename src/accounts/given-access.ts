@@ -4,7 +4,6 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { type Actor, recordEvent } from './events.ts'
 import { endsAfter, type AccessTerms } from './access.ts'
-import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grants.ts'
 import { type GivenAccess, listAccess } from './access-lists.ts'
 import {
@@ -16,6 +15,7 @@ import {
   narrowAccess,
   writeAccess,
 } from './shared-access.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /**
  * Access as its owner handles it: by username. Names that no account has are listed, narrowed and ended like others, so
@@ -30,7 +30,7 @@ export interface NamedAccess extends Omit<GivenAccess, 'accountId'> {
 
 /**
  * Gives access to the account with exactly this username, on these terms, which replace those of earlier access, ended or
- * not. Does the same work whether there is such an account or not. Throws RefusedError if the terms are out of bounds, the
+ * not. Does the same work whether there is such an account or not. Throws Refusal if the terms are out of bounds, the
  * name is the owner's, or too many have access.
  */
 export async function giveByName(
@@ -80,7 +80,7 @@ export async function listGiven(store: Store, ownerId: number, now: number): Pro
     .toSorted((a, b) => (a.username < b.username ? -1 : 1))
 }
 
-/** Changes access to terms that allow no more than before. Throws RefusedError if they allow more, or there is no access. */
+/** Changes access to terms that allow no more than before. Throws Refusal if they allow more, or there is no access. */
 export async function narrowGiven(
   store: Store,
   ownerId: number,
@@ -93,7 +93,7 @@ export async function narrowGiven(
   const partnerId = await partnerOf(store, ownerId, username)
   if (partnerId !== undefined) return narrowAccess(store, { ownerId, partnerId }, terms, now, actor)
   checkTerms({ ownerId, partnerId: 0 }, terms, now)
-  if (!isWithin(terms, access)) throw new RefusedError('the access would become wider: give it again instead')
+  if (!isWithin(terms, access)) throw new Refusal('refused', 'the access would become wider: give it again instead')
   await store.db.transaction().execute(async db => {
     await db
       .updateTable('unmatched_access')
@@ -120,7 +120,7 @@ export async function keepUnreadName(db: Kysely<Tables>, accountId: number): Pro
     on conflict (owner_id, username) do nothing`.execute(db)
 }
 
-/** Ends access within a second in every process. Throws RefusedError if there is none. */
+/** Ends access within a second in every process. Throws Refusal if there is none. */
 export async function endGiven(
   store: Store,
   ownerId: number,
@@ -134,13 +134,13 @@ export async function endGiven(
     const isUnmatched = await removeUnmatched(db, ownerId, username)
     const isEnded = partnerId !== undefined && (await endAccessIn(db, { ownerId, partnerId }, now, actor))
     if (isEnded) return
-    if (!isUnmatched) throw new RefusedError('there is no such access')
+    if (!isUnmatched) throw new Refusal('refused', 'there is no such access')
     await recordEvent(db, { accountId: ownerId, kind: 'access-ended', now, actor, subject: username })
   })
   noteGrantChange()
 }
 
-/** Throws RefusedError if the owner gave access to too many others. Names without an account also cost space. */
+/** Throws Refusal if the owner gave access to too many others. Names without an account also cost space. */
 async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair, username: string): Promise<void> {
   const accounts = await db
     .selectFrom('partnership')
@@ -156,7 +156,7 @@ async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair
     .where('username', '!=', username)
     .executeTakeFirstOrThrow()
   if (accounts.count + names.count >= MAX_GIVEN) {
-    throw new RefusedError(`you gave access to ${MAX_GIVEN} names, which is the most: end one first`)
+    throw new Refusal('refused', `you gave access to ${MAX_GIVEN} names, which is the most: end one first`)
   }
 }
 

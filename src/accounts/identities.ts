@@ -2,8 +2,8 @@ import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { type Actor, recordEvent } from './events.ts'
-import { RefusedError } from './errors.ts'
 import { lockAccount } from './proofs.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** People at an issuer who may sign in to an account here. Nothing but issuer and subject links them: no name, no address. */
 
@@ -50,7 +50,7 @@ interface NewLink {
   readonly now: number
 }
 
-/** Links an identity for somebody who is signed in. Throws RefusedError, like `linkIdentity`. */
+/** Links an identity for somebody who is signed in. Throws Refusal, like `linkIdentity`. */
 export function linkOwnIdentity(store: Store, link: NewLink, actor: Actor): Promise<void> {
   const { accountId, now } = link
   return store.db.transaction().execute(async db => {
@@ -59,7 +59,7 @@ export function linkOwnIdentity(store: Store, link: NewLink, actor: Actor): Prom
 }
 
 /**
- * Links an identity within a transaction. Returns false if it was linked with the account already. Throws RefusedError if it, or
+ * Links an identity within a transaction. Returns false if it was linked with the account already. Throws Refusal if it, or
  * the account, is linked otherwise.
  */
 export async function linkIdentity(
@@ -77,7 +77,7 @@ export async function linkIdentity(
     .executeTakeFirst()
   if (own?.subject === subject) return false
   if (own !== undefined)
-    throw new RefusedError('this account is linked with somebody else there; remove that link first')
+    throw new Refusal('refused', 'this account is linked with somebody else there; remove that link first')
   const taken = await db
     .selectFrom('linked_identity')
     .select('account_id')
@@ -90,6 +90,6 @@ export async function linkIdentity(
     .onConflict(conflict => conflict.columns(['issuer', 'subject']).doNothing())
     .executeTakeFirstOrThrow()
   if (taken !== undefined || numInsertedOrUpdatedRows === 0n)
-    throw new RefusedError('it is linked with another account here')
+    throw new Refusal('refused', 'it is linked with another account here')
   return true
 }

@@ -3,12 +3,12 @@ import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { checkedQuery, readChecked } from './checked-reads.ts'
 import { beginSessionIn, confirmedAt, endSessions, type SessionStart } from './browser-sessions.ts'
-import { RefusedError } from './errors.ts'
 import { OPERATOR, recordEvent } from './events.ts'
 import { type Identity, linkIdentity } from './identities.ts'
 import { addPasskey, type NewPasskey } from './passkeys.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
 import { hashSecret, makeSecret, SECRET_FORM } from './secrets.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Links with which an account chooses its first sign-in method, or another one if it has lost its last. */
 
@@ -17,14 +17,14 @@ export const INVITATION_PATH = '/invitation/'
 
 /**
  * Makes an invitation and returns its secret; only the hash of it is stored. An earlier one of the account ends. Throws
- * RefusedError if there is no such account.
+ * Refusal if there is no such account.
  */
 export async function createInvitation(store: Store, accountId: number, now: number): Promise<string> {
   const secret = makeSecret()
   const row = { account_id: accountId, hash: hashSecret(secret), created_at: now }
   await store.db.transaction().execute(async db => {
     const account = await db.selectFrom('account').select('id').where('id', '=', accountId).executeTakeFirst()
-    if (account === undefined) throw new RefusedError('there is no such account')
+    if (account === undefined) throw new Refusal('refused', 'there is no such account')
     await db
       .insertInto('invitation')
       .values(row)
@@ -64,7 +64,7 @@ export type ChosenMethod =
 /**
  * Uses an invitation up: sets the password, or adds the passkey or the link; ends all sessions of the account and begins one.
  * Returns the secret of that session and whose it is; undefined if the invitation was used or has expired. Throws
- * RefusedError if what was chosen cannot be stored; then the invitation is not used up.
+ * Refusal if what was chosen cannot be stored; then the invitation is not used up.
  */
 export async function acceptInvitation(
   store: Store,

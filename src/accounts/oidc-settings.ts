@@ -1,9 +1,9 @@
-import { type Config, ConfigError, settings } from '../config.ts'
-import { RefusedError } from './errors.ts'
+import { type Config, settings } from '../config.ts'
 import type { OidcSettings } from './oidc.ts'
 import { readSecretFile } from './secret-files.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
-/** The issuer of the settings; undefined if there is none. Throws ConfigError if something is missing. */
+/** The issuer of the settings; undefined if there is none. Throws Refusal if something is missing. */
 export function readOidcSettings(
   config: Pick<Config, 'oidcIssuer' | 'oidcClientId' | 'oidcClientSecretFile' | 'oidcAuth' | 'oidcName'>,
 ): OidcSettings | undefined {
@@ -15,14 +15,16 @@ export function readOidcSettings(
     oidcName: name,
   } = config
   if (issuer === '') return undefined
-  if (clientId === '') throw new ConfigError(`${settings.oidcClientId.env} must be set with ${settings.oidcIssuer.env}`)
+  if (clientId === '')
+    throw new Refusal('usage', `${settings.oidcClientId.env} must be set with ${settings.oidcIssuer.env}`)
   if (file === '') return { issuer, clientId, clientSecret: undefined, auth, name }
   try {
     const clientSecret = readSecretFile(file).trim()
-    if (clientSecret === '') throw new RefusedError(`${file} is empty`)
+    if (clientSecret === '') throw new Refusal('refused', `${file} is empty`)
     return { issuer, clientId, clientSecret, auth, name }
   } catch (error) {
-    if (error instanceof RefusedError) throw new ConfigError(`${settings.oidcClientSecretFile.env}: ${error.message}`)
+    if (isRefusal(error, 'refused'))
+      throw new Refusal('usage', `${settings.oidcClientSecretFile.env}: ${error.message}`)
     throw error
   }
 }

@@ -11,10 +11,10 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { type Actor, recordEvent } from './events.ts'
-import { RefusedError } from './errors.ts'
 import { MAX_CHALLENGE_MS, type PasskeyChallenge, useChallenge } from './passkey-challenges.ts'
 import { lockAccount, type PasskeyProof } from './proofs.ts'
 import { sealingKey } from './sealed.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Passkeys: keys on devices of their owner, which sign a challenge when a finger or a PIN unlocks them. */
 
@@ -37,7 +37,7 @@ export function listPasskeys({ reads }: Pick<Store, 'reads'>, accountId: number)
 }
 
 /**
- * What a browser needs to make a passkey for an account, with the challenge that its answer must contain. Throws RefusedError
+ * What a browser needs to make a passkey for an account, with the challenge that its answer must contain. Throws Refusal
  * if it could not be added, because what a browser has made stays on the device.
  */
 export async function creationOptions(
@@ -46,7 +46,7 @@ export async function creationOptions(
   { rpId }: Pick<PasskeySite, 'rpId'>,
   name: string,
 ): Promise<[PublicKeyCredentialCreationOptionsJSON, PasskeyChallenge]> {
-  if (!isName(name)) throw new RefusedError(`a passkey has a name of 1 to ${MAX_NAME_LENGTH} characters`)
+  if (!isName(name)) throw new Refusal('refused', `a passkey has a name of 1 to ${MAX_NAME_LENGTH} characters`)
   const known = await listPasskeys(store, account.id)
   checkCount(known.length)
   const userHandle = known[0]?.user_handle ?? (await userHandleOf(store, account.id))
@@ -106,7 +106,7 @@ export async function verifyNewPasskey(
   }
 }
 
-/** Stores a passkey within a transaction. Throws RefusedError if it is stored already, or the account has too many. */
+/** Stores a passkey within a transaction. Throws Refusal if it is stored already, or the account has too many. */
 export async function addPasskey(
   db: Kysely<Tables>,
   store: Pick<Store, 'engine'>,
@@ -124,10 +124,10 @@ export async function addPasskey(
     .values({ ...passkey, account_id: accountId, created_at: now })
     .onConflict(conflict => conflict.column('credential_id').doNothing())
     .executeTakeFirstOrThrow()
-  if (numInsertedOrUpdatedRows === 0n) throw new RefusedError('this passkey is registered already')
+  if (numInsertedOrUpdatedRows === 0n) throw new Refusal('refused', 'this passkey is registered already')
 }
 
-/** Stores a passkey for somebody who is signed in. Throws RefusedError, like `addPasskey`. */
+/** Stores a passkey for somebody who is signed in. Throws Refusal, like `addPasskey`. */
 export function registerPasskey(store: Store, added: AddedPasskey, actor: Actor): Promise<void> {
   const { accountId, passkey, now } = added
   return store.db.transaction().execute(async db => {
@@ -223,7 +223,7 @@ async function userHandleOf(store: Store, accountId: number): Promise<string> {
 }
 
 function checkCount(passkeys: number) {
-  if (passkeys >= MAX_PASSKEYS) throw new RefusedError(`an account has at most ${MAX_PASSKEYS} passkeys`)
+  if (passkeys >= MAX_PASSKEYS) throw new Refusal('refused', `an account has at most ${MAX_PASSKEYS} passkeys`)
 }
 
 const MAX_PASSKEYS = 20

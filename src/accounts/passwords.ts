@@ -6,15 +6,15 @@ import type { Tables } from '../store/tables.ts'
 import { accountNamed } from './accounts.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { type Actor, OPERATOR, recordEvent } from './events.ts'
-import { RefusedError } from './errors.ts'
 import { brokenRule, passwordRules } from './password-rules.ts'
 import type { PasswordProof } from './proofs.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 1024
 
 /**
- * Sets the password of an account, and ends its browser sessions except `keepSession` and its invitation. Throws RefusedError if
+ * Sets the password of an account, and ends its browser sessions except `keepSession` and its invitation. Throws Refusal if
  * the password may not be used, or there is no such account.
  */
 export async function setPassword(
@@ -49,7 +49,7 @@ export async function storePassword(
   passwordHash: string,
   keepSession?: number,
 ): Promise<void> {
-  if (!(await writeHash(db, accountId, passwordHash))) throw new RefusedError('there is no such account')
+  if (!(await writeHash(db, accountId, passwordHash))) throw new Refusal('refused', 'there is no such account')
   await endSessionsAndInvitation(db, accountId, keepSession)
 }
 
@@ -67,14 +67,14 @@ async function writeHash(db: Kysely<Tables>, accountId: number, passwordHash: st
   return numUpdatedRows > 0n
 }
 
-/** The hash of a new password of somebody. Throws RefusedError if it is too short, too long or among the first that are tried. */
+/** The hash of a new password of somebody. Throws Refusal if it is too short, too long or among the first that are tried. */
 export async function hashNewPassword(password: string, username: string): Promise<string> {
   const length = [...password].length
   if (length < MIN_PASSWORD_LENGTH || length > MAX_PASSWORD_LENGTH) {
-    throw new RefusedError(`a password must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
+    throw new Refusal('refused', `a password must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
   }
   const rule = brokenRule(password, username)
-  if (rule !== undefined) throw new RefusedError(`a password must not be ${passwordRules[rule]}`)
+  if (rule !== undefined) throw new Refusal('refused', `a password must not be ${passwordRules[rule]}`)
   return runQueued(() => hashPassword(password))
 }
 

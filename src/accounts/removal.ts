@@ -5,19 +5,19 @@ import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import type { Tables } from '../store/tables.ts'
-import { RefusedError } from './errors.ts'
 import { keepUnreadName } from './given-access.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Removing accounts, so that nothing of them is left but a mark with their identifier. */
 
 /**
  * Removes an account with all that is its own and all access that it gave or was given, and marks its identifier as removed.
- * Its bytes are in the file until `eraseDeleted`. Throws RefusedError if there is no such account.
+ * Its bytes are in the file until `eraseDeleted`. Throws Refusal if there is no such account.
  */
 export async function removeAccount(store: Store, id: number, now: number): Promise<void> {
   await store.db.transaction().execute(async db => {
     const account = await db.selectFrom('account').select('id').where('id', '=', id).executeTakeFirst()
-    if (account === undefined) throw new RefusedError('there is no such account')
+    if (account === undefined) throw new Refusal('refused', 'there is no such account')
     await db
       .insertInto('removed_account')
       .values({ id, removed_at: now })

@@ -3,9 +3,9 @@ import { type Kysely, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import { accountRow } from './accounts.ts'
-import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grants.ts'
 import { isRemoved } from './removal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Whether an account has neither records nor a source. */
 export async function isUnused({ db }: Pick<Store, 'db'>, accountId: number): Promise<boolean> {
@@ -17,7 +17,7 @@ export async function isUnused({ db }: Pick<Store, 'db'>, accountId: number): Pr
 
 /**
  * Gives an unused account the id that its owner has in the records that are about to come, with everything that belongs to it.
- * `within` runs last in the same transaction. Throws RefusedError if it has records or a source by now, or if the id is taken or was
+ * `within` runs last in the same transaction. Throws Refusal if it has records or a source by now, or if the id is taken or was
  * removed here.
  */
 export async function renumberAccount(
@@ -29,8 +29,9 @@ export async function renumberAccount(
   await store.db.transaction().execute(async db => {
     const account = await db.selectFrom('account').selectAll().where('id', '=', from).executeTakeFirst()
     const taken = await db.selectFrom('account').select('id').where('id', '=', to).executeTakeFirst()
-    if (account === undefined || !(await isUnused({ db }, from))) throw new RefusedError(`account ${from} is in use`)
-    if (taken !== undefined || (await isRemoved({ db }, to))) throw new RefusedError(`the id ${to} is not free`)
+    if (account === undefined || !(await isUnused({ db }, from)))
+      throw new Refusal('refused', `account ${from} is in use`)
+    if (taken !== undefined || (await isRemoved({ db }, to))) throw new Refusal('refused', `the id ${to} is not free`)
     // No two accounts have the same name, and references to a new id need its row.
     await db.updateTable('account').set({ username: randomUUID() }).where('id', '=', from).execute()
     // A stored document is a user, so JSON of an object.

@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
-import { RefusedError } from './errors.ts'
+import { Refusal } from '../contract/refusal.ts'
 
-/** The text of a file with a secret. Throws RefusedError if it cannot be read, or others than its owner can. */
+/** The text of a file with a secret. Throws Refusal if it cannot be read, or others than its owner can. */
 export function readSecretFile(file: string): string {
   let mode: number
   let text: string
@@ -9,10 +9,10 @@ export function readSecretFile(file: string): string {
     mode = statSync(file).mode
     text = readFileSync(file, 'utf8')
   } catch {
-    throw new RefusedError(`${file} cannot be read`)
+    throw new Refusal('refused', `${file} cannot be read`)
   }
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
-    throw new RefusedError(`others can read ${file}, so it is refused: chmod 600 it`)
+    throw new Refusal('refused', `others can read ${file}, so it is refused: chmod 600 it`)
   }
   return text
 }

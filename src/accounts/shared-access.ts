@@ -5,8 +5,8 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { type Actor, type EventKind, OPERATOR, recordEvent } from './events.ts'
 import { type AccessTerms, hasEnded, isOpenAccess } from './access.ts'
-import { RefusedError } from './errors.ts'
 import { noteGrantChange } from './grants.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Access that owners give others to their records. Ended access stays stored, so that no import gives it again by accident. */
 
@@ -18,7 +18,7 @@ export interface AccessPair {
 
 /**
  * Gives access for the operator: existing access on other terms, and access that has ended, is changed only with `again`. To give
- * the same access twice changes nothing. Throws RefusedError.
+ * the same access twice changes nothing. Throws Refusal.
  */
 export async function addAccess(
   store: Store,
@@ -31,12 +31,13 @@ export async function addAccess(
     const stored = await findAccess(db, pair)
     if (stored !== undefined && !again) {
       if (stored.endedAt !== null) {
-        throw new RefusedError(
+        throw new Refusal(
+          'refused',
           `the access was ended on ${formatTimestamp(stored.endedAt)}: left unchanged (--again gives it again)`,
         )
       }
       if (areSameTerms(stored, terms)) return
-      throw new RefusedError('there is access on other terms: left unchanged (--again changes it)')
+      throw new Refusal('refused', 'there is access on other terms: left unchanged (--again changes it)')
     }
     await writeAccess(db, pair, terms, now)
     const isNarrower = stored !== undefined && isOpen(stored, now) && isWithin(terms, stored)
@@ -45,7 +46,7 @@ export async function addAccess(
   noteGrantChange()
 }
 
-/** Changes access to terms that allow no more than before. Throws RefusedError if they allow more, or there is no access. */
+/** Changes access to terms that allow no more than before. Throws Refusal if they allow more, or there is no access. */
 export async function narrowAccess(
   store: Store,
   pair: AccessPair,
@@ -56,18 +57,18 @@ export async function narrowAccess(
   checkTerms(pair, terms, now)
   await store.db.transaction().execute(async db => {
     const stored = await findAccess(db, pair)
-    if (stored === undefined || !isOpen(stored, now)) throw new RefusedError(NO_ACCESS)
-    if (!isWithin(terms, stored)) throw new RefusedError('the access would become wider: give it again instead')
+    if (stored === undefined || !isOpen(stored, now)) throw new Refusal('refused', NO_ACCESS)
+    if (!isWithin(terms, stored)) throw new Refusal('refused', 'the access would become wider: give it again instead')
     await writeAccess(db, pair, terms, now)
     await recordAccess(db, pair, { kind: 'access-narrowed', now, actor })
   })
   noteGrantChange()
 }
 
-/** Ends access within a second in every process. Throws RefusedError if there is none. */
+/** Ends access within a second in every process. Throws Refusal if there is none. */
 export async function endAccess(store: Store, pair: AccessPair, now: number): Promise<void> {
   await store.db.transaction().execute(async db => {
-    if (!(await endAccessIn(db, pair, now, OPERATOR))) throw new RefusedError(NO_ACCESS)
+    if (!(await endAccessIn(db, pair, now, OPERATOR))) throw new Refusal('refused', NO_ACCESS)
   })
   noteGrantChange()
 }
@@ -148,19 +149,19 @@ export function areasText({ areas }: Pick<AccessTerms, 'areas'>): string {
   return allAreas.filter(area => areas.includes(area)).join(' ')
 }
 
-/** Throws RefusedError if terms are out of bounds. */
+/** Throws Refusal if terms are out of bounds. */
 export function checkTerms(
   { ownerId, partnerId }: AccessPair,
   { areas, recordsFrom, until }: AccessTerms,
   now: number,
 ) {
-  if (ownerId === partnerId) throw new RefusedError('an account needs no access to itself')
-  if (areas.length === 0) throw new RefusedError('access needs at least one area')
+  if (ownerId === partnerId) throw new Refusal('refused', 'an account needs no access to itself')
+  if (areas.length === 0) throw new Refusal('refused', 'access needs at least one area')
   if (recordsFrom !== null && recordsFrom % DAY_MS !== 0)
-    throw new RefusedError('the first day of access must be the start of a UTC day')
+    throw new Refusal('refused', 'the first day of access must be the start of a UTC day')
   if (until === null) return
-  if (until <= now) throw new RefusedError('the end of access must lie in the future')
-  if (until > LATEST) throw new RefusedError(`the end of access must not lie beyond ${formatTimestamp(LATEST)}`)
+  if (until <= now) throw new Refusal('refused', 'the end of access must lie in the future')
+  if (until > LATEST) throw new Refusal('refused', `the end of access must not lie beyond ${formatTimestamp(LATEST)}`)
 }
 
 function isOpen({ until, endedAt }: StoredAccess, now: number): boolean {

@@ -3,10 +3,10 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { type Actor, type EventKind, recordEvent } from './events.ts'
-import { RefusedError } from './errors.ts'
 import { spellingsOf } from './identities.ts'
 import { clearPassword } from './passwords.ts'
 import { lockAccount } from './proofs.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Which sign-in methods an account has, and removing one as long as another is left. */
 
@@ -48,12 +48,12 @@ interface RemovedMethod {
   readonly actor: Actor
 }
 
-/** Removes the password. Throws RefusedError unless two passkeys or a link remain. */
+/** Removes the password. Throws Refusal unless two passkeys or a link remain. */
 export function removePassword(store: Store, method: RemovedMethod): Promise<void> {
   return removeMethod(store, method, 'password-removed', async db => {
     await clearPassword(db, method.accountId)
     const { passkeys, isLinked } = await signInMethodsOf(db, method.accountId, method.address)
-    if (passkeys < 2 && !isLinked) throw new RefusedError(NEEDS_TWO)
+    if (passkeys < 2 && !isLinked) throw new Refusal('refused', NEEDS_TWO)
   })
 }
 
@@ -65,7 +65,7 @@ export function removePasskey(store: Store, id: number, method: RemovedMethod): 
       .where('account_id', '=', method.accountId)
       .returning('name')
       .executeTakeFirst()
-    if (removed === undefined) throw new RefusedError('there is no such passkey')
+    if (removed === undefined) throw new Refusal('refused', 'there is no such passkey')
     return removed.name
   })
 }
@@ -77,11 +77,11 @@ export function removeIdentity(store: Store, method: RemovedMethod): Promise<voi
       .where('account_id', '=', method.accountId)
       .where('issuer', 'in', spellingsOf(method.address.issuer ?? ''))
       .executeTakeFirstOrThrow()
-    if (numDeletedRows === 0n) throw new RefusedError('there is no such link')
+    if (numDeletedRows === 0n) throw new Refusal('refused', 'there is no such link')
   })
 }
 
-/** Also ends the other sessions: whoever signed in by this method must not stay. Throws RefusedError if no method would be left. */
+/** Also ends the other sessions: whoever signed in by this method must not stay. Throws Refusal if no method would be left. */
 async function removeMethod(
   store: Store,
   { accountId, address, keepSession, now, actor }: RemovedMethod,
@@ -93,7 +93,7 @@ async function removeMethod(
     await lockAccount(db, store, accountId)
     const subject = (await remove(db)) ?? ''
     const { hasPassword, passkeys, isLinked } = await signInMethodsOf(db, accountId, address)
-    if (!hasPassword && passkeys === 0 && !isLinked) throw new RefusedError(LAST)
+    if (!hasPassword && passkeys === 0 && !isLinked) throw new Refusal('refused', LAST)
     await endSessionsAndInvitation(db, accountId, keepSession)
     await recordEvent(db, { accountId, kind, now, actor, subject })
   })

@@ -5,14 +5,10 @@ import { type Config, MIN_FREE_BYTES, settings } from '../config.ts'
 import { type Engine, sqliteFile, type Store, StoreFullError } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import type { Cell } from './kind.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** What bounds the records that people bring in by pages. The operator's commands have no such bounds. */
 export type QuotaConfig = Pick<Config, 'databaseUrl' | 'maxRecords' | 'maxBytes'>
-
-/** Nothing more can be stored of an account; the message says why. */
-export class QuotaError extends Error {
-  override readonly name = 'QuotaError'
-}
 
 interface Usage {
   readonly records: number
@@ -35,7 +31,7 @@ export class Quota {
     this.#accountId = accountId
   }
 
-  /** Runs work that calls `add` in its transaction, a second time if the records had to be counted. Throws QuotaError and StoreFullError. */
+  /** Runs work that calls `add` in its transaction, a second time if the records had to be counted. Throws Refusal and StoreFullError. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#checkDisk()
     try {
@@ -47,7 +43,7 @@ export class Quota {
     }
   }
 
-  /** Counts what is stored in this transaction: at most so many records and bytes. Throws QuotaError. */
+  /** Counts what is stored in this transaction: at most so many records and bytes. Throws Refusal. */
   async add(db: Kysely<Tables>, records: number, bytes: () => number): Promise<void> {
     const { maxRecords, maxBytes } = this.#config
     if (records === 0) return
@@ -57,7 +53,8 @@ export class Quota {
     // Some may have replaced others, and most take less.
     this.#usage = await usageOf(db, this.#store.engine, this.#accountId)
     if (!this.#isOver(this.#usage)) return
-    throw new QuotaError(
+    throw new Refusal(
+      'full',
       this.#usage.records > maxRecords && maxRecords > 0
         ? `the account would have more than ${maxRecords.toLocaleString('en')} records (${settings.maxRecords.env})`
         : `the records of the account would have more than ${maxBytes.toLocaleString('en')} bytes (${settings.maxBytes.env})`,

@@ -130,7 +130,7 @@ function pairOptions(): Option[] {
   ]
 }
 
-/** Throws RefusedError. */
+/** Throws Refusal. */
 async function findPair(store: Store, { owner, partner }: PairFlags): Promise<AccessPair> {
   return { ownerId: (await findAccount(store, owner)).id, partnerId: (await findAccount(store, partner)).id }
 }

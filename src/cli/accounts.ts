@@ -20,11 +20,11 @@ import {
   sayIfGuessed,
   serviceAddress,
   type StoreOptions,
-  UsageError,
   withAccount,
   withOptions,
   withStore,
 } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export function addAccountCommands(program: Command) {
   const account = program
@@ -95,7 +95,8 @@ function addSetPasswordCommand(account: Command) {
     )
     .action(async (flags: StoreOptions & { account: string }, { args }: Command) => {
       if (args.length > 0) {
-        throw new UsageError(
+        throw new Refusal(
+          'usage',
           'a password must not be an argument, because others can see it: type it when asked, or pipe it to stdin',
         )
       }

@@ -2,20 +2,21 @@ import { existsSync, statSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { publish, withUnfinished } from '../backup/files.ts'
-import { UsageError, writeToStdout } from './terminal.ts'
+import { writeToStdout } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export type Write = (data: string | Uint8Array) => Promise<void>
 
 /**
  * Writes an archive to stdout (`-`), or to a file that has its name only when it is whole and that only its owner can read. Throws
- * UsageError if there is no such folder, or it is one itself. `parent` is where work folders are.
+ * Refusal if there is no such folder, or it is one itself. `parent` is where work folders are.
  */
 export async function writeArchive(out: string, parent: string, write: (write: Write) => Promise<void>): Promise<void> {
   if (out === STDOUT) return write(writeToStdout)
   const folder = dirname(resolve(out))
-  if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
+  if (!existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
   if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new UsageError(`${out} is a folder: name a file`)
+    throw new Refusal('usage', `${out} is a folder: name a file`)
   }
   await withUnfinished(out, parent, async unfinished => {
     const file = await openFile(unfinished, 'wx', 0o600)

@@ -4,7 +4,6 @@ import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
-import { RefusedError } from '../accounts/errors.ts'
 import { recordOperatorExport } from '../accounts/read-log.ts'
 import { archiveParts, exportArchive } from '../archive/export.ts'
 import {
@@ -43,10 +42,10 @@ import {
   printRows,
   say,
   type StoreOptions,
-  UsageError,
   withOptions,
   withStore,
 } from './terminal.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 export function addArchiveCommands(program: Command) {
   withOptions(
@@ -179,11 +178,11 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
     bar?.end('not stored')
     signal.throwIfAborted()
     if (error instanceof ImportError) sayErrors(file, error, unit)
-    if (error instanceof UnclearKindError) throw new UsageError(`${file}: ${error.message}: name it with --kind`)
+    if (error instanceof UnclearKindError) throw new Refusal('usage', `${file}: ${error.message}: name it with --kind`)
     if (error instanceof UnclearOwnerError) {
-      throw new UsageError(`${file}: ${error.message}: name the account with --account`)
+      throw new Refusal('usage', `${file}: ${error.message}: name the account with --account`)
     }
-    throw error instanceof FormatError ? new RefusedError(`${file}: ${error.message}`) : error
+    throw error instanceof FormatError ? new Refusal('refused', `${file}: ${error.message}`) : error
   }
 }
 
@@ -208,15 +207,15 @@ async function exportRecords(flags: ExportFlags) {
 }
 
 function checkNames(files: readonly string[]) {
-  if (files.filter(file => file === STDIN).length > 1) throw new UsageError('- is stdin: give it once')
+  if (files.filter(file => file === STDIN).length > 1) throw new Refusal('usage', '- is stdin: give it once')
   for (const file of files) {
     if (file === STDIN) continue
     try {
-      if (statSync(file).isDirectory()) throw new UsageError(`${file} is a folder: give the archives in it`)
+      if (statSync(file).isDirectory()) throw new Refusal('usage', `${file} is a folder: give the archives in it`)
       accessSync(file, constants.R_OK)
     } catch (error) {
-      if (error instanceof UsageError) throw error
-      throw new UsageError(`${file} cannot be read (${errorCode(error) ?? 'unknown error'}): nothing was stored`)
+      if (isRefusal(error, 'usage')) throw error
+      throw new Refusal('usage', `${file} cannot be read (${errorCode(error) ?? 'unknown error'}): nothing was stored`)
     }
   }
 }

@@ -11,7 +11,7 @@ import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
 import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
-import { Refusal } from '../contract/refusal.ts'
+import { Refusal, isRefusal } from '../contract/refusal.ts'
 import { ownCommand } from '../version.ts'
 import { makeFolders, messageOf, sqliteFile, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
@@ -20,13 +20,11 @@ import { startProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,
-  InterruptedError,
   print,
   say,
   stopSignals,
   type StopSignals,
   type StoreOptions,
-  UsageError,
   withOptions,
   withStore,
 } from './terminal.ts'
@@ -76,9 +74,10 @@ export function plainCopyOption(): Option {
 const PLAIN_COPY =
   'It has no manifest: whether it is complete cannot be checked. A database file that was copied without its -wal file lacks what was written last.'
 
-/** Throws UsageError for a file that cannot be read. */
+/** Throws Refusal for a file that cannot be read. */
 export function requireFile(file: string) {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) throw new UsageError(`there is no file ${file}`)
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new Refusal('usage', `there is no file ${file}`)
 }
 
 export interface VerifyFlags extends StoreOptions {
@@ -120,18 +119,19 @@ interface BackupFlags extends StoreOptions {
 }
 
 async function backup(file: string | undefined, flags: BackupFlags) {
-  if ((file === undefined) === (flags.to === undefined)) throw new UsageError('name a file, or a folder with --to')
+  if ((file === undefined) === (flags.to === undefined))
+    throw new Refusal('usage', 'name a file, or a folder with --to')
   warnOfOneRecipient(flags.recipient)
   const stop = stopSignals('interrupted: no backup was written')
   if (file !== undefined) {
     const isOfFolder = [flags.keep, flags.check, flags.every].some(value => value !== undefined)
-    if (isOfFolder) throw new UsageError('--keep, --check and --every need --to')
+    if (isOfFolder) throw new Refusal('usage', '--keep, --check and --every need --to')
     await backUpToFile(file, flags, stop)
     return
   }
   const { to: folder = '' } = flags
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false) {
-    throw new UsageError(`${folder} is a file: name a folder`)
+    throw new Refusal('usage', `${folder} is a file: name a folder`)
   }
   makeFolders(folder)
   const once = async () => {
@@ -145,9 +145,9 @@ async function backup(file: string | undefined, flags: BackupFlags) {
 }
 
 async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSignals) {
-  if (existsSync(file)) throw new UsageError(`${file} exists: name a new file`)
+  if (existsSync(file)) throw new Refusal('usage', `${file} exists: name a new file`)
   const folder = dirname(resolve(file))
-  if (!existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
+  if (!existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
   await withStore(flags, store => write(store, file, flags, signal))
   say(`The backup is complete and verified: ${file}`)
   if (flags.recipient === undefined) say(NOT_ENCRYPTED)
@@ -213,13 +213,13 @@ async function repeat(everyMs: number, { signal, isInterrupted }: StopSignals, w
       await work()
     } catch (error) {
       if (signal.aborted) break
-      if (!(error instanceof Error) || error instanceof UsageError) throw error
+      if (!(error instanceof Error) || isRefusal(error, 'usage')) throw error
       waitMs = everyMs / 10
       say(`lockstep: ${error.message}; trying again in ${Math.round(waitMs / 1000)} s`)
     }
     await sleep(Math.max(0, waitMs - (performance.now() - startedAt)), undefined, { signal }).catch(() => {})
   }
-  if (isInterrupted()) throw new InterruptedError('interrupted')
+  if (isInterrupted()) throw new Refusal('interrupted', 'interrupted')
 }
 
 interface CheckFlags extends VerifyFlags {

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
 import { findAccount, hasAccounts } from '../accounts/accounts.ts'
-import { RefusedError } from '../accounts/errors.ts'
 import { OPERATOR } from '../accounts/events.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { createKey, isActive, listKeys, replaceKey } from '../accounts/api-keys.ts'
@@ -13,7 +12,8 @@ import { OldSchemaError, sqliteFile, type Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
-import { databaseOf, openStore, print, say, UsageError, withOptions } from './terminal.ts'
+import { databaseOf, openStore, print, say, withOptions } from './terminal.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 export function addDemoCommand(program: Command) {
   withOptions(
@@ -100,14 +100,14 @@ async function openSample(url: string): Promise<Store> {
   }
 }
 
-/** Creates the sample unless it was created today. Throws UsageError for a database with other records. */
+/** Creates the sample unless it was created today. Throws Refusal for a database with other records. */
 async function makeSample(store: Store, reset: boolean) {
   const now = Date.now()
   const today = new Date(now).toISOString().slice(0, 10)
   const made = await readNote(store.db, SAMPLE)
   if (made === today && !reset) return
   if (made === undefined && (await hasAccounts(store))) {
-    throw new UsageError('this database has records that are not the sample: choose another one with --database')
+    throw new Refusal('usage', 'this database has records that are not the sample: choose another one with --database')
   }
   // Recorded first, so that the next start recognises an incomplete sample and replaces it.
   await writeNote(store.db, SAMPLE, 'unfinished')
@@ -127,7 +127,9 @@ async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
 async function demoKey(store: Store): Promise<string> {
   const now = Date.now()
   const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
-    throw error instanceof RefusedError ? new UsageError('the sample is damaged: create it again with --reset') : error
+    throw isRefusal(error, 'refused')
+      ? new Refusal('usage', 'the sample is damaged: create it again with --reset')
+      : error
   })
   const last = (await listKeys(store, id)).findLast(key => key.name === DEMO_KEY && isActive(key, now))
   return last === undefined

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
-import { type Config, ConfigError, readConfig, settings } from '../config.ts'
+import { type Config, readConfig, settings } from '../config.ts'
 import { messageOf, open, sqliteFile, type Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
 import { type Machine, makeMachine } from './doctor-machine.ts'
 import { databaseOption, databaseUrlOf, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
+import { isRefusal } from '../contract/refusal.ts'
 
 export interface Diagnosis {
   readonly check: string
@@ -71,7 +72,7 @@ function readValid(environment: Environment): { config: Config; invalid: readonl
   try {
     return { config: readConfig(environment), invalid: [] }
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
+    if (!isRefusal(error, 'usage')) throw error
     const invalid = error.message.split('\n')
     const names = invalid.map(problem => problem.split(' ')[0])
     const others = Object.entries(environment).filter(([name]) => !names.includes(name))

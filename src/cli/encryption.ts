@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { checkRecipient, readIdentities } from '../backup/encryption.ts'
-import { errorCode, say, UsageError } from './terminal.ts'
+import { errorCode, say } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** The options of commands that write and read encrypted files. */
 
@@ -14,7 +15,7 @@ export function identityOption(): Option {
   return new Option('--identity <file>', 'the file with the identity (age) that decrypts it')
 }
 
-/** The identities of the file. Throws UsageError. */
+/** The identities of the file. Throws Refusal. */
 export function identitiesOf({ identity }: { readonly identity?: string }): readonly string[] | undefined {
   if (identity === undefined) return undefined
   try {
@@ -23,7 +24,7 @@ export function identitiesOf({ identity }: { readonly identity?: string }): read
     // The message of the package could hold a part of the file.
     const code = errorCode(error)
     const reason = code === undefined ? '' : ` (${code})`
-    throw new UsageError(`--identity: ${identity} is not a file with age identities that can be read${reason}`)
+    throw new Refusal('usage', `--identity: ${identity} is not a file with age identities that can be read${reason}`)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { UsageError } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** `help key create` shows the help of that command; the help command of commander reads one word only. */
 export function addHelpCommand(program: Command) {
@@ -13,7 +13,8 @@ export function addHelpCommand(program: Command) {
       let command = program
       for (const word of words) {
         const next = command.commands.find(known => known.name() === word || known.aliases().includes(word))
-        if (next === undefined) throw new UsageError(`there is no command ${words.join(' ')}: see lockstep --help`)
+        if (next === undefined)
+          throw new Refusal('usage', `there is no command ${words.join(' ')}: see lockstep --help`)
         command = next
       }
       command.help()

@@ -9,7 +9,8 @@ import { serviceFailure } from '../homeassistant/errors.ts'
 import { version } from '../version.ts'
 import { parseSpan } from './instants.ts'
 import { startProgress } from './progress.ts'
-import { InterruptedError, say, stopSignals, UsageError, withOptions } from './terminal.ts'
+import { say, stopSignals, withOptions } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export function addHomeAssistantCommands(program: Command) {
   const command = program
@@ -80,7 +81,7 @@ async function entities(flags: EntitiesFlags) {
   const { username, passwordFile, ca, id, prefix, every, maxAge } = flags
   const broker = brokerAddress(flags.broker)
   if (broker.protocol === 'mqtt:') warnUnencrypted(broker, 'the broker', 'states and password', 'mqtts://')
-  if (ca !== undefined && broker.protocol !== 'mqtts:') throw new UsageError('--ca is only used with mqtts://')
+  if (ca !== undefined && broker.protocol !== 'mqtts:') throw new Refusal('usage', '--ca is only used with mqtts://')
   const connection = {
     url: broker.href,
     username,
@@ -112,7 +113,7 @@ async function entities(flags: EntitiesFlags) {
   } catch (error) {
     if (!stop.signal.aborted) throw error
   }
-  if (stop.isInterrupted()) throw new InterruptedError(outcome)
+  if (stop.isInterrupted()) throw new Refusal('interrupted', outcome)
   say(outcome)
 }
 
@@ -152,7 +153,7 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
     shown?.end()
     if (!stop.signal.aborted) throw error
   }
-  if (stop.isInterrupted()) throw new InterruptedError(HISTORY_STOPPED)
+  if (stop.isInterrupted()) throw new Refusal('interrupted', HISTORY_STOPPED)
   say(HISTORY_STOPPED)
 }
 
@@ -161,7 +162,7 @@ const HISTORY_STOPPED = 'stopped: the next run writes what is missing'
 function serverAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['ws:', 'wss:'].includes(url.protocol) || url.username !== '' || !isHost(url.hostname)) {
-    throw new UsageError('--server must be an address such as ws://homeassistant.local:8123')
+    throw new Refusal('usage', '--server must be an address such as ws://homeassistant.local:8123')
   }
   if (url.pathname === '/') url.pathname = '/api/websocket'
   return url
@@ -174,16 +175,15 @@ function warnUnencrypted({ hostname }: URL, what: string, secrets: string, bette
 
 function serviceClient() {
   const { url, token } = readConfig(process.env, ['url', 'token'])
-  if (token === '') throw new UsageError(`set ${settings.token.env} to an API key of the service at ${url}`)
+  if (token === '') throw new Refusal('usage', `set ${settings.token.env} to an API key of the service at ${url}`)
   return makeClient({ baseUrl: url, token })
 }
 
 async function usernameOf(client: ReturnType<typeof makeClient>): Promise<string> {
-  const { PeerError } = await import('../homeassistant/errors.ts')
   try {
     return (await client.get('/api/v1/me')).account.username
   } catch (error) {
-    throw new PeerError(serviceFailure(error))
+    throw new Refusal('peer', serviceFailure(error))
   }
 }
 
@@ -197,12 +197,12 @@ function firstLine(file: string): string {
   return readNamed(file, readSecretFile).split('\n')[0]?.trim() ?? ''
 }
 
-/** The text of a file that an option names. Throws UsageError if it cannot be read. */
+/** The text of a file that an option names. Throws Refusal if it cannot be read. */
 function readNamed(file: string, read: (file: string) => string): string {
   try {
     accessSync(file, constants.R_OK)
   } catch (error) {
-    throw new UsageError(`${file} cannot be read`, { cause: error })
+    throw new Refusal('usage', `${file} cannot be read`, { cause: error })
   }
   return read(file)
 }
@@ -211,10 +211,10 @@ function readNamed(file: string, read: (file: string) => string): string {
 function brokerAddress(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['mqtt:', 'mqtts:'].includes(url.protocol) || !isHost(url.hostname.toLowerCase())) {
-    throw new UsageError('--broker must be the address of an MQTT broker, such as mqtts://broker.example:8883')
+    throw new Refusal('usage', '--broker must be the address of an MQTT broker, such as mqtts://broker.example:8883')
   }
   if (url.username !== '' || url.password !== '') {
-    throw new UsageError('others can see what --broker says: use --username and --password-file')
+    throw new Refusal('usage', 'others can see what --broker says: use --username and --password-file')
   }
   return url
 }

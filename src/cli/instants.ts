@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import { end } from '../contract/parameters.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
-import { UsageError } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** The end of a tier or of access, in milliseconds since 1970: an RFC 3339 date-time, or the end of a day (UTC). */
 export function parseUntil(text: string): number {
@@ -14,7 +14,7 @@ export function parseUntil(text: string): number {
 
 /**
  * The end of an API key: a span, `never`, or an instant as for a tier. Returns a function from the current time to the end,
- * null for never; it throws UsageError if the span ends beyond the last instant.
+ * null for never; it throws Refusal if the span ends beyond the last instant.
  */
 export function parseExpiry(text: string): (now: number) => number | null {
   if (text === 'never') return () => null
@@ -22,7 +22,7 @@ export function parseExpiry(text: string): (now: number) => number | null {
   if (length !== undefined) {
     return now => {
       if (now + length <= LATEST) return now + length
-      throw new UsageError(`--expires ends beyond ${formatTimestamp(LATEST)}: give an earlier end, or never`)
+      throw new Refusal('usage', `--expires ends beyond ${formatTimestamp(LATEST)}: give an earlier end, or never`)
     }
   }
   const instant = instantOf(text)

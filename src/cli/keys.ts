@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
-import { RefusedError } from '../accounts/errors.ts'
 import { createKey, listKeys, revokeAllKeys, revokeKey, type ListedKey } from '../accounts/api-keys.ts'
 import { isEntitled, lacksTier } from '../accounts/grants.ts'
 import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
@@ -17,11 +16,11 @@ import {
   printRows,
   say,
   type StoreOptions,
-  UsageError,
   withAccount,
   withOptions,
   withStore,
 } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export function addKeyCommands(program: Command) {
   const key = program
@@ -70,7 +69,7 @@ export function addKeyCommands(program: Command) {
 async function revoke(id: number | undefined, flags: StoreOptions & { all?: boolean; account?: string }) {
   const { all = false, account } = flags
   if (all !== (account !== undefined) || all === (id !== undefined)) {
-    throw new UsageError('name one key by its id, or all keys of an account with --all --account')
+    throw new Refusal('usage', 'name one key by its id, or all keys of an account with --all --account')
   }
   if (id !== undefined) {
     await withStore(flags, store => revokeKey(store, id, Date.now()))
@@ -104,10 +103,11 @@ async function create(flags: CreateFlags) {
   say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
 }
 
-/** Throws RefusedError with the command that helps. */
+/** Throws Refusal with the command that helps. */
 function checkTier({ id, subscription_tier: tier, subscription_ends_at: tierEndsAt }: AccountFacts, now: number) {
   if (isEntitled({ tier, tierEndsAt }, now)) return
-  throw new RefusedError(
+  throw new Refusal(
+    'refused',
     `account ${id} ${lacksTier({ tier, tierEndsAt }, now)}, so its API keys could not be used: set one with ${ownCommand} account set-tier --account ${id} --tier ultra`,
   )
 }

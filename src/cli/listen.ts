@@ -9,8 +9,9 @@ import type { Service } from '../http/server.ts'
 import { messageOf, type Store } from '../store/index.ts'
 import type { FullServiceOptions } from './service.ts'
 import { storedValues } from './stored-values.ts'
-import { errorCode, sourceOf, UsageError } from './terminal.ts'
+import { errorCode, sourceOf } from './terminal.ts'
 import { IGNORED_SIGNALS, ignoreSignals, isWorker, onRetirement } from './workers.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 interface RunOptions {
   readonly sample?: SampleAccount
@@ -88,7 +89,7 @@ export function maxStopMs({ drainDelay }: Config): number {
 /** Loaded only if there are metrics. */
 export const loadMetrics = () => import('../http/metrics.ts')
 
-/** Serves metrics if there is a port for them. Throws UsageError if it cannot be bound. */
+/** Serves metrics if there is a port for them. Throws Refusal if it cannot be bound. */
 export async function listenForMetrics(
   make: () => Pick<Metrics, 'text'> | Promise<Pick<Metrics, 'text'>>,
   config: Config,
@@ -139,7 +140,8 @@ const OTHER_ADDRESS = 'choose others with --host and --port'
 function cannotListen(error: unknown, host: string, port: number, instead: string): unknown {
   const code = errorCode(error)
   if (code === undefined) return error
-  return new UsageError(
+  return new Refusal(
+    'usage',
     code === 'EADDRINUSE'
       ? `port ${port} on ${host} is taken: ${instead}`
       : `cannot listen on ${host}, port ${port} (${code}): ${instead}`,

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander'
 import { makeClient } from '../client.ts'
 import { readConfig, settings } from '../config.ts'
-import { UsageError, withOptions } from './terminal.ts'
+import { withOptions } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export function addMcpCommand(program: Command) {
   withOptions(program.command('mcp'), new Option('--texts', 'include names and texts, marked as data'))
@@ -11,7 +12,7 @@ export function addMcpCommand(program: Command) {
     )
     .action(async ({ texts = false }: { texts?: boolean }) => {
       const { url, token } = readConfig(process.env, ['url', 'token'])
-      if (token === '') throw new UsageError(`set ${settings.token.env} to an API key of the service at ${url}`)
+      if (token === '') throw new Refusal('usage', `set ${settings.token.env} to an API key of the service at ${url}`)
       // Loaded only here, so that other commands start faster.
       const { serveMcp } = await import('../mcp/server.ts')
       serveMcp({ client: makeClient({ baseUrl: url, token, retries: 0 }), texts })

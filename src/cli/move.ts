@@ -12,10 +12,10 @@ import {
   print,
   stopSignals,
   type StoreOptions,
-  UsageError,
   withOptions,
   withStore,
 } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export function addMoveCommand(program: Command) {
   withOptions(
@@ -32,7 +32,7 @@ export function addMoveCommand(program: Command) {
 
 async function move(flags: StoreOptions & { readonly to: string }) {
   const source = databaseUrlOf(flags)
-  if (source === flags.to) throw new UsageError('--to is the database that you are moving from: give another one')
+  if (source === flags.to) throw new Refusal('usage', '--to is the database that you are moving from: give another one')
   databaseOf('--to', flags.to)
   const { signal } = stopSignals('interrupted: nothing was moved')
   const progress = startProgress('Reading')

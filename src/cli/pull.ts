@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { RefusedError } from '../accounts/errors.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { OPERATOR } from '../accounts/events.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
@@ -10,7 +9,7 @@ import { OWNER_UNKNOWN } from '../archive/batch-importer.ts'
 import { exportArchive } from '../archive/export.ts'
 import { withUnfinished, withWorkFolder } from '../backup/files.ts'
 import { type Config, readConfig, settings } from '../config.ts'
-import { AddressError, parseAddress, parseKey } from '../contract/address.ts'
+import { parseAddress, parseKey } from '../contract/address.ts'
 import { foldedName } from '../contract/names.ts'
 import { systemClock } from '../pull/clock.ts'
 import { findGone, removeGone } from '../pull/gone.ts'
@@ -31,7 +30,6 @@ import {
   requireConfirmation,
   databaseOption,
   databaseUrlOf,
-  InterruptedError,
   jsonOption,
   openStore,
   print,
@@ -39,10 +37,10 @@ import {
   say,
   stopSignals,
   type StoreOptions,
-  UsageError,
   withOptions,
   withStore,
 } from './terminal.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 export function addPullCommands(program: Command) {
   const command = withOptions(
@@ -108,9 +106,9 @@ async function pull(given: PullFlags) {
   const key = sourceKey(config)
   const flags = await withSource(given, config)
   const address = sourceAddress(flags, config)
-  if (flags.out !== undefined && flags.every !== undefined) throw new UsageError('use either --out or --every')
+  if (flags.out !== undefined && flags.every !== undefined) throw new Refusal('usage', 'use either --out or --every')
   if (flags.out === STDOUT && flags.json === true)
-    throw new UsageError('use either --out - or --json: both write to stdout')
+    throw new Refusal('usage', 'use either --out - or --json: both write to stdout')
   const whatStays =
     flags.out === undefined ? 'what was read is stored, and the next pull continues' : 'nothing was written'
   const interrupted = `interrupted: ${whatStays}`
@@ -126,7 +124,7 @@ async function pull(given: PullFlags) {
     else await pullIntoStore(source, flags, config)
   } catch (error) {
     if (!(error instanceof StoppedError)) throw error
-    if (stop.isInterrupted()) throw new InterruptedError(interrupted)
+    if (stop.isInterrupted()) throw new Refusal('interrupted', interrupted)
     say(`stopped: ${whatStays}`)
   }
 }
@@ -163,7 +161,7 @@ const ROWS_REJECTED = 1
 /** Pulls into a temporary database, so that the archive has each record once and in order. */
 async function pullToFile(source: Source, flags: PullFlags, out: string) {
   const folder = dirname(resolve(out))
-  if (out !== STDOUT && !existsSync(folder)) throw new UsageError(`there is no folder ${folder}`)
+  if (out !== STDOUT && !existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
   await withTemporary(out, async path => {
     const store = await openStore(`sqlite:${path}`, { busyTimeoutMs: 60_000 })
     let report: PullReport
@@ -211,7 +209,7 @@ function withoutReplaced({ from, account }: PullFlags) {
 
 /**
  * The options with the account that a setting names and, if neither option nor setting names a server, with the only known source.
- * Throws UsageError if there is none, or more than one.
+ * Throws Refusal if there is none, or more than one.
  */
 async function withSource(given: PullFlags, { databaseUrl, sourceUrl, sourceAccount }: PullConfig): Promise<PullFlags> {
   const flags = given.account === undefined && sourceAccount !== '' ? { ...given, account: sourceAccount } : given
@@ -228,7 +226,7 @@ async function withSource(given: PullFlags, { databaseUrl, sourceUrl, sourceAcco
   const choices = sources.map(
     ({ origin, accountId, username }) => `  --from ${origin} --account ${accountId} (${username})`,
   )
-  throw new UsageError(`there are several sources; say which one:\n${choices.join('\n')}`)
+  throw new Refusal('usage', `there are several sources; say which one:\n${choices.join('\n')}`)
 }
 
 function isMissingFile(databaseUrl: string): boolean {
@@ -239,7 +237,7 @@ function isMissingFile(databaseUrl: string): boolean {
 function sourceAddress({ from }: PullFlags, { sourceUrl }: PullConfig): string {
   if (from !== undefined) return orUsageError('--from', () => parseAddress(from))
   if (sourceUrl === '') {
-    throw new UsageError(`the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
+    throw new Refusal('usage', `the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
   }
   return sourceUrl
 }
@@ -248,7 +246,7 @@ function sourceKey({ sourceToken: key, sourceTokenFile: file }: PullConfig): str
   if (key !== '') return key
   const name = settings.sourceTokenFile.env
   if (file === '')
-    throw new UsageError(`the API key of the source is missing: set ${settings.sourceToken.env} or ${name}`)
+    throw new Refusal('usage', `the API key of the source is missing: set ${settings.sourceToken.env} or ${name}`)
   return orUsageError(name, () => parseKey(secretIn(name, file)))
 }
 
@@ -256,7 +254,7 @@ function secretIn(name: string, file: string): string {
   try {
     return readSecretFile(file)
   } catch (error) {
-    throw error instanceof RefusedError ? new UsageError(`${name}: ${error.message}`) : error
+    throw isRefusal(error, 'refused') ? new Refusal('usage', `${name}: ${error.message}`) : error
   }
 }
 
@@ -264,7 +262,7 @@ function orUsageError<Value>(name: string, parse: () => Value): Value {
   try {
     return parse()
   } catch (error) {
-    throw error instanceof AddressError ? new UsageError(`${name} ${error.message}`) : error
+    throw isRefusal(error, 'usage') ? new Refusal('usage', `${name} ${error.message}`) : error
   }
 }
 
@@ -359,7 +357,8 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
     say(`gone: ${list}`)
     const many = kinds.find(({ count, total }) => count > total * MAX_SHARE)
     if (many !== undefined && flags.many !== true) {
-      throw new UsageError(
+      throw new Refusal(
+        'usage',
         `that is more than a tenth of the ${many.kind} records of ${many.username}: add --many if that is right`,
       )
     }

@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { RefusedError } from '../accounts/errors.ts'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { countRejected, findRejected, listRejected } from '../archive/rejected-rows.ts'
 import { formatTimestamp } from '../contract/time.ts'
@@ -14,6 +13,7 @@ import {
   withStore,
   writeToStdout,
 } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 interface Flags extends StoreOptions {
   readonly json?: boolean
@@ -76,7 +76,7 @@ async function list(flags: Flags) {
 
 async function show(id: number, flags: Flags) {
   const row = await withStore(flags, store => findRejected(store, id))
-  if (row === undefined) throw new RefusedError('there is no such row: see `lockstep rejected list`')
+  if (row === undefined) throw new Refusal('refused', 'there is no such row: see `lockstep rejected list`')
   const { raw, encoding, reason } = row
   if (flags.json === true) return print(JSON.stringify({ id, reason, encoding, raw }))
   say(encoding === 'utf-8' ? reason : `${reason} (shown in base64)`)

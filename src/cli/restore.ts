@@ -7,16 +7,8 @@ import { sqliteFile, type Store } from '../store/index.ts'
 import { plainCopyOption, requireFile, type VerifyFlags, withVerified } from './backup.ts'
 import { identityOption } from './encryption.ts'
 import { startProgress } from './progress.ts'
-import {
-  databaseOption,
-  databaseUrlOf,
-  openStore,
-  print,
-  say,
-  stopSignals,
-  UsageError,
-  withOptions,
-} from './terminal.ts'
+import { databaseOption, databaseUrlOf, openStore, print, say, stopSignals, withOptions } from './terminal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export function addRestoreCommand(program: Command) {
   withOptions(
@@ -83,7 +75,7 @@ export async function writeTo(
 function refuseSameFile(file: string, databaseUrl: string) {
   const path = sqliteFile(databaseUrl)
   if (path !== undefined && existsSync(path) && realpathSync(path) === realpathSync(file)) {
-    throw new UsageError(`${file} is the database itself: name another one with --database`)
+    throw new Refusal('usage', `${file} is the database itself: name another one with --database`)
   }
 }
 

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { RefusedError } from '../accounts/errors.ts'
 import type { Config } from '../config.ts'
 import { systemClock } from '../pull/clock.ts'
 import { makeGuardedFetch } from '../pull/guarded-fetch.ts'
@@ -9,6 +8,7 @@ import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.
 import { messageOf, type Store } from '../store/index.ts'
 import { runAsChild, SilentChildError, startChild } from './child.ts'
 import { say, withStore } from './terminal.ts'
+import { isRefusal } from '../contract/refusal.ts'
 
 /** The process that pulls from connected sources, and what starts it. */
 
@@ -95,8 +95,8 @@ export class Scheduler {
       else this.#wait(next ?? LOOK_MS)
     } catch (error) {
       // Once; whether the database is up is told elsewhere.
-      if (error instanceof RefusedError && error.message !== this.#reported) report(error)
-      this.#reported = error instanceof RefusedError ? error.message : ''
+      if (isRefusal(error, 'refused') && error.message !== this.#reported) report(error)
+      this.#reported = isRefusal(error, 'refused') ? error.message : ''
       this.#wait(LOOK_MS)
     } finally {
       this.#isLooking = false

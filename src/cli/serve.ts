@@ -6,8 +6,7 @@ import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { issuerProblem, type OidcSettings } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
-import { RefusedError } from '../accounts/errors.ts'
-import { type Config, ConfigError, injectedNames, pullDatabaseProblem, readConfig, settings } from '../config.ts'
+import { type Config, injectedNames, pullDatabaseProblem, readConfig, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import { onConnectionChange } from '../pull/connections.ts'
@@ -32,6 +31,7 @@ import {
   withStore,
 } from './terminal.ts'
 import { endingOnFailure, isWorker, onPullDue, onSecret, portOfWorkers, supervise, tellPullDue } from './workers.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -80,15 +80,15 @@ function configOf(flags: ServeFlags): Config {
   return { ...environment, host: flags.host ?? host, port: flags.port ?? port, databaseUrl: databaseUrlOf(flags) }
 }
 
-/** What would otherwise show only when somebody connects a source, or in a database that nobody reads. Throws ConfigError. */
+/** What would otherwise show only when somebody connects a source, or in a database that nobody reads. Throws Refusal. */
 function checkPullSettings(config: Config) {
   const problem = pullDatabaseProblem(config)
-  if (problem !== undefined) throw new ConfigError(problem)
+  if (problem !== undefined) throw new Refusal('usage', problem)
   if (!config.pull || config.secretFile === '') return
   try {
     openSecret(config)
   } catch (error) {
-    if (error instanceof RefusedError) throw new ConfigError(`${settings.secretFile.env}: ${error.message}`)
+    if (isRefusal(error, 'refused')) throw new Refusal('usage', `${settings.secretFile.env}: ${error.message}`)
     throw error
   }
 }

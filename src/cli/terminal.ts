@@ -20,18 +20,9 @@ import {
   StoreLocationError,
   StoreUnavailableError,
 } from '../store/index.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** What all commands share: opening the store, printing and asking. */
-
-/** The command was used incorrectly; the message says what to do instead. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
-
-/** The person interrupted the command or declined. */
-export class InterruptedError extends Error {
-  override readonly name = 'InterruptedError'
-}
 
 export function databaseOption(): Option {
   return new Option('--database <url>', `where the records are (${sourceOf(settings.databaseUrl)})`)
@@ -68,7 +59,7 @@ export async function withStore<Result>(
   }
 }
 
-/** Runs work on the account that an option names. Throws RefusedError if there is none. */
+/** Runs work on the account that an option names. Throws Refusal if there is none. */
 export function withAccount<Result>(
   flags: StoreOptions & { readonly account: string },
   work: (store: Store, account: AccountFacts) => Promise<Result>,
@@ -118,12 +109,12 @@ export function databaseUrlOf({ database }: StoreOptions): string {
     : databaseOf('--database', database)
 }
 
-/** The database that an option names. Throws UsageError. */
+/** The database that an option names. Throws Refusal. */
 export function databaseOf(option: string, value: string): string {
   try {
     return databaseUrl(value)
   } catch (error) {
-    throw new UsageError(`${option} ${messageOf(error)}`)
+    throw new Refusal('usage', `${option} ${messageOf(error)}`)
   }
 }
 
@@ -199,13 +190,13 @@ function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 
-/** Asks for confirmation of what cannot be undone. Throws UsageError if there is no terminal. */
+/** Asks for confirmation of what cannot be undone. Throws Refusal if there is no terminal. */
 export async function requireConfirmation(flag: string, question: string): Promise<void> {
-  if (!isInteractive()) throw new UsageError(`this cannot be undone: add ${flag} to go ahead without a question`)
+  if (!isInteractive()) throw new Refusal('usage', `this cannot be undone: add ${flag} to go ahead without a question`)
   const answer = await confirm({ message: escapeControls(question), initialValue: false, output: process.stderr })
   if (answer !== true) {
     cancel('Nothing was changed.', { output: process.stderr })
-    throw new InterruptedError('nothing was changed')
+    throw new Refusal('interrupted', 'nothing was changed')
   }
 }
 
@@ -217,8 +208,8 @@ export async function askPassword(): Promise<string> {
     output: process.stderr,
   })
   const second = isCancel(first) ? first : await password({ message: 'Once more', output: process.stderr })
-  if (isCancel(first) || isCancel(second)) throw new InterruptedError('nothing was changed')
-  if (first !== second) throw new UsageError('the two passwords differ: nothing was changed')
+  if (isCancel(first) || isCancel(second)) throw new Refusal('interrupted', 'nothing was changed')
+  if (first !== second) throw new Refusal('usage', 'the two passwords differ: nothing was changed')
   return first
 }
 
@@ -226,7 +217,7 @@ export async function askPassword(): Promise<string> {
 export function interruption(): AbortSignal {
   const controller = new AbortController()
   process.once('SIGINT', () =>
-    controller.abort(new InterruptedError('interrupted: nothing of this archive was stored')),
+    controller.abort(new Refusal('interrupted', 'interrupted: nothing of this archive was stored')),
   )
   return controller.signal
 }
@@ -240,7 +231,7 @@ export interface StopSignals {
 /** `message` says what an interrupted command has changed. */
 export function stopSignals(message: string): StopSignals {
   const controller = new AbortController()
-  const stop = () => controller.abort(new InterruptedError(message))
+  const stop = () => controller.abort(new Refusal('interrupted', message))
   let interrupted = false
   process.once('SIGTERM', stop)
   process.once('SIGINT', () => {

@@ -1,35 +1,33 @@
 import { isLoopbackHost } from './loopback.ts'
+import { Refusal } from './refusal.ts'
 
-/** Why an address or an API key cannot be used; the message completes "--from …" or the name of a setting. */
-export class AddressError extends Error {
-  override readonly name = 'AddressError'
-}
-
-/** The address of a source without `/api/v1`. Throws AddressError. */
+/** The address of a source without `/api/v1`. Throws Refusal. */
 export function parseAddress(text: string): string {
   const url = URL.parse(text)
-  if (url === null) throw new AddressError('must be an address such as https://history.example')
+  if (url === null) throw new Refusal('usage', 'must be an address such as https://history.example')
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
-    throw new AddressError(
+    throw new Refusal(
+      'usage',
       'must be an https address, because an API key is sent to it (http is allowed on this machine only)',
     )
   }
-  if (url.username !== '' || url.password !== '') throw new AddressError('must not contain a username or a password')
+  if (url.username !== '' || url.password !== '')
+    throw new Refusal('usage', 'must not contain a username or a password')
   if (!isHost(url.hostname)) {
-    throw new AddressError('must name one server, without wildcard, such as https://history.example')
+    throw new Refusal('usage', 'must name one server, without wildcard, such as https://history.example')
   }
   if (isBlockedPort(url.port)) {
-    throw new AddressError('must not have a port that is blocked for HTTP, such as 0 or 22: use another one')
+    throw new Refusal('usage', 'must not have a port that is blocked for HTTP, such as 0 or 22: use another one')
   }
-  if (url.search !== '' || url.hash !== '') throw new AddressError('must not have a query or a fragment')
+  if (url.search !== '' || url.hash !== '') throw new Refusal('usage', 'must not have a query or a fragment')
   return url.origin + url.pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-/** An API key that is valid in a header. Throws AddressError, whose message never contains it. */
+/** An API key that is valid in a header. Throws Refusal, whose message never contains it. */
 export function parseKey(text: string): string {
   const key = text.trim()
   if (!/^[\x21-\x7e]+$/.test(key) || /["']/.test(key)) {
-    throw new AddressError('must be an API key: one line of printable characters, without quotes')
+    throw new Refusal('usage', 'must be an API key: one line of printable characters, without quotes')
   }
   return key
 }

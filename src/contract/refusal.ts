@@ -1,12 +1,20 @@
 /** Why something is refused. Commands end with an exit code for each. */
 export type RefusalCode =
   | 'refused'
+  /** A command or a setting is wrong. */
   | 'usage'
+  /** The person interrupted it, or declined. */
+  | 'interrupted'
   | 'too-often'
   /** Another process does it. */
   | 'busy'
   /** The account was removed here. */
   | 'removed'
+  /** Nothing more can be stored of the account. */
+  | 'full'
+  /** Another program refuses what this one needs, or does not answer and may come back. */
+  | 'peer'
+  | 'peer-away'
   /** A backup that is damaged, made by a newer program, or none. */
   | 'no-backup'
   /** An encrypted file, and no identity that opens it. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeOidc } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
-import { type Config, ConfigError, publicPath, settings } from '../config.ts'
+import { type Config, publicPath, settings } from '../config.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import type { Load } from '../fairness.ts'
 import { clientAddress } from '../http/addresses.ts'
@@ -18,6 +18,7 @@ import { addressOfPath, servePagesBelow } from './prefix.ts'
 import { registerReference } from './reference/reference.ts'
 import { registerDashboard, sendUnknown, showErrors } from './routes.ts'
 import { claimedSession } from './sign-in/session-cookie.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -85,12 +86,13 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
   }
 }
 
-/** A request for `/docs/x` could be meant for the path `/docs/x` or, below `/docs`, for `/x`. Throws ConfigError. */
+/** A request for `/docs/x` could be meant for the path `/docs/x` or, below `/docs`, for `/x`. Throws Refusal. */
 function refuseRouteAsPrefix({ publicUrl }: Config, urls: readonly string[]) {
   const start = (path: string) => path.split('/')[1] ?? ''
   const first = start(publicPath(publicUrl))
   if (first === '' || !urls.some(path => start(path) === first)) return
-  throw new ConfigError(
+  throw new Refusal(
+    'usage',
     `${settings.publicUrl.env} must not have a path that begins with /${first}, which the service has itself`,
   )
 }

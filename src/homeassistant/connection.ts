@@ -1,4 +1,4 @@
-import { PeerAwayError, PeerError } from './errors.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** A connection to the WebSocket API of Home Assistant. */
 export class HomeAssistant {
@@ -13,14 +13,14 @@ export class HomeAssistant {
     this.#socket = new WebSocket(url)
     this.#token = token
     this.#socket.addEventListener('message', ({ data }) => this.#receive(parseAnswer(data)))
-    this.#socket.addEventListener('error', () => this.#fail(new PeerAwayError('Home Assistant does not answer')))
+    this.#socket.addEventListener('error', () => this.#fail(new Refusal('peer-away', 'Home Assistant does not answer')))
     this.#socket.addEventListener('close', () => {
-      this.#fail(new PeerAwayError('Home Assistant closed the connection'))
+      this.#fail(new Refusal('peer-away', 'Home Assistant closed the connection'))
     })
     signal.addEventListener('abort', () => this.#fail(signal.reason as Error), { once: true })
   }
 
-  /** Connects and signs in. Throws PeerError if the token is wrong, or not that of an administrator, who alone may write statistics. */
+  /** Connects and signs in. Throws Refusal if the token is wrong, or not that of an administrator, who alone may write statistics. */
   static async connect(url: string, token: string, signal: AbortSignal): Promise<HomeAssistant> {
     signal.throwIfAborted()
     const connection = new HomeAssistant(url, token, signal)
@@ -28,7 +28,8 @@ export class HomeAssistant {
       await connection.#answer(SIGN_IN)
       const user = await connection.call('auth/current_user', {})
       if (typeof user === 'object' && user !== null && 'is_admin' in user && user.is_admin === true) return connection
-      throw new PeerError(
+      throw new Refusal(
+        'peer',
         'the token is not that of an administrator: create it in the profile of one in Home Assistant',
       )
     } catch (error) {
@@ -37,7 +38,7 @@ export class HomeAssistant {
     }
   }
 
-  /** The result of a command. Throws PeerError with the reason if it is refused. */
+  /** The result of a command. Throws Refusal with the reason if it is refused. */
   async call(type: string, fields: object): Promise<unknown> {
     if (this.#end !== undefined) throw this.#end
     const id = (this.#id += 1)
@@ -46,13 +47,16 @@ export class HomeAssistant {
   }
 
   close() {
-    this.#fail(new PeerAwayError('the connection was closed'))
+    this.#fail(new Refusal('peer-away', 'the connection was closed'))
   }
 
   async #answer(id: number): Promise<unknown> {
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)
-    const timer = setTimeout(() => this.#fail(new PeerAwayError('Home Assistant does not answer')), ANSWER_TIMEOUT_MS)
+    const timer = setTimeout(
+      () => this.#fail(new Refusal('peer-away', 'Home Assistant does not answer')),
+      ANSWER_TIMEOUT_MS,
+    )
     try {
       return await waiting.promise
     } finally {
@@ -99,6 +103,6 @@ function parseAnswer(data: unknown): Answer {
   }
 }
 
-function refusal(what: string, reason = 'it said nothing more'): PeerError {
-  return new PeerError(`Home Assistant refused ${what}: ${reason}`)
+function refusal(what: string, reason = 'it said nothing more'): Refusal {
+  return new Refusal('peer', `Home Assistant refused ${what}: ${reason}`)
 }

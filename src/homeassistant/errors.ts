@@ -1,10 +1,5 @@
 import { LockstepError, NoResponseError } from '../client.ts'
 
-/** Another program refused what this one needs, or did not answer; the message says which, and what to do. */
-export class PeerError extends Error {
-  override readonly name = 'PeerError'
-}
-
 /** Why the service could not be read, in a sentence. */
 export function serviceFailure(error: unknown): string {
   if (error instanceof LockstepError) return `the service answered: ${error.message}`
@@ -16,6 +11,3 @@ export function serviceFailure(error: unknown): string {
 export function isRefused(error: unknown): boolean {
   return error instanceof LockstepError && error.status >= 400 && error.status < 500 && error.status !== 429
 }
-
-/** The other program is away, and may come back. */
-export class PeerAwayError extends PeerError {}

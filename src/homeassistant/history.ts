@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../client.ts'
 import { HomeAssistant } from './connection.ts'
-import { isRefused, PeerAwayError, PeerError, serviceFailure } from './errors.ts'
+import { isRefused, serviceFailure } from './errors.ts'
 import {
   changedMeans,
   changedSums,
@@ -13,6 +13,7 @@ import {
   statisticId,
   sums,
 } from './series.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 export interface HistoryOptions {
   readonly client: Client
@@ -26,7 +27,7 @@ export interface HistoryOptions {
   readonly progress: (title: string, done: number, of: number) => void
 }
 
-/** Repeats `writeHistory` until the signal. Throws PeerError if it is refused. */
+/** Repeats `writeHistory` until the signal. Throws Refusal if it is refused. */
 export async function writeRepeatedly(
   options: HistoryOptions,
   every: number,
@@ -38,7 +39,7 @@ export async function writeRepeatedly(
       say(summaryOf(await history.write()))
     } catch (error) {
       options.signal.throwIfAborted()
-      if (!(error instanceof PeerAwayError)) throw error
+      if (!isRefusal(error, 'peer-away')) throw error
       say(`lockstep: ${error.message}; trying again in ${every / 1000} s`)
     }
     await delay(every, undefined, { signal: options.signal })
@@ -143,7 +144,7 @@ class History {
       return await client.get(area, params, { signal })
     } catch (error) {
       signal.throwIfAborted()
-      throw new (isRefused(error) ? PeerError : PeerAwayError)(serviceFailure(error))
+      throw new Refusal(isRefused(error) ? 'peer' : 'peer-away', serviceFailure(error))
     }
   }
 

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from 'mqtt'
 import type { Client } from '../client.ts'
 import { type Device, discoveryMessage, type Status, stateMessage, topicsOf } from './entities.ts'
-import { isRefused, PeerError, serviceFailure } from './errors.ts'
+import { isRefused, serviceFailure } from './errors.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 interface Broker {
   readonly url: string
@@ -34,7 +35,7 @@ const MISSED_ANSWERS = 5
 /** How long the service may take. */
 const ANSWER_TIMEOUT_MS = 20_000
 
-/** Publishes the entities of an account, and their states as they change, until the signal. Throws PeerError. */
+/** Publishes the entities of an account, and their states as they change, until the signal. Throws Refusal. */
 export async function publishEntities(options: PublishOptions): Promise<void> {
   const { device, say } = options
   const topics = topicsOf(device)
@@ -93,7 +94,7 @@ export async function publishEntities(options: PublishOptions): Promise<void> {
 
 type RemoveOptions = Pick<PublishOptions, 'broker' | 'device' | 'signal' | 'say'>
 
-/** Removes the entities of a device: Home Assistant forgets what has an empty message. Throws PeerError. */
+/** Removes the entities of a device: Home Assistant forgets what has an empty message. Throws Refusal. */
 export async function removeEntities(options: RemoveOptions): Promise<void> {
   const { discovery, availability, recent, state } = topicsOf(options.device)
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -129,7 +130,7 @@ class StatusReader {
     return asOf !== null && Date.now() - Date.parse(asOf) <= this.#options.maxAge
   }
 
-  /** Reads the status; if that fails, the latest one stays. The first one is waited for. Throws PeerError if the key is refused then. */
+  /** Reads the status; if that fails, the latest one stays. The first one is waited for. Throws Refusal if the key is refused then. */
   async read(): Promise<void> {
     const { client, signal, every, say } = this.#options
     for (;;) {
@@ -148,7 +149,7 @@ class StatusReader {
         return
       } catch (error) {
         signal.throwIfAborted()
-        if (isRefused(error) && this.#status === undefined) throw new PeerError(serviceFailure(error))
+        if (isRefused(error) && this.#status === undefined) throw new Refusal('peer', serviceFailure(error))
         if (this.#failure === '') say(`lockstep: ${serviceFailure(error)}; trying again every ${every / 1000} s`)
         this.#failure = serviceFailure(error)
       }
@@ -162,7 +163,7 @@ interface ConnectionOptions {
   readonly will?: { readonly topic: string; readonly payload: Buffer; readonly qos: 1; readonly retain: true }
   readonly onConnect: (isFirst: boolean) => void
   /** Called if the broker refuses this client before it accepted it once, which does not get better. */
-  readonly onRefusal: (error: PeerError) => void
+  readonly onRefusal: (error: Refusal) => void
 }
 
 /** Connects to the broker, and again whenever the connection ends, for ever. */
@@ -193,7 +194,8 @@ function connectTo(
     // Node.js adds advice about options of its own.
     const [text = ''] = error.message.split(';')
     reason = `: ${text === '' ? String(Reflect.get(error, 'code')) : text}`
-    if (isFirst && isRefusal(error)) onRefusal(new PeerError(`the broker cannot be used${reason}; ${REFUSAL_ADVICE}`))
+    if (isFirst && isRefusedByBroker(error))
+      onRefusal(new Refusal('peer', `the broker cannot be used${reason}; ${REFUSAL_ADVICE}`))
   })
   const onClose = () => {
     if (pause === first) say(`lockstep: the broker does not answer${reason}; trying again until it does`)
@@ -220,7 +222,7 @@ const LAST_MESSAGES_TIMEOUT_MS = 5000
 const REFUSAL_ADVICE = 'see --username, --password-file and --ca'
 
 /** Whether it is the password or the certificate, and not that the broker is away. */
-function isRefusal(error: Error): boolean {
+function isRefusedByBroker(error: Error): boolean {
   const code: unknown = Reflect.get(error, 'code')
   if (typeof code === 'number') return code !== NOT_READY
   // Codes such as ECONNREFUSED are those of the system.

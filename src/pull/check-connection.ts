@@ -1,7 +1,6 @@
 import type { Insertable } from 'kysely'
-import { RefusedError } from '../accounts/errors.ts'
 import { type Config, MAX_CHECKS_PER_HOUR } from '../config.ts'
-import { AddressError, parseAddress, parseKey } from '../contract/address.ts'
+import { parseAddress, parseKey } from '../contract/address.ts'
 import { isRefusal, Refusal } from '../contract/refusal.ts'
 import { HOUR_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
@@ -74,8 +73,9 @@ export async function checkConnection(
       ...lists,
     }
   } catch (error) {
-    if (error instanceof StoppedError) throw new RefusedError(`${origin} takes too long to answer: try again later`)
-    if (error instanceof SourceError) throw new RefusedError(error.message)
+    if (error instanceof StoppedError)
+      throw new Refusal('refused', `${origin} takes too long to answer: try again later`)
+    if (error instanceof SourceError) throw new Refusal('refused', error.message)
     throw error
   }
 }
@@ -85,7 +85,7 @@ function parsed({ origin, key }: { readonly origin: string; readonly key: string
     try {
       return parse()
     } catch (error) {
-      if (error instanceof AddressError) throw new RefusedError(`${name} ${error.message}`)
+      if (isRefusal(error, 'usage')) throw new Refusal('refused', `${name} ${error.message}`)
       throw error
     }
   }
@@ -118,7 +118,8 @@ async function readLists(source: Source): Promise<Pick<CheckedSource, 'kinds' | 
   for (const { kind, title, path } of sourceLists) {
     const { data } = await source.get(path, { limit: 1, offset: 0 }).catch((error: unknown) => {
       if (!(error instanceof SourceRefusedError)) throw error
-      throw new RefusedError(
+      throw new Refusal(
+        'refused',
         `the key may not read ${title} there. Make one that may read both lock data and training data`,
       )
     })

@@ -1,5 +1,4 @@
 import { type Selectable, sql } from 'kysely'
-import { RefusedError } from '../accounts/errors.ts'
 import { type Actor, type EventKind, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { type Config, settings } from '../config.ts'
@@ -9,6 +8,7 @@ import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { MAX_NUMBERS, parseNumbers } from './numbers.ts'
 import { openSecret, sealKey } from './stored-key.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /**
  * Connections: sources whose key an account has stored, so that the service pulls from them. What a page changes is here; what
@@ -136,7 +136,7 @@ export interface ChangedBy {
   readonly now: number
 }
 
-/** Stores a connection in place of any other of the account. Throws AddressError, and RefusedError if keys cannot be stored. */
+/** Stores a connection in place of any other of the account. Throws Refusal, and Refusal if keys cannot be stored. */
 export async function connect(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
@@ -233,12 +233,12 @@ export function setMine(store: Store, accountId: number, mine: boolean): Promise
 
 /**
  * Numbers of lock sessions that no list of the source has, as `parseNumbers` reads them, or none. The next complete round asks for
- * them, once. Throws RefusedError if they are no such numbers.
+ * them, once. Throws Refusal if they are no such numbers.
  */
 export async function setKnownLocks(store: Store, accountId: number, text: string): Promise<boolean> {
   const numbers = text.trim()
   if (numbers !== '' && parseNumbers(numbers) === undefined)
-    throw new RefusedError(`these are not 1 to ${MAX_NUMBERS} numbers, such as 12,15-40`)
+    throw new Refusal('refused', `these are not 1 to ${MAX_NUMBERS} numbers, such as 12,15-40`)
   return change(store, accountId, { known_locks: numbers })
 }
 

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import { RefusedError } from '../accounts/errors.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { BatchImporterOptions } from '../archive/batch-importer.ts'
@@ -11,6 +10,7 @@ import { type SourceList, sourceLists } from './lists.ts'
 import type { SourceReader } from './reader.ts'
 import type { SourceData } from './rows.ts'
 import { checked, type PullRow, type PullSource, rowsOfAccount, saveRows } from './state.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export interface WalkedList {
   readonly store: Store
@@ -106,7 +106,7 @@ export async function findGone({ db }: Pick<Store, 'db'>, account?: number): Pro
 
 /**
  * Removes what `findGone` found for the same account, and returns how many records it removed; their bytes are in the file until
- * `eraseDeleted`. Throws RefusedError, and removes nothing, if their number has changed since.
+ * `eraseDeleted`. Throws Refusal, and removes nothing, if their number has changed since.
  */
 export async function removeGone(
   store: Pick<Store, 'db'>,
@@ -122,7 +122,7 @@ export async function removeGone(
       await noteChangedRecords(db, table, sql`select owner_id ${gone}`)
       const { numAffectedRows } = await sql`delete ${gone}`.execute(db)
       if (Number(numAffectedRows ?? 0) !== expected) {
-        throw new RefusedError('the records to remove have changed meanwhile, so nothing was removed: try again')
+        throw new Refusal('refused', 'the records to remove have changed meanwhile, so nothing was removed: try again')
       }
       removed += expected
       // Keeps the rows of records that stay: they can be removed later.

@@ -42,7 +42,7 @@ export interface RoundOptions {
 /**
  * Pulls once: stores everything that is new at the source. Throws SourceError if the source refuses or is unavailable,
  * Refusal if it is unclear whose records they are, or while another pull for the account
- * is running, QuotaError if the account has no more room, StoppedError when stopped.
+ * is running, Refusal if the account has no more room, StoppedError when stopped.
  */
 export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const { store, source, account } = options

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eraseDeleted } from '../accounts/removal.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
-import { QuotaError } from '../archive/quota.ts'
 import { isRefusal } from '../contract/refusal.ts'
 import { type Store, StoreFullError } from '../store/index.ts'
 import type { Clock } from './clock.ts'
@@ -203,5 +202,5 @@ function failureOf(error: unknown): Failure | undefined {
   if (isRefusal(error, 'removed')) return 'removed'
   if (isRefusal(error, 'usage', 'refused')) return 'account'
   if (error instanceof StoreFullError) return 'disk-full'
-  return error instanceof QuotaError ? 'full' : 'internal'
+  return isRefusal(error, 'full') ? 'full' : 'internal'
 }

@@ -2,10 +2,10 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { decryptText, encryptText } from '../accounts/encryption.ts'
-import { RefusedError } from '../accounts/errors.ts'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import type { Config } from '../config.ts'
 import { sqliteFile, syncFile, syncFolder } from '../store/index.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 /**
  * API keys of sources, encrypted under a secret that is never in the database. So a backup, an export or the database
@@ -26,7 +26,7 @@ interface KeyOwner {
 }
 
 /**
- * The secret of this service, in a file that its first use makes, or its passing one. Throws RefusedError, for the operator, if
+ * The secret of this service, in a file that its first use makes, or its passing one. Throws Refusal, for the operator, if
  * others can read the file or it is none of these.
  */
 export function openSecret(config: SecretConfig): Secret {
@@ -61,14 +61,14 @@ export function isOtherSecret(secretId: string | null, config: SecretConfig): bo
   try {
     return !existsSync(file) || readSecret(file).id !== secretId
   } catch (error) {
-    if (error instanceof RefusedError) return true
+    if (isRefusal(error, 'refused')) return true
     throw error
   }
 }
 
 function readSecret(file: string): Secret {
   const text = readSecretFile(file).trim()
-  if (!SECRET.test(text)) throw new RefusedError(`${file} is not a file with a secret of Lockstep`)
+  if (!SECRET.test(text)) throw new Refusal('refused', `${file} is not a file with a secret of Lockstep`)
   return secretOf(text)
 }
 
@@ -115,7 +115,7 @@ function createSecret(file: string) {
     linkSync(unfinished, file)
   } catch (error) {
     // Another process was first.
-    if (!existsSync(file)) throw new RefusedError(`${file} cannot be made`, { cause: error })
+    if (!existsSync(file)) throw new Refusal('refused', `${file} cannot be made`, { cause: error })
   } finally {
     rmSync(unfinished, { force: true })
   }

@@ -1,5 +1,4 @@
 import { type AccountFacts, listAccounts } from '../accounts/accounts.ts'
-import { RefusedError } from '../accounts/errors.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { isUnused } from '../accounts/renumber.ts'
 import { isObject } from '../archive/values.ts'
@@ -146,7 +145,7 @@ function idOfAccount(
   const found = findByName(accounts, named)
   const sourceName = usernameOf(identity?.user) ?? ''
   if (found !== undefined || foldedName(named) === foldedName(sourceName)) return found?.id
-  throw new RefusedError('there is no account with this username')
+  throw new Refusal('refused', 'there is no account with this username')
 }
 
 /** Throws if the id or the name of the account at the source belongs to an account here that may be another person. */
@@ -157,14 +156,16 @@ async function checkSamePerson(
   const advice = 'if both are the same person, say so with --account'
   const sameId = accounts.find(account => account.id === id)
   if (sameId !== undefined && sameId.username !== name) {
-    throw new RefusedError(
+    throw new Refusal(
+      'refused',
       `account ${id} is ${quoteName(sameId.username)} here and ${quoteName(name)} at the source; nothing was stored: ${advice} ${id}`,
     )
   }
   const sameName = findByName(accounts, name)
   if (sameName !== undefined && sameName.id !== id) {
     const takesId = sameId === undefined && (await isUnused(store, sameName.id))
-    throw new RefusedError(
+    throw new Refusal(
+      'refused',
       `${quoteName(sameName.username)} is account ${sameName.id} here and ${quoteName(name)} is account ${id} at the source; nothing was stored: ${advice} ${takesId ? `${sameName.id}, which then has the id ${id}` : id}`,
     )
   }

@@ -12,7 +12,6 @@ export {
   type OpenOptions,
   SchemaError,
   type Store,
-  StoreAddressError,
   StoreError,
   StoreLocationError,
   StoreBusyError,

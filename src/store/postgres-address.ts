@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import type pg from 'pg'
-import { StoreAddressError } from './store.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 type Tls = Exclude<pg.ClientConfig['ssl'], undefined>
 
 /**
  * What the driver needs to connect to `postgres://user@host:port/database?sslmode=…`. The driver reads addresses and variables such as
- * `PGPORT` itself, but its `sslmode` means something else than libpq's, and what is wrong in one ends the process. Throws StoreAddressError.
+ * `PGPORT` itself, but its `sslmode` means something else than libpq's, and what is wrong in one ends the process. Throws Refusal.
  */
 export function parseAddress(address: string): pg.ClientConfig {
   const named = URL.parse(address)
   // A user without a host is no URL, but the usual way to name a socket.
   const url = named ?? URL.parse(address.replace('@/', '@localhost/'))
-  if (url === null && Number(PORT_OF_ADDRESS.exec(address)?.[1]) > 0xffff) throw new StoreAddressError(WRONG_PORT)
-  if (url === null || url.searchParams.has('target_session_attrs')) throw new StoreAddressError(ONE_HOST)
+  if (url === null && Number(PORT_OF_ADDRESS.exec(address)?.[1]) > 0xffff) throw new Refusal('usage', WRONG_PORT)
+  if (url === null || url.searchParams.has('target_session_attrs')) throw new Refusal('usage', ONE_HOST)
   const {
     host = named === null ? '' : decoded(url.hostname).replace(/^\[(.*)\]$/, '$1'),
     port = url.port || variable('PGPORT'),
@@ -28,12 +28,13 @@ export function parseAddress(address: string): pg.ClientConfig {
     uselibpqcompat: _,
     ...others
   } = Object.fromEntries(url.searchParams)
-  if (/[,*]/.test(host)) throw new StoreAddressError(ONE_HOST)
+  if (/[,*]/.test(host)) throw new Refusal('usage', ONE_HOST)
   if (port !== undefined && !(/^\d{1,5}$/.test(port) && Number(port) > 0 && Number(port) <= 0xffff)) {
-    throw new StoreAddressError(WRONG_PORT)
+    throw new Refusal('usage', WRONG_PORT)
   }
   if (Object.keys(others).some(name => !OTHERS.includes(name))) {
-    throw new StoreAddressError(
+    throw new Refusal(
+      'usage',
       `the address of the database may have host, port, user, password, sslmode, sslrootcert, sslcert, sslkey, ${OTHERS.join(', ')} after the question mark, and nothing else`,
     )
   }
@@ -79,14 +80,14 @@ function variable(name: string): string | undefined {
 
 function tlsOf(mode: string | undefined, { ca, cert, key }: Files): { ssl?: Tls } {
   if (mode === undefined) return {}
-  if (!MODES.includes(mode)) throw new StoreAddressError(`sslmode of the database must be one of ${MODES.join(', ')}`)
+  if (!MODES.includes(mode)) throw new Refusal('usage', `sslmode of the database must be one of ${MODES.join(', ')}`)
   if (mode === 'disable') return { ssl: false }
   const isSystem = ca === 'system'
   if (isSystem && mode !== 'verify-full') {
-    throw new StoreAddressError('sslrootcert=system of the database needs sslmode=verify-full')
+    throw new Refusal('usage', 'sslrootcert=system of the database needs sslmode=verify-full')
   }
   if (mode === 'verify-ca' && ca === undefined) {
-    throw new StoreAddressError('sslmode=verify-ca of the database needs sslrootcert')
+    throw new Refusal('usage', 'sslmode=verify-ca of the database needs sslrootcert')
   }
   const files = given({
     ca: isSystem ? '' : contentOf('sslrootcert', ca),
@@ -97,7 +98,7 @@ function tlsOf(mode: string | undefined, { ca, cert, key }: Files): { ssl?: Tls 
     if (Object.values(files).includes('none')) throw new Error('no PEM')
     createSecureContext(files)
   } catch {
-    throw new StoreAddressError('sslrootcert, sslcert and sslkey of the database must be certificates and their key')
+    throw new Refusal('usage', 'sslrootcert, sslcert and sslkey of the database must be certificates and their key')
   }
   if (mode === 'verify-full') return { ssl: files }
   // As libpq: whoever names authorities with `require` has the certificate checked, but not its name.
@@ -115,7 +116,7 @@ function contentOf(name: string, path: string | undefined): string {
     return content.includes('-----BEGIN ') ? content : 'none'
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new StoreAddressError(`the file that ${name} of the database names cannot be read (${code})`)
+    throw new Refusal('usage', `the file that ${name} of the database names cannot be read (${code})`)
   }
 }
 
@@ -128,7 +129,8 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new StoreAddressError(
+    throw new Refusal(
+      'usage',
       'the address of the database must have % only as part of an encoded character, such as %40',
     )
   }

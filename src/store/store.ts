@@ -71,11 +71,6 @@ export class StoreLocationError extends StoreError {
   override readonly name = 'StoreLocationError'
 }
 
-/** The address of a database is wrong, whatever is there. */
-export class StoreAddressError extends StoreError {
-  override readonly name = 'StoreAddressError'
-}
-
 export interface OpenOptions {
   /** How long a writer waits for another one. */
   readonly busyTimeoutMs: number

@@ -3,7 +3,7 @@ import { type CsvCells, csvLine } from '../archive/csv.ts'
 import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
-import { Quota, QuotaError } from '../archive/quota.ts'
+import { Quota } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { isRefusal } from '../contract/refusal.ts'
 import { readKnownTime } from '../stats/known-time.ts'
@@ -72,7 +72,7 @@ function problemOf(error: unknown, files: UploadedFiles): string | undefined {
   // The server of a database names files of its own.
   if (error instanceof StoreFullError) return NO_SPACE
   const isProblem =
-    error instanceof FormatError || error instanceof QuotaError || isRefusal(error, 'no-backup', 'wrong-identity')
+    error instanceof FormatError || isRefusal(error, 'full') || isRefusal(error, 'no-backup', 'wrong-identity')
   return isProblem ? messageOf(error) : undefined
 }
 

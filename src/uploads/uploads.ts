@@ -2,7 +2,6 @@ import { hostname } from 'node:os'
 import type { FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
 import type { Actor } from '../accounts/events.ts'
-import { RefusedError } from '../accounts/errors.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { type Config, MIN_FREE_BYTES } from '../config.ts'
 import { LimitError, limits } from '../http/limits.ts'
@@ -11,6 +10,7 @@ import { ApiError } from '../contract/errors.ts'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import type { Tables, UploadTable } from '../store/tables.ts'
 import { KEPT_MS, newUploadId, UploadFolder } from './folder.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 /** Files that people bring in: received into a folder, checked and stored by a child process, one upload for each account. */
 
@@ -88,7 +88,7 @@ export class Uploads {
   }
 
   /**
-   * Receives the files of a request. Before the body is read, throws RefusedError if there is no space, and LimitError if another upload of
+   * Receives the files of a request. Before the body is read, throws Refusal if there is no space, and LimitError if another upload of
    * the account is under way.
    */
   async receive(request: FastifyRequest, accountId: number): Promise<void> {
@@ -96,7 +96,7 @@ export class Uploads {
     const { context, headers } = request
     const announced = Number(headers['content-length'] ?? config.uploadMax)
     if (announced > config.uploadMax) throw new LimitError('uploadBytes', 'body_too_large')
-    if ((await this.#freeBytes()) < announced + MIN_FREE_BYTES) throw new RefusedError(NO_SPACE)
+    if ((await this.#freeBytes()) < announced + MIN_FREE_BYTES) throw new Refusal('refused', NO_SPACE)
     const id = newUploadId(context.now)
     const release = await this.#folder.waitForLock(id)
     if (release === undefined) throw new Error('the lock of a new upload is taken')
@@ -109,7 +109,7 @@ export class Uploads {
       this.#folder.remove(id)
       await store.db.deleteFrom('upload').where('id', '=', id).execute()
       await release()
-      throw isFullDisk(error) ? new RefusedError(NO_SPACE) : error
+      throw isFullDisk(error) ? new Refusal('refused', NO_SPACE) : error
     }
     this.#inBackground(this.#run({ work: 'check', accountId, id, answers: {} }, release))
     this.#inBackground(this.#tidy())
@@ -120,7 +120,7 @@ export class Uploads {
       return await this.#folder.free()
     } catch (error) {
       this.#options.onFailure(error)
-      throw new RefusedError('the folder for uploads cannot be used, and the log of this service says why')
+      throw new Refusal('refused', 'the folder for uploads cannot be used, and the log of this service says why')
     }
   }
 
@@ -134,7 +134,7 @@ export class Uploads {
       periodMs: config.requestTimeout,
       signal: this.#closing.signal,
     })
-    if (names.length === 0) throw new RefusedError('choose a file')
+    if (names.length === 0) throw new Refusal('refused', 'choose a file')
     this.#folder.finish(id)
     const name = names.length === 1 ? shortName(escapeControls(names[0] ?? '')) : `${names.length} files`
     await setState(store.db, { id }, 'receiving', { state: 'checking', name, bytes })
@@ -152,10 +152,10 @@ export class Uploads {
 
   async #begin(order: UploadWork, before: Upload['state']) {
     const { store } = this.#options
-    if (!this.#folder.has(order.id)) throw new RefusedError('the files are on another machine')
+    if (!this.#folder.has(order.id)) throw new Refusal('refused', 'the files are on another machine')
     // The process that has found what is shown may not have ended yet.
     const release = await this.#folder.waitForLock(order.id)
-    if (release === undefined) throw new RefusedError('the file is still in use, so try again in a moment')
+    if (release === undefined) throw new Refusal('refused', 'the file is still in use, so try again in a moment')
     const state = order.work === 'check' ? 'checking' : 'storing'
     const isMine = await setState(store.db, order, before, { state, failure: null }).catch(async (error: unknown) => {
       await release()

@@ -63,8 +63,8 @@ test('an account keeps its id if it has records or a source, or if the other id 
     trainingSession(1, 1),
   ])
   const { store } = service
-  await assert.rejects(renumberAccount(store, 1, 9), /^RefusedError: account 1 is in use$/)
-  await assert.rejects(renumberAccount(store, 2, 3), /^RefusedError: the id 3 is not free$/)
+  await assert.rejects(renumberAccount(store, 1, 9), /^Refusal: account 1 is in use$/)
+  await assert.rejects(renumberAccount(store, 2, 3), /^Refusal: the id 3 is not free$/)
   await store.db.insertInto('removed_account').values({ id: 8, removed_at: 1 }).execute()
-  await assert.rejects(renumberAccount(store, 2, 8), /^RefusedError: the id 8 is not free$/)
+  await assert.rejects(renumberAccount(store, 2, 8), /^Refusal: the id 8 is not free$/)
 })

@@ -182,7 +182,7 @@ test('scopes are stored in the order of the contract, each once, and unknown one
       'the expiry of an API key must not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
     ],
   ]
-  for (const [request, message] of rows) await assert.rejects(ask(request), { name: 'RefusedError', message })
+  for (const [request, message] of rows) await assert.rejects(ask(request), { code: 'refused', message })
   assert.deepEqual(
     (await listKeys(store)).map(({ scopes }) => scopes),
     ['lkbx:read dtt:read'],

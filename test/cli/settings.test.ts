@@ -128,7 +128,7 @@ test('a setting that has no effect without another is refused, and doctor names 
     ['LOCKSTEP_METRICS_HOST', '0.0.0.0', 'LOCKSTEP_METRICS_PORT'],
   ] as const) {
     const message = `${env} has no effect without ${needs}`
-    assert.throws(() => readConfig({ [env]: value }), { name: 'ConfigError', message })
+    assert.throws(() => readConfig({ [env]: value }), { code: 'usage', message })
     const [settingsCheck] = await diagnose({ LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/lockstep.db', [env]: value })
     assert.deepEqual(settingsCheck?.problems, [message])
   }

@@ -47,7 +47,7 @@ test('messages show the beginning of a long name that a source sent', async () =
   await using source = await startSource({ world, identity: '/users/me' })
   await using here = await openStore([account(1, 'ann')])
   await assert.rejects(pull(here.store, source.url, { clock: makeClock(now) }), {
-    name: 'RefusedError',
+    code: 'refused',
     message: /^account 1 is "ann" here and "x{64}"… at the source; nothing was stored/,
   })
   await using empty = await openStore()

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { Quota, type QuotaConfig, QuotaError } from '../../src/archive/quota.ts'
+import { Quota, type QuotaConfig } from '../../src/archive/quota.ts'
 import { countRejected } from '../../src/archive/rejected-rows.ts'
 import { recordTables } from '../../src/store/tables.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -52,7 +52,7 @@ test('what a page pulls ends at the records that an account may have', async () 
   for (const maxRecords of [1, 200, RECORDS - 1]) {
     const quota = quotaOf(here, { maxRecords })
     const message = `the account would have more than ${maxRecords} records (LOCKSTEP_MAX_RECORDS)`
-    await assert.rejects(pull(here.store, source.url, { quota }), { name: 'QuotaError', message })
+    await assert.rejects(pull(here.store, source.url, { quota }), { code: 'full', message })
     const { records } = await stored(here.store)
     assert.ok(records <= maxRecords && records > maxRecords - 101, `${records} of ${maxRecords}`)
   }
@@ -78,7 +78,7 @@ test('what a page pulls ends at the bytes that an account may have', async () =>
   assert.deepEqual(await stored(here.store), await stored(whole.store))
   // A record that grows is bounded as well.
   world.add(session(1, { note: 'x'.repeat(1000) }))
-  await assert.rejects(pull(here.store, source.url, { quota, full: true }), QuotaError)
+  await assert.rejects(pull(here.store, source.url, { quota, full: true }), { code: 'full' })
   assert.deepEqual(await stored(here.store), await stored(whole.store))
 })
 
@@ -88,7 +88,7 @@ test('rejected rows of a source are among the records that an account may have',
   await using source = await startSource({ world, identity: '/me' })
   await using here = await openStore()
   const limit = RECORDS + 9
-  await assert.rejects(pull(here.store, source.url, { quota: quotaOf(here, { maxRecords: limit }) }), QuotaError)
+  await assert.rejects(pull(here.store, source.url, { quota: quotaOf(here, { maxRecords: limit }) }), { code: 'full' })
   await pull(here.store, source.url, { quota: quotaOf(here, { maxRecords: limit + 1 }) })
   assert.equal(await countRejected(here.store), 10)
   assert.equal((await stored(here.store)).records, RECORDS)
@@ -97,7 +97,7 @@ test('rejected rows of a source are among the records that an account may have',
 test('the command pulls whatever an account has', async () => {
   await using source = await startSource({ world: makeWorld(), identity: '/me' })
   await using here = await openStore()
-  await assert.rejects(pull(here.store, source.url, { quota: quotaOf(here, { maxRecords: 100 }) }), QuotaError)
+  await assert.rejects(pull(here.store, source.url, { quota: quotaOf(here, { maxRecords: 100 }) }), { code: 'full' })
   await pull(here.store, source.url)
   assert.equal((await stored(here.store)).records, RECORDS)
 })

@@ -79,7 +79,7 @@ test(
     const { id } = openSecret(settings)
     for (const mode of [0o640, 0o604]) {
       chmodSync(file, mode)
-      assert.throws(() => openSecret(settings), { name: 'RefusedError', message: /others can read .*chmod 600/ })
+      assert.throws(() => openSecret(settings), { code: 'refused', message: /others can read .*chmod 600/ })
     }
     chmodSync(file, 0o600)
     assert.equal(openSecret(settings).id, id)

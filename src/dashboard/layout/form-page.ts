@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { RefusedError } from '../../accounts/errors.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type PageResult, type View, view, type Visit } from '../page.ts'
+import { isRefusal } from '../../contract/refusal.ts'
 
 interface FormPage {
   readonly title: string
@@ -59,7 +59,7 @@ export async function submit(
   try {
     return await work()
   } catch (error) {
-    if (error instanceof RefusedError) return showAgain(`That did not work: ${error.message}.`)
+    if (isRefusal(error, 'refused')) return showAgain(`That did not work: ${error.message}.`)
     throw error
   }
 }

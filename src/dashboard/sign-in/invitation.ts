@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { browserName } from '../../accounts/events.ts'
-import { RefusedError } from '../../accounts/errors.ts'
 import { acceptInvitation, type ChosenMethod, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
 import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
@@ -20,6 +19,7 @@ import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
 import { passkeyName } from '../pages/settings/passkeys.ts'
 import { invitationMark } from './oidc-start.ts'
+import { isRefusal } from '../../contract/refusal.ts'
 
 /** The page that an invitation leads to. Opening it does not use the invitation up, because link previews also open it. */
 export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {
@@ -63,7 +63,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
         const start = await sessionStart({ store, config }, request, site)
         session = await acceptInvitation(store, { ...start, secret: secretOf(request), chosen })
       } catch (error) {
-        if (!(error instanceof RefusedError)) throw error
+        if (!isRefusal(error, 'refused')) throw error
         return show(request, reply, `That did not work: ${error.message}.`)
       }
       if (session === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { confirmSession } from '../../accounts/browser-sessions.ts'
-import { RefusedError } from '../../accounts/errors.ts'
 import { linkOwnIdentity, useIdentity } from '../../accounts/identities.ts'
 import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc, OidcIdentity } from '../../accounts/oidc.ts'
@@ -25,6 +24,7 @@ import { isFromAnotherSite, siteOriginOf, safePath } from '../origin.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { actorOf, sendSignedIn, sessionCookie, sessionOf, sessionStart } from './session-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
+import { isRefusal } from '../../contract/refusal.ts'
 
 /** Redirects to the issuer and its callback: to sign in, to prove again who somebody is, to link an account, to accept an invitation. */
 export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions, signInSteps: SignInSteps) {
@@ -189,8 +189,7 @@ async function link(
   try {
     await linkOwnIdentity(store, { accountId, identity, now }, actorOf(request, config))
   } catch (error) {
-    if (error instanceof RefusedError)
-      return refuse(request, reply, `That did not work: ${error.message}.`, '/settings')
+    if (isRefusal(error, 'refused')) return refuse(request, reply, `That did not work: ${error.message}.`, '/settings')
     throw error
   }
   return reply.redirect(next, 303)
@@ -216,7 +215,7 @@ async function acceptWith(
     if (session === undefined) return await reply.redirect(back, 303)
     return await sendSignedIn(reply, { store, site }, session, next)
   } catch (error) {
-    if (error instanceof RefusedError) return refuse(request, reply, `That did not work: ${error.message}.`, back)
+    if (isRefusal(error, 'refused')) return refuse(request, reply, `That did not work: ${error.message}.`, back)
     throw error
   }
 }

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { RefusedError } from '../../accounts/errors.ts'
 import { findInvitation } from '../../accounts/invitations.ts'
 import { creationOptions, listPasskeys, requestOptions } from '../../accounts/passkeys.ts'
 import { type PasskeyPurpose, passkeyPurposes } from '../../accounts/passkey-challenges.ts'
@@ -11,6 +10,7 @@ import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { challengeCookie } from './sealed-cookie.ts'
 import { sessionOf } from './session-cookie.ts'
+import { isRefusal } from '../../contract/refusal.ts'
 
 /** What scripts request before a browser makes or uses a passkey: its options, and a cookie with their challenge. */
 export function registerPasskeyOptions(scope: FastifyInstance, { store, config }: DashboardOptions) {
@@ -48,10 +48,10 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     if (purpose === undefined) throw notFound('Purpose')
     reply.type('application/json; charset=utf-8')
     const found = await optionsFor(request, purpose, form).catch((error: unknown) => {
-      if (error instanceof RefusedError) return error
+      if (isRefusal(error, 'refused')) return error
       throw error
     })
-    if (found instanceof RefusedError) {
+    if (isRefusal(found, 'refused')) {
       return reply.code(422).send(JSON.stringify({ problem: `That did not work: ${found.message}.` }))
     }
     const { site, subject, created } = found

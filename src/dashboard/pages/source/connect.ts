@@ -1,5 +1,4 @@
 import { operatorPullCommands } from '../../../accounts/first-steps.ts'
-import { RefusedError } from '../../../accounts/errors.ts'
 import { settings } from '../../../config.ts'
 import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
@@ -146,7 +145,7 @@ async function checkEntered(visit: Visit): Promise<PageResult> {
     async source => {
       const kept: KeptCheck = { ...source, every }
       const cookie = await sealedCookie(store, keptCheck(visit), kept, KEPT_MS)
-      if (cookie === undefined) throw new RefusedError('the address and the key are too long')
+      if (cookie === undefined) throw new Refusal('refused', 'the address and the key are too long')
       return redirect('/source/start', { cookies: [cookie] })
     },
     again,
@@ -288,7 +287,7 @@ async function changeEntered(visit: Visit): Promise<PageResult> {
     visit,
     connection.origin,
     async ({ fits, key }) => {
-      if (!fits) throw new RefusedError('the key belongs to another account there')
+      if (!fits) throw new Refusal('refused', 'the key belongs to another account there')
       await changeKey({ store, config }, accountId, key, { actor, now })
       return redirect('/source')
     },
