@@ -1,100 +1,13 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { generateDocs } from '../../scripts/generated-docs.ts'
-import { settings, settingsWithoutEffect } from '../../src/config.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const pages = [
-  ...readdirSync(root).filter(name => name.endsWith('.md')),
-  ...readdirSync(join(root, 'docs'))
-    .filter(name => name.endsWith('.md'))
-    .map(name => `docs/${name}`),
-  'bench/README.md',
-]
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
-
-test('the docs that follow from the code are up to date', () => {
-  for (const { path, text } of generateDocs()) {
-    assert.ok(readFileSync(path, 'utf8') === text, `${path} is out of date: run npm run docs`)
-  }
-})
-
-test('the packages for browsers are of the versions that the lock file names', () => {
-  const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> }
-  for (const file of ['plot.js', 'webauthn-create.js', 'webauthn-get.js']) {
-    const sources = read(`src/dashboard/assets/${file}`).match(/^node_modules\/.*/gm) ?? []
-    assert.ok(sources.length > 0, `${file} names its packages`)
-    for (const source of sources) {
-      const folder = source.split(' ')[0] ?? ''
-      assert.equal(source, `${folder} ${lock.packages[folder]?.version}`, file)
-    }
-  }
-})
-
-test('every setting is used', () => {
-  const code = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter(file => file.endsWith('.ts') && file !== 'config.ts')
-    .map(file => readFileSync(join(root, 'src', file), 'utf8'))
-    .join('\n')
-  // As a property of the configuration, or where it is taken apart.
-  const isUsed = (name: string) =>
-    new RegExp(
-      String.raw`\b(?:config|settings|options)\.${name}\b|\{[^{}]*\b${name}\b[^{}]*\}\s*(?::\s*(?:Config|Pick<Config)\b|= (?:this\.#)?config\b)`,
-    ).test(code)
-  assert.deepEqual(
-    Object.keys(settings).filter(name => !isUsed(name)),
-    [],
-  )
-  assert.ok(!isUsed('dashboardPath'), 'a name that no code reads is found')
-})
-
-test('every setting the docs name exists', () => {
-  const tests = join(root, 'test')
-  const known = new Set<string>([...Object.values(settings).map(({ env }) => env), ...settingsWithoutEffect])
-  for (const file of readdirSync(tests, { recursive: true, encoding: 'utf8' })) {
-    if (!file.endsWith('.ts')) continue
-    for (const [, name = ''] of readFileSync(join(tests, file), 'utf8').matchAll(/\['(LOCKSTEP_TEST_[A-Z]+)'\]/g))
-      known.add(name)
-  }
-  for (const page of pages) {
-    for (const [name] of read(page).matchAll(/\bLOCKSTEP_[A-Z_]+\b/g)) assert.ok(known.has(name), `${page}: ${name}`)
-  }
-})
-
-test('every script the docs run exists', () => {
-  const { scripts } = JSON.parse(read('package.json'))
-  for (const page of pages) {
-    for (const [, name = ''] of read(page).matchAll(/npm run ([a-z:-]+)/g))
-      assert.ok(name in scripts, `${page}: ${name}`)
-  }
-})
-
-test('every link within the docs has a target, and its anchor a heading there', () => {
-  for (const page of pages) {
-    for (const [, target = '', anchor] of read(page).matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)) {
-      if (/^https?:/.test(target)) continue
-      const file = target === '' ? page : join(dirname(page), target)
-      assert.ok(existsSync(join(root, file)), `${page}: ${target}`)
-      if (anchor !== undefined) assert.ok(anchorsOf(read(file)).includes(anchor), `${page}: ${target}#${anchor}`)
-    }
-  }
-})
-
-/** The anchors that a forge gives to the headings of a page. */
-function anchorsOf(text: string): string[] {
-  const headings = text.replaceAll(/^```[^]*?^```$/gm, '').matchAll(/^#+ (.*)$/gm)
-  return Array.from(headings, ([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  )
-}
 
 test('the README begins with the two commands that set everything up', () => {
   const [first, second] = [...read('README.md').matchAll(/```sh\n(.*)\n```/g)].map(([, command]) => command)
