@@ -45,8 +45,8 @@ async function migrateUnlimited(store: Store, saving: Saving) {
 export async function migrate(store: Store, now: number, saving?: Saving): Promise<readonly string[]> {
   if ((await schemaVersion(store)) === currentVersion) return []
   const path = saving && sqliteFile(saving.url)
-  const save = async (version: number) => {
-    const copy = path === undefined ? undefined : await saveBefore(path, version)
+  const save = (version: number) => {
+    const copy = path === undefined ? undefined : saveBefore(path, version)
     if (copy !== undefined) saving?.onSaved(copy)
   }
   return store.db.transaction().execute(db => migrateWithin(db, store.engine, now, save))
@@ -57,7 +57,7 @@ export function migrateWithin(
   db: Kysely<Tables>,
   engine: Engine,
   now: number,
-  save = async (_version: number) => {},
+  save = (_version: number) => {},
 ): Promise<readonly string[]> {
   return applySteps(db, engine, now, { save, rewrite: table => rewriteRecords(db, table) })
 }

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
-import { baseline } from './baseline.ts'
-import { query, type Engine } from './query.ts'
+import { baseline, forEngine } from './baseline.ts'
+import type { Engine } from './query.ts'
 import { type Step, steps } from './steps.ts'
-import { OldSchemaError, SchemaError, type Store, StoreUnavailableError } from './store.ts'
+import { OldSchemaError, SchemaError, type Store } from './store.ts'
 import { newRevision, type RecordName, recordTables, type Tables } from './tables.ts'
 
 const BASELINE: Step = { name: 'baseline', statements: baseline('sqlite') }
@@ -19,6 +19,7 @@ const BASELINE_HASHES = [
 ]
 
 export const currentVersion = BASELINE_VERSION + steps.length
+const checksums = steps.map(checksumOf)
 
 /** The version of a store; 0 if it is empty. Throws SchemaError if this program cannot use its schema. */
 export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>): Promise<number> {
@@ -37,42 +38,17 @@ export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>
     )
   }
   const before = applied.filter(row => row.version <= BASELINE_VERSION)
-  if (!BASELINE_HASHES.includes(hash('sha256', before.map(({ checksum }) => checksum).join(' ')))) {
-    throw unknownStep(BASELINE_VERSION)
-  }
-  for (const [index, row] of applied.slice(before.length).entries()) {
-    const step = steps[index]
-    const isKnown =
-      row.version === BASELINE_VERSION + index + 1 && step !== undefined && row.checksum === checksumOf(step)
-    if (!isKnown) throw unknownStep(row.version)
-  }
-  return version
-}
-
-function unknownStep(version: number): SchemaError {
-  return new SchemaError(
-    `schema version ${version} of the database is not the one that this version of Lockstep knows: use the version that made it`,
-  )
-}
-
-const newestVersion = query<object, { version: number }>(() => sql`select max(version) as version from migration`)
-
-/** Throws StoreUnavailableError unless the store responds and has the schema this program works with. */
-export async function checkVersion(store: Pick<Store, 'read'>): Promise<void> {
-  let version: number | undefined
-  try {
-    const [row] = await store.read(newestVersion, {})
-    version = row?.version
-  } catch (error) {
-    throw new StoreUnavailableError('the schema of the database cannot be read', { cause: error })
-  }
-  if (version !== currentVersion) throw new StoreUnavailableError('the schema of the database is not the one expected')
+  const isKnown =
+    BASELINE_HASHES.includes(hash('sha256', before.map(({ checksum }) => checksum).join(' '))) &&
+    applied.slice(before.length).every((row, index) => row.checksum === checksums[index])
+  if (isKnown) return version
+  throw new SchemaError('the schema of the database is not one that this version knows: use the one that made it')
 }
 
 /** What the rewriting of records needs from above. */
 interface Rewriting {
   /** Called before the steps, with the version that there is. */
-  readonly save: (version: number) => Promise<void>
+  readonly save: (version: number) => void
   readonly rewrite: (table: RecordName) => Promise<void>
 }
 
@@ -89,54 +65,39 @@ export async function applySteps(
   const version = await schemaVersion({ db, engine })
   if (version === currentVersion) return []
   const isNew = version === 0
-  if (isNew && engine === 'postgres') await checkEncoding(db)
+  if (isNew && engine === 'postgres') await requireUtf8(db)
   const rewritten = new Set(isNew ? [] : steps.slice(version - BASELINE_VERSION).flatMap(step => step.rewrites ?? []))
-  if (rewritten.size > 0) await rewriting?.save(version)
+  if (rewritten.size > 0) rewriting?.save(version)
   const first = isNew ? BASELINE_VERSION : version + 1
   const pending = [BASELINE, ...steps].slice(first - BASELINE_VERSION)
   for (const [index, step] of pending.entries()) {
-    const isMeant = (step.only ?? engine) === engine
-    const statements = step === BASELINE ? baseline(engine) : isMeant ? step.statements : []
+    const statements = step === BASELINE ? baseline(engine) : (step.only ?? engine) === engine ? step.statements : []
     for (const statement of statements) await sql.raw(forEngine(engine, statement)).execute(db)
     const row = { version: first + index, name: step.name, checksum: checksumOf(step), applied_at: now }
     await db.insertInto('migration').values(row).execute()
   }
   for (const table of rewritten) await rewriting?.rewrite(table)
-  await renewRevisions(db)
+  // Responses may differ now, and revisions must differ from those of any other upgrade.
+  const revision = newRevision()
+  const revisions = Object.fromEntries(recordTables.map(table => [`${table}_revision`, revision]))
+  await db.updateTable('account').set(revisions).execute()
   return pending.map(({ name }) => name)
 }
 
-/** Responses may differ after a step, and revisions must differ from those of any other upgrade. */
-async function renewRevisions(db: Kysely<Tables>) {
-  const revision = newRevision()
-  const columns = Object.fromEntries(recordTables.map(table => [`${table}_revision`, revision]))
-  await db.updateTable('account').set(columns).execute()
-}
-
 /** In another encoding some texts cannot be stored, and lengths are counted in bytes. */
-async function checkEncoding(db: Kysely<Tables>) {
-  const { rows } = await sql<{ encoding: string }>`select current_setting('server_encoding') as encoding`.execute(db)
-  const encoding = rows[0]?.encoding
+async function requireUtf8(db: Kysely<Tables>) {
+  const { rows } = await sql<{ server_encoding: string }>`show server_encoding`.execute(db)
+  const encoding = rows[0]?.server_encoding
   if (encoding !== 'UTF8') throw new SchemaError(`the database has the encoding ${encoding}: create one with UTF8`)
 }
 
 const MIGRATION_LOCK = 5625_001
 
-function forEngine(engine: Engine, statement: string): string {
-  if (engine === 'sqlite') return statement.replace('id identity', 'id integer primary key autoincrement')
-  return statement
-    .replace('id identity', 'id bigint generated by default as identity primary key')
-    .replaceAll(/\binteger\b/g, 'bigint')
-    .replace(/\) strict$/, ')')
-}
-
+/** Only in the search path of PostgreSQL: other schemas may belong to other programs. */
 async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolean> {
-  const { rows } =
-    engine === 'sqlite'
-      ? await sql`select 1 from sqlite_schema where type = 'table' and name = 'migration'`.execute(db)
-      : // Only in the search path: other schemas may belong to other programs.
-        await sql`select 1 from pg_class where relname = 'migration' and pg_table_is_visible(oid)`.execute(db)
-  return rows.length > 0
+  const ofSqlite = sql`select 1 from sqlite_schema where type = 'table' and name = 'migration'`
+  const ofPostgres = sql`select 1 from pg_class where relname = 'migration' and pg_table_is_visible(oid)`
+  return (await (engine === 'sqlite' ? ofSqlite : ofPostgres).execute(db)).rows.length > 0
 }
 
 function checksumOf({ name, statements }: Step): string {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
 import { allowDistributedPlans, requireOneServer } from './distributed.ts'
-import { checkVersion } from './migrations.ts'
+import { checkReadiness } from './readiness.ts'
 import { translate } from './postgres-errors.ts'
 import { APPLICATION_NAME, connect, guarded, makePool } from './postgres-pool.ts'
 import { keepConnected } from './postgres-presence.ts'
@@ -41,7 +41,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<S
     db,
     reads: db,
     read,
-    health: () => checkVersion({ read }),
+    health: () => checkReadiness({ read }),
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     locked: runLocked,
     tryLock: name => holdLock(pool, name),

@@ -25,7 +25,7 @@ import {
   StoreUnavailableError,
   TooLongError,
 } from './store.ts'
-import { checkVersion } from './migrations.ts'
+import { checkReadiness } from './readiness.ts'
 import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, MEMORY, messageOf, openWriter } from './sqlite-connection.ts'
 import { makeExecutor, type SqliteExecutor } from './sqlite-executor.ts'
 import { startWriterThread } from './sqlite-thread.ts'
@@ -50,7 +50,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     reads,
     read: reader.read,
     async health() {
-      await checkVersion(this)
+      await checkReadiness(this)
     },
     snapshot: work =>
       options.exclusive === true || options.readOnly === true

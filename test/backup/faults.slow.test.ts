@@ -248,7 +248,7 @@ async function migrateOnFullDisk(folder: Folder) {
   const migrate = ['migrate', '--database', 'sqlite:small/old.db']
   const { code, stderr } = await folder.run(migrate, { env: nextVersion })
   assert.equal(code, 3, stderr)
-  assert.match(stderr, /no room for a copy of it first: make room for twice its size/)
+  assert.match(stderr, /no room to copy small.old\.db before its records are rewritten: make room for twice its size/)
   {
     using database = new DatabaseSync(path, { readOnly: true })
     assert.equal(database.prepare('select max(version) as version from migration').get()?.['version'], 21)
