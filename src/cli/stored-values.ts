@@ -1,7 +1,7 @@
 import { countRejected } from '../archive/rejected-rows.ts'
 import { readBackupFacts } from '../backup/facts.ts'
 import type { StoredValue } from '../http/metrics.ts'
-import { countConnections, oldestCompleteRound } from '../pull/status.ts'
+import { countConnections, oldestCompleteRound } from '../pull/state.ts'
 import type { Store } from '../store/index.ts'
 
 /** The metrics of imports, pulls and backups. */

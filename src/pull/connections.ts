@@ -6,13 +6,12 @@ import { parseAddress, parseKey } from '../contract/address.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { MAX_NUMBERS, parseNumbers } from './numbers.ts'
 import { openSecret, sealKey } from './stored-key.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /**
  * Connections: sources whose key an account has stored, so that the service pulls from them. What a page changes is here; what
- * the process that pulls changes is in `leases.ts`.
+ * the process that pulls changes is in `scheduled.ts`.
  */
 
 export type Connection = Selectable<Tables['source_connection']>
@@ -329,4 +328,19 @@ async function changeIn(db: Store['db'], accountId: number, values: object, ...w
     .$if(needsKey, update => update.where('sealed_key', 'is not', null))
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+/** How many records may be named by number. */
+export const MAX_NUMBERS = 1000
+
+/** The numbers of a text such as `12,15-40`, each once; undefined unless it has 1 to MAX_NUMBERS of them. */
+export function parseNumbers(text: string): readonly number[] | undefined {
+  const numbers = new Set<number>()
+  for (const part of text.split(',')) {
+    const [, first = '', last = first] = /^\s*([1-9]\d{0,14})(?:\s*-\s*([1-9]\d{0,14}))?\s*$/.exec(part) ?? []
+    const length = Number(last) - Number(first) + 1
+    if (first === '' || length < 1 || numbers.size + length > MAX_NUMBERS) return undefined
+    for (let index = 0; index < length; index += 1) numbers.add(Number(first) + index)
+  }
+  return [...numbers]
 }

@@ -1,7 +1,7 @@
 import { ResponseTooLargeError, checkJsonSize, readBody, type ReceivedBody } from '../contract/received-json.ts'
-import type { Clock } from './clock.ts'
 import { isObject } from '../archive/values.ts'
 import { USER_AGENT } from '../version.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The source refused a request or is unavailable; the message is one line. */
 export class SourceError extends Error {
@@ -269,4 +269,20 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The time and a timer, which tests replace. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Milliseconds since some moment, by a monotonic clock. */
+  elapsed(): number
+  /** Resolves after this time; rejects when the signal is aborted. */
+  wait(ms: number, signal: AbortSignal): Promise<void>
+}
+
+export const systemClock: Clock = {
+  now: Date.now,
+  elapsed: () => performance.now(),
+  wait: (ms, signal) => sleep(ms, undefined, { signal }),
 }

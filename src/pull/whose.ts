@@ -5,9 +5,17 @@ import { isObject } from '../archive/values.ts'
 import { findByName, foldedName, isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
-import { deviceLists, type SourceList, trainingSessions, trainingTemplates } from './lists.ts'
-import type { SourceReader } from './reader.ts'
-import { idOf, rowsOf, type SourceData, type SourceRow } from './rows.ts'
+import {
+  deviceLists,
+  type SourceList,
+  trainingSessions,
+  trainingTemplates,
+  idOf,
+  rowsOf,
+  type SourceData,
+  type SourceRow,
+} from './lists.ts'
+import type { SourceReader } from './walk.ts'
 import { type Source, SourceError } from './source.ts'
 import { findSource, type IdentityPath } from './state.ts'
 

@@ -1,14 +1,14 @@
-// engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listRejected } from '../../src/archive/rejected-rows.ts'
-import { claimRejected } from '../../src/pull/claims.ts'
-import { MAX_NUMBERS, parseNumbers } from '../../src/pull/numbers.ts'
+import { claimRejected } from '../../src/pull/rejected.ts'
+import { MAX_NUMBERS, parseNumbers } from '../../src/pull/connections.ts'
 import { findSource } from '../../src/pull/state.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
 import { account, lockSession, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { bareOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
+// engine: both
 
 const now = Date.parse('2026-03-10T12:00:00Z')
 

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { readConfig } from '../../src/config.ts'
-import { retryRejectedOf } from '../../src/pull/claims.ts'
-import { systemClock } from '../../src/pull/clock.ts'
+import { retryRejectedOf } from '../../src/pull/rejected.ts'
+import { systemClock } from '../../src/pull/source.ts'
 import {
   changeInterval,
   changeKey,
@@ -22,8 +22,15 @@ import {
   whyNotOffered,
 } from '../../src/pull/connections.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
-import { checkLease, LeaseLostError, nextRound, renewLease, takeDue } from '../../src/pull/leases.ts'
-import { pullDue, type ScheduledOptions } from '../../src/pull/scheduled.ts'
+import {
+  checkLease,
+  LeaseLostError,
+  nextRound,
+  renewLease,
+  takeDue,
+  pullDue,
+  type ScheduledOptions,
+} from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { account, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { makeFolder, run, start } from '../support/command.ts'

@@ -10,11 +10,11 @@ import {
   SourceRefusedError,
   SourceUnavailableError,
   StoppedError,
+  systemClock,
 } from '../../src/pull/source.ts'
 import { sendEndlessly } from '../support/endless.ts'
 import { selfSigned } from '../support/sources/certificate.ts'
 import { freePort } from '../support/postgres.ts'
-import { systemClock } from '../../src/pull/clock.ts'
 import { makeClock, makeSource } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
 

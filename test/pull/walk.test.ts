@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import fc from 'fast-check'
+import { test } from 'node:test'
 import { SourceError } from '../../src/pull/source.ts'
-import { sourceRow, type SourceRow } from '../../src/pull/rows.ts'
+import { sourceRow, type SourceRow } from '../../src/pull/lists.ts'
 import { walkList } from '../../src/pull/walk.ts'
 
 // engine: any

@@ -1,8 +1,7 @@
 import { OPERATOR } from '../../../src/accounts/events.ts'
-import type { Clock } from '../../../src/pull/clock.ts'
+import { type Clock, type Send, Source } from '../../../src/pull/source.ts'
 import { pullOnce, type RoundOptions } from '../../../src/pull/round.ts'
 import type { PullReport } from '../../../src/pull/report.ts'
-import { type Send, Source } from '../../../src/pull/source.ts'
 import type { Store } from '../../../src/store/index.ts'
 import { SOURCE_TOKEN } from './source-server.ts'
 

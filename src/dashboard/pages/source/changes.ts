@@ -1,6 +1,6 @@
 import { eraseDeleted } from '../../../accounts/removal.ts'
 import { OWNER_UNKNOWN } from '../../../archive/batch-importer.ts'
-import { retryRejectedOf } from '../../../pull/claims.ts'
+import { retryRejectedOf, type RejectedReasons } from '../../../pull/rejected.ts'
 import {
   type Connection,
   mayWriteRecords,
@@ -10,7 +10,6 @@ import {
   setMine,
 } from '../../../pull/connections.ts'
 import { findGone, type GoneRecords, removeGone } from '../../../pull/gone.ts'
-import type { RejectedReasons } from '../../../pull/rejected.ts'
 import { ownCommand } from '../../../version.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { code, table } from '../../layout/components.ts'

@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../../../contract/time.ts'
 import { allRejected, type RejectedReason, type RejectedReasons } from '../../../pull/rejected.ts'
-import { pullStatus } from '../../../pull/status.ts'
+import { pullStatus } from '../../../pull/state.ts'
 import type { Store } from '../../../store/index.ts'
 import { ndjsonFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
