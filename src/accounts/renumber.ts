@@ -40,39 +40,33 @@ export async function renumberAccount(
       .insertInto('account')
       .values({ ...account, ...accountRow({ ...user, id: to }) })
       .execute()
-    for (const { table, column } of references) await moveReferences(db, { table, column, from, to })
+    for (const { table, column } of await referencesOf({ engine: store.engine, db })) {
+      await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${to} where ${sql.ref(column)} = ${from}`.execute(
+        db,
+      )
+    }
     await db.deleteFrom('account').where('id', '=', from).execute()
     await within?.(db, to)
   })
   noteGrantChange()
 }
 
-async function moveReferences(
-  db: Kysely<Tables>,
-  { table, column, from, to }: { table: string; column: string; from: number; to: number },
-) {
-  await sql`update ${sql.table(table)} set ${sql.ref(column)} = ${to} where ${sql.ref(column)} = ${from}`.execute(db)
+/** The columns that name an account, but for those of records: an unused account has none. */
+export async function referencesOf({ engine, db }: Pick<Store, 'engine' | 'db'>) {
+  const { rows } = await (
+    engine === 'sqlite'
+      ? sql<Reference>`select found.name as "table", columns.name as "column" from sqlite_schema as found, pragma_table_info(found.name) as columns
+          where found.type = 'table' and columns.name in (${sql.join(NAMING)})`
+      : sql<Reference>`select table_name as "table", column_name as "column" from information_schema.columns
+          where table_schema = current_schema() and column_name in (${sql.join(NAMING)})`
+  ).execute(db)
+  return rows.filter(({ table }) => !recordTables.some(name => name === table))
 }
 
-/** Every column that names an account, without those of records and sources: an unused account has none. */
-export const references = [
-  { table: 'account_event', column: 'account_id' },
-  { table: 'browser_session', column: 'account_id' },
-  { table: 'invitation', column: 'account_id' },
-  { table: 'linked_identity', column: 'account_id' },
-  { table: 'partnership', column: 'owner_id' },
-  { table: 'partnership', column: 'partner_id' },
-  { table: 'passkey', column: 'account_id' },
-  { table: 'preference', column: 'account_id' },
-  { table: 'pull_access', column: 'owner_id' },
-  { table: 'read_log', column: 'owner_id' },
-  { table: 'read_log', column: 'reader_id' },
-  { table: 'set_aside', column: 'account_id' },
-  { table: 'set_aside', column: 'owner_id' },
-  { table: 'source_check', column: 'account_id' },
-  { table: 'source_connection', column: 'account_id' },
-  { table: 'source_round', column: 'account_id' },
-  { table: 'token', column: 'account_id' },
-  { table: 'unmatched_access', column: 'owner_id' },
-  { table: 'upload', column: 'account_id' },
-] as const
+interface Reference {
+  readonly table: string
+  readonly column: string
+}
+
+/** What columns that name an account are called. */
+const NAMING = ['account_id', 'owner_id', 'partner_id', 'reader_id']

@@ -3,16 +3,19 @@ import { formatDate } from '../contract/calendar.ts'
 import { isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { accountText, isTier, User } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp, parseDay } from '../contract/time.ts'
+import { recordWriter } from './canonical.ts'
 import { Faults, InvalidError } from './faults.ts'
 import { type JsonObject, noteUnknown } from './values.ts'
 import { type Kind, line, type MergeOptions, type Row, stored } from './kind.ts'
 import { Notes } from './notes.ts'
 import { identifier, optionalInstant, whole, zeroes } from './record-fields.ts'
-import { writers } from './record-writers.ts'
+
+const writeUser = recordWriter(User, { ignored: ['subscriptionEndsAt'] })
 
 export const account: Kind = {
   name: 'account',
   table: 'account',
+  schema: User,
   envelopeKeys: ['asOf'],
   columns: ['id', 'username', 'subscription_tier', 'subscription_ends_at', 'document', 'etag', 'extra', 'as_of'],
   key: ['id'],
@@ -50,7 +53,7 @@ export function readAccount(data: JsonObject, notes = new Notes()) {
     profileTitle: data['profileTitle'] ?? null,
   }
   const faults = new Faults()
-  const document = faults.collect(() => writers.user(user, notes)) ?? ''
+  const document = faults.collect(() => writeUser(user, notes)) ?? ''
   const username = faults.collect(() => readUsername(data['username'])) ?? ''
   const endsAt = faults.collect(() => optionalInstant(data, 'subscriptionEndsAt', notes)) ?? null
   faults.throwIfAny()

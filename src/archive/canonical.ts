@@ -2,6 +2,7 @@ import type { TArray, TObject, TSchema } from 'typebox'
 import { formatTimestamp } from '../contract/time.ts'
 import { Faults, InvalidError } from './faults.ts'
 import type { Notes } from './notes.ts'
+import { instant, whole } from './record-fields.ts'
 import {
   checkInteger,
   checkText,
@@ -39,6 +40,34 @@ export interface WriterOptions {
 /** Makes the writer of a record: the only code that writes a stored document. */
 export function recordWriter(schema: TObject, options: WriterOptions = {}): Serialize {
   return objectWriter(schema, options, RECORD_DEPTH)
+}
+
+/** Sorts by time, then by id. */
+export const byTime: SortItems = items => {
+  const times = items.map(item => instant(item, 'createdAt'))
+  const ids = items.map(item => whole(item, 'id'))
+  return sorted([...items.keys()], (a, b) => at(times, a) - at(times, b) || at(ids, a) - at(ids, b))
+}
+
+/** Sorts the items that have an `order`; the others keep their positions. */
+export const byOrder: SortItems = items => {
+  const orders = items.map(item => item['order'])
+  const positions = [...items.keys()].filter(position => typeof orders[position] === 'number')
+  const ordered = sorted(positions, (a, b) => Number(orders[a]) - Number(orders[b]))
+  if (ordered === undefined) return undefined
+  const order = [...items.keys()]
+  for (const [index, position] of positions.entries()) order[position] = at(ordered, index)
+  return order
+}
+
+/** The indexes in order; undefined if they already are in order. */
+function sorted(indexes: readonly number[], compare: (a: number, b: number) => number): number[] | undefined {
+  const inOrder = indexes.every((index, position) => position === 0 || compare(at(indexes, position - 1), index) <= 0)
+  return inOrder ? undefined : indexes.toSorted(compare)
+}
+
+function at(numbers: readonly number[], index: number): number {
+  return numbers[index] ?? 0
 }
 
 /** `data` is at the second level of a line. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { TObject } from 'typebox'
 import type { JsonObject } from './values.ts'
 import { Notes } from './notes.ts'
 
@@ -9,6 +10,8 @@ export type Row = Readonly<Record<string, Cell>>
 export interface Kind {
   readonly name: string
   readonly table: string
+  /** What the API sends of it, if it does. */
+  readonly schema?: TObject
   /** Keys allowed in a line in addition to `kind`, `data` and `extra`. */
   readonly envelopeKeys: readonly string[]
   /** The columns that `read` fills, in the order they are stored. It may fill others, which are not stored. */
@@ -59,7 +62,10 @@ export class UnfinishedError extends Error {
 }
 
 /** What a kind of records has of its own. */
-interface Own extends Pick<Kind, 'read'>, Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'identity' | 'merge'>> {
+interface Own
+  extends
+    Required<Pick<Kind, 'schema' | 'read'>>,
+    Partial<Pick<Kind, 'envelopeKeys' | 'columns' | 'identity' | 'merge'>> {
   /** The keys that are written in a line in addition to `data` and `extra`, and the columns that hold their JSON, or null. */
   readonly written?: Readonly<Record<string, string>>
 }

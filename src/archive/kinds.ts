@@ -1,13 +1,20 @@
+import { LockDevice, TrainingDevice } from '../contract/devices.ts'
+import { LockTemplate } from '../contract/lock-templates.ts'
+import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
+import { byOrder, recordWriter } from './canonical.ts'
 import { Faults, InvalidError } from './faults.ts'
 import { account, partnership } from './account-kinds.ts'
 import { templateColumns } from './derived-columns.ts'
 import { type Kind, record, stored } from './kind.ts'
 import { Notes } from './notes.ts'
 import { flag, instant, optionalInteger, owned, zeroes } from './record-fields.ts'
-import { writers } from './record-writers.ts'
 import { lockSession, trainingSession } from './session-kinds.ts'
+import type { JsonObject } from './values.ts'
+
+const writeLockTemplate = recordWriter(LockTemplate)
 
 const lockTemplate = record('lock-template', {
+  schema: LockTemplate,
   columns: ['at', 'is_test_lock', 'is_time_displayed'],
   read: (data, _envelope, notes) => {
     const random = data['isRandomDuration'] === true
@@ -19,7 +26,7 @@ const lockTemplate = record('lock-template', {
     }
     // Missing fields were reported above.
     const bounds = random ? { minDuration: data['minDuration'] ?? 0, maxDuration: data['maxDuration'] ?? 0 } : NO_BOUNDS
-    const document = faults.collect(() => writers.lockTemplate({ ...data, ...bounds }, notes)) ?? ''
+    const document = faults.collect(() => writeLockTemplate({ ...data, ...bounds }, notes)) ?? ''
     faults.throwIfAny()
     return { ...owned(data), at: instant(data, 'createdAt'), ...templateColumns(data), ...stored(document) }
   },
@@ -27,30 +34,42 @@ const lockTemplate = record('lock-template', {
 
 const NO_BOUNDS = { minDuration: null, maxDuration: null }
 
+const writeLockDevice = recordWriter(LockDevice)
+
 const lockDevice = record('lock-device', {
+  schema: LockDevice,
   read: (data, _envelope, notes) => {
-    const document = writers.lockDevice({ ...data, ...zeroes(data, ['hueShift']) }, notes)
+    const document = writeLockDevice({ ...data, ...zeroes(data, ['hueShift']) }, notes)
     return { ...owned(data), ...stored(document) }
   },
 })
+
+const writeTrainingDevice = recordWriter(TrainingDevice)
 
 const trainingDevice = record('training-device', {
+  schema: TrainingDevice,
   read: (data, _envelope, notes) => {
-    const document = writers.trainingDevice({ ...data, ...zeroes(data, ['serialNumber', 'apiHits']) }, notes)
+    const document = writeTrainingDevice({ ...data, ...zeroes(data, ['serialNumber', 'apiHits']) }, notes)
     return { ...owned(data), ...stored(document) }
   },
 })
 
+/** The format does not say of which type this id is. */
+const anyType = ['toyId']
+const writeTrainingTemplate = recordWriter(TrainingTemplate, { sort: { Segment: byOrder }, anyType })
+const writeSummary = recordWriter(TrainingTemplateSummary, { ignored: ['Segment'], anyType })
+
 const trainingTemplate = record('training-template', {
+  schema: TrainingTemplate,
   columns: ['at', 'is_public', 'is_active', 'summary'],
   read: (data, _envelope, notes) => {
-    const document = writers.trainingTemplate(data, notes)
+    const document = writeTrainingTemplate(data, notes)
     return {
       ...owned(data),
       at: instant(data, 'createdDate'),
       is_public: flag(data, 'isPublic'),
       is_active: flag(data, 'isActive'),
-      summary: writers.trainingTemplateSummary(data, new Notes()),
+      summary: writeSummary(data, new Notes()),
       ...stored(document),
     }
   },
@@ -67,3 +86,22 @@ export const kinds: readonly Kind[] = [
   lockSession,
   trainingSession,
 ]
+
+/** The kind of each field that only records of one kind have. */
+const kindOfField = new Map(
+  Map.groupBy(
+    kinds.flatMap(({ name: kind, schema }) => Object.keys(schema?.properties ?? {}).map(field => ({ kind, field }))),
+    ({ field }) => field,
+  )
+    .values()
+    .flatMap(([first, ...others]) =>
+      first === undefined || others.length > 0 ? [] : [[first.field, first.kind] as const],
+    ),
+)
+
+/** The kind of a record, by the fields that no other kind has; undefined if they do not agree. */
+export function kindByFields(record: JsonObject): string | undefined {
+  const kinds = new Set(Object.keys(record).flatMap(field => kindOfField.get(field) ?? []))
+  const [kind] = kinds
+  return kinds.size === 1 ? kind : undefined
+}

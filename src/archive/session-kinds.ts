@@ -1,12 +1,17 @@
+import { LockSession } from '../contract/lock-sessions.ts'
+import { TrainingSession } from '../contract/training-sessions.ts'
+import { byOrder, byTime, recordWriter } from './canonical.ts'
 import { Faults, InvalidError } from './faults.ts'
 import { isObject, type JsonObject, noteUnknown, roundHalfAway } from './values.ts'
 import { gradedColumns, lockEvents, SESSION_COLUMNS, sessionColumns } from './derived-columns.ts'
 import { type MergeOptions, record, type Row, stored, UnfinishedError } from './kind.ts'
 import { type Leniency, Notes } from './notes.ts'
 import { flag, identifier, instant, optionalInstant, optionalInteger, owned, text, whole } from './record-fields.ts'
-import { writers } from './record-writers.ts'
+
+const writeLockSession = recordWriter(LockSession, { sort: { LockSegment: byTime }, planned: ['endDate'] })
 
 export const lockSession = record('lock-session', {
+  schema: LockSession,
   envelopeKeys: ['templateId'],
   written: { templateId: 'template_id' },
   columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
@@ -18,7 +23,7 @@ export const lockSession = record('lock-session', {
     const faults = new Faults()
     const templateId = faults.collect(() => optionalInteger(envelope, 'templateId')) ?? null
     const session = withoutRepeated(data, 'templateId', templateId)
-    const document = faults.collect(() => writers.lockSession(session, notes)) ?? ''
+    const document = faults.collect(() => writeLockSession(session, notes)) ?? ''
     faults.throwIfAny()
     const endedAt = optionalInstant(data, 'endDate')
     // The end of an active session is only planned.
@@ -37,7 +42,26 @@ export const lockSession = record('lock-session', {
   },
 })
 
+/** The numbers of a result, and the references of a session. */
+const NULL_IS_ZERO = [
+  'percentGrade',
+  'points',
+  'durationMeasured',
+  'durationTarget',
+  'repsMeasured',
+  'repsTarget',
+  'trainer_id',
+  'settings_id',
+]
+
+const writeTrainingSession = recordWriter(TrainingSession, {
+  sort: { TrainerSegment: byOrder },
+  nullIsZero: NULL_IS_ZERO,
+  nullIsNoted: ['percentGrade'],
+})
+
 export const trainingSession = record('training-session', {
+  schema: TrainingSession,
   envelopeKeys: ['ownerId', 'legacyUpload'],
   written: { ownerId: 'owner_id' },
   columns: ['at', 'passed', ...SESSION_COLUMNS],
@@ -50,7 +74,7 @@ export const trainingSession = record('training-session', {
     const ownerId = faults.collect(() => identifier(envelope, 'ownerId')) ?? null
     const legacy = faults.collect(() => isLegacy(data, envelope)) ?? false
     const session = withMetrics(withoutRepeated(data, 'ownerId', ownerId), legacy)
-    const document = faults.collect(() => writers.trainingSession(session, notes)) ?? ''
+    const document = faults.collect(() => writeTrainingSession(session, notes)) ?? ''
     faults.throwIfAny()
     return {
       id: whole(data, 'id'),
@@ -83,7 +107,7 @@ function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): 
   const session = JSON.parse(String(incoming['document'])) as JsonObject
   const extra = JSON.parse(String(incoming['extra'] ?? before['extra'] ?? '{}')) as JsonObject
   const merged = keepsMark ? { ...session, distanceApproximate: true } : session
-  return { ...gradedColumns(merged, extra), ...stored(writers.trainingSession(merged, new Notes())) }
+  return { ...gradedColumns(merged, extra), ...stored(writeTrainingSession(merged, new Notes())) }
 }
 
 /**

@@ -1,11 +1,7 @@
 import fc from 'fast-check'
 import type { TObject, TSchema } from 'typebox'
-import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
-import { LockSession } from '../../src/contract/lock-sessions.ts'
-import { LockTemplate } from '../../src/contract/lock-templates.ts'
+import { kinds } from '../../src/archive/kinds.ts'
 import { User } from '../../src/contract/people.ts'
-import { TrainingSession } from '../../src/contract/training-sessions.ts'
-import { TrainingTemplate } from '../../src/contract/training-templates.ts'
 
 /** Random records from the schemas of the contract, as a source may have them: in any key order and not normalised. */
 
@@ -18,15 +14,9 @@ export interface SourceLine {
 export type SourceRecord = Readonly<Record<string, unknown>>
 
 /** The schema of what the API sends for each kind that it sends. */
-export const schemas: Readonly<Record<string, TObject>> = {
-  account: User,
-  'lock-template': LockTemplate,
-  'lock-device': LockDevice,
-  'training-device': TrainingDevice,
-  'training-template': TrainingTemplate,
-  'lock-session': LockSession,
-  'training-session': TrainingSession,
-}
+export const schemas: Readonly<Record<string, TObject>> = Object.fromEntries(
+  kinds.flatMap(({ name, schema }) => (schema === undefined ? [] : [[name, schema]])),
+)
 
 /** Fields that a source may leave out or have as null, though the API always sends them. */
 export const filled: Readonly<Record<string, readonly string[]>> = {

@@ -55,6 +55,12 @@ export const instantCell: CellType<number> = {
   },
 }
 
+/** Instants as records have them. */
+export const timestampCell: CellType<string> = {
+  write: text => text,
+  read: (text, context) => formatTimestamp(instantCell.read(text, context)),
+}
+
 const NO_TIME = 'must be a date and time such as 2026-02-16 18:00'
 
 /** A time as spreadsheets write it, in the form of RFC 3339. */

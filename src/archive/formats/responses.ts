@@ -1,8 +1,8 @@
+import { kindByFields } from '../kinds.ts'
 import type { Line, Lines } from '../lines.ts'
 import { isObject, type JsonObject } from '../values.ts'
 import { FormatError, UnclearKindError, UnclearOwnerError } from './errors.ts'
 import { type JsonValue, jsonValues } from './json-values.ts'
-import { kindByFields } from './kinds-by-fields.ts'
 
 export interface ResponseOptions {
   /** The kind of records that do not say it by their fields. */

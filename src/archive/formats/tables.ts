@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto'
+import type { TObject, TSchema } from 'typebox'
+import { label } from '../../contract/labels.ts'
+import { LockSession } from '../../contract/lock-sessions.ts'
+import { TrainingSession } from '../../contract/training-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import type { CsvCells } from '../csv.ts'
 import { InvalidError } from '../faults.ts'
 import type { JsonObject } from '../values.ts'
-import { type CellType, instantCell, numberCell, textCell, yesNoCell } from './cells.ts'
+import { type CellType, instantCell, numberCell, textCell, timestampCell, yesNoCell } from './cells.ts'
 
 /**
  * The tables of records: their columns as the pages write them, as people fill them in, and as they are read. A record that has a number
@@ -59,20 +63,80 @@ function column<V>(title: string, type: CellType<V>): Column<V> {
   return { title, type }
 }
 
-/** Writes rows with these columns, and their header. */
+/** A field that tables show as records have it. */
+export interface FieldColumn extends ReadColumn {
+  readonly field: string
+}
+
+type FieldValue = string | number | boolean
+
+/** A column for each field of a record but those that a table shows in another way, or not at all, and lists. */
+function fieldColumns({ properties }: TObject, others: readonly string[]): readonly FieldColumn[] {
+  return Object.entries(properties).flatMap(([field, schema]) => {
+    const type = others.includes(field) ? undefined : fieldType(schema)
+    return type === undefined ? [] : [{ field, title: label(field), type }]
+  })
+}
+
+/** How the values of a schema are read. */
+function fieldType(
+  schema: TSchema & { type?: string; format?: string; anyOf?: TSchema[] },
+): ReadColumn['type'] | undefined {
+  const [inner] = schema.anyOf ?? []
+  if (inner !== undefined) return fieldType(inner)
+  if (schema.type === 'string') return schema.format === 'date-time' ? timestampCell : textCell
+  if (schema.type === 'boolean') return yesNoCell
+  return schema.type === 'integer' || schema.type === 'number' ? numberCell : undefined
+}
+
+/** The values of a record under these columns; null where it has none, and for text while names are hidden. */
+export function fieldValues(columns: readonly FieldColumn[], record: object = {}, isDiscreet: boolean) {
+  return columns.map(({ field, type }) => {
+    // The archive wrote it in the form of the contract, from which the column was made.
+    const value = (record as Readonly<Record<string, FieldValue | null>>)[field] ?? null
+    return isDiscreet && type === textCell ? null : value
+  })
+}
+
+/** The fields of a record from the values of a row. */
+function fieldsFrom(columns: readonly FieldColumn[], values: object): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => columns.some(({ field }) => field === key)))
+}
+
+function columnsOf(columns: Table['columns'], fields: readonly FieldColumn[]): Table['columns'] {
+  return { ...columns, ...Object.fromEntries(fields.map(column => [column.field, column])) }
+}
+
+/** Writes rows with these columns and those of fields, and their header. */
 function writer<Row, Key extends keyof Row>(
   columns: { readonly [K in keyof Row]: Column<Row[K]> },
   keys: readonly Key[],
+  fields: readonly FieldColumn[],
 ) {
   return {
-    header: keys.map(key => columns[key].title),
-    cells: (values: { readonly [K in Key]: Row[K] | null }): CsvCells =>
-      keys.map(key => {
+    header: [...keys.map(key => columns[key].title), ...fields.map(({ title }) => title)],
+    cells: (values: { readonly [K in Key]: Row[K] | null }, own: ReturnType<typeof fieldValues>): CsvCells => [
+      ...keys.map(key => {
         const value: Row[Key] | null = values[key]
         return value === null ? null : columns[key].type.write(value)
       }),
+      ...own.map(value => (typeof value === 'boolean' ? yesNoCell.write(value) : value)),
+    ],
   }
 }
+
+export const trainingFields = fieldColumns(TrainingSession, [
+  'id',
+  'bubble_id',
+  'name',
+  'passed',
+  'created_at',
+  'trainer_id',
+  'settings_id',
+  'repsMeasured',
+  'distanceTravelled',
+  'distanceApproximate',
+])
 
 const trainingColumns = {
   number: column('Number', numberCell),
@@ -89,22 +153,26 @@ const trainingColumns = {
   approximate: column('Approximate distance', yesNoCell),
 }
 
-export const trainingWriter = writer(trainingColumns, [
-  'number',
-  'recorded',
-  'programNumber',
-  'program',
-  'passed',
-  'grade',
-  'segments',
-  'repetitions',
-  'distance',
-  'approximate',
-])
+export const trainingWriter = writer(
+  trainingColumns,
+  [
+    'number',
+    'recorded',
+    'programNumber',
+    'program',
+    'passed',
+    'grade',
+    'segments',
+    'repetitions',
+    'distance',
+    'approximate',
+  ],
+  trainingFields,
+)
 
 const trainingTable: Table = {
   kind: 'training-session',
-  columns: trainingColumns,
+  columns: columnsOf(trainingColumns, trainingFields),
   recognised: ['Recorded', 'Passed'],
   required: ['recorded', 'passed'],
   derived: ['Segments'],
@@ -125,6 +193,7 @@ const trainingTable: Table = {
       repsMeasured: values.repetitions ?? 0,
       ...(values.distance === undefined ? {} : { distanceTravelled: values.distance }),
       ...(values.approximate === true ? { distanceApproximate: true } : {}),
+      ...fieldsFrom(trainingFields, values),
     },
     ownerId: account,
   }),
@@ -160,6 +229,20 @@ const stateCell: CellType<string> = {
   read: text => Object.keys(STATES).find(state => STATES[state]?.includes(text)) ?? text,
 }
 
+export const lockFields = fieldColumns(LockSession, [
+  'id',
+  'bubbleId',
+  'publicId',
+  'ownerId',
+  'name',
+  'lockState',
+  'duration',
+  'startDate',
+  'isActive',
+  'endDate',
+  'createdAt',
+])
+
 const lockColumns = {
   number: column('Number', numberCell),
   name: column('Name', textCell),
@@ -172,21 +255,15 @@ const lockColumns = {
   breaks: column('Breaks', numberCell),
 }
 
-export const lockWriter = writer(lockColumns, [
-  'number',
-  'name',
-  'state',
-  'started',
-  'ended',
-  'planned',
-  'locked',
-  'breakSeconds',
-  'breaks',
-])
+export const lockWriter = writer(
+  lockColumns,
+  ['number', 'name', 'state', 'started', 'ended', 'planned', 'locked', 'breakSeconds', 'breaks'],
+  lockFields,
+)
 
 const lockTable: Table = {
   kind: 'lock-session',
-  columns: lockColumns,
+  columns: columnsOf(lockColumns, lockFields),
   recognised: ['Started', 'Ended'],
   required: ['started'],
   derived: ['Locked (s)', 'Breaks (s)', 'Breaks'],
@@ -214,6 +291,7 @@ const lockTable: Table = {
         isActive: ended === undefined && (state === 'locked' || state === 'break'),
         LockSegment: number === undefined && started !== undefined ? eventsOf(started, ended, breaks) : [],
         endDate: ended === undefined ? null : timestamp(ended),
+        ...fieldsFrom(lockFields, values),
       },
     }
   },

@@ -15,7 +15,7 @@ import type { Reader } from '../page.ts'
 import { lockColumns, recordOf } from '../pages/locks/table.ts'
 import { lockTemplateColumns, shownRules } from '../pages/locks/templates.ts'
 import { programColumns } from '../pages/training/programs.ts'
-import { sessionColumns } from '../pages/training/table.ts'
+import { sessionColumns, withRecords } from '../pages/training/table.ts'
 import { eventLabels, label } from '../text/labels.ts'
 import { kindName } from '../text/names.ts'
 import type { Programs } from '../text/program-names.ts'
@@ -36,7 +36,7 @@ export async function* keptTables(
 ): AsyncGenerator<KeptTable> {
   const { store, viewer, pageAccess, now } = reader
   const newest = sessions.toReversed()
-  yield await tableOf('Training sessions', sessionColumns(reader, programs), newest)
+  yield await tableOf('Training sessions', sessionColumns(reader, programs), withRecords(reader, newest))
   yield await segmentTable(reader, newest)
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
   const all = await programPage(store, pageAccess.templates('training_template'), {
@@ -76,11 +76,11 @@ function eventName({ viewer }: Reader, kind: string): string {
 async function tableOf<Row>(
   name: string,
   columns: readonly TableColumn<Row>[],
-  items: readonly Row[],
+  items: readonly Row[] | AsyncIterable<Row>,
 ): Promise<KeptTable> {
   const rows: string[][] = []
-  for (const [index, item] of items.entries()) {
-    if (index % ROWS_AT_ONCE === 0) await pause()
+  for await (const item of items) {
+    if (rows.length % ROWS_AT_ONCE === 0) await pause()
     rows.push(columns.map(({ cell }) => textOf(cell(item))))
   }
   return {

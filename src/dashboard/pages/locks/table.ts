@@ -1,4 +1,4 @@
-import { lockWriter } from '../../../archive/formats/tables.ts'
+import { fieldValues, lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import { PartSize } from '../../../archive/part-size.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
@@ -12,7 +12,7 @@ import {
   someLocks,
 } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/status.ts'
-import { type TableColumn, recordLink, downloadLinks, table } from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, recordLink, downloadLinks, table } from '../../layout/components.ts'
 import { pause } from '../../../fairness.ts'
 import { csvFile, ndjsonFile } from '../../files.ts'
 import { isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
@@ -133,6 +133,7 @@ export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<
       },
     },
     { title: 'Longest', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
+    ...fieldColumns<LockRow>(viewer, lockFields),
   ]
 }
 
@@ -150,7 +151,7 @@ export async function downloadCsv(visit: Visit) {
     const { locked, open } = totalsOf(intervals)
     // Without events, nothing is known of them.
     const isKnown = intervals.length > 0
-    return lockWriter.cells({
+    const cells = {
       number: id,
       name: recordName(visit.viewer, 'lock', { id, name: record?.name ?? '' }),
       state: stateName(state, visit.viewer),
@@ -160,7 +161,8 @@ export async function downloadCsv(visit: Visit) {
       locked: isKnown ? Math.round(locked / 1000) : null,
       breakSeconds: isKnown ? Math.round(open / 1000) : null,
       breaks: isKnown ? breaksOf(intervals).count : null,
-    })
+    }
+    return lockWriter.cells(cells, fieldValues(lockFields, record, visit.viewer.discreet))
   }
   return csvFile(visit, 'locks', lockWriter.header, filteredSessions(visit), rowOf)
 }

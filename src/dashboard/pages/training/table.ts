@@ -1,8 +1,18 @@
+import { trainingFields } from '../../../archive/formats/tables.ts'
+import { PartSize } from '../../../archive/part-size.ts'
+import { trainingRecords } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
-import { forEachPausing } from '../../../fairness.ts'
+import { forEachPausing, pause } from '../../../fairness.ts'
 import { html, type Html } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { type TableColumn, recordLink, resultMark, downloadLinks, table } from '../../layout/components.ts'
+import {
+  type TableColumn,
+  fieldColumns,
+  recordLink,
+  resultMark,
+  downloadLinks,
+  table,
+} from '../../layout/components.ts'
 import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type PagerWords, paginate, tableFoot } from '../../paging.ts'
 import type { Programs } from '../../text/program-names.ts'
 import { distanceText, NONE, numberText } from '../../text/text.ts'
@@ -18,13 +28,14 @@ export async function sessionsTable(
 ): Promise<Html> {
   const { path, query } = visit
   const paged = paginate(await sortedBy(filters, sessions, programs), filters.page)
+  const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   return html`
     <section class="card" id="sessions">
       <div class="card-head">
         <h2>Sessions</h2>
         ${downloadLinks(visit.viewer, addressOf(filters, {}, '/training.csv'), addressOf(filters, {}, '/training.ndjson'))}
       </div>
-      ${table('Sessions', sessionColumns(visit, programs, filters), paged.rows, { id: 'session-table' })}
+      ${table('Sessions', sessionColumns(visit, programs, filters), rows, { id: 'session-table' })}
       ${tableFoot(path, query, paged, pagerWords(filters))}
     </section>
   `
@@ -40,7 +51,7 @@ export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
   filters?: TrainingQuery,
-): TableColumn<SessionStats>[] {
+): TableColumn<SessionRow>[] {
   const head = (sort: Sort, text: string) =>
     filters === undefined
       ? { title: text }
@@ -73,7 +84,30 @@ export function sessionColumns(
       line: 'second',
       cell: session => distanceOf(visit.viewer, session),
     },
+    ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
+}
+
+export interface SessionRow extends SessionStats {
+  readonly record?: object | undefined
+}
+
+/** Sessions with their records, which are read only if tables show fields of them; a few at a time, because records can be long. */
+export async function* withRecords(
+  { store, pageAccess }: Pick<Reader, 'store' | 'pageAccess'>,
+  sessions: readonly SessionStats[],
+): AsyncGenerator<SessionRow> {
+  if (trainingFields.length === 0) return yield* sessions
+  const size = new PartSize()
+  for (let start = 0; start < sessions.length;) {
+    const some = sessions.slice(start, start + size.rows)
+    start += some.length
+    const ids = some.map(({ id }) => id)
+    const documents = await trainingRecords(store, pageAccess.sessions('dtt'), ids)
+    size.adaptTo(documents)
+    for (const session of some) yield { ...session, record: JSON.parse(documents.get(session.id) ?? '{}') as object }
+    await pause()
+  }
 }
 
 /** A distance, marked if it may be an estimate. */

@@ -1,11 +1,10 @@
-import { trainingWriter } from '../../../archive/formats/tables.ts'
+import { fieldValues, trainingFields, trainingWriter } from '../../../archive/formats/tables.ts'
 import { PartSize } from '../../../archive/part-size.ts'
 import { chartCards } from '../../charts/charts.ts'
 import { csvFile, ndjsonFile } from '../../files.ts'
 import type { Periods } from '../../../stats/periods.ts'
 import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import type { SessionStats } from '../../../stats/training.ts'
 import { pause } from '../../../fairness.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { kindName } from '../../text/names.ts'
@@ -34,7 +33,7 @@ import { changeText, type Compared, totalTiles } from './comparison.ts'
 import { isDrawnByWeek, timeOf } from '../chart-unit.ts'
 import type { ShownSessions } from './grade-weeks.ts'
 import { gradeCharts } from './charts.ts'
-import { sessionsTable, sortedBy } from './table.ts'
+import { type SessionRow, sessionsTable, sortedBy, withRecords } from './table.ts'
 import { distanceChart, repetitionsChart, weeksOf } from './weeks.ts'
 
 const OF_TRAINING = { section: 'training', area: 'dtt' } as const
@@ -160,8 +159,8 @@ async function filteredSessions(visit: Visit) {
 
 async function downloadCsv(visit: Visit) {
   const { sessions, programs } = await filteredSessions(visit)
-  const rowOf = (session: SessionStats) =>
-    trainingWriter.cells({
+  const rowOf = (session: SessionRow) => {
+    const cells = {
       number: session.id,
       recorded: session.at,
       programNumber: session.program,
@@ -172,8 +171,10 @@ async function downloadCsv(visit: Visit) {
       repetitions: session.reps,
       distance: session.distance === null ? null : session.distance / 1_000_000,
       approximate: session.approximate,
-    })
-  return csvFile(visit, 'training', trainingWriter.header, sessions, rowOf)
+    }
+    return trainingWriter.cells(cells, fieldValues(trainingFields, session.record, visit.viewer.discreet))
+  }
+  return csvFile(visit, 'training', trainingWriter.header, withRecords(visit, sessions), rowOf)
 }
 
 /** The records as the API sends them, one a line. */
