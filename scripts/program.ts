@@ -22,6 +22,15 @@ import { build, type Plugin } from 'rolldown'
  *     node scripts/program.ts <checkout> <folder> <cpu>
  */
 export async function makeProgram(checkout: string, to: string, cpu: string): Promise<void> {
+  await makeModules(checkout, to)
+  writeFileSync(join(to, 'THIRD-PARTY-LICENSES'), licences(checkout))
+  mkdirSync(join(to, 'bin'), { recursive: true })
+  cpSync(join(checkout, `node_modules/node-linux-${cpu}/bin/node`), join(to, 'bin/node'))
+  removeSymbols(join(to, 'bin/node'))
+}
+
+/** The modules of the program in a few files, and what they read. */
+export async function makeModules(checkout: string, to: string): Promise<void> {
   const { name, version, license, type, gitHead } = JSON.parse(read(checkout, 'package.json'))
   const manifest = JSON.stringify({ name, version, license, type, gitHead }, null, 2)
   await bundle(checkout, join(to, 'src'), manifest)
@@ -29,10 +38,6 @@ export async function makeProgram(checkout: string, to: string, cpu: string): Pr
   for (const file of readBy('src', checkout)) cpSync(join(checkout, file), join(to, file))
   for (const path of ['LICENSE', 'examples', 'lockstep'])
     cpSync(join(checkout, path), join(to, path), { recursive: true })
-  writeFileSync(join(to, 'THIRD-PARTY-LICENSES'), licences(checkout))
-  mkdirSync(join(to, 'bin'), { recursive: true })
-  cpSync(join(checkout, `node_modules/node-linux-${cpu}/bin/node`), join(to, 'bin/node'))
-  removeSymbols(join(to, 'bin/node'))
 }
 
 function read(...path: string[]): string {

@@ -5,6 +5,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Notice } from './run-cleanup.ts'
 import type { Message, TestResult } from './run-files.ts'
+import { makeBundles } from './support/bundles.ts'
 import { postgresPrograms, type PostgresServer, startPostgres } from './support/postgres.ts'
 
 /**
@@ -82,6 +83,7 @@ const jobs = [...jobsOf('PostgreSQL'), ...jobsOf('SQLite')].toSorted((a, b) => r
 let server: PostgresServer | undefined
 const temporary = makeTemporary()
 process.env['TMPDIR'] = temporary
+Object.assign(process.env, await makeBundles())
 // Detached, so that Ctrl-C in a terminal does not end it, too.
 const cleanup = fork(join(import.meta.dirname, 'run-cleanup.ts'), [temporary], { detached: true })
 /** What runs now: the title of the last test that ended, and when. */

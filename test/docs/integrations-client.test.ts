@@ -25,7 +25,13 @@ before(async () => {
     [...sampleArchive(Date.now())].map(line => JSON.parse(line)),
     { ...unlimited, LOCKSTEP_PUBLIC_URL: PUBLIC_URL },
   )
-  env = { ...process.env, LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: await service.token('alex') }
+  // Bundles of the tests are for their own Node.js.
+  env = {
+    ...process.env,
+    NODE_OPTIONS: '',
+    LOCKSTEP_URL: service.url,
+    LOCKSTEP_TOKEN: await service.token('alex'),
+  }
   project = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
   for (const name of ['client.js', 'client.d.ts']) {
     writeFileSync(join(project, name), await (await fetch(`${service.url}/${name}`)).text())
