@@ -7,7 +7,7 @@ import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../src/accounts/event-c
 import { checks } from '../src/cli/doctor-checks.ts'
 import { type Config, MIN_FREE_BYTES, settings, settingsWithoutEffect } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
-import { limitRows } from '../src/http/limits.ts'
+import { type Limit, limits } from '../src/http/limits.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../src/fairness.ts'
 import { maxMegabytes } from '../src/stats/history-size.ts'
 import { generateClientFiles } from './client-files.ts'
@@ -77,6 +77,10 @@ const SETTING_GROUPS: Readonly<Partial<Record<keyof Config, string>>> = {
 
 /** The page of every setting and every limit. */
 function settingsPage(): string {
+  const limitRows = Object.entries<Limit>(limits).map(([name, { max, of, beyond }]) => {
+    const most = typeof max === 'number' ? max.toLocaleString('en') : `\`${settings[max].env}\``
+    return `| ${name} | ${most} | ${of} | ${beyond} |`
+  })
   const rows = Object.entries(settings).flatMap(([name, { env, fallback, help }]) => {
     const group = Object.entries(SETTING_GROUPS).find(([first]) => first === name)?.[1]
     const heading =
@@ -100,7 +104,7 @@ reached, by the name in the first column.
 
 | Limit | At most | Of | Beyond |
 | --- | --- | --- | --- |
-${limitRows().join('\n')}
+${limitRows.join('\n')}
 
 While more than ${MIN_OVERLOAD_REQUESTS} requests are in work, one that waited longer than the limit \`lag\` gets 503; a browser shows a page that says when to try
 again. With fewer, a busy service answers late. \`/healthz\`, \`/readyz\` and the assets of pages are always answered. Accounts take

@@ -6,7 +6,7 @@ import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../fairness.ts'
 
 /** What bounds whoever connects: how much, of what, and what happens beyond. */
-interface Limit {
+export interface Limit {
   readonly max: number | keyof Config
   readonly of: string
   readonly beyond: string
@@ -78,14 +78,6 @@ const tooLarge = (limit: LimitName) => ({
 export function limitOf(error: unknown): LimitName | undefined {
   if (error instanceof LimitError) return error.limit
   return error instanceof TooManyPasswordsError ? 'passwordChecks' : undefined
-}
-
-/** The rows of the table in the docs. */
-export function limitRows(): string[] {
-  return Object.entries<Limit>(limits).map(([name, { max, of, beyond }]) => {
-    const most = typeof max === 'number' ? max.toLocaleString('en') : `\`${settings[max].env}\``
-    return `| ${name} | ${most} | ${of} | ${beyond} |`
-  })
 }
 
 function limit<const Max extends Limit['max']>(max: Max, of: string, beyond: string) {

@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
+import fastify from 'fastify'
 import { SECURITY_HEADERS } from '../contract/responses.ts'
 import type { Store } from '../store/index.ts'
 import type { LimitName } from './limits.ts'
@@ -137,27 +137,21 @@ export async function serveMetrics(
   { metricsHost: host, metricsPort: port, allowedHosts }: Pick<Config, 'metricsHost' | 'metricsPort' | 'allowedHosts'>,
 ) {
   const ownNames = new Set([host.toLowerCase(), ...allowedHosts])
-  const server = createServer((request, response) => {
-    response.setHeaders(new Map(Object.entries(SECURITY_HEADERS)))
-    const isKnown = request.method === 'GET' && request.url === '/metrics'
-    if (!isOwnHost(request, ownNames)) response.writeHead(421).end()
-    else if (!isKnown) response.writeHead(404).end()
-    else
-      metrics.text().then(
-        text => response.writeHead(200, { 'Content-Type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text),
-        () => response.writeHead(500).end(),
-      )
+  const app = fastify({ forceCloseConnections: true })
+  app.server.maxConnections = MAX_METRICS_CONNECTIONS
+  app.addHook('onRequest', (request, reply, next) => {
+    reply.headers(SECURITY_HEADERS)
+    if (isOwnHost(request.raw, ownNames)) next()
+    else reply.code(421).send()
   })
-  server.maxConnections = MAX_METRICS_CONNECTIONS
-  await once(server.listen(port, host), 'listening')
-  return {
-    port: (server.address() as AddressInfo).port,
-    close: async () => {
-      const closed = once(server.close(), 'close')
-      server.closeAllConnections()
-      await closed
-    },
-  }
+  app.setErrorHandler((_error, _request, reply) => reply.code(500).send())
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send())
+  app.get('/metrics', async (_request, reply) => {
+    reply.type(Registry.PROMETHEUS_CONTENT_TYPE)
+    return metrics.text()
+  })
+  await app.listen({ host, port: port ?? 0 })
+  return { port: (app.server.address() as AddressInfo).port, close: () => app.close() }
 }
 
 /**

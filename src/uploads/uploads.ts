@@ -127,7 +127,7 @@ export class Uploads {
   async #readFiles(request: FastifyRequest, id: string) {
     const { store, config } = this.#options
     // Loaded here, because most processes receive no files.
-    const { readFileForm } = await import('../http/file-form.ts')
+    const { readFileForm } = await import('./file-form.ts')
     const { names, bytes } = await readFileForm(request, {
       folder: this.#folder.create(id),
       maxBytes: config.uploadMax,

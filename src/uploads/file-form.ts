@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { FastifyRequest } from 'fastify'
 import { ApiError } from '../contract/errors.ts'
-import { LimitError, limits } from './limits.ts'
+import { LimitError, limits } from '../http/limits.ts'
 
 interface FileFormOptions {
   /** Where the files go, as `1`, `2` and so on; only this user may read them. */
