@@ -1,3 +1,5 @@
+import pLimit, { type LimitFunction } from 'p-limit'
+
 /**
  * Shares the event loop of this process. A checked request of an account is begun at once while a turn of the loop is young; then one of
  * each account in a turn. Long work, such as statistics, pauses when all of it together has used `LONG_WORK_MS` of a turn. Node accepts one
@@ -81,32 +83,26 @@ const ITEMS_IN_PIECE = 200
 /** Work of which a key may have so much at the same time; the rest waits, the oldest first. */
 export class Places<Key> {
   readonly #most: number
-  readonly #keys = new Map<Key, { taken: number; readonly waiting: (() => void)[] }>()
+  readonly #limits = new Map<Key, LimitFunction>()
 
   constructor(most: number) {
     this.#most = most
   }
 
   waiting(key: Key): number {
-    return this.#keys.get(key)?.waiting.length ?? 0
+    return this.#limits.get(key)?.pendingCount ?? 0
   }
 
   /** Waits for a place. Dispose of it when the work has ended. */
   async take(key: Key): Promise<Disposable> {
-    const places = this.#keys.getOrInsertComputed(key, () => ({ taken: 0, waiting: [] }))
-    if (places.taken < this.#most) places.taken += 1
-    // The one that ends leaves its place.
-    else await new Promise<void>(resolve => places.waiting.push(resolve))
-    let hasLeft = false
-    const leave = () => {
-      if (hasLeft) return
-      hasLeft = true
-      const next = places.waiting.shift()
-      if (next !== undefined) return next()
-      places.taken -= 1
-      if (places.taken === 0) this.#keys.delete(key)
-    }
-    return { [Symbol.dispose]: leave }
+    const limit = this.#limits.getOrInsertComputed(key, () => pLimit(this.#most))
+    const { promise: work, resolve: end } = Promise.withResolvers<void>()
+    await new Promise<void>(begin => {
+      void limit(() => (begin(), work)).then(() => {
+        if (limit.activeCount + limit.pendingCount === 0) this.#limits.delete(key)
+      })
+    })
+    return { [Symbol.dispose]: end }
   }
 }
 

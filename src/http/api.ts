@@ -4,32 +4,25 @@ import { endedTier, type Grant, type GrantCache, isEntitled } from '../accounts/
 import type { KeyUsage } from '../accounts/key-usage.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import { KEY_FORM } from '../accounts/secrets.ts'
-import type { Config } from '../config.ts'
 import { type Endpoint, hasScope } from '../contract/endpoint.ts'
 import { ApiError, notFound } from '../contract/errors.ts'
 import { api } from '../contract/index.ts'
 import { matchesEtag, READ_METHODS, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { type Load, Places, share } from '../fairness.ts'
+import { Places, share } from '../fairness.ts'
 import type { Caller, Handler, ListPage, Result } from '../resources/handler.ts'
 import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
-import type { Answers } from './answers.ts'
-import { isNoParameter } from './app.ts'
+import { type AppOptions, isNoParameter } from './app.ts'
 import { LimitError, limits } from './limits.ts'
 import { parseQuery, type Query, readParameters } from './parameters.ts'
-import type { RateLimits } from './rate-limits.ts'
 
-interface ApiOptions {
+interface ApiOptions extends Pick<AppOptions, 'config' | 'answers' | 'rateLimits' | 'load'> {
   readonly store: Store
-  readonly config: Pick<Config, 'publicUrl' | 'trustedProxies'>
-  readonly answers: Answers
   readonly grants: GrantCache
-  readonly rateLimits: RateLimits
   readonly usage: KeyUsage
   readonly readLog: ReadLog
-  readonly load: Load
 }
 
 declare module 'fastify' {

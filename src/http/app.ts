@@ -9,7 +9,7 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify'
-import { type Config, publicPath, settings } from '../config.ts'
+import { type Config, publicPath } from '../config.ts'
 import { ApiError, type HttpError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { arrive, type Load } from '../fairness.ts'
@@ -59,7 +59,7 @@ export async function makeApp(options: AppOptions) {
   const connections = new Connections(app.server, {
     config,
     limitReached: limit => metrics?.limitReached(limit),
-    onTooMany: address => log.failure(new Error(tooMany(address, config)), undefined),
+    log,
   })
 
   app.server.on('checkContinue', (request, response) => {
@@ -218,9 +218,4 @@ function clientError(code: string): HttpError {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new LimitError('headersTimeout', 'request_timeout')
   if (code === 'HPE_HEADER_OVERFLOW') return new LimitError('headerBytes', 'headers_too_large')
   return new ApiError('malformed_request')
-}
-
-function tooMany(address: string, { addressConnections }: Config): string {
-  const { addressConnections: most, trustedProxies } = settings
-  return `${address} has ${addressConnections} open connections, so more are closed (${most.env}). If it is a proxy, name it in ${trustedProxies.env}`
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { LimitName } from './limits.ts'
-import type { PageInWork } from './page-limits.ts'
-import type { RequestWindows } from './rate-limits.ts'
+import type { PageInWork, RequestWindows } from './rate-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -6,13 +6,14 @@ import { makeGrantCache } from '../accounts/grants.ts'
 import { makeKeyUsage } from '../accounts/key-usage.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import type { Config } from '../config.ts'
+import { ApiError } from '../contract/errors.ts'
+import { READ_METHODS } from '../contract/responses.ts'
 import { Load } from '../fairness.ts'
 import type { Store } from '../store/index.ts'
 import { networkPart, senderAddress } from './addresses.ts'
 import { Answers } from './answers.ts'
 import { apiPlugin } from './api.ts'
 import { makeApp } from './app.ts'
-import { healthPlugin } from './health.ts'
 import { limits } from './limits.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
@@ -60,7 +61,22 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   const store = metrics?.timed(options.store) ?? options.store
   const { plugin, sendUnknown } = options.makePages(load)
   const { app, connections } = await makeApp({ ...options, answers, rateLimits, load, sendUnknown })
-  await app.register(healthPlugin, { store: options.store, answers, connections })
+  /** Neither path tells more than what its name asks: whether the process is alive, and whether it can serve requests. */
+  const addCheck = (path: string, check: () => Promise<void>) =>
+    app.route({
+      method: [...READ_METHODS],
+      url: path,
+      handler: async ({ context }, reply) => {
+        context.route = path
+        await check()
+        answers.json(reply, '{"ok":true}')
+      },
+    })
+  addCheck('/healthz', async () => {})
+  addCheck('/readyz', async () => {
+    if (connections.isDraining) throw new ApiError('unavailable')
+    await options.store.health()
+  })
   await app.register(apiPlugin, { ...options, store, answers, grants: makeGrantCache(store), rateLimits, usage, load })
   await app.register(plugin)
 

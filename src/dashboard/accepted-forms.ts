@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { announcesBody } from './context.ts'
-import { LimitError } from './limits.ts'
+import { announcesBody } from '../http/context.ts'
+import { LimitError } from '../http/limits.ts'
 
 /**
  * Accepts forms as the only bodies. A form has `timeoutMs` from the headers of its request, whatever arrives meanwhile. Files are read by
