@@ -212,7 +212,7 @@ async function showRecordsOfAnother(page: Page) {
 }
 
 async function openInvitation(page: Page, { service }: Stage) {
-  await page.goto(`${service.url}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+  await page.goto(`${service.url}/invitation/${await createInvitation(service.store, { accountId: 3 }, Date.now())}`)
 }
 
 async function confirmAgain(page: Page, { service }: Stage) {

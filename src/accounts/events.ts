@@ -63,7 +63,7 @@ export interface Actor {
 export const OPERATOR: Actor = { by: 'operator', network: '', browser: '' }
 export const SERVICE: Actor = { ...OPERATOR, by: 'service' }
 
-interface NewEvent {
+export interface NewEvent {
   readonly accountId: number
   readonly kind: EventKind
   readonly now: number

@@ -1,21 +1,27 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
+import * as Type from 'typebox'
+import { Name } from '../contract/names.ts'
+import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Actor, recordEvent } from './events.ts'
-import { endsAfter, type AccessTerms } from './access.ts'
-import { noteGrantChange } from './grants.ts'
+import { endsAfter } from './access.ts'
 import { type GivenAccess, listAccess } from './access-lists.ts'
+import { act } from './act.ts'
 import {
   type AccessPair,
-  areasText,
   checkTerms,
+  columnsOf,
   endAccessIn,
+  findAccess,
+  isOpen,
   isWithin,
-  narrowAccess,
+  NO_ACCESS,
+  type StoredAccess,
+  terms,
+  termsOf,
   writeAccess,
 } from './shared-access.ts'
-import { Refusal } from '../contract/refusal.ts'
 
 /**
  * Access as its owner handles it: by username. Names that no account has are listed, narrowed and ended like others, so
@@ -28,23 +34,22 @@ export interface NamedAccess extends Omit<GivenAccess, 'accountId'> {
   readonly handle: number
 }
 
+const named = { accountId: Type.Integer(), username: Name('a username') }
+
 /**
  * Gives access to the account with exactly this username, on these terms, which replace those of earlier access, ended or
- * not. Does the same work whether there is such an account or not. Throws Refusal if the terms are out of bounds, the
- * name is the owner's, or too many have access.
+ * not. Does the same work whether there is such an account or not.
  */
-export async function giveByName(
-  store: Store,
-  { ownerId, username }: { readonly ownerId: number; readonly username: string },
-  terms: AccessTerms,
-  now: number,
-  actor: Actor,
-): Promise<void> {
-  await store.db.transaction().execute(async db => {
+export const giveByName = act({
+  title: 'Give access',
+  confirms: true,
+  event: 'access-given',
+  input: Type.Object({ ...named, ...terms }),
+  async run({ db, now, record }, { accountId: ownerId, username, ...given }) {
     const account = await db.selectFrom('account').select('id').where('username', '=', username).executeTakeFirst()
-    const pair = { ownerId, partnerId: account?.id ?? 0 }
-    checkTerms(pair, terms, now)
-    await checkCount(db, pair, username)
+    const access = { ownerId, partnerId: account?.id ?? 0, ...given }
+    checkTerms(access, now)
+    await checkCount(db, access, username)
     const earlier = await db
       .selectFrom('unmatched_access')
       .select('given_at')
@@ -54,23 +59,14 @@ export async function giveByName(
       .executeTakeFirst()
     const since = earlier?.given_at ?? now
     await removeUnmatched(db, ownerId, username)
-    await recordEvent(db, { accountId: ownerId, kind: 'access-given', now, actor, subject: username })
-    if (account !== undefined) return writeAccess(db, pair, terms, now, { byName: true, since })
-    const { recordsFrom: records_from, until: expires_at } = terms
+    await record({ accountId: ownerId, subject: username })
+    if (account !== undefined) return writeAccess(db, access, now, { byName: true, since })
     await db
       .insertInto('unmatched_access')
-      .values({
-        owner_id: ownerId,
-        username,
-        areas: areasText(terms),
-        records_from,
-        expires_at,
-        given_at: since,
-      })
+      .values({ owner_id: ownerId, username, ...columnsOf(given), given_at: since })
       .execute()
-  })
-  noteGrantChange()
-}
+  },
+})
 
 /** The access that an owner has given, by name. */
 export async function listGiven(store: Store, ownerId: number, now: number): Promise<NamedAccess[]> {
@@ -80,31 +76,29 @@ export async function listGiven(store: Store, ownerId: number, now: number): Pro
     .toSorted((a, b) => (a.username < b.username ? -1 : 1))
 }
 
-/** Changes access to terms that allow no more than before. Throws Refusal if they allow more, or there is no access. */
-export async function narrowGiven(
-  store: Store,
-  ownerId: number,
-  access: NamedAccess,
-  terms: AccessTerms,
-  now: number,
-  actor: Actor,
-): Promise<void> {
-  const { username } = access
-  const partnerId = await partnerOf(store, ownerId, username)
-  if (partnerId !== undefined) return narrowAccess(store, { ownerId, partnerId }, terms, now, actor)
-  checkTerms({ ownerId, partnerId: 0 }, terms, now)
-  if (!isWithin(terms, access)) throw new Refusal('refused', 'the access would become wider: give it again instead')
-  await store.db.transaction().execute(async db => {
+/** Changes access to terms that allow no more than before. */
+export const narrowGiven = act({
+  title: 'Narrow access',
+  event: 'access-narrowed',
+  input: Type.Object({ ...named, ...terms }),
+  async run(scene, { accountId: ownerId, username, ...narrow }) {
+    const { db, now, record } = scene
+    const partnerId = await partnerOf(db, ownerId, username)
+    const access = { ownerId, partnerId: partnerId ?? 0, ...narrow }
+    checkTerms(access, now)
+    const stored = partnerId === undefined ? await findUnmatched(db, ownerId, username) : await findAccess(db, access)
+    if (stored === undefined || !isOpen(stored, now)) throw new Refusal('refused', NO_ACCESS)
+    if (!isWithin(narrow, stored)) throw new Refusal('refused', 'the access would become wider: give it again instead')
+    await record({ accountId: ownerId, subject: username })
+    if (partnerId !== undefined) return writeAccess(db, access, now)
     await db
       .updateTable('unmatched_access')
-      .set({ areas: areasText(terms), records_from: terms.recordsFrom, expires_at: terms.until })
+      .set(columnsOf(narrow))
       .where('owner_id', '=', ownerId)
       .where('username', '=', username)
       .execute()
-    await recordEvent(db, { accountId: ownerId, kind: 'access-narrowed', now, actor, subject: username })
-  })
-  noteGrantChange()
-}
+  },
+})
 
 /**
  * Before an account is removed, keeps its name for owners who gave access by that name, unless the account has read. If the name
@@ -120,25 +114,21 @@ export async function keepUnreadName(db: Kysely<Tables>, accountId: number): Pro
     on conflict (owner_id, username) do nothing`.execute(db)
 }
 
-/** Ends access within a second in every process. Throws Refusal if there is none. */
-export async function endGiven(
-  store: Store,
-  ownerId: number,
-  { username }: NamedAccess,
-  now: number,
-  actor: Actor,
-): Promise<void> {
-  const partnerId = await partnerOf(store, ownerId, username)
-  // The operator may have given access to an account that got the name later.
-  await store.db.transaction().execute(async db => {
+/** Ends access within a second in every process. */
+export const endGiven = act({
+  title: 'End access',
+  event: 'access-ended',
+  input: Type.Object(named),
+  async run(scene, { accountId: ownerId, username }) {
+    const { db, record } = scene
+    const partnerId = await partnerOf(db, ownerId, username)
+    // The operator may have given access to an account that got the name later.
     const isUnmatched = await removeUnmatched(db, ownerId, username)
-    const isEnded = partnerId !== undefined && (await endAccessIn(db, { ownerId, partnerId }, now, actor))
-    if (isEnded) return
-    if (!isUnmatched) throw new Refusal('refused', 'there is no such access')
-    await recordEvent(db, { accountId: ownerId, kind: 'access-ended', now, actor, subject: username })
-  })
-  noteGrantChange()
-}
+    if (partnerId !== undefined && (await endAccessIn(scene, { ownerId, partnerId }))) return
+    if (!isUnmatched) throw new Refusal('refused', NO_ACCESS)
+    await record({ accountId: ownerId, subject: username })
+  },
+})
 
 /** Throws Refusal if the owner gave access to too many others. Names without an account also cost space. */
 async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair, username: string): Promise<void> {
@@ -163,8 +153,8 @@ async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair
 const MAX_GIVEN = 100
 
 /** The account with this name, if it was given access that was not ended. */
-async function partnerOf({ reads }: Store, ownerId: number, username: string): Promise<number | undefined> {
-  const found = await reads
+async function partnerOf(db: Kysely<Tables>, ownerId: number, username: string): Promise<number | undefined> {
+  const found = await db
     .selectFrom('partnership')
     .innerJoin('account', 'account.id', 'partnership.partner_id')
     .select('account.id')
@@ -173,6 +163,16 @@ async function partnerOf({ reads }: Store, ownerId: number, username: string): P
     .where('partnership.ended_at', 'is', null)
     .executeTakeFirst()
   return found?.id
+}
+
+async function findUnmatched(db: Kysely<Tables>, ownerId: number, username: string): Promise<StoredAccess | undefined> {
+  const row = await db
+    .selectFrom('unmatched_access')
+    .select(['areas', 'records_from', 'expires_at'])
+    .where('owner_id', '=', ownerId)
+    .where('username', '=', username)
+    .executeTakeFirst()
+  return row && { ...termsOf(row), endedAt: null }
 }
 
 /** Returns false if there is none. */

@@ -1,7 +1,8 @@
 import type { Kysely, Selectable } from 'kysely'
+import * as Type from 'typebox'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Actor, recordEvent } from './events.ts'
+import { act } from './act.ts'
 import { lockAccount } from './proofs.ts'
 import { Refusal } from '../contract/refusal.ts'
 
@@ -50,13 +51,16 @@ interface NewLink {
   readonly now: number
 }
 
-/** Links an identity for somebody who is signed in. Throws Refusal, like `linkIdentity`. */
-export function linkOwnIdentity(store: Store, link: NewLink, actor: Actor): Promise<void> {
-  const { accountId, now } = link
-  return store.db.transaction().execute(async db => {
-    if (await linkIdentity(db, store, link)) await recordEvent(db, { accountId, kind: 'oidc-linked', now, actor })
-  })
-}
+/** Links an identity for somebody who is signed in. */
+export const linkOwnIdentity = act({
+  title: 'Link sign-in',
+  confirms: true,
+  event: 'oidc-linked',
+  input: Type.Object({ accountId: Type.Integer(), identity: Type.Unsafe<Identity>({}) }),
+  async run({ db, store, now, record }, { accountId, identity }) {
+    if (await linkIdentity(db, store, { accountId, identity, now })) await record({ accountId })
+  },
+})
 
 /**
  * Links an identity within a transaction. Returns false if it was linked with the account already. Throws Refusal if it, or

@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
+import * as Type from 'typebox'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { checkedQuery, readChecked } from './checked-reads.ts'
 import { beginSessionIn, confirmedAt, endSessions, type SessionStart } from './browser-sessions.ts'
-import { OPERATOR, recordEvent } from './events.ts'
+import { act } from './act.ts'
 import { type Identity, linkIdentity } from './identities.ts'
 import { addPasskey, type NewPasskey } from './passkeys.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
@@ -15,14 +16,14 @@ import { Refusal } from '../contract/refusal.ts'
 /** The path of a link before its secret. */
 export const INVITATION_PATH = '/invitation/'
 
-/**
- * Makes an invitation and returns its secret; only the hash of it is stored. An earlier one of the account ends. Throws
- * Refusal if there is no such account.
- */
-export async function createInvitation(store: Store, accountId: number, now: number): Promise<string> {
-  const secret = makeSecret()
-  const row = { account_id: accountId, hash: hashSecret(secret), created_at: now }
-  await store.db.transaction().execute(async db => {
+/** Makes an invitation and returns its secret; only the hash of it is stored. An earlier one of the account ends. */
+export const createInvitation = act({
+  title: 'Invite',
+  event: 'invitation-made',
+  input: Type.Object({ accountId: Type.Integer() }),
+  async run({ db, now, record }, { accountId }) {
+    const secret = makeSecret()
+    const row = { account_id: accountId, hash: hashSecret(secret), created_at: now }
     const account = await db.selectFrom('account').select('id').where('id', '=', accountId).executeTakeFirst()
     if (account === undefined) throw new Refusal('refused', 'there is no such account')
     await db
@@ -30,10 +31,10 @@ export async function createInvitation(store: Store, accountId: number, now: num
       .values(row)
       .onConflict(conflict => conflict.column('account_id').doUpdateSet({ hash: row.hash, created_at: now }))
       .execute()
-    await recordEvent(db, { accountId, kind: 'invitation-made', now, actor: OPERATOR })
-  })
-  return secret
-}
+    await record({ accountId })
+    return secret
+  },
+})
 
 /** Whose invitation this is; undefined if it was used, has expired, or never existed. Reading it changes nothing. */
 export async function findInvitation(store: Store, secret: string, now: number): Promise<Invited | undefined> {

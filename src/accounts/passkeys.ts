@@ -6,11 +6,12 @@ import type {
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import type { Kysely, Selectable } from 'kysely'
+import * as Type from 'typebox'
 import { isObject } from '../archive/values.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
-import { type Actor, recordEvent } from './events.ts'
+import { act } from './act.ts'
 import { MAX_CHALLENGE_MS, type PasskeyChallenge, useChallenge } from './passkey-challenges.ts'
 import { lockAccount, type PasskeyProof } from './proofs.ts'
 import { sealingKey } from './sealed.ts'
@@ -127,16 +128,19 @@ export async function addPasskey(
   if (numInsertedOrUpdatedRows === 0n) throw new Refusal('refused', 'this passkey is registered already')
 }
 
-/** Stores a passkey for somebody who is signed in. Throws Refusal, like `addPasskey`. */
-export function registerPasskey(store: Store, added: AddedPasskey, actor: Actor): Promise<void> {
-  const { accountId, passkey, now } = added
-  return store.db.transaction().execute(async db => {
-    await addPasskey(db, store, added)
-    await recordEvent(db, { accountId, kind: 'passkey-added', now, actor, subject: passkey.name })
-  })
-}
+/** Stores a passkey for somebody who is signed in. */
+export const registerPasskey = act({
+  title: 'Add a passkey',
+  confirms: true,
+  event: 'passkey-added',
+  input: Type.Object({ accountId: Type.Integer(), passkey: Type.Unsafe<NewPasskey>({}) }),
+  async run({ db, store, now, record }, { accountId, passkey }) {
+    await addPasskey(db, store, { accountId, passkey, now })
+    await record({ accountId, subject: passkey.name })
+  },
+})
 
-export interface AddedPasskey {
+interface AddedPasskey {
   readonly accountId: number
   readonly passkey: NewPasskey
   readonly now: number

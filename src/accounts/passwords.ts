@@ -1,11 +1,12 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Kysely } from 'kysely'
+import * as Type from 'typebox'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { accountNamed } from './accounts.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
-import { type Actor, OPERATOR, recordEvent } from './events.ts'
+import { act } from './act.ts'
 import { brokenRule, passwordRules } from './password-rules.ts'
 import type { PasswordProof } from './proofs.ts'
 import { Refusal } from '../contract/refusal.ts'
@@ -13,34 +14,25 @@ import { Refusal } from '../contract/refusal.ts'
 export const MIN_PASSWORD_LENGTH = 12
 export const MAX_PASSWORD_LENGTH = 1024
 
-/**
- * Sets the password of an account, and ends its browser sessions except `keepSession` and its invitation. Throws Refusal if
- * the password may not be used, or there is no such account.
- */
-export async function setPassword(
-  store: Store,
-  accountId: number,
-  password: string,
-  { keepSession, now = Date.now(), actor = OPERATOR }: PasswordChange = {},
-): Promise<void> {
-  const account = await store.reads
-    .selectFrom('account')
-    .select('username')
-    .where('id', '=', accountId)
-    .executeTakeFirst()
-  const passwordHash = await hashNewPassword(password, account?.username ?? '')
-  await store.db.transaction().execute(async db => {
+/** Sets the password of an account, and ends its browser sessions except `keepSession` and its invitation. */
+export const setPassword = act({
+  title: 'Set a password',
+  confirms: true,
+  event: 'password-set',
+  input: Type.Object({
+    accountId: Type.Integer(),
+    password: Type.String(),
+    keepSession: Type.Optional(Type.Integer()),
+  }),
+  async prepare({ reads }, { accountId, password }) {
+    const account = await reads.selectFrom('account').select('username').where('id', '=', accountId).executeTakeFirst()
+    return hashNewPassword(password, account?.username ?? '')
+  },
+  async run({ db, record }, { accountId, keepSession }, passwordHash) {
     await storePassword(db, accountId, passwordHash, keepSession)
-    await recordEvent(db, { accountId, kind: 'password-set', now, actor })
-  })
-}
-
-interface PasswordChange {
-  /** The session that stays open. */
-  readonly keepSession?: number
-  readonly now?: number
-  readonly actor?: Actor
-}
+    await record({ accountId })
+  },
+})
 
 /** Sets the password within a transaction: somebody who knew the old one must not stay signed in, or come back. */
 export async function storePassword(

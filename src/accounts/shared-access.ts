@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
+import * as Type from 'typebox'
 import { areas as allAreas, isArea } from '../contract/areas.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
-import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Actor, type EventKind, OPERATOR, recordEvent } from './events.ts'
+import type { EventKind } from './events.ts'
+import { act, type Scene } from './act.ts'
 import { type AccessTerms, hasEnded, isOpenAccess } from './access.ts'
-import { noteGrantChange } from './grants.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /** Access that owners give others to their records. Ended access stays stored, so that no import gives it again by accident. */
@@ -16,19 +16,33 @@ export interface AccessPair {
   readonly partnerId: number
 }
 
+const pair = { ownerId: Type.Integer(), partnerId: Type.Integer() }
+
+export const terms = {
+  areas: Type.Array(Type.String({ enum: [...allAreas] }), {
+    minItems: 1,
+    description: 'access needs at least one area',
+  }),
+  recordsFrom: Type.Union([Type.Integer({ multipleOf: DAY_MS }), Type.Null()], {
+    description: 'the first day of access must be the start of a UTC day',
+  }),
+  until: Type.Union([Type.Integer({ maximum: LATEST }), Type.Null()], {
+    description: `the end of access must be a day or a time, and not lie beyond ${formatTimestamp(LATEST)}`,
+  }),
+}
+
 /**
  * Gives access for the operator: existing access on other terms, and access that has ended, is changed only with `again`. To give
- * the same access twice changes nothing. Throws Refusal.
+ * the same access twice changes nothing.
  */
-export async function addAccess(
-  store: Store,
-  pair: AccessPair,
-  { again, ...terms }: AccessTerms & { readonly again: boolean },
-  now: number,
-): Promise<void> {
-  checkTerms(pair, terms, now)
-  await store.db.transaction().execute(async db => {
-    const stored = await findAccess(db, pair)
+export const addAccess = act({
+  title: 'Give access',
+  event: 'access-given',
+  input: Type.Object({ ...pair, ...terms, again: Type.Boolean() }),
+  async run(scene, { again, ...access }) {
+    const { db, now } = scene
+    checkTerms(access, now)
+    const stored = await findAccess(db, access)
     if (stored !== undefined && !again) {
       if (stored.endedAt !== null) {
         throw new Refusal(
@@ -36,74 +50,57 @@ export async function addAccess(
           `the access was ended on ${formatTimestamp(stored.endedAt)}: left unchanged (--again gives it again)`,
         )
       }
-      if (areSameTerms(stored, terms)) return
+      if (isWithin(stored, access) && isWithin(access, stored)) return
       throw new Refusal('refused', 'there is access on other terms: left unchanged (--again changes it)')
     }
-    await writeAccess(db, pair, terms, now)
-    const isNarrower = stored !== undefined && isOpen(stored, now) && isWithin(terms, stored)
-    await recordAccess(db, pair, { kind: isNarrower ? 'access-narrowed' : 'access-given', now, actor: OPERATOR })
-  })
-  noteGrantChange()
-}
+    await writeAccess(db, access, now)
+    const isNarrower = stored !== undefined && isOpen(stored, now) && isWithin(access, stored)
+    await recordAccess(scene, access, isNarrower ? 'access-narrowed' : 'access-given')
+  },
+})
 
-/** Changes access to terms that allow no more than before. Throws Refusal if they allow more, or there is no access. */
-export async function narrowAccess(
-  store: Store,
-  pair: AccessPair,
-  terms: AccessTerms,
-  now: number,
-  actor: Actor,
-): Promise<void> {
-  checkTerms(pair, terms, now)
-  await store.db.transaction().execute(async db => {
-    const stored = await findAccess(db, pair)
-    if (stored === undefined || !isOpen(stored, now)) throw new Refusal('refused', NO_ACCESS)
-    if (!isWithin(terms, stored)) throw new Refusal('refused', 'the access would become wider: give it again instead')
-    await writeAccess(db, pair, terms, now)
-    await recordAccess(db, pair, { kind: 'access-narrowed', now, actor })
-  })
-  noteGrantChange()
-}
-
-/** Ends access within a second in every process. Throws Refusal if there is none. */
-export async function endAccess(store: Store, pair: AccessPair, now: number): Promise<void> {
-  await store.db.transaction().execute(async db => {
-    if (!(await endAccessIn(db, pair, now, OPERATOR))) throw new Refusal('refused', NO_ACCESS)
-  })
-  noteGrantChange()
-}
+/** Ends access within a second in every process. */
+export const endAccess = act({
+  title: 'End access',
+  event: 'access-ended',
+  input: Type.Object(pair),
+  async run(scene, access) {
+    if (!(await endAccessIn(scene, access))) throw new Refusal('refused', NO_ACCESS)
+  },
+})
 
 /** Ends access within a transaction. Returns false if there is none. */
-export async function endAccessIn(db: Kysely<Tables>, pair: AccessPair, now: number, actor: Actor): Promise<boolean> {
-  const { numUpdatedRows } = await db
+export async function endAccessIn(scene: Scene, pair: AccessPair): Promise<boolean> {
+  const { numUpdatedRows } = await scene.db
     .updateTable('partnership')
-    .set({ ended_at: now })
+    .set({ ended_at: scene.now })
     .where('owner_id', '=', pair.ownerId)
     .where('partner_id', '=', pair.partnerId)
     .where('ended_at', 'is', null)
     .executeTakeFirstOrThrow()
   if (numUpdatedRows === 0n) return false
-  await recordAccess(db, pair, { kind: 'access-ended', now, actor })
+  await recordAccess(scene, pair)
   return true
 }
 
 /** Records a change of access for its owner, under the name of the partner. */
-async function recordAccess(
-  db: Kysely<Tables>,
-  { ownerId, partnerId }: AccessPair,
-  event: { readonly kind: EventKind; readonly now: number; readonly actor: Actor },
-): Promise<void> {
+async function recordAccess({ db, record }: Scene, { ownerId, partnerId }: AccessPair, kind?: EventKind) {
   const partner = await db.selectFrom('account').select('username').where('id', '=', partnerId).executeTakeFirst()
-  await recordEvent(db, { ...event, accountId: ownerId, subject: partner?.username ?? '' })
+  await record({ accountId: ownerId, subject: partner?.username ?? '' }, kind)
 }
 
-const NO_ACCESS = 'there is no such access'
+export const NO_ACCESS = 'there is no such access'
 
-interface StoredAccess extends AccessTerms {
+/** Access as terms and columns of an act: its schema checks the names of areas. */
+interface GivenTerms extends Omit<AccessTerms, 'areas'> {
+  readonly areas: readonly string[]
+}
+
+export interface StoredAccess extends AccessTerms {
   readonly endedAt: number | null
 }
 
-async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredAccess | undefined> {
+export async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredAccess | undefined> {
   const row = await db
     .selectFrom('partnership')
     .select(['areas', 'records_from', 'expires_at', 'ended_at'])
@@ -119,16 +116,11 @@ async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<StoredA
  */
 export async function writeAccess(
   db: Kysely<Tables>,
-  { ownerId, partnerId }: AccessPair,
-  terms: AccessTerms,
+  { ownerId, partnerId, ...terms }: AccessPair & GivenTerms,
   now: number,
   { byName = false, since = now } = {},
 ): Promise<void> {
-  const columns = {
-    areas: areasText(terms),
-    records_from: terms.recordsFrom,
-    expires_at: terms.until,
-  }
+  const columns = columnsOf(terms)
   await db
     .insertInto('partnership')
     .values({ owner_id: ownerId, partner_id: partnerId, ...columns, given_at: since, by_name: byName ? 1 : 0 })
@@ -144,36 +136,20 @@ export async function writeAccess(
     .execute()
 }
 
-/** The areas as they are stored. */
-export function areasText({ areas }: Pick<AccessTerms, 'areas'>): string {
-  return allAreas.filter(area => areas.includes(area)).join(' ')
-}
-
-/** Throws Refusal if terms are out of bounds. */
-export function checkTerms(
-  { ownerId, partnerId }: AccessPair,
-  { areas, recordsFrom, until }: AccessTerms,
-  now: number,
-) {
+/** Throws Refusal if access is to oneself, or would have ended. */
+export function checkTerms({ ownerId, partnerId, until }: AccessPair & Pick<AccessTerms, 'until'>, now: number) {
   if (ownerId === partnerId) throw new Refusal('refused', 'an account needs no access to itself')
-  if (areas.length === 0) throw new Refusal('refused', 'access needs at least one area')
-  if (recordsFrom !== null && recordsFrom % DAY_MS !== 0)
-    throw new Refusal('refused', 'the first day of access must be the start of a UTC day')
-  if (until === null) return
-  if (until <= now) throw new Refusal('refused', 'the end of access must lie in the future')
-  if (until > LATEST) throw new Refusal('refused', `the end of access must not lie beyond ${formatTimestamp(LATEST)}`)
+  if (until !== null && until <= now) {
+    throw new Refusal('refused', 'the end of access must lie in the future')
+  }
 }
 
-function isOpen({ until, endedAt }: StoredAccess, now: number): boolean {
+export function isOpen({ until, endedAt }: StoredAccess, now: number): boolean {
   return endedAt === null && !hasEnded(until, now)
 }
 
-function areSameTerms(some: AccessTerms, other: AccessTerms): boolean {
-  return isWithin(some, other) && isWithin(other, some)
-}
-
 /** Whether terms allow no more than others. */
-export function isWithin(narrow: AccessTerms, wide: AccessTerms): boolean {
+export function isWithin(narrow: GivenTerms, wide: GivenTerms): boolean {
   return (
     narrow.areas.every(area => wide.areas.includes(area)) &&
     (narrow.recordsFrom ?? -Infinity) >= (wide.recordsFrom ?? -Infinity) &&
@@ -187,7 +163,16 @@ export interface TermColumns {
   readonly expires_at: number | null
 }
 
-/** The terms in columns of the store. */
+/** The terms from columns of the store. */
 export function termsOf({ areas, records_from: recordsFrom, expires_at: until }: TermColumns): AccessTerms {
   return { areas: areas.split(' ').filter(isArea), recordsFrom, until }
+}
+
+/** The terms as columns of the store. */
+export function columnsOf({ areas, recordsFrom, until }: GivenTerms): TermColumns {
+  return {
+    areas: allAreas.filter(area => areas.includes(area)).join(' '),
+    records_from: recordsFrom,
+    expires_at: until,
+  }
 }

@@ -1,8 +1,10 @@
 import { type Kysely, sql } from 'kysely'
+import * as Type from 'typebox'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
-import { type Actor, type EventKind, recordEvent } from './events.ts'
+import { act } from './act.ts'
+import type { EventKind } from './events.ts'
 import { spellingsOf } from './identities.ts'
 import { clearPassword } from './passwords.ts'
 import { lockAccount } from './proofs.ts'
@@ -39,63 +41,68 @@ export async function hasSignInMethods({ reads }: Pick<Store, 'reads'>): Promise
   return rows.length > 0
 }
 
+/** Removes the password, if two passkeys or a link remain. */
+export const removePassword = removal('Remove password', 'password-removed', async (db, { accountId, address }) => {
+  await clearPassword(db, accountId)
+  const { passkeys, isLinked } = await signInMethodsOf(db, accountId, address)
+  if (passkeys < 2 && !isLinked) throw new Refusal('refused', NEEDS_TWO)
+})
+
+export const removePasskey = removal('Remove passkey', 'passkey-removed', async (db, { accountId, id = 0 }) => {
+  const removed = await db
+    .deleteFrom('passkey')
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .returning('name')
+    .executeTakeFirst()
+  if (removed === undefined) throw new Refusal('refused', 'there is no such passkey')
+  return removed.name
+})
+
+export const removeIdentity = removal('Remove link', 'oidc-unlinked', async (db, { accountId, address }) => {
+  const { numDeletedRows } = await db
+    .deleteFrom('linked_identity')
+    .where('account_id', '=', accountId)
+    .where('issuer', 'in', spellingsOf(address.issuer ?? ''))
+    .executeTakeFirstOrThrow()
+  if (numDeletedRows === 0n) throw new Refusal('refused', 'there is no such link')
+})
+
 interface RemovedMethod {
   readonly accountId: number
   readonly address: SignInAddress
-  /** The session that stays open. */
-  readonly keepSession: number
-  readonly now: number
-  readonly actor: Actor
+  /** Of a passkey. */
+  readonly id?: number
 }
 
-/** Removes the password. Throws Refusal unless two passkeys or a link remain. */
-export function removePassword(store: Store, method: RemovedMethod): Promise<void> {
-  return removeMethod(store, method, 'password-removed', async db => {
-    await clearPassword(db, method.accountId)
-    const { passkeys, isLinked } = await signInMethodsOf(db, method.accountId, method.address)
-    if (passkeys < 2 && !isLinked) throw new Refusal('refused', NEEDS_TWO)
-  })
-}
-
-export function removePasskey(store: Store, id: number, method: RemovedMethod): Promise<void> {
-  return removeMethod(store, method, 'passkey-removed', async db => {
-    const removed = await db
-      .deleteFrom('passkey')
-      .where('id', '=', id)
-      .where('account_id', '=', method.accountId)
-      .returning('name')
-      .executeTakeFirst()
-    if (removed === undefined) throw new Refusal('refused', 'there is no such passkey')
-    return removed.name
-  })
-}
-
-export function removeIdentity(store: Store, method: RemovedMethod): Promise<void> {
-  return removeMethod(store, method, 'oidc-unlinked', async db => {
-    const { numDeletedRows } = await db
-      .deleteFrom('linked_identity')
-      .where('account_id', '=', method.accountId)
-      .where('issuer', 'in', spellingsOf(method.address.issuer ?? ''))
-      .executeTakeFirstOrThrow()
-    if (numDeletedRows === 0n) throw new Refusal('refused', 'there is no such link')
-  })
-}
-
-/** Also ends the other sessions: whoever signed in by this method must not stay. Throws Refusal if no method would be left. */
-async function removeMethod(
-  store: Store,
-  { accountId, address, keepSession, now, actor }: RemovedMethod,
-  kind: EventKind,
-  /** Returns the name of what it removed, if it has one. */
-  remove: (db: Kysely<Tables>) => Promise<string | void>,
-): Promise<void> {
-  await store.db.transaction().execute(async db => {
-    await lockAccount(db, store, accountId)
-    const subject = (await remove(db)) ?? ''
-    const { hasPassword, passkeys, isLinked } = await signInMethodsOf(db, accountId, address)
-    if (!hasPassword && passkeys === 0 && !isLinked) throw new Refusal('refused', LAST)
-    await endSessionsAndInvitation(db, accountId, keepSession)
-    await recordEvent(db, { accountId, kind, now, actor, subject })
+/**
+ * Also ends the sessions but `keepSession`: whoever signed in by this method must not stay. It is refused if no method would be left.
+ * `remove` returns the name of what it removed, if it has one.
+ */
+function removal(
+  title: string,
+  event: EventKind,
+  remove: (db: Kysely<Tables>, method: RemovedMethod) => Promise<string | void>,
+) {
+  return act({
+    title,
+    confirms: true,
+    event,
+    input: Type.Object({
+      accountId: Type.Integer(),
+      address: Type.Unsafe<SignInAddress>({}),
+      keepSession: Type.Integer(),
+      id: Type.Optional(Type.Integer()),
+    }),
+    async run({ db, store, record }, { keepSession, ...method }) {
+      const { accountId, address } = method
+      await lockAccount(db, store, accountId)
+      const subject = (await remove(db, method)) ?? ''
+      const { hasPassword, passkeys, isLinked } = await signInMethodsOf(db, accountId, address)
+      if (!hasPassword && passkeys === 0 && !isLinked) throw new Refusal('refused', LAST)
+      await endSessionsAndInvitation(db, accountId, keepSession)
+      await record({ accountId, subject })
+    },
   })
 }
 

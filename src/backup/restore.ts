@@ -1,9 +1,10 @@
 import { sql } from 'kysely'
 import type { Kysely } from 'kysely'
+import { recorder } from '../accounts/act.ts'
 import { OPERATOR } from '../accounts/events.ts'
 import { isOpenAccess } from '../accounts/access.ts'
 import { forgetBrowsers } from '../accounts/known-browsers.ts'
-import { countValidKeys, revokeKeys } from '../accounts/api-keys.ts'
+import { countValidKeys, revokeKey, revokeKeys } from '../accounts/api-keys.ts'
 import { migrateWithin } from '../archive/migrate.ts'
 import { type Store, StoreError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -48,7 +49,8 @@ export async function restoreBackup(
         await db.deleteFrom('browser_session').execute()
         await forgetBrowsers(db)
       }
-      if (options.revokeKeys === true) await revokeKeys(db, {}, now, OPERATOR)
+      if (options.revokeKeys === true)
+        await revokeKeys({ db, now, record: recorder(db, revokeKey.event, now, OPERATOR) })
       const valid = { keys: await countValidKeys(db, now), access: await countAccess(db, now) }
       await target.requireAlone()
       return { rows: Object.values(rows).reduce((sum, count) => sum + count, 0), ...valid }

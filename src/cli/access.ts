@@ -51,8 +51,8 @@ function addAddCommand(access: Command) {
     .action(async (flags: AddFlags) => {
       const { area = areas, recordsFrom = null, until = null, again = false } = flags
       await withStore(flags, async store => {
-        const terms = { areas: area, recordsFrom, until, again }
-        await addAccess(store, await findPair(store, flags), terms, Date.now())
+        const pair = await findPair(store, flags)
+        await addAccess(store, { ...pair, areas: area, recordsFrom, until, again }, Date.now())
       })
       say('Access is given.')
     })

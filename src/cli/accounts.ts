@@ -100,7 +100,9 @@ function addSetPasswordCommand(account: Command) {
           'a password must not be an argument, because others can see it: type it when asked, or pipe it to stdin',
         )
       }
-      await withAccount(flags, async (store, { id }) => setPassword(store, id, await askPassword()))
+      await withAccount(flags, async (store, { id }) =>
+        setPassword(store, { accountId: id, password: await askPassword() }, Date.now()),
+      )
       say('The password is set.')
     })
 }
@@ -112,7 +114,7 @@ function addInviteCommand(account: Command) {
     )
     .action(async (flags: StoreOptions & { account: string }) => {
       const config = readConfig(process.env, ['publicUrl', 'host', 'port'])
-      const secret = await withAccount(flags, (store, { id }) => createInvitation(store, id, Date.now()))
+      const secret = await withAccount(flags, (store, { id }) => createInvitation(store, { accountId: id }, Date.now()))
       print(`${serviceAddress(config)}${INVITATION_PATH}${secret}`)
       say(
         'Whoever opens this link chooses how to sign in to the account: pass it on in private. Earlier links no longer work.',

@@ -113,7 +113,10 @@ async function makeSample(store: Store, reset: boolean) {
   await writeNote(store.db, SAMPLE, 'unfinished')
   await store.db.deleteFrom('account').execute()
   await importArchive(store, sampleChunks(now))
-  for (const user of DEMO_USERS) await setPassword(store, (await findAccount(store, user)).id, DEMO_PASSWORD)
+  for (const user of DEMO_USERS) {
+    const { id: accountId } = await findAccount(store, user)
+    await setPassword(store, { accountId, password: DEMO_PASSWORD }, now)
+  }
   await writeNote(store.db, SAMPLE, today)
 }
 

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
-import { createKey, listKeys, revokeAllKeys, revokeKey, type ListedKey } from '../accounts/api-keys.ts'
+import { createKey, listKeys, revokeKey, type ListedKey } from '../accounts/api-keys.ts'
 import { isEntitled, lacksTier } from '../accounts/grants.ts'
 import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
@@ -72,11 +72,13 @@ async function revoke(id: number | undefined, flags: StoreOptions & { all?: bool
     throw new Refusal('usage', 'name one key by its id, or all keys of an account with --all --account')
   }
   if (id !== undefined) {
-    await withStore(flags, store => revokeKey(store, id, Date.now()))
+    await withStore(flags, store => revokeKey(store, { id }, Date.now()))
     say('The API key is revoked.')
     return
   }
-  await withAccount({ ...flags, account: account ?? '' }, (store, owner) => revokeAllKeys(store, owner.id, Date.now()))
+  await withAccount({ ...flags, account: account ?? '' }, (store, owner) =>
+    revokeKey(store, { accountId: owner.id }, Date.now()),
+  )
   say('All API keys of the account are revoked.')
 }
 

@@ -1,7 +1,16 @@
+import * as Type from 'typebox'
+
 /** The rule for names that people choose: usernames, display names, names of API keys. */
 
 /** Counted in code points. */
 export const MAX_NAME_LENGTH = 64
+
+/** A name that somebody chooses; `what` is the subject of the refusal. */
+export const Name = (what: string) =>
+  Type.String({
+    pattern: `^[^\\p{Cc}\\p{Cs}]{1,${MAX_NAME_LENGTH}}$`,
+    description: `${what} must have 1 to ${MAX_NAME_LENGTH} characters, no control characters and no lone surrogates`,
+  })
 
 /** Whether the text has 1 to MAX_NAME_LENGTH characters and no control characters. */
 export function isName(text: string): boolean {

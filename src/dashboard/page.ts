@@ -3,6 +3,7 @@ import type { Store } from '../store/index.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import type { PasswordRule } from '../accounts/password-rules.ts'
 import type { EventCounter } from '../accounts/event-counter.ts'
+import type { ActFacts } from '../accounts/act.ts'
 import type { Actor } from '../accounts/events.ts'
 import type { Oidc } from '../accounts/oidc.ts'
 import type { SharedAccess } from '../accounts/access.ts'
@@ -131,6 +132,8 @@ export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
    * the viewer is asked for it.
    */
   readonly confirms?: string
+  /** What its form does. If the act asks for a proof of identity, so does the page, in the words of the act. */
+  readonly act?: ActFacts
   /** Whether its form has files, which the handler reads with `receiveFiles`, after it has decided that they may come. */
   readonly receivesFiles?: boolean
   /** Whether its response may take longer than others, because it asks another server or works through many rows. */

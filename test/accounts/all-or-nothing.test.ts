@@ -66,7 +66,7 @@ const forms: readonly Form[] = [
   },
   {
     title: 'an invitation that is used',
-    before: async ({ store }) => `/invitation/${await createInvitation(store, 1, Date.now())}`,
+    before: async ({ store }) => `/invitation/${await createInvitation(store, { accountId: 1 }, Date.now())}`,
     send: (ann, path) => ann.post(path, { next, again: next }),
   },
   { title: 'a new key', send: ann => ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' }) },
@@ -132,7 +132,7 @@ function siteOf({ url }: TestService): string {
 /** Somebody else is signed in as Ann, and has an invitation that was not used. */
 async function secondBrowser(service: TestService) {
   assert.equal((await visitor(siteOf(service)).signIn('ann')).status, 303)
-  await createInvitation(service.store, 1, Date.now())
+  await createInvitation(service.store, { accountId: 1 }, Date.now())
 }
 
 async function linkWithIssuer({ store }: TestService) {

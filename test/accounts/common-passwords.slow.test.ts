@@ -26,7 +26,7 @@ test('every common password is refused in every form, by commands and pages', as
     for (const form of forms) {
       const password = form(word)
       tried += 1
-      const refused = await setPassword(service.store, 1, password).then(
+      const refused = await setPassword(service.store, { accountId: 1, password }, Date.now()).then(
         () => '',
         (error: unknown) => String(error),
       )

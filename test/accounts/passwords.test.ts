@@ -81,15 +81,18 @@ test('passwords that are tried first are refused, whoever sets them, with the ru
   for (const [rule, passwords] of Object.entries(REFUSED)) {
     for (const password of passwords) {
       await assert.rejects(
-        setPassword(service.store, 1, password),
+        setPassword(service.store, { accountId: 1, password }, Date.now()),
         { message: `a password must not be ${rule}` },
         password,
       )
     }
   }
-  for (const password of ACCEPTED) await setPassword(service.store, 1, password)
-  await setPassword(service.store, 2, 'robin7robin7')
-  await assert.rejects(setPassword(service.store, 2, 'AL1234567890'), /rows of the keyboard/)
+  for (const password of ACCEPTED) await setPassword(service.store, { accountId: 1, password }, Date.now())
+  await setPassword(service.store, { accountId: 2, password: 'robin7robin7' }, Date.now())
+  await assert.rejects(
+    setPassword(service.store, { accountId: 2, password: 'AL1234567890' }, Date.now()),
+    /rows of the keyboard/,
+  )
 })
 
 test('pages say why a new password is refused', async () => {
@@ -100,7 +103,7 @@ test('pages say why a new password is refused', async () => {
   const changed = await robin.post('/settings/password', { ...next, current: PASSWORD })
   assert.equal(changed.status, 422)
   assert.match(changed.text, /a password must not be a common password/)
-  const secret = await createInvitation(service.store, 2, Date.now())
+  const secret = await createInvitation(service.store, { accountId: 2 }, Date.now())
   const chosen = await visitor(service.url).post(`/invitation/${secret}`, next)
   assert.equal(chosen.status, 422)
   assert.match(chosen.text, /a password must not be a common password/)
@@ -129,7 +132,7 @@ test('a password from before the rules keeps working, and its owner is told once
   }
   assert.equal((await robin.signIn('Robin-7', 'password12345')).status, 403)
   assert.ok(!robin.cookies.has('password-notice'), 'a wrong password says nothing')
-  await setPassword(service.store, 1, PASSWORD)
+  await setPassword(service.store, { accountId: 1, password: PASSWORD }, Date.now())
   await robin.signIn('Robin-7')
   assert.doesNotMatch((await robin.get('/')).text, /still works/)
 })

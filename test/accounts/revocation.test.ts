@@ -27,7 +27,7 @@ const changes: readonly {
   {
     title: 'a token that is revoked',
     change: async ({ store }) => {
-      for (const { id } of await listKeys(store, 2)) await revokeKey(store, id, Date.now())
+      for (const { id } of await listKeys(store, 2)) await revokeKey(store, { id }, Date.now())
     },
     refused: [401, 'token_revoked'],
   },

@@ -20,7 +20,7 @@ test('an account has five active API keys at most; revoked and expired ones do n
   await assert.rejects(service.token('ann'), { code: 'refused' })
   await service.token('ben')
   const [first] = await listKeys(service.store, 1)
-  await revokeKey(service.store, first?.id ?? 0, Date.now())
+  await revokeKey(service.store, { id: first?.id ?? 0 }, Date.now())
   await service.token('ann')
   await assert.rejects(service.token('ann'), { code: 'refused' })
   await service.store.db
@@ -113,7 +113,7 @@ test('the use of a valid API key is recorded whatever the response, that of a re
   const ann = await service.token('ann')
   const lkbx = await service.token('cas', { scopes: ['lkbx:read'] })
   const revoked = await service.token('ben')
-  await revokeKey(service.store, 3, Date.now())
+  await revokeKey(service.store, { id: 3 }, Date.now())
   await service.fetch('/api/v1/dtt/sessions/4', ann)
   await service.fetch(session, lkbx)
   await service.fetch(session, revoked)

@@ -87,7 +87,7 @@ async function* addresses(account: number, ids: readonly string[]): AsyncGenerat
     for (const id of path.includes(':id') ? ids : ['']) yield path.replace(':id', id)
   }
   yield `/people/reads.csv?reader=1`
-  yield `/invitation/${await createInvitation(service.store, account, Date.now())}`
+  yield `/invitation/${await createInvitation(service.store, { accountId: account }, Date.now())}`
 }
 
 /** Every read of a request, with an address that needs it and the rows that it returned; without those that found none. */

@@ -145,7 +145,7 @@ test('the archive of one account has that account and its own records, and can b
 test('API keys, passwords and sign-ins are never in an archive', async () => {
   await using service = await startService([...people, ...records(1)])
   const token = await service.token('ann', { name: 'telltale-name' })
-  await setPassword(service.store, 1, 'telltale password')
+  await setPassword(service.store, { accountId: 1, password: 'telltale password' }, Date.now())
   const account = await service.store.db.selectFrom('account').select('password_hash').where('id', '=', 1).execute()
   const tokens = await service.store.db.selectFrom('token').selectAll().execute()
   const secrets = [token, tokens[0]?.hash, account[0]?.password_hash]

@@ -63,7 +63,7 @@ test('API keys can be revoked while a large archive is checked, and it takes at 
     while (now.phase !== 'done') {
       const { phase } = now
       const start = performance.now()
-      await revokeKey(store, 1, Date.now())
+      await revokeKey(store, { id: 1 }, Date.now())
       waits[phase].push(performance.now() - start)
       longestLog = Math.max(longestLog, statSync(`${path}-wal`).size)
       if (process.platform === 'linux') mostOnDisk = Math.max(mostOnDisk, worker.diskBytes())

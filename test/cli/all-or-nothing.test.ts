@@ -86,11 +86,11 @@ async function prepared({ args, input = '', before }: Command) {
 /** Ann is signed in, and has an invitation that was not used. */
 async function signedIn(store: Store) {
   const now = Date.now()
-  await setPassword(store, 1, PASSWORD)
+  await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   await store.db
     .transaction()
     .execute(db => beginSessionIn(db, { accountId: 1, browser: '', actor: inBrowser, now, kind: 'signed-in-password' }))
-  await createInvitation(store, 1, now)
+  await createInvitation(store, { accountId: 1 }, now)
 }
 
 function withToken(store: Store) {

@@ -203,7 +203,7 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
   const source = await startSource({ world, identity: '/users/me', maxLimit: 20 })
   const store = await open(databaseUrl, { busyTimeoutMs: 20_000 })
   await importArchive(store, archiveOf([account(1, 'ann'), account(2, 'ben')]))
-  for (const id of [1, 2]) await setPassword(store, id, PASSWORD)
+  for (const id of [1, 2]) await setPassword(store, { accountId: id, password: PASSWORD }, Date.now())
   let isHeld = true
   source.fault = path =>
     isHeld && path.startsWith('/dtt') ? { status: 429, headers: { 'Retry-After': '1' } } : undefined

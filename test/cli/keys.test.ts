@@ -120,7 +120,7 @@ test('an API key has the requested scopes, in the order of the contract, or all'
 })
 
 const refused: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
-  { what: 'an empty name', args: create('ann', ''), says: /1 to 64 characters and no control characters/ },
+  { what: 'an empty name', args: create('ann', ''), says: /1 to 64 characters, no control characters/ },
   { what: 'a name of 65 characters', args: create('ann', 'x'.repeat(65)), says: /1 to 64 characters/ },
   { what: 'a name with a tab', args: create('ann', 'a\tb'), says: /no control characters/ },
   { what: 'a name with a C1 control', args: create('ann', 'a\u0085b'), says: /no control characters/ },
@@ -160,26 +160,17 @@ test('scopes are stored in the order of the contract, each once, and unknown one
   const ask = (request: Partial<KeyRequest>) =>
     createKey(store, { accountId: 1, name: 'x', scopes: ['dtt:read'], expiresAt: null, ...request }, Date.now())
   await ask({ scopes: ['dtt:read', 'lkbx:read', 'dtt:read'] })
+  const needsScope =
+    'an API key needs a scope that reads; its scopes must be among lkbx:read, dtt:read, status:read, shared:access'
+  const needsName = 'the name of an API key must have 1 to 64 characters, no control characters and no lone surrogates'
   const rows: readonly (readonly [request: Partial<KeyRequest>, message: string])[] = [
-    [
-      { scopes: ['dtt:write'] },
-      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
-    ],
-    [
-      { scopes: ['dtt:read', 'DTT:read'] },
-      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
-    ],
-    [
-      { scopes: ['lkbx:read dtt:read'] },
-      'the scopes of an API key must be among lkbx:read, dtt:read, status:read, shared:access',
-    ],
-    [{ scopes: [] }, 'an API key needs a scope that reads'],
-    [{ scopes: ['shared:access'] }, 'an API key needs a scope that reads'],
-    [{ name: 'a\ud83d' }, 'the name of an API key must not contain lone surrogates'],
-    [{ name: '\udd12a' }, 'the name of an API key must not contain lone surrogates'],
+    ...[['dtt:write'], ['dtt:read', 'DTT:read'], ['lkbx:read dtt:read'], [], ['shared:access']].map(
+      scopes => [{ scopes }, needsScope] as const,
+    ),
+    ...['a\ud83d', '\udd12a'].map(name => [{ name }, needsName] as const),
     [
       { expiresAt: Date.parse('+010000-01-01T00:00:00Z') },
-      'the expiry of an API key must not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
+      'the expiry of an API key must be chosen, and not lie beyond 9999-12-31T23:59:59.999Z: choose an earlier one, or never',
     ],
   ]
   for (const [request, message] of rows) await assert.rejects(ask(request), { code: 'refused', message })

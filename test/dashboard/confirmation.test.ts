@@ -137,10 +137,10 @@ test('a form that is sent after its session ended leads, after the sign-in, to t
 test('a password that is changed between its check and the sign-in lets nobody in', async () => {
   await using service = await startService(world)
   const { store } = service
-  await setPassword(store, 1, PASSWORD)
+  await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   const proof = await verifyPassword(store, 'ann', PASSWORD)
   assert.ok(proof !== undefined)
-  await setPassword(store, 1, 'another long password')
+  await setPassword(store, { accountId: 1, password: 'another long password' }, Date.now())
   assert.equal(await beginSession(store, { proof, browser: '', actor: inBrowser, now: Date.now() }), undefined)
   assert.deepEqual(await store.db.selectFrom('browser_session').selectAll().execute(), [])
   assert.deepEqual(await listEvents(store, 1, { limit: 10, group: 'signIns' }), [])
@@ -155,7 +155,7 @@ test('a password and the end of the sessions that had the old one are stored tog
   const { store } = it.service
   const before = await store.db.selectFrom('account').select('password_hash').where('id', '=', 1).executeTakeFirst()
   await store.db.schema.alterTable('browser_session').renameTo('elsewhere').execute()
-  await assert.rejects(setPassword(store, 1, 'another long password'))
+  await assert.rejects(setPassword(store, { accountId: 1, password: 'another long password' }, Date.now()))
   await store.db.schema.alterTable('elsewhere').renameTo('browser_session').execute()
   const after = await store.db.selectFrom('account').select('password_hash').where('id', '=', 1).executeTakeFirst()
   assert.deepEqual(after, before)

@@ -15,7 +15,7 @@ async function signedIn() {
   const service = await startService([...world, trainingSession(1, 1)])
   for (const username of ['ann', 'ben']) await allowSignIn(service, username)
   assert.equal((await visitor(service.url).signIn('ben')).status, 303)
-  await createInvitation(service.store, 2, Date.now())
+  await createInvitation(service.store, { accountId: 2 }, Date.now())
   const ann = visitor(service.url)
   assert.equal((await ann.signIn('ann')).status, 303)
   const rowsAt = async (path: string) =>

@@ -11,7 +11,7 @@ const CHOSEN = 'a password of her own'
 const chosen = { next: CHOSEN, again: CHOSEN }
 
 async function invite({ store }: TestService, account = 1, now = Date.now()): Promise<string> {
-  return `/invitation/${await createInvitation(store, account, now)}`
+  return `/invitation/${await createInvitation(store, { accountId: account }, now)}`
 }
 
 test('an invited person chooses a password, is signed in, and signs in with it from then on', async () => {
@@ -86,7 +86,7 @@ test('an invitation ends after 24 hours, with the next one, with another passwor
   const first = await invite(service)
   const second = await invite(service)
   assert.deepEqual([await statusOf(first), await statusOf(second)], [404, 200])
-  await setPassword(store, 1, PASSWORD)
+  await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   assert.equal(await statusOf(second), 404)
   const third = await invite(service)
   await store.db.deleteFrom('account').where('id', '=', 1).execute()
@@ -113,7 +113,7 @@ test('an invitation offers a passkey first, and speaks of other browsers only if
     return text
   }
   assert.doesNotMatch(await pageOf(), /signed out|it is kept;/)
-  await setPassword(service.store, 1, PASSWORD)
+  await setPassword(service.store, { accountId: 1, password: PASSWORD }, Date.now())
   assert.match(await pageOf(), /All browsers that are signed in to it will be signed out\. API keys are not changed\./)
 })
 

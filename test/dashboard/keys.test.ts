@@ -39,14 +39,14 @@ test('a key is shown once, works at once, and is listed by its last four charact
 test('a form that is not complete is shown again with what was entered and what is wrong', async t => {
   await using it = await signedIn()
   const cases: [fields: Record<string, string>, problem: RegExp][] = [
-    [{ name: '  ' }, /Give the key a name/],
-    [{ name: 'x'.repeat(65) }, /Give the key a name/],
-    [{ scope: 'all' }, /Choose what the key may read/],
-    [{ expires: 'date', date: '2026-02-30' }, /Choose the last day on which/],
-    [{ expires: 'date', date: '2020-01-01' }, /Choose today or a later day/],
-    [{ expires: '' }, /Choose when the key expires/],
-    [{ expires: '1000d' }, /Choose the last day on which/],
-    [{ expires: 'date', date: '9999-12-31' }, /must not lie beyond 9999-12-31T23:59:59\.999Z: choose an earlier one/],
+    [{ name: '  ' }, /name of an API key must have 1 to 64 characters/],
+    [{ name: 'x'.repeat(65) }, /name of an API key must have 1 to 64 characters/],
+    [{ scope: 'all' }, /needs a scope that reads/],
+    [{ expires: 'date', date: '2026-02-30' }, /expiry of an API key must be chosen/],
+    [{ expires: 'date', date: '2020-01-01' }, /expiry of an API key must lie in the future/],
+    [{ expires: '' }, /expiry of an API key must be chosen/],
+    [{ expires: '1000d' }, /expiry of an API key must be chosen/],
+    [{ expires: 'date', date: '9999-12-31' }, /not lie beyond 9999-12-31T23:59:59\.999Z: choose an earlier one/],
   ]
   for (const [fields, problem] of cases) {
     await t.test(JSON.stringify(fields).slice(0, 40), async () => {

@@ -34,7 +34,7 @@ for (const theme of ['light', 'dark'] as const) {
           what,
         )
       }
-      await page.goto(`${url}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+      await page.goto(`${url}/invitation/${await createInvitation(service.store, { accountId: 3 }, Date.now())}`)
       await check('invitation')
       await signIn(page, url)
       await page.goto(`${url}/settings`)

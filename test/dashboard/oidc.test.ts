@@ -209,7 +209,7 @@ test('a sign-in that is declined at the issuer is no failed attempt, and guessed
 test('an invited person chooses the issuer, and makes a first API key without ever having a password', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'taken')
-  const secret = await createInvitation(service.store, 2, Date.now())
+  const secret = await createInvitation(service.store, { accountId: 2 }, Date.now())
   const path = `/invitation/${secret}`
   const ben = visitor(service.url)
   // Somebody else is signed in, in the same browser.
@@ -336,7 +336,7 @@ test('linking needs a fresh sign-in, and begins only on a page that this browser
 test('a link on another site accepts no invitation, and does not sign in somebody else over an existing session', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
-  const path = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
+  const path = `/invitation/${await createInvitation(service.store, { accountId: 2 }, Date.now())}`
   const elsewhere = await startOn(visitor(service.url), path)
   const ann = await signedIn(service)
   for (const address of [`${path}/oidc`, elsewhere]) assert.equal((await ann.get(address)).to, path)
@@ -408,7 +408,7 @@ for (const [what, answer, why] of [
     }
     const ann = await signedIn(service)
     assert.equal((await ann.get(await startOn(ann, '/settings/oidc'))).status, 503)
-    const path = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
+    const path = `/invitation/${await createInvitation(service.store, { accountId: 2 }, Date.now())}`
     const ben = visitor(service.url)
     assert.equal((await ben.get(await startOn(ben, path))).status, 503)
     assert.equal((await ben.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')

@@ -27,7 +27,7 @@ test(
   async () => {
     await using opened = await openWithPasskeys()
     const { service, origin, browser, page, device } = opened
-    await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+    await page.goto(`${origin}/invitation/${await createInvitation(service.store, { accountId: 3 }, Date.now())}`)
 
     await device.setUnlocked(false)
     await tabTo(page, /^Add passkey and sign in$/)

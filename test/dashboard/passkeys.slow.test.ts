@@ -56,7 +56,7 @@ test(
   async () => {
     await using opened = await openWithPasskeys()
     const { service, origin, page, device } = opened
-    const invitation = `${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`
+    const invitation = `${origin}/invitation/${await createInvitation(service.store, { accountId: 3 }, Date.now())}`
     const add = () => page.getByRole('button', { name: 'Add passkey and sign in' }).click()
     await page.goto(invitation)
     await page.getByLabel('Name').fill('   ')
@@ -86,7 +86,7 @@ test(
     const origin = service.url.replace('127.0.0.1', 'localhost')
     await using browser = await openPage({ javaScriptEnabled: false })
     const { page } = browser
-    await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+    await page.goto(`${origin}/invitation/${await createInvitation(service.store, { accountId: 3 }, Date.now())}`)
     assert.equal(await page.getByRole('button', { name: /passkey/i }).count(), 0)
     await page.getByLabel('Password', { exact: false }).first().fill(PASSWORD)
     await page.getByLabel('Password again').fill(PASSWORD)
@@ -123,7 +123,7 @@ for (const [theme, discreet] of [
         ])
         assert.equal(content, view, what)
       }
-      await page.goto(`${origin}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+      await page.goto(`${origin}/invitation/${await createInvitation(service.store, { accountId: 3 }, Date.now())}`)
       await check('invitation')
       await page.goto(`${origin}/signin`)
       await check('sign-in')

@@ -197,7 +197,7 @@ test('a passkey is not added for another site, another challenge, twice, or with
 
 test('a passkey that would be refused is refused before the device makes it', async () => {
   await using service = await passkeyService()
-  const secret = await createInvitation(service.store, 2, Date.now())
+  const secret = await createInvitation(service.store, { accountId: 2 }, Date.now())
   const ann = await service.signedIn('ann')
   for (const name of ['', '   ', 'x'.repeat(65), 'a\u0000b']) {
     for (const purpose of ['register', 'invitation']) {
@@ -227,10 +227,13 @@ test('a device knows an account by the same handle at every try, and another acc
   const first = await handle(ann, 'register')
   assert.equal(await handle(ann, 'register'), first)
   const nobody = visitor(service.origin)
-  const invitation = () => createInvitation(service.store, 1, Date.now())
+  const invitation = () => createInvitation(service.store, { accountId: 1 }, Date.now())
   assert.equal(await handle(nobody, 'invitation', await invitation()), first)
   assert.equal(await handle(nobody, 'invitation', await invitation()), first)
-  assert.notEqual(await handle(nobody, 'invitation', await createInvitation(service.store, 2, Date.now())), first)
+  assert.notEqual(
+    await handle(nobody, 'invitation', await createInvitation(service.store, { accountId: 2 }, Date.now())),
+    first,
+  )
   assert.equal(Buffer.from(first, 'base64url').length, 32)
 })
 
@@ -331,7 +334,7 @@ test('an account with two passkeys can remove its password, and always keeps one
 
 test('an invited person chooses a passkey, and makes a first API key, without ever having a password', async () => {
   await using service = await passkeyService()
-  const secret = await createInvitation(service.store, 2, Date.now())
+  const secret = await createInvitation(service.store, { accountId: 2 }, Date.now())
   const path = `/invitation/${secret}`
   const ben = visitor(service.origin)
   const page = await ben.get(path)
@@ -339,7 +342,7 @@ test('an invited person chooses a passkey, and makes a first API key, without ev
   const device = authenticator(service.origin)
   const refused = device.create(await optionsOf(ben, 'invitation', secret), { origin: 'https://evil.example' })
   assert.equal((await ben.post(`${path}/passkey`, { answer: refused })).status, 422)
-  const other = await createInvitation(service.store, 1, Date.now())
+  const other = await createInvitation(service.store, { accountId: 1 }, Date.now())
   const misled = device.create(await optionsOf(ben, 'invitation', other))
   assert.equal((await ben.post(`${path}/passkey`, { answer: misled })).status, 422)
   const answer = device.create(await optionsOf(ben, 'invitation', secret))
@@ -362,7 +365,7 @@ test('an invited person chooses a passkey, and makes a first API key, without ev
 test('a person who lost the only device signs in by an invitation, and removes its passkey, which works until then', async () => {
   await using service = await passkeyService()
   const ann = await service.signedIn('ann')
-  const path = `/invitation/${await createInvitation(service.store, 1, Date.now())}`
+  const path = `/invitation/${await createInvitation(service.store, { accountId: 1 }, Date.now())}`
   assert.doesNotMatch((await visitor(service.origin).get(path)).text, /passkeys are kept/)
   const lost = await register(ann, service, 'Phone')
   await service.store.db.updateTable('account').set({ password_hash: null }).where('id', '=', 1).execute()

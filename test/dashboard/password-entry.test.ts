@@ -12,7 +12,7 @@ test('a password of any characters counts as it was entered, up to its last char
   await using service = await startService(world)
   const long = `Ünïcode, "quotes" & <tags> 🔑 ${'x'.repeat(150)}`
   for (const password of [long, 'small letters only']) {
-    await setPassword(service.store, 1, password)
+    await setPassword(service.store, { accountId: 1, password }, Date.now())
     const wrong = [
       password.slice(0, -1),
       `${password}x`,
@@ -28,7 +28,7 @@ test('fields for passwords are masked, take what is pasted, and tell password ma
   await using service = await startService(world)
   await allowSignIn(service, 'ann')
   const ann = visitor(service.url)
-  const invitation = await createInvitation(service.store, 2, Date.now())
+  const invitation = await createInvitation(service.store, { accountId: 2 }, Date.now())
   const pages = [await ann.get('/signin'), await ann.get(`/invitation/${invitation}`)]
   await ann.signIn('ann')
   pages.push(await ann.get('/settings'), await ann.get('/settings/delete'))

@@ -122,11 +122,11 @@ test('access can be given, narrowed and ended, but not widened', async () => {
 test('a form that is not complete is shown again with what was entered and what is wrong', async () => {
   await using it = await signedIn()
   const cases: [fields: Readonly<Record<string, string>>, problem: RegExp][] = [
-    [{ username: '', area: 'dtt' }, /Enter a username/],
-    [{ username: 'cas' }, /Choose what may be read/],
-    [{ username: 'cas', area: 'dtt', from: '2026-02-30' }, /Enter valid dates/],
+    [{ username: '', area: 'dtt' }, /username must have 1 to 64 characters/],
+    [{ username: 'cas' }, /at least one area/],
+    [{ username: 'cas', area: 'dtt', from: '2026-02-30' }, /first day of access must be/],
     [{ username: 'cas', area: 'dtt', last: '2020-01-01' }, /must lie in the future/],
-    [{ username: 'ann', area: 'dtt' }, /your own account/],
+    [{ username: 'ann', area: 'dtt' }, /no access to itself/],
   ]
   for (const [fields, problem] of cases) {
     const seen = await it.ann.post('/people/give', fields)
@@ -274,13 +274,13 @@ test('the day since which a name has access is the same with and without an acco
     return given.find(one => one.username === username)?.since
   }
   for (const username of ['cas', 'quinby']) {
-    await giveByName(store, { ownerId: 1, username }, { ...terms, until: end }, start, inBrowser)
-    await giveByName(store, { ownerId: 1, username }, { ...terms, until: null }, later, inBrowser)
+    await giveByName(store, { accountId: 1, username, ...terms, until: end }, start, inBrowser)
+    await giveByName(store, { accountId: 1, username, ...terms, until: null }, later, inBrowser)
     assert.equal(await sinceOf(username), later, 'the first access had ended')
   }
   await addAccount(store, { username: 'quinby', tier: 'ultra' })
   for (const username of ['cas', 'quinby']) {
-    await giveByName(store, { ownerId: 1, username }, { ...terms, until: null }, latest, inBrowser)
+    await giveByName(store, { accountId: 1, username, ...terms, until: null }, latest, inBrowser)
     assert.equal(await sinceOf(username), later, 'the second access was open')
   }
 })
@@ -298,7 +298,7 @@ test('giving access to an unknown name runs as many statements as to an account'
       transformResult: async ({ result }) => result,
     })
     const terms = { areas: ['dtt'], recordsFrom: null, until: null } as const
-    await giveByName({ ...store, db }, { ownerId: 1, username }, terms, Date.now(), inBrowser)
+    await giveByName({ ...store, db }, { accountId: 1, username, ...terms }, Date.now(), inBrowser)
     return statements
   }
   assert.deepEqual([await counted('quinby'), await counted('quinby')], [await counted('cas'), await counted('cas')])

@@ -173,7 +173,7 @@ test('a username is found in any case and with spaces around it, one that is spe
 test('the rules for a new password stand on each form that asks for one', async () => {
   await using service = await withAnn()
   const ann = await visitorAs(service.url, 'ann')
-  const invited = `/invitation/${await createInvitation(service.store, 2, Date.now())}`
+  const invited = `/invitation/${await createInvitation(service.store, { accountId: 2 }, Date.now())}`
   for (const { text } of [await ann.get('/settings'), await visitor(service.url).get(invited)]) {
     const [, id = ''] = /<input name="next" [^>]*aria-describedby="([^" ]+)/.exec(text) ?? []
     const [, rules = ''] = new RegExp(`id="${id}">([^<]*)<`).exec(text) ?? assert.fail(text)

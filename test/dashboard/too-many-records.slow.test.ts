@@ -31,7 +31,7 @@ test('an account with as much as it may bring in gets no figures of it, and does
   t.after(() => database.remove())
   const store = await open(database.url, { busyTimeoutMs: 60_000, bulk: true })
   await importArchive(store, archiveOf([account(1, 'ann'), trainingTemplate(1, 1), manyEvents, manyKinds]))
-  await setPassword(store, 1, PASSWORD)
+  await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read', 'lkbx:read'], expiresAt: null } as const
   const key = await createKey(store, request, Date.now())
   await using service = await serve(database.url, { settings })

@@ -84,7 +84,7 @@ before(async () => {
     expired: await service.token('ann', { name: 'expired' }),
   }
   const { id } = await db.selectFrom('token').select('id').where('name', '=', 'revoked').executeTakeFirstOrThrow()
-  await revokeKey(service.store, id, Date.now())
+  await revokeKey(service.store, { id }, Date.now())
   await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
   await db.updateTable('account').set({ subscription_tier: null }).where('username', '=', 'flo').execute()
   roomy = await startSecondServer(service, { ...settings, LOCKSTEP_RATE_LIMIT: '0' })

@@ -485,7 +485,7 @@ test('an API key that is revoked while its statistics wait for others gets none'
   const ids = (await listKeys(service.store)).map(({ id }) => id)
   // Long enough to arrive.
   await sleep(200)
-  await revokeKey(service.store, Math.max(...ids), Date.now())
+  await revokeKey(service.store, { id: Math.max(...ids) }, Date.now())
   // A process notices that within a second.
   await sleep(1100)
   gate.open()

@@ -37,7 +37,7 @@ testOnPostgres(
       undefined,
       'a role that writes records needs no other',
     )
-    await setPassword(owned, 1, PASSWORD)
+    await setPassword(owned, { accountId: 1, password: PASSWORD }, Date.now())
     await owned.close()
 
     await using folder = await makeFolder()

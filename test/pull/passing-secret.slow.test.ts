@@ -21,7 +21,7 @@ testOnPostgres(
     await using opened = new AsyncDisposableStack()
     const store = opened.adopt(await open(databaseUrl, { busyTimeoutMs: 5000 }), one => one.close())
     await importArchive(store, archiveOf([account(1, 'ann')]))
-    await setPassword(store, 1, PASSWORD)
+    await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
     const world = new SourceWorld().add(account(1, 'ann'), trainingSession(1, 1))
     await using source = await startSource({ world, identity: '/users/me' })
     const settings = { LOCKSTEP_SOURCE_ORIGINS: source.url, LOCKSTEP_PULL_RATE: '0' }

@@ -38,7 +38,7 @@ testOnPostgres('a service goes on with the server that was promoted, and refuses
   await runSql(two.url, 'select pg_promote()')
   await until(async () => (await refusalOf(store)) === undefined && (await statusOf(kept)) === 200)
   const [key] = (await listKeys(store)).filter(({ name }) => name === 'revoked')
-  await revokeKey(store, key?.id ?? 0, Date.now())
+  await revokeKey(store, { id: key?.id ?? 0 }, Date.now())
   await until(async () => (await statusOf(revoked)) === 401)
 
   await one.start()

@@ -350,12 +350,12 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const owned = await opened(owner)
   const now = Date.now()
   await importArchive(owned, archiveOf([...world, trainingSession(1, 1)]))
-  const invitation = await createInvitation(owned, 2, now)
-  for (const days of [364, 366]) await createInvitation(owned, 1, now - days * DAY_MS)
+  const invitation = await createInvitation(owned, { accountId: 2 }, now)
+  for (const days of [364, 366]) await createInvitation(owned, { accountId: 1 }, now - days * DAY_MS)
   await owned.close()
 
   const store = await opened(service, 'current')
-  await setPassword(store, 1, 'correct horse battery')
+  await setPassword(store, { accountId: 1, password: 'correct horse battery' }, Date.now())
   const proof = await verifyPassword(store, 'ann', 'correct horse battery')
   assert.ok(proof !== undefined)
   const browser = { browser: 'a browser', actor: inBrowser, now: now - 120_000, timeZone: 'Europe/Berlin' }
@@ -374,13 +374,14 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const usage = makeKeyUsage(store, { networkOf: () => '', events: { count: () => {} }, onFailure: assert.ifError })
   usage.recordUse(1, now, { address: undefined, forwardedFor: undefined })
   await usage.close()
-  await revokeKey(store, 1, now)
+  await revokeKey(store, { id: 1 }, now)
   await replaceKey(store, { accountId: 1, id: 2 }, now, inBrowser)
   const terms = { areas: ['dtt'], recordsFrom: 0, until: now + 60_000 } as const
-  for (const username of ['cas', 'nobody']) await giveByName(store, { ownerId: 1, username }, terms, now, inBrowser)
-  for (const access of await listGiven(store, 1, now)) {
-    await narrowGiven(store, 1, access, { ...terms, recordsFrom: DAY_MS }, now, inBrowser)
-    await endGiven(store, 1, access, now, inBrowser)
+  for (const username of ['cas', 'nobody'])
+    await giveByName(store, { accountId: 1, username, ...terms }, now, inBrowser)
+  for (const { username } of await listGiven(store, 1, now)) {
+    await narrowGiven(store, { accountId: 1, username, ...terms, recordsFrom: DAY_MS }, now, inBrowser)
+    await endGiven(store, { accountId: 1, username }, now, inBrowser)
   }
   const log = makeReadLog(store, { days: 1, onFailure: error => assert.fail(String(error)) })
   for (const at of [now, now - 2 * DAY_MS]) {
@@ -501,10 +502,10 @@ async function useEveryWay(store: Store, now: number) {
     await db.updateTable('passkey').set({ counter: 1, last_used_at: now }).execute()
   })
   assert.equal((await useIdentity(store, identity, now))?.accountId, 1)
-  const own = { accountId: 1, address, keepSession: 0, now, actor: inBrowser }
-  await removePassword(store, own)
-  await removePasskey(store, 1, own)
-  await removeIdentity(store, own)
+  const own = { accountId: 1, address, keepSession: 0 }
+  await removePassword(store, own, now, inBrowser)
+  await removePasskey(store, { id: 1, ...own }, now, inBrowser)
+  await removeIdentity(store, own, now, inBrowser)
 }
 
 async function tables(url: string): Promise<string[]> {

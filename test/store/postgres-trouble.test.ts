@@ -105,7 +105,7 @@ testOnPostgres('a revocation takes effect within a second, even when the databas
     const token = await newToken(store)
     assert.equal((await ask(url + SESSION, token)).status, 200)
     await withLock(async () => {
-      await revokeKey(store, Math.max(...(await listKeys(store)).map(({ id }) => id)), Date.now())
+      await revokeKey(store, { id: Math.max(...(await listKeys(store)).map(({ id }) => id)) }, Date.now())
       await sleep(1000)
       const asked = await Promise.all(Array.from({ length: 20 }, () => ask(url + SESSION, token)))
       assert.deepEqual([...new Set(asked.map(({ status }) => status))], [503])

@@ -145,7 +145,7 @@ async function addReader(folder: Folder): Promise<string> {
   const input = [account(1, 'ann'), trainingSession(2, 1)].map(line => JSON.stringify(line)).join('\n')
   assert.equal((await folder.run(['import', '-'], { input })).code, 0)
   await using store = await folder.store()
-  await setPassword(store, 1, PASSWORD)
+  await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   const scopes = ['dtt:read', 'lkbx:read'] as const
   return await createKey(store, { accountId: 1, name: 'reader', scopes, expiresAt: null }, Date.now())
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { narrowAccess, endAccess } from '../../src/accounts/shared-access.ts'
+import { narrowGiven } from '../../src/accounts/given-access.ts'
+import { endAccess } from '../../src/accounts/shared-access.ts'
 import type { Scope } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { pages } from '../../src/dashboard/routes.ts'
@@ -255,7 +256,12 @@ class Oracle {
       until,
     }
     await this.#set(ownerId, partnerId, terms, () =>
-      narrowAccess(this.#service.store, { ownerId, partnerId }, terms, now, inBrowser),
+      narrowGiven(
+        this.#service.store,
+        { accountId: ownerId, username: `person-${partnerId}z`, ...terms },
+        now,
+        inBrowser,
+      ),
     )
   }
 

@@ -7,5 +7,5 @@ export const FULL_ACCESS: AccessTerms = { areas: ['lkbx', 'dtt'], recordsFrom: n
 
 /** Gives access as `lockstep access add --again` does: to everything and without an end, unless a test says otherwise. */
 export function giveAccess(store: Store, pair: AccessPair, terms: Partial<AccessTerms> = {}, now = Date.now()) {
-  return addAccess(store, pair, { ...FULL_ACCESS, ...terms, again: true }, now)
+  return addAccess(store, { ...pair, ...FULL_ACCESS, ...terms, again: true }, now)
 }

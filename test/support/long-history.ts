@@ -21,7 +21,7 @@ export interface LongKeys {
 export async function fillLong(database: TestDatabase): Promise<LongKeys> {
   const store = await open(database.url, { busyTimeoutMs: 60_000, bulk: true })
   await importArchive(store, archive())
-  await setPassword(store, 1, PASSWORD)
+  await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   const makeToken = (accountId: number) =>
     createKey(store, { accountId, name: 'test', scopes: ['dtt:read', 'lkbx:read'], expiresAt: null }, Date.now())
   const keys = { own: await makeToken(1), others: await makeToken(2) }

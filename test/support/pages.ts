@@ -83,7 +83,7 @@ export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', pat
     ])
     await page.goto(`${service.url}/signin`)
     await assertAccessible(page, '/signin', rules)
-    await page.goto(`${service.url}/invitation/${await createInvitation(service.store, 3, Date.now())}`)
+    await page.goto(`${service.url}/invitation/${await createInvitation(service.store, { accountId: 3 }, Date.now())}`)
     await assertAccessible(page, 'an invitation', rules)
     await startSession(page, service.url)
     for (const path of paths) {

@@ -42,7 +42,7 @@ export async function makeTokens(service: TestService): Promise<Tokens> {
   const revoked = await service.token('ann', { name: 'revoked' })
   const expired = await service.token('ann', { name: 'expired' })
   for (const { id, name } of await db.selectFrom('token').select(['id', 'name']).execute()) {
-    if (name === 'revoked') await revokeKey(service.store, id, Date.now())
+    if (name === 'revoked') await revokeKey(service.store, { id }, Date.now())
   }
   await db.updateTable('token').set({ expires_at: 1 }).where('name', '=', 'expired').execute()
   const free = await service.token('flo')

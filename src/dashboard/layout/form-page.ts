@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Act } from '../../accounts/act.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type PageResult, type View, view, type Visit } from '../page.ts'
 import { isRefusal } from '../../contract/refusal.ts'
@@ -59,9 +60,27 @@ export async function submit(
   try {
     return await work()
   } catch (error) {
-    if (isRefusal(error, 'refused')) return showAgain(`That did not work: ${error.message}.`)
-    throw error
+    return showAgain(problemOf(error))
   }
+}
+
+/** Does an act with what its form holds, for the account that signed in. */
+export function submitAct<Input, Result>(
+  { store, viewer, now, actor }: Visit,
+  act: Act<Input, Result>,
+  /** The act checks it. */
+  entered: { readonly [Field in keyof Input]?: unknown },
+  done: (result: Result) => PageResult | Promise<PageResult>,
+  showAgain: (problem: string) => PageResult | Promise<PageResult>,
+): Promise<PageResult> {
+  const input = { accountId: viewer.session.accountId, ...entered } as Input
+  return submit(async () => done(await act(store, input, now, actor)), showAgain)
+}
+
+/** Why a form was refused, for its page. Throws what is no refusal. */
+export function problemOf(error: unknown): string {
+  if (isRefusal(error, 'refused')) return `That did not work: ${error.message}.`
+  throw error
 }
 
 /** The fields of the form that was sent; none for a request without one. */

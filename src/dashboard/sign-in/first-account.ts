@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addFirstAccount, FIRST_ACCOUNT_PATH, isFirstAccountLink } from '../../accounts/first-account.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { formFields } from '../layout/form-page.ts'
+import { formFields, problemOf } from '../layout/form-page.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
-import { isRefusal } from '../../contract/refusal.ts'
 
 /** The page that the link leads to which a service without accounts prints at its start. */
 export function registerFirstAccount(scope: FastifyInstance, { store, config }: DashboardOptions) {
@@ -41,8 +40,7 @@ export function registerFirstAccount(scope: FastifyInstance, { store, config }: 
       if (session === undefined) return await sendSignedOutPage(request, reply.code(404), ended, TITLE)
       return await sendSignedIn(reply, { store, site }, session, '/')
     } catch (error) {
-      if (!isRefusal(error, 'refused')) throw error
-      return show(request, reply, { username, problem: `That did not work: ${error.message}.` })
+      return show(request, reply, { username, problem: problemOf(error) })
     }
   })
 }

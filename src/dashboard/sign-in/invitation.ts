@@ -7,7 +7,7 @@ import { hashSecret } from '../../accounts/secrets.ts'
 import { readSignInMethods, type SignInAddress } from '../../accounts/sign-in-methods.ts'
 import type { Store } from '../../store/index.ts'
 import { parseCookies } from '../cookies.ts'
-import { formFields } from '../layout/form-page.ts'
+import { formFields, problemOf } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
 import type { DashboardOptions } from '../options.ts'
@@ -19,7 +19,6 @@ import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
 import { passkeyName } from '../pages/settings/passkeys.ts'
 import { invitationMark } from './oidc-start.ts'
-import { isRefusal } from '../../contract/refusal.ts'
 
 /** The page that an invitation leads to. Opening it does not use the invitation up, because link previews also open it. */
 export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {
@@ -63,8 +62,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
         const start = await sessionStart({ store, config }, request, site)
         session = await acceptInvitation(store, { ...start, secret: secretOf(request), chosen })
       } catch (error) {
-        if (!isRefusal(error, 'refused')) throw error
-        return show(request, reply, `That did not work: ${error.message}.`)
+        return show(request, reply, problemOf(error))
       }
       if (session === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
       return sendSignedIn(reply, { store, site }, session, '/')

@@ -19,12 +19,12 @@ import {
   TOO_LATE,
 } from './oidc-flow.ts'
 import { hasInvitationMark, hasSessionMark } from './oidc-start.ts'
+import { problemOf } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { isFromAnotherSite, siteOriginOf, safePath } from '../origin.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { actorOf, sendSignedIn, sessionCookie, sessionOf, sessionStart } from './session-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
-import { isRefusal } from '../../contract/refusal.ts'
 
 /** Redirects to the issuer and its callback: to sign in, to prove again who somebody is, to link an account, to accept an invitation. */
 export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions, signInSteps: SignInSteps) {
@@ -187,10 +187,9 @@ async function link(
   if (!isFresh(session, now)) return reply.redirect('/settings/oidc', 303)
   const { accountId } = session
   try {
-    await linkOwnIdentity(store, { accountId, identity, now }, actorOf(request, config))
+    await linkOwnIdentity(store, { accountId, identity }, now, actorOf(request, config))
   } catch (error) {
-    if (isRefusal(error, 'refused')) return refuse(request, reply, `That did not work: ${error.message}.`, '/settings')
-    throw error
+    return refuse(request, reply, problemOf(error), '/settings')
   }
   return reply.redirect(next, 303)
 }
@@ -215,8 +214,7 @@ async function acceptWith(
     if (session === undefined) return await reply.redirect(back, 303)
     return await sendSignedIn(reply, { store, site }, session, next)
   } catch (error) {
-    if (isRefusal(error, 'refused')) return refuse(request, reply, `That did not work: ${error.message}.`, back)
-    throw error
+    return refuse(request, reply, problemOf(error), back)
   }
 }
 

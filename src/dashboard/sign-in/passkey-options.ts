@@ -4,13 +4,12 @@ import { creationOptions, listPasskeys, requestOptions } from '../../accounts/pa
 import { type PasskeyPurpose, passkeyPurposes } from '../../accounts/passkey-challenges.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { notFound } from '../../contract/errors.ts'
-import { formFields } from '../layout/form-page.ts'
+import { formFields, problemOf } from '../layout/form-page.ts'
 import { isFresh } from './reauthentication.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { challengeCookie } from './sealed-cookie.ts'
 import { sessionOf } from './session-cookie.ts'
-import { isRefusal } from '../../contract/refusal.ts'
 
 /** What scripts request before a browser makes or uses a passkey: its options, and a cookie with their challenge. */
 export function registerPasskeyOptions(scope: FastifyInstance, { store, config }: DashboardOptions) {
@@ -47,13 +46,8 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     const purpose = passkeyPurposes.find(name => name === form.get('purpose'))
     if (purpose === undefined) throw notFound('Purpose')
     reply.type('application/json; charset=utf-8')
-    const found = await optionsFor(request, purpose, form).catch((error: unknown) => {
-      if (isRefusal(error, 'refused')) return error
-      throw error
-    })
-    if (isRefusal(found, 'refused')) {
-      return reply.code(422).send(JSON.stringify({ problem: `That did not work: ${found.message}.` }))
-    }
+    const found = await optionsFor(request, purpose, form).catch(problemOf)
+    if (typeof found === 'string') return reply.code(422).send(JSON.stringify({ problem: found }))
     const { site, subject, created } = found
     const [options, challenge] = created
     const cookie = await challengeCookie(store, { site, purpose, subject, now: request.context.now }, challenge)

@@ -36,7 +36,7 @@ const PASSKEY_FIELD = 'confirm-passkey'
  */
 export async function askAgain(
   visit: Visit,
-  { method, path, confirms, isDownload = false }: DashboardPage,
+  { method, path, act, confirms = act?.confirms === true ? act.title : undefined, isDownload = false }: DashboardPage,
 ): Promise<PageResult | undefined> {
   if (confirms === undefined || isFresh(visit.viewer.session, visit.now)) return undefined
   if (method !== 'POST') {

@@ -1,6 +1,6 @@
 import { MAX_ACTIVE_KEYS } from '../../../accounts/api-keys.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
-import { isName, MAX_NAME_LENGTH } from '../../../contract/names.ts'
+import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { dayAt, dayFrom } from '../../../stats/periods.ts'
 import { formPage } from '../../layout/form-page.ts'
@@ -11,7 +11,7 @@ import { keysOf } from './own-keys.ts'
 
 export interface KeyForm {
   readonly name: string
-  readonly chosen: readonly string[]
+  readonly scopes: readonly string[]
   readonly expires: string
   readonly date: string
   /** Null for never, undefined for an invalid date. */
@@ -23,7 +23,7 @@ export function readKeyForm({ form, viewer, now }: Visit): KeyForm {
   const date = form.get('date') ?? ''
   return {
     name: (form.get('name') ?? '').trim(),
-    chosen: scopes.filter(scope => form.getAll('scope').includes(scope)),
+    scopes: form.getAll('scope'),
     expires,
     date,
     expiresAt: chosenExpiry(expires, date, viewer.timeZone, now),
@@ -36,15 +36,6 @@ function chosenExpiry(expires: string, date: string, timeZone: string, now: numb
   if (expires === 'date') return dayFrom(date, timeZone)?.[1]
   const days = /^(30|90|365)d$/.exec(expires)?.[1]
   return days === undefined ? undefined : now + Number(days) * DAY_MS
-}
-
-/** What is wrong with a form; undefined for one that can be used. */
-export function keyFormProblem({ name, chosen, expires, expiresAt }: KeyForm, now: number): string | undefined {
-  if (!isName(name)) return `Give the key a name of 1 to ${MAX_NAME_LENGTH} characters.`
-  if (chosen.every(scope => scope === 'shared:access')) return 'Choose what the key may read.'
-  if (expires === '') return 'Choose when the key expires.'
-  if (expiresAt === undefined) return 'Choose the last day on which the key works.'
-  return expiresAt !== null && expiresAt <= now ? 'Choose today or a later day.' : undefined
 }
 
 const expiries = [
@@ -62,7 +53,7 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
   const { inUse, entitled } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
   if (full || !entitled) return redirect('/keys')
-  const { name = '', chosen = defaultScopes, expires = '', date = '' } = entered
+  const { name = '', scopes: chosen = defaultScopes, expires = '', date = '' } = entered
   const { timeZone } = visit.viewer
   return formPage(visit, {
     title: 'Create key',
@@ -105,7 +96,7 @@ export function isNeverConfirmed({ form }: Visit): boolean {
 }
 
 /** Asks again before a key is created that never expires. */
-export function showNeverStep(visit: Visit, { name, chosen }: KeyForm) {
+export function showNeverStep(visit: Visit, { name, scopes: chosen }: KeyForm) {
   return formPage(visit, {
     title: 'A key that never expires?',
     action: '/keys',

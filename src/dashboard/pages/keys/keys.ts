@@ -3,21 +3,20 @@ import {
   isActive,
   MAX_ACTIVE_KEYS,
   replaceKey,
-  revokeAllKeys,
   revokeKey,
   type ListedKey,
 } from '../../../accounts/api-keys.ts'
 import { expiryOf } from '../../../accounts/grants.ts'
 import { hasEnded } from '../../../accounts/access.ts'
 import { card, emptyState, facts, table } from '../../layout/components.ts'
-import { formPage, submit } from '../../layout/form-page.ts'
+import { formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { scopeLabels } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { isNeverConfirmed, keyFormProblem, readKeyForm, showKeyForm, showNeverStep } from './form.ts'
+import { isNeverConfirmed, readKeyForm, showKeyForm, showNeverStep } from './form.ts'
 import { showNewKey } from './new-key.ts'
 import { keysOf, ownKey } from './own-keys.ts'
 
@@ -31,19 +30,16 @@ export const keyPages: readonly DashboardPage[] = [
     ...OF_KEYS,
     method: 'POST',
     path: '/keys',
-    confirms: 'Create key',
-    async handler(visit) {
-      const { store, viewer, now, actor } = visit
+    act: createKey,
+    handler(visit) {
       const form = readKeyForm(visit)
-      const { name, chosen, expiresAt } = form
-      const problem = keyFormProblem(form, now)
-      if (problem !== undefined || expiresAt === undefined) return showKeyForm(visit, form, problem)
-      if (expiresAt === null && !isNeverConfirmed(visit)) return showNeverStep(visit, form)
-      const { accountId } = viewer.session
-      return submit(
-        async () =>
-          showCreated(visit, await createKey(store, { accountId, name, scopes: chosen, expiresAt }, now, actor)),
-        refusal => showKeyForm(visit, form, refusal),
+      if (form.expiresAt === null && !isNeverConfirmed(visit)) return showNeverStep(visit, form)
+      return submitAct(
+        visit,
+        createKey,
+        form,
+        secret => showCreated(visit, secret),
+        problem => showKeyForm(visit, form, problem),
       )
     },
   },
@@ -52,8 +48,9 @@ export const keyPages: readonly DashboardPage[] = [
     ...OF_KEYS,
     method: 'POST',
     path: '/keys/revoke-all',
+    act: revokeKey,
     async handler({ store, viewer, now, actor }) {
-      await revokeAllKeys(store, viewer.session.accountId, now, actor)
+      await revokeKey(store, { accountId: viewer.session.accountId }, now, actor)
       return redirect('/keys?done=all-revoked')
     },
   },
@@ -62,15 +59,15 @@ export const keyPages: readonly DashboardPage[] = [
     ...OF_KEYS,
     method: 'POST',
     path: '/keys/:id/regenerate',
-    confirms: 'Regenerate key',
+    act: replaceKey,
     async handler(visit) {
       const key = await ownKey(visit)
-      return submit(
-        async () => {
-          const replaced = { accountId: key.account_id, id: key.id }
-          return showCreated(visit, await replaceKey(visit.store, replaced, visit.now, visit.actor))
-        },
-        refusal => showRegenerating(visit, key, refusal),
+      return submitAct(
+        visit,
+        replaceKey,
+        { id: key.id },
+        secret => showCreated(visit, secret),
+        problem => showRegenerating(visit, key, problem),
       )
     },
   },
@@ -79,9 +76,10 @@ export const keyPages: readonly DashboardPage[] = [
     ...OF_KEYS,
     method: 'POST',
     path: '/keys/:id/revoke',
+    act: revokeKey,
     async handler(visit) {
       const { id } = await ownKey(visit)
-      await revokeKey(visit.store, id, visit.now, visit.actor)
+      await revokeKey(visit.store, { id }, visit.now, visit.actor)
       return redirect('/keys?done=revoked')
     },
   },

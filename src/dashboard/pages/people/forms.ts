@@ -2,7 +2,7 @@ import type { NamedAccess } from '../../../accounts/given-access.ts'
 import type { AccessTerms } from '../../../accounts/access.ts'
 import { type Area, areas } from '../../../contract/areas.ts'
 import { formatDate } from '../../../contract/calendar.ts'
-import { isName, MAX_NAME_LENGTH } from '../../../contract/names.ts'
+import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { DAY_MS, parseDay } from '../../../contract/time.ts'
 import { dayAt, dayFrom } from '../../../stats/periods.ts'
 import { formPage } from '../../layout/form-page.ts'
@@ -50,13 +50,6 @@ export function readGiveForm({ form, viewer }: Visit): GiveForm {
     last,
     until: last === '' ? null : dayFrom(last, viewer.timeZone)?.[1],
   }
-}
-
-/** What is wrong with a form; undefined for one that can be used. */
-export function accessFormProblem({ username, areas, recordsFrom, until }: GiveForm): string | undefined {
-  if (!isName(username)) return `Enter a username of 1 to ${MAX_NAME_LENGTH} characters.`
-  if (areas.length === 0) return 'Choose what may be read.'
-  return recordsFrom === undefined || until === undefined ? 'Enter valid dates.' : undefined
 }
 
 /** The terms of access after the form was applied. Empty fields change nothing. */

@@ -3,7 +3,7 @@ import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/acces
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'
-import { formPage, submit } from '../../layout/form-page.ts'
+import { formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, NONE, timeAgo } from '../../text/text.ts'
@@ -13,7 +13,6 @@ import { makeNames, type PeopleNames } from './names.ts'
 import {
   areasOf,
   firstDayText,
-  accessFormProblem,
   readGiveForm,
   readNarrowForm,
   showGiveForm,
@@ -32,21 +31,15 @@ export const peoplePages: readonly DashboardPage[] = [
     ...OF_PEOPLE,
     method: 'POST',
     path: '/people/give',
-    confirms: 'Give access',
-    async handler(visit) {
-      const { store, viewer, now, actor } = visit
+    act: giveByName,
+    handler(visit) {
       const form = readGiveForm(visit)
-      const isOwn = form.username === viewer.session.username
-      const problem = isOwn ? 'That is your own account.' : accessFormProblem(form)
-      if (problem !== undefined) return showGiveForm(visit, form, problem)
-      const { username, recordsFrom = null, until = null, areas } = form
-      return submit(
-        async () => {
-          const named = { ownerId: viewer.session.accountId, username }
-          await giveByName(store, named, { areas, recordsFrom, until }, now, actor)
-          return redirect('/people?done=given')
-        },
-        refusal => showGiveForm(visit, form, refusal),
+      return submitAct(
+        visit,
+        giveByName,
+        form,
+        () => redirect('/people?done=given'),
+        problem => showGiveForm(visit, form, problem),
       )
     },
   },
@@ -55,15 +48,15 @@ export const peoplePages: readonly DashboardPage[] = [
     ...OF_PEOPLE,
     method: 'POST',
     path: '/people/:id/narrow',
+    act: narrowGiven,
     async handler(visit) {
-      const { store, viewer, now, actor } = visit
       const { access, name } = await ownAccess(visit)
-      return submit(
-        async () => {
-          await narrowGiven(store, viewer.session.accountId, access, readNarrowForm(visit, access), now, actor)
-          return redirect('/people?done=narrowed')
-        },
-        refusal => showNarrowForm(visit, { access, name }, refusal),
+      return submitAct(
+        visit,
+        narrowGiven,
+        { username: access.username, ...readNarrowForm(visit, access) },
+        () => redirect('/people?done=narrowed'),
+        problem => showNarrowForm(visit, { access, name }, problem),
       )
     },
   },
@@ -72,9 +65,11 @@ export const peoplePages: readonly DashboardPage[] = [
     ...OF_PEOPLE,
     method: 'POST',
     path: '/people/:id/end',
+    act: endGiven,
     async handler(visit) {
-      const { access } = await ownAccess(visit)
-      await endGiven(visit.store, visit.viewer.session.accountId, access, visit.now, visit.actor)
+      const { store, viewer, now, actor } = visit
+      const { username } = (await ownAccess(visit)).access
+      await endGiven(store, { accountId: viewer.session.accountId, username }, now, actor)
       return redirect('/people?done=ended')
     },
   },

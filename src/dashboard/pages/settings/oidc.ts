@@ -1,4 +1,4 @@
-import { findLink } from '../../../accounts/identities.ts'
+import { findLink, linkOwnIdentity } from '../../../accounts/identities.ts'
 import type { Oidc } from '../../../accounts/oidc.ts'
 import { removeIdentity } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
@@ -12,7 +12,7 @@ import {
   othersSignedOut,
   signInAddress,
 } from '../../sign-in/reauthentication.ts'
-import { formPage, submit } from '../../layout/form-page.ts'
+import { formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { sessionMark } from '../../sign-in/oidc-start.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
@@ -22,21 +22,19 @@ const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** Linking the account with an identity at the issuer, and continuing a form after the issuer has confirmed that identity. */
 export const oidcPages: readonly DashboardPage[] = [
-  { ...OF_SETTINGS, path: '/settings/oidc', confirms: 'Link sign-in', handler: showLinking },
+  { ...OF_SETTINGS, path: '/settings/oidc', act: linkOwnIdentity, handler: showLinking },
   { ...OF_SETTINGS, path: '/settings/oidc/remove', handler: visit => showRemoving(visit) },
   {
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/oidc/remove',
-    confirms: 'Remove link',
+    act: removeIdentity,
     handler: visit =>
-      submit(
-        async () => {
-          const { accountId, id } = visit.viewer.session
-          const { store, now, actor } = visit
-          await removeIdentity(store, { accountId, address: signInAddress(visit), keepSession: id, now, actor })
-          return othersSignedOut(visit, 'oidc')
-        },
+      submitAct(
+        visit,
+        removeIdentity,
+        { address: signInAddress(visit), keepSession: visit.viewer.session.id },
+        () => othersSignedOut(visit, 'oidc'),
         refusal => showRemoving(visit, refusal),
       ),
   },

@@ -4,7 +4,7 @@ import { removePasskey } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { table } from '../../layout/components.ts'
-import { formPage, submit } from '../../layout/form-page.ts'
+import { formPage, submitAct } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
@@ -20,28 +20,28 @@ export const passkeyPages: readonly DashboardPage[] = [
   {
     ...OF_SETTINGS,
     path: '/settings/passkeys/new',
-    confirms: 'Add a passkey',
+    act: registerPasskey,
     handler: visit => showAdding(visit),
   },
   {
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/passkeys',
-    confirms: 'Add a passkey',
+    act: registerPasskey,
     async handler(visit) {
-      const { store, viewer, site, cookies, form, now, actor } = visit
-      const { accountId, id } = viewer.session
+      const { store, viewer, site, cookies, form, now } = visit
+      const { id } = viewer.session
       const { rpId, origin } = site
       const challenge = await challengeOf(store, cookies, { site, purpose: 'register', subject: String(id), now })
       if (challenge === undefined || rpId === undefined) return showAdding(visit, TOO_LATE)
       const answer = form.get('answer') ?? ''
       const passkey = await verifyNewPasskey(store, answer, challenge, { rpId, origin }, now)
       if (passkey === undefined) return showAdding(visit, NOT_ACCEPTED)
-      return submit(
-        async () => {
-          await registerPasskey(store, { accountId, passkey, now }, actor)
-          return redirect('/settings?saved=passkeys&added')
-        },
+      return submitAct(
+        visit,
+        registerPasskey,
+        { passkey },
+        () => redirect('/settings?saved=passkeys&added'),
         refusal => showAdding(visit, refusal),
       )
     },
@@ -55,22 +55,14 @@ export const passkeyPages: readonly DashboardPage[] = [
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/passkeys/:id/remove',
-    confirms: 'Remove passkey',
+    act: removePasskey,
     async handler(visit) {
-      const { store, viewer, now, actor } = visit
       const passkey = await ownPasskey(visit)
-      return submit(
-        async () => {
-          const { accountId, id } = viewer.session
-          await removePasskey(store, passkey.id, {
-            accountId,
-            address: signInAddress(visit),
-            keepSession: id,
-            now,
-            actor,
-          })
-          return othersSignedOut(visit, 'passkeys')
-        },
+      return submitAct(
+        visit,
+        removePasskey,
+        { id: passkey.id, address: signInAddress(visit), keepSession: visit.viewer.session.id },
+        () => othersSignedOut(visit, 'passkeys'),
         refusal => showRemoving(visit, passkey, refusal),
       )
     },

@@ -1,7 +1,7 @@
 import { setPassword } from '../../../accounts/passwords.ts'
 import { readSignInMethods, removePassword, type SignInMethods } from '../../../accounts/sign-in-methods.ts'
 import { isFresh, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
-import { formPage, submit } from '../../layout/form-page.ts'
+import { formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../../sign-in/new-password.ts'
 import { type DashboardPage, redirect, type Visit } from '../../page.ts'
@@ -13,7 +13,7 @@ export const passwordPages: readonly DashboardPage[] = [
   {
     ...OF_SETTINGS,
     path: '/settings/password/new',
-    confirms: 'Set a password',
+    act: setPassword,
     handler: visit => showNew(visit),
   },
   {
@@ -21,18 +21,18 @@ export const passwordPages: readonly DashboardPage[] = [
     method: 'POST',
     path: '/settings/password/new',
     async handler(visit) {
-      const { form, store, viewer, now, actor } = visit
-      const { accountId, id } = viewer.session
+      const { form, store, viewer, now } = visit
+      const { accountId, id: keepSession } = viewer.session
       // The page that asks for a proof would contain the new password.
       if (!isFresh(viewer.session, now)) return redirect('/settings/password/new')
       if ((await readSignInMethods(store, accountId, signInAddress(visit))).hasPassword) return redirect('/settings')
-      const next = readNewPassword(form)
-      if (next === undefined) return showNew(visit, PASSWORDS_DIFFER)
-      return submit(
-        async () => {
-          await setPassword(store, accountId, next, { keepSession: id, now, actor })
-          return othersSignedOut(visit, 'password&added')
-        },
+      const password = readNewPassword(form)
+      if (password === undefined) return showNew(visit, PASSWORDS_DIFFER)
+      return submitAct(
+        visit,
+        setPassword,
+        { password, keepSession },
+        () => othersSignedOut(visit, 'password&added'),
         problem => showNew(visit, problem),
       )
     },
@@ -42,15 +42,13 @@ export const passwordPages: readonly DashboardPage[] = [
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/password/remove',
-    confirms: 'Remove password',
+    act: removePassword,
     handler: visit =>
-      submit(
-        async () => {
-          const { accountId, id } = visit.viewer.session
-          const { store, now, actor } = visit
-          await removePassword(store, { accountId, address: signInAddress(visit), keepSession: id, now, actor })
-          return othersSignedOut(visit, 'password')
-        },
+      submitAct(
+        visit,
+        removePassword,
+        { address: signInAddress(visit), keepSession: visit.viewer.session.id },
+        () => othersSignedOut(visit, 'password'),
         problem => showRemoving(visit, problem),
       ),
   },

@@ -6,7 +6,7 @@ import { isName, MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { AS_STORED, card } from '../../layout/components.ts'
 import { htmlFile, ndjsonFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
-import { submit } from '../../layout/form-page.ts'
+import { submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { PASSWORDS_DIFFER, readNewPassword } from '../../sign-in/new-password.ts'
 import { checkPassword, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
@@ -58,17 +58,16 @@ export const settingsPages: readonly DashboardPage[] = [
     method: 'POST',
     path: '/settings/password',
     async handler(visit) {
-      const { form, store, viewer, now, actor } = visit
-      const { accountId, id } = viewer.session
-      const next = readNewPassword(form)
-      if (next === undefined) return showSettings(visit, { password: PASSWORDS_DIFFER })
+      const { form, viewer } = visit
+      const password = readNewPassword(form)
+      if (password === undefined) return showSettings(visit, { password: PASSWORDS_DIFFER })
       const proof = await checkPassword(visit, form.get('current') ?? '')
       if (typeof proof === 'string') return showSettings(visit, { password: proof })
-      return submit(
-        async () => {
-          await setPassword(store, accountId, next, { keepSession: id, now, actor })
-          return othersSignedOut(visit, 'password')
-        },
+      return submitAct(
+        visit,
+        setPassword,
+        { password, keepSession: viewer.session.id },
+        () => othersSignedOut(visit, 'password'),
         problem => showSettings(visit, { password: problem }),
       )
     },
