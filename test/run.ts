@@ -45,13 +45,7 @@ const FIRST: readonly (readonly string[])[] = [
   ['dashboard/browser', 'dashboard/light', 'dashboard/lists'],
   ['store/postgres-trouble'],
   ['cli/serve'],
-  ['archive/import'],
-  ['docs/docs'],
-  ['store/migrations'],
-  ['cli/mcp'],
-  ['cli/terminal'],
   ['http/timeouts'],
-  ['http/draining'],
 ].map(names => names.map(name => `${name}.test.ts`))
 
 /** It runs all tests, so that nothing else has to run beside it. */
@@ -64,7 +58,7 @@ const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 20 : 8
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
-const FILES_PER_PROCESS = 8
+const FILES_PER_PROCESS = 12
 
 /** Files that fail are run once more, alone: a busy machine delays what tests wait for. More than these are a fault for certain. */
 const MAX_FILES_RUN_AGAIN = 4
@@ -165,9 +159,9 @@ function jobsOf(engine: Engine): Job[] {
   const isOfSlow = (file: string) => file.endsWith('.slow.test.ts')
   const alone = others.filter(isOfSlow).map(file => [file])
   const short = others.filter(file => !isOfSlow(file))
-  const batches = Array.from({ length: Math.ceil(short.length / FILES_PER_PROCESS) }, (_, index) =>
-    short.slice(index * FILES_PER_PROCESS, (index + 1) * FILES_PER_PROCESS),
-  )
+  // Each has some of every folder, so that all take about as long.
+  const count = Math.ceil(short.length / FILES_PER_PROCESS)
+  const batches = Array.from({ length: count }, (_, batch) => short.filter((_, index) => index % count === batch))
   return [...first, ...alone, ...batches].filter(({ length }) => length > 0).map(files => ({ engine, files }))
 }
 

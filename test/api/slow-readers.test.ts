@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'

@@ -91,7 +91,7 @@ test('a preview says of any file what storing it then does', async () => {
       assert.equal(preview.rejectedCount, report.setAside?.count)
       assert.deepEqual([preview.unfinished, preview.leftOut], [report.unfinished, report.leftOut])
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   )
 })
 
@@ -127,6 +127,6 @@ test('a file that others overtake while it is checked is stored like one that ca
       assert.deepEqual(found, await outcomeOf(after.store, given, { ...chosen, onError: error }))
       assert.deepEqual(await contentOf(overtaken), await contentOf(after))
     }),
-    { numRuns: 100 },
+    { numRuns: 40 },
   )
 })

@@ -1,4 +1,4 @@
-// engine: both
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

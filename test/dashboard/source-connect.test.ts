@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { randomUUID } from 'node:crypto'

@@ -331,7 +331,7 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const build = `umask ${mask}; exec "$0" scripts/release.ts --to "$@"`
     await execute('sh', ['-c', build, process.execPath, folder.file(name), ...args], {
       cwd: from,
-      env: { ...process.env, TMPDIR: work },
+      env: { ...process.env, NODE_OPTIONS: '', TMPDIR: work },
     })
   }
 })

@@ -60,7 +60,8 @@ for (const zone of HARD_ZONES) {
   test(`buckets fill their range and count every minute once in ${zone}`, async () => {
     const random = seeded(7)
     const years = [2016, 2026] as const
-    for (const range of rangesOver(years)) {
+    // Ten years are swept in the slow tests.
+    for (const range of rangesOver([2022, 2026])) {
       checkPartition(range, zone)
       await checkTraining(range, zone, random)
     }
