@@ -17,8 +17,8 @@ const onlyFrom: Readonly<Record<string, readonly string[]>> = {
   'config.ts': ['contract'],
   'fairness.ts': [],
   'version.ts': [],
-  // The store knows no records and no tokens.
-  store: [],
+  // The store knows no records and no tokens. What it refuses, it refuses as everything does.
+  store: ['contract/refusal.ts'],
   demo: ['contract'],
   openapi: [],
   // A client of the service, which may be on another machine.

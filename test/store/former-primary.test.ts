@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { createKey, listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
-import { open, type Store, StoreError, StoreUnavailableError } from '../../src/store/index.ts'
+import { Refusal } from '../../src/contract/refusal.ts'
+import { open, type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { runSql, startPostgres, testOnPostgres, waitForReplica } from '../support/postgres.ts'
 import { startProxy } from '../support/proxy.ts'
 import { trainingSession, world } from '../support/records.ts'
@@ -66,7 +67,7 @@ testOnPostgres('a service goes on with the server that was promoted, and refuses
 
 test('an address that names several servers, or which of them to use, is refused', async () => {
   for (const wrong of ['one,two/a', 'one:1,two:2/a', 'one,/a', 'a:b,c:d/a', 'one/a?target_session_attrs=read-write']) {
-    await assert.rejects(open(`postgres://app@${wrong}`, { busyTimeoutMs: 1000 }), StoreError, wrong)
+    await assert.rejects(open(`postgres://app@${wrong}`, { busyTimeoutMs: 1000 }), Refusal, wrong)
   }
 })
 
