@@ -10,6 +10,7 @@ import { api } from '../src/contract/index.ts'
 import { type Limit, limits } from '../src/http/limits.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../src/fairness.ts'
 import { maxMegabytes } from '../src/stats/history-size.ts'
+import { archiveLines } from './archive-lines.ts'
 import { generateClientFiles } from './client-files.ts'
 import { yamlPackage } from './home-assistant-package.ts'
 import { makeDocument } from './openapi/document.ts'
@@ -119,9 +120,8 @@ hour, one has a count. Up to ${MAX_PENDING_EVENTS.toLocaleString('en')} wait to 
 
 /** The page with its table of fields that records may lack, which follow from the sample that the page has of each kind. */
 function withMissingFields(page: string): string {
-  const samples = (/```json\n([^]*?)```/.exec(page)?.[1] ?? '').trim().split('\n').slice(0, -1)
-  const rows = samples.flatMap(sample => {
-    const record = archiveRecord(JSON.parse(sample))
+  const rows = archiveLines().flatMap(line => {
+    const record = archiveRecord(line)
     const names = Object.keys(record.data).filter(name => {
       const { [name]: _, ...data } = record.data
       return canRead({ ...record, data, envelope: { ...record.envelope, data } })

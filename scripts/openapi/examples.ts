@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
-import { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
+import { kinds } from '../../src/archive/kinds.ts'
+import { archiveLines } from '../archive-lines.ts'
 import { LockSessionWithTemplate } from '../../src/contract/lock-sessions.ts'
-import { LockTemplate } from '../../src/contract/lock-templates.ts'
 import { type Account, people, type Token, User } from '../../src/contract/people.ts'
 import {
   type LockTotals,
@@ -15,36 +15,12 @@ import { Status } from '../../src/contract/status.ts'
 import { TrainingSessionWithOwner } from '../../src/contract/training-sessions.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../../src/contract/training-templates.ts'
 
-/** The example of a record in the reference. Throws if there is none. */
+/** The example of a record in the reference: one of those below, else that of its archive. Throws if there is none. */
 export function exampleOf(schema: TSchema): unknown {
-  const example = examples.get(schema)
+  const kind = kinds.find(one => one.schema === schema)
+  const example = examples.get(schema) ?? archiveLines().find(line => line.kind === kind?.name)?.data
   if (example === undefined) throw new Error('a record of the contract has no example')
   return example
-}
-
-const lockTemplate: Static<typeof LockTemplate> = {
-  id: 312,
-  ownerId: 7,
-  name: 'Weekend',
-  duration: 172_800,
-  isRandomDuration: true,
-  minDuration: 86_400,
-  maxDuration: 259_200,
-  isBreakEnabled: true,
-  breakRegularity: 43_200,
-  breakMaximum: 1800,
-  breakPenalty: 3600,
-  breakKeyholderOnly: false,
-  isDeepthroatEnabled: false,
-  deepthroatTimeReduction: 0,
-  isShameEnabled: false,
-  shameTimeAdd: 0,
-  isEmergencyUnlockEnabled: true,
-  isPublic: false,
-  isPubliclyListed: false,
-  isTestLock: false,
-  isTimeDisplayed: true,
-  createdAt: '2026-01-10T09:30:00Z',
 }
 
 const lockSession: Static<typeof LockSessionWithTemplate> = {
@@ -138,28 +114,6 @@ const trainingSession: Static<typeof TrainingSessionWithOwner> = {
   ],
   repsMeasured: 67,
   distanceTravelled: 12.430125,
-}
-
-const lockDevice: Static<typeof LockDevice> = {
-  id: 15,
-  bubbleId: '1750000000000x015000000000000000',
-  macAddress: '02:00:00:00:00:0f',
-  ownerId: 7,
-  locked: true,
-  hueShift: 40,
-  lastVisited: '2026-02-16T17:59:02Z',
-}
-
-const trainingDevice: Static<typeof TrainingDevice> = {
-  id: 21,
-  bubbleId: '1750000000000x021000000000000000',
-  ownerId: 7,
-  macAddress: '02:00:00:00:00:15',
-  serialNumber: 1042,
-  softwareVersion: '2.8.1',
-  lastVisited: null,
-  apiHits: 318,
-  lastLogAt: '2026-02-16T18:20:44Z',
 }
 
 const user: Static<typeof User> = {
@@ -301,13 +255,10 @@ const lockStatistics: Static<typeof LockStatistics> = {
 }
 
 const examples = new Map<TSchema, unknown>([
-  [LockTemplate, lockTemplate],
   [LockSessionWithTemplate, lockSession],
   [TrainingTemplate, trainingTemplate],
   [TrainingTemplateSummary, trainingTemplateSummary],
   [TrainingSessionWithOwner, trainingSession],
-  [LockDevice, lockDevice],
-  [TrainingDevice, trainingDevice],
   [User, user],
   [people.getMe.data, { account, token }],
   [AccessLists, { given: [given], received: [received] }],

@@ -26,38 +26,7 @@ before(async () => {
 })
 after(() => service[Symbol.asyncDispose]())
 
-test('the API has the endpoints of the contract, and Ann gets an answer from each', async () => {
-  assert.deepEqual(
-    requests.map(({ path }) => path),
-    [
-      '/api/v1/lkbx/templates',
-      '/api/v1/lkbx/templates/active',
-      '/api/v1/lkbx/templates/1',
-      '/api/v1/lkbx/sessions',
-      '/api/v1/lkbx/sessions/latest',
-      '/api/v1/lkbx/sessions/1',
-      '/api/v1/lkbx/session/current',
-      '/api/v1/dtt/templates',
-      '/api/v1/dtt/templates/active',
-      '/api/v1/dtt/templates/1',
-      '/api/v1/dtt/sessions',
-      '/api/v1/dtt/sessions/latest',
-      '/api/v1/dtt/sessions/1',
-      '/api/v1/lkbx',
-      '/api/v1/lkbx/1',
-      '/api/v1/dtt',
-      '/api/v1/dtt/1',
-      '/api/v1/users',
-      '/api/v1/users/me',
-      '/api/v1/users/1',
-      '/api/v1/me',
-      '/api/v1/me/access',
-      '/api/v1/me/reads',
-      '/api/v1/status',
-      '/api/v1/dtt/stats',
-      '/api/v1/lkbx/stats',
-    ],
-  )
+test('Ann gets an answer from each endpoint of the contract', async () => {
   for (const { path } of requests) {
     const { status, body } = await service.fetch(path, 'ann')
     assert.equal(status, 200, path)

@@ -4,17 +4,12 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { recordTables } from '../../src/store/tables.ts'
 import { makeFolder } from '../support/command.ts'
 import { needs } from '../support/programs.ts'
 import { lockSession, oneOfEach, trainingSession, world } from '../support/records.ts'
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/backups.md'), 'utf8')
 const [, commands = ''] = /^## Without Lockstep\n[^]*?^```sh\n([^]*?)^```$/m.exec(page) ?? []
-
-test('the docs name every table of records', () => {
-  for (const table of ['account', ...recordTables]) assert.match(page, new RegExp(`\\b${table}\\b`))
-})
 
 test(
   'the commands of the docs read the records of an encrypted backup without this program',

@@ -1,3 +1,6 @@
+import type { LockDevice, TrainingDevice } from '../../src/contract/devices.ts'
+import { kinds } from '../../src/archive/kinds.ts'
+import { archiveLines } from '../../scripts/archive-lines.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 
 /** Lines of an archive with default values; a test passes the values that matter to it. */
@@ -127,37 +130,24 @@ export const trainingSession = (id: number, ownerId: number, more: object = {}, 
   ...envelope,
 })
 
-export const lockDevice = (id: number, ownerId: number, more: object = {}) => ({
-  kind: 'lock-device',
-  data: {
-    id,
-    bubbleId: `lock-device-${id}`,
-    macAddress: '02:00:00:00:00:01',
-    ownerId,
-    locked: false,
-    hueShift: 0,
-    lastVisited: null,
-    ...more,
-  },
-})
+/** A function that makes records of a kind from the line that the documentation shows of it. */
+const makerOf = <Data extends object>(kind: string) => {
+  const line = archiveLines().find(line => line.kind === kind)
+  return (id: number, ownerId: number, more: object = {}) => ({
+    kind,
+    data: { ...line?.data, id, ownerId, ...more } as Data,
+  })
+}
 
-export const trainingDevice = (id: number, ownerId: number, more: object = {}) => ({
-  kind: 'training-device',
-  data: {
-    id,
-    bubbleId: `training-device-${id}`,
-    ownerId,
-    macAddress: '02:00:00:00:00:02',
-    serialNumber: 7,
-    softwareVersion: '1.2.3',
-    lastVisited: '2026-02-16T18:00:00Z',
-    apiHits: 3,
-    ...more,
-  },
-})
+const shownLockDevice = makerOf<LockDevice>('lock-device')
+export const lockDevice = (id: number, ownerId: number, more: object = {}) =>
+  shownLockDevice(id, ownerId, { locked: false, hueShift: 0, lastVisited: null, ...more })
+export const trainingDevice = makerOf<TrainingDevice>('training-device')
 
 /** Functions that make a record of each kind that an account owns. */
-export const makers = [lockTemplate, lockDevice, lockSession, trainingTemplate, trainingDevice, trainingSession]
+const own = [lockTemplate, lockSession, trainingTemplate, trainingSession]
+const others = kinds.filter(({ name, isOwned }) => isOwned && !own.some(make => make(1, 1).kind === name))
+export const makers = [...own, ...others.map(({ name }) => makerOf(name))]
 
 /** A record of each kind that an account owns, with the same identifier, or the one that is given. */
 export const oneOfEach = (id: number, ownerId: number, given: readonly { readonly kind: string }[] = []): object[] =>
