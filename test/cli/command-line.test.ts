@@ -7,47 +7,6 @@ import { settings } from '../../src/config.ts'
 import { launcher, makeFolder, launch, shell } from '../support/command.ts'
 import { freePort } from '../support/postgres.ts'
 
-const mistakes: readonly { readonly args: string; readonly says: RegExp }[] = [
-  { args: '', says: /Commands:/ },
-  { args: 'acount', says: /unknown command.*\n\(Did you mean account\?\)\n\(add --help/ },
-  { args: 'account ad', says: /unknown command.*\n\(Did you mean add\?\)/ },
-  { args: 'account add', says: /--username <name>' not specified\n\(add --help/ },
-  { args: 'account list --jsn', says: /unknown option '--jsn'\n\(Did you mean --json\?\)/ },
-  { args: 'account add --username x --id 1e1', says: /--id.*must be an integer of 1 or more/ },
-  { args: 'account add --username x --tier gold', says: /choices are ultra, pioneer, founder, employee, none/ },
-  { args: 'account set-tier --account x --tier ultra --until 2026-02-30', says: /RFC 3339 date-time or YYYY-MM-DD/ },
-  { args: 'import', says: /missing required argument 'file'/ },
-  { args: 'import x.ndjson --on-conflict maybe', says: /choices are fail, skip, replace/ },
-  { args: 'import nowhere.ndjson', says: /nowhere.ndjson cannot be read \(ENOENT\): nothing was stored/ },
-  { args: 'import - -', says: /- is stdin: give it once/ },
-  { args: 'import .', says: /\. is a folder: give the archives in it/ },
-  { args: 'key create --account x --name x --expires soon', says: /30d.*never.*RFC 3339/ },
-  { args: 'key create --account x --name x --scope all', says: /choices are lkbx:read, dtt:read, status:read/ },
-  { args: 'key revoke first', says: /id of an API key, as key list shows it/ },
-  { args: 'backup nowhere/x.db', says: /there is no folder \S+nowhere/ },
-  { args: 'move --to mysql://localhost/x', says: /--to must be sqlite:<path> or postgres:/ },
-  {
-    args: 'account list --database mysql://localhost/x',
-    says: /--database must be sqlite:<path> or postgres:/,
-  },
-  { args: 'doctor --database lockstep.db', says: /--database must be sqlite:<path> or postgres:/ },
-  { args: 'serve --workers 0', says: /a number from 1 to 99/ },
-  { args: 'serve --port 65536', says: /a port from 0 to 65535/ },
-]
-
-test('wrong usage ends with code 2 and a message on stderr that says what to do instead', async t => {
-  await using folder = await makeFolder()
-  for (const { args, says } of mistakes) {
-    await t.test(`lockstep ${args}`, async () => {
-      const { code, stdout, stderr } = await folder.run(args.split(' ').filter(word => word !== ''))
-      assert.match(stderr, says)
-      assert.equal(code, 2)
-      assert.equal(stdout, '')
-    })
-  }
-  assert.ok(!existsSync(folder.file('data')), 'none of them makes a database')
-})
-
 const invalid: Readonly<Record<string, string>> = {
   LOCKSTEP_DATABASE_URL: 'lockstep.db',
   LOCKSTEP_PULL_DATABASE_URL: 'mysql://localhost/x',
@@ -164,78 +123,6 @@ test('a setting of an earlier version does not stop a command', async () => {
   assert.doesNotMatch(stderr, /PAGE_CACHE/)
 })
 
-const unusable: readonly { readonly what: string; readonly args: readonly string[]; readonly says: RegExp }[] = [
-  {
-    what: 'a database that is not there',
-    args: ['account', 'list', '--database', 'sqlite:nowhere.db'],
-    says: /no database at nowhere\.db\n.*--database.*LOCKSTEP_DATABASE_URL.*account add/,
-  },
-  {
-    what: 'a service that may not make its database',
-    args: ['serve', '--no-migrate', '--port', '0', '--database', 'sqlite:nowhere.db'],
-    says: /no database at nowhere\.db/,
-  },
-  {
-    what: 'a file that is no database',
-    args: ['account', 'list', '--database', 'sqlite:words.txt'],
-    says: /words\.txt cannot be opened: file is not a database/,
-  },
-  {
-    what: 'a folder that cannot be made',
-    args: ['account', 'add', '--username', 'ann', '--database', 'sqlite:words.txt/below/new.db'],
-    says: /words\.txt\/below\/new\.db cannot be opened/,
-  },
-  {
-    what: 'a folder in the place of the file',
-    args: ['account', 'list', '--database', 'sqlite:folder'],
-    says: /folder cannot be opened/,
-  },
-  {
-    what: 'a database of a newer program',
-    args: ['account', 'list', '--database', 'sqlite:newer.db'],
-    says: /a newer version of Lockstep wrote this database \(schema 99/,
-  },
-  {
-    what: 'a database of a newer program that would be migrated',
-    args: ['serve', '--port', '0', '--database', 'sqlite:newer.db'],
-    says: /a newer version of Lockstep wrote this database \(schema 99/,
-  },
-  {
-    what: 'a database without the schema',
-    args: ['account', 'list', '--database', 'sqlite:empty.db'],
-    says: /the database has no tables of Lockstep: run `lockstep migrate`/,
-  },
-  {
-    what: 'a backup of a database without the schema',
-    args: ['backup', 'backup.db', '--database', 'sqlite:empty.db'],
-    says: /the database has no tables of Lockstep: run `lockstep migrate`/,
-  },
-  {
-    what: 'a service that may not bring the schema up to date',
-    args: ['serve', '--no-migrate', '--port', '0', '--database', 'sqlite:empty.db'],
-    says: /the database has no tables of Lockstep: run `lockstep migrate`/,
-  },
-]
-
-test('a store that cannot be used ends with code 3 and a clear message on stderr', async t => {
-  await using folder = await makeFolder()
-  writeFileSync(folder.file('words.txt'), 'no database at all, only words\n'.repeat(100))
-  makeEmpty(folder.file('empty.db'))
-  mkdirSync(folder.file('folder'))
-  await folder.run(['migrate', '--database', 'sqlite:newer.db'])
-  makeNewer(folder.file('newer.db'))
-  for (const { what, args, says } of unusable) {
-    await t.test(what, async () => {
-      const { code, stdout, stderr } = await folder.run(args)
-      assert.match(stderr, says)
-      assert.equal(code, 3)
-      assert.equal(stdout, '')
-      assert.doesNotMatch(stderr, /\n {4}at /, 'no stack trace')
-    })
-  }
-  assert.ok(!existsSync(folder.file('nowhere.db')))
-})
-
 test('a process that may have too few files open says so, and how many it needs', async () => {
   await using folder = await makeFolder()
   for (const command of ['serve --port 0', 'account list', 'backup copy.db']) {
@@ -299,19 +186,6 @@ test('without its dependencies the launcher prints how to install them', async (
   assert.match(stderr, /dependencies are not installed\. Run: cd '.*' && npm ci/)
   assert.ok(existsSync(launcher))
 })
-
-/** A database without tables. */
-function makeEmpty(file: string) {
-  using database = new DatabaseSync(file)
-  database.exec('pragma user_version = 1')
-}
-
-function makeNewer(file: string) {
-  using database = new DatabaseSync(file)
-  const insert = database.prepare('insert into migration (version, name, checksum, applied_at) values (?, ?, ?, ?)')
-  const { version } = database.prepare('select max(version) as version from migration').get() ?? {}
-  for (let next = Number(version) + 1; next <= 99; next += 1) insert.run(next, 'later', 'x', 0)
-}
 
 function modeOf(path: string): string {
   return (statSync(path).mode & 0o777).toString(8)

@@ -1,0 +1,148 @@
+// engine: sqlite
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { importArchive } from '../../src/archive/import.ts'
+import { makeFolder } from '../support/command.ts'
+import { account, partnership } from '../support/records.ts'
+import { archiveOf } from '../support/service.ts'
+
+type Refused = readonly [words: string | readonly string[], says: RegExp]
+
+const add = (username: string) => ['account', 'add', '--username', username]
+const create = (who: string, name: string) => ['key', 'create', '--account', who, '--name', name]
+
+/** With exit code 1: what was asked for is not done. Ann and Fay have a tier, Ben has none, and that of Cas has ended; Ben may read Ann. */
+const refused: readonly Refused[] = [
+  [add('2026'), /username must not be all digits/],
+  [add('ann'), /already an account with this username/],
+  [add(' Ann'), /already an account with this username/],
+  [[...add('dan'), '--id', '3'], /already an account with this id/],
+  [add(''), /username must be text of 1 to 64 characters/],
+  [add('x'.repeat(65)), /1 to 64 characters/],
+  [add('a\nb'), /without control characters/],
+  [add('\u001b[31mred'), /without control characters/],
+  ['account remove --account dan --yes', /no account with this username/],
+  ['account remove --account 99 --yes', /no account with this id/],
+  ['account set-tier --account 99999999999999999999 --tier ultra', /no account with this id/],
+  ['access add --owner ann --partner 1', /no access to itself/],
+  ['access add --owner ann --partner dan', /no account with this username/],
+  ['access remove --owner ben --partner ann', /no such access/],
+  [create('ann', ''), /1 to 64 characters, no control characters/],
+  [create('ann', 'x'.repeat(65)), /1 to 64 characters/],
+  [create('ann', 'a\tb'), /no control characters/],
+  [create('ann', 'a\u0085b'), /no control characters/],
+  [
+    create('ben', 'x'),
+    /account 2 has no subscription tier, .*: set one with \.\/lockstep account set-tier --account 2 --tier ultra$/m,
+  ],
+  [create('cas', 'x'), /account 3 has a subscription tier that ended at 2025-01-01T00:00:00Z, /],
+  [create('dan', 'x'), /no account with this username/],
+  [[...create('ann', 'x'), '--expires', '2020-01-01'], /in the future/],
+  ['key revoke 99', /no API key with this id/],
+  ['key list --account 99', /no account with this id/],
+]
+
+const endless = ['8000y', '10000y', '280000y', '999999999y', '9999-12-31T23:59:59-00:01']
+const tooLate = ['10000-01-01', '+010000-01-01T00:00:00Z', '9999-12-31T23:59:59-00:01', 'never', '2026-02-30']
+
+/** With exit code 2: the command is used wrongly. */
+const misused: readonly Refused[] = [
+  ['', /Commands:/],
+  ['acount', /unknown command.*\n\(Did you mean account\?\)\n\(add --help/],
+  ['account ad', /unknown command.*\n\(Did you mean add\?\)/],
+  ['account add', /--username <name>' not specified\n\(add --help/],
+  ['account list --jsn', /unknown option '--jsn'\n\(Did you mean --json\?\)/],
+  ['account add --username x --id 1e1', /--id.*must be an integer of 1 or more/],
+  ['account add --username x --tier gold', /choices are ultra, pioneer, founder, employee, none/],
+  ...tooLate.map((until): Refused => [
+    `account set-tier --account ann --tier ultra --until ${until}`,
+    /RFC 3339 date-time or YYYY-MM-DD, up to 9999-12-31\. Leave the option out for no end/,
+  ]),
+  ['import', /missing required argument 'file'/],
+  ['import x.ndjson --on-conflict maybe', /choices are fail, skip, replace/],
+  ['import nowhere.ndjson', /nowhere.ndjson cannot be read \(ENOENT\): nothing was stored/],
+  ['import - -', /- is stdin: give it once/],
+  ['import .', /\. is a folder: give the archives in it/],
+  ...endless.map((expires): Refused => [
+    `key create --account ann --name x --expires ${expires}`,
+    /earlier end, or never|must be a span such as 30d .*, never, or an RFC 3339 date-time/,
+  ]),
+  ['key create --account x --name x --expires soon', /30d.*never.*RFC 3339/],
+  ['key create --account x --name x --scope all', /choices are lkbx:read, dtt:read, status:read/],
+  ['key revoke first', /id of an API key, as key list shows it/],
+  ...['', ' --all', ' --account ann', ' 1 --all --account ann'].map((words): Refused => [
+    `key revoke${words}`,
+    /name one key by its id, or all keys of an account with --all --account/,
+  ]),
+  ['backup nowhere/x.db', /there is no folder \S+nowhere/],
+  ['move --to mysql://localhost/x', /--to must be sqlite:<path> or postgres:/],
+  ['account list --database mysql://localhost/x', /--database must be sqlite:<path> or postgres:/],
+  ['doctor --database lockstep.db', /--database must be sqlite:<path> or postgres:/],
+  ['serve --workers 0', /a number from 1 to 99/],
+  ['serve --port 65536', /a port from 0 to 65535/],
+]
+
+const NO_TABLES = /the database has no tables of Lockstep: run `lockstep migrate`/
+const NEWER = /a newer version of Lockstep wrote this database \(schema 99/
+
+/** With exit code 3: the store cannot be used. */
+const unusable: readonly Refused[] = [
+  [
+    'account list --database sqlite:nowhere.db',
+    /no database at nowhere\.db\n.*--database.*LOCKSTEP_DATABASE_URL.*account add/,
+  ],
+  ['serve --no-migrate --port 0 --database sqlite:nowhere.db', /no database at nowhere\.db/],
+  ['account list --database sqlite:words.txt', /words\.txt cannot be opened: file is not a database/],
+  [[...add('ann'), '--database', 'sqlite:words.txt/below/new.db'], /words\.txt\/below\/new\.db cannot be opened/],
+  ['account list --database sqlite:folder', /folder cannot be opened/],
+  ['account list --database sqlite:newer.db', NEWER],
+  ['serve --port 0 --database sqlite:newer.db', NEWER],
+  ['account list --database sqlite:empty.db', NO_TABLES],
+  ['backup backup.db --database sqlite:empty.db', NO_TABLES],
+  ['serve --no-migrate --port 0 --database sqlite:empty.db', NO_TABLES],
+]
+
+for (const [code, title, rows] of [
+  [1, 'what is refused ends with code 1, says why on stderr and changes nothing', refused],
+  [2, 'wrong usage ends with code 2 and a message on stderr that says what to do instead', misused],
+  [3, 'a store that cannot be used ends with code 3 and a clear message on stderr', unusable],
+] as const) {
+  test(title, async t => {
+    await using folder = await makeFolder()
+    if (code === 3) await makeStores(folder.file)
+    if (code === 1) {
+      await using store = await folder.store()
+      const cas = account(3, 'cas', { subscriptionEndsAt: '2025-01-01T00:00:00Z' })
+      const accounts = [account(1, 'ann'), account(2, 'ben', { subscriptionTier: null }), cas, account(4, 'fay')]
+      await importArchive(store, archiveOf([...accounts, partnership(1, 2)]))
+    }
+    const before = await folder.run(['export'])
+    for (const [words, says] of rows) {
+      const args = typeof words === 'string' ? words.split(' ').filter(word => word !== '') : words
+      await t.test(`lockstep ${args.join(' ')}`.slice(0, 80), async () => {
+        const ended = await folder.run(args)
+        assert.match(ended.stderr, says)
+        assert.deepEqual([ended.code, ended.stdout], [code, ''])
+        assert.doesNotMatch(ended.stderr, /\n {4}at /, 'no stack trace')
+      })
+    }
+    assert.deepEqual(await folder.run(['export']), before)
+    if (code === 1) assert.equal((await folder.run(['key', 'list', '--json'])).stdout, '[]\n')
+    else assert.ok(!existsSync(folder.file('data')), 'none of them makes a database')
+  })
+}
+
+/** Files that are no database of this version. */
+async function makeStores(file: (name: string) => string) {
+  writeFileSync(file('words.txt'), 'no database at all, only words\n'.repeat(100))
+  mkdirSync(file('folder'))
+  const empty = new DatabaseSync(file('empty.db'))
+  empty.exec('pragma user_version = 1')
+  empty.close()
+  const newer = new DatabaseSync(file('newer.db'))
+  newer.exec('create table migration (version, name, checksum, applied_at)')
+  newer.exec(`insert into migration values (99, 'later', 'x', 0)`)
+  newer.close()
+}
