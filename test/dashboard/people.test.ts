@@ -119,24 +119,6 @@ test('access can be given, narrowed and ended, but not widened', async () => {
   assert.equal(await it.status('ben'), 200, 'its owner gives it again')
 })
 
-test('a form that is not complete is shown again with what was entered and what is wrong', async () => {
-  await using it = await signedIn()
-  const cases: [fields: Readonly<Record<string, string>>, problem: RegExp][] = [
-    [{ username: '', area: 'dtt' }, /username must have 1 to 64 characters/],
-    [{ username: 'cas' }, /at least one area/],
-    [{ username: 'cas', area: 'dtt', from: '2026-02-30' }, /first day of access must be/],
-    [{ username: 'cas', area: 'dtt', last: '2020-01-01' }, /must lie in the future/],
-    [{ username: 'ann', area: 'dtt' }, /no access to itself/],
-  ]
-  for (const [fields, problem] of cases) {
-    const seen = await it.ann.post('/people/give', fields)
-    assert.equal(seen.status, 422)
-    assert.match(seen.text, problem)
-    assert.ok(seen.text.includes(`value="${fields['username']}"`))
-  }
-  assert.equal(await it.status('cas'), 404)
-})
-
 test('People reports a change only if it was made', async () => {
   await using it = await signedIn()
   assert.match((await it.ann.get('/people?done=ended')).text, /<p class="note" role="status">The access ends/)

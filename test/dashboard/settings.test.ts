@@ -28,18 +28,6 @@ test('name, time zone and units are stored with the account', async () => {
   assert.match((await other.get('/training/61')).text, /16 Feb 2026, 23:45/)
 })
 
-test('invalid settings are refused', async () => {
-  await using it = await signedIn()
-  for (const fields of [
-    { timeZone: 'Mars/Olympus', units: 'metric' },
-    { timeZone: '+02:00', units: 'metric' },
-    { timeZone: 'UTC', units: 'cubits' },
-    { timeZone: 'UTC', units: 'metric', displayName: 'x'.repeat(65) },
-  ]) {
-    assert.equal((await it.ann.post('/settings', fields)).status, 422)
-  }
-})
-
 test('the first sign-in suggests the zone of the browser, later ones do not', async () => {
   await using service = await startService(world)
   await allowSignIn(service, 'ann')
@@ -65,11 +53,8 @@ test('the server renders theme and discreet mode from cookies of the browser', a
 test('a new password needs the current one, ends the other sessions and keeps this one', async () => {
   await using it = await signedIn()
   const other = await visitorAs(it.service.url, 'ann')
-  const change = (current: string, next: string, again = next) =>
-    it.ann.post('/settings/password', { current, next, again })
+  const change = (current: string, next: string) => it.ann.post('/settings/password', { current, next, again: next })
   assert.match((await change('wrong password', 'another long password')).text, /The password is wrong/)
-  assert.match((await change(PASSWORD, 'short')).text, /12 to 1024/)
-  assert.match((await change(PASSWORD, 'another long password', 'yet another one')).text, /passwords differ/)
   assert.equal((await other.get('/settings')).status, 200)
 
   assert.equal((await change(PASSWORD, 'another long password')).to, '/settings?saved=password')
