@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { OWNER_UNKNOWN } from '../src/archive/batch-importer.ts'
 import { createInvitation } from '../src/accounts/invitations.ts'
 import { allowSignIn, sampleService, signIn } from '../test/support/dashboard.ts'
+import { pullJob } from '../src/jobs/jobs.ts'
 import type { RoundProgress } from '../src/pull/connections.ts'
 import { openSecret, sealKey } from '../src/pull/stored-key.ts'
 import { samplePages } from '../test/support/page-addresses.ts'
@@ -280,7 +281,7 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   const secret = openSecret({ databaseUrl, secretFile: '' })
   const { sealed, secretId } = sealKey(secret, { accountId: 1, origin: SOURCE }, 'a key')
   const connection = { account_id: 1, origin: SOURCE, every_minutes: 5, sealed_key: sealed, secret_id: secretId }
-  const refused = { state: 'waiting', failure: 'refused', failures: 30, next_at: now + 40 * 60_000 } as const
+  const job = { name: pullJob(1), state: 'waiting', attempts: 30, next_at: now + 40 * 60_000 } as const
   const times = { started_at: now - 20_000, failing_since: now - 86_400_000, refused_since: now - 86_400_000 }
   const completed = now - 86_700_000
   const progress = JSON.stringify({
@@ -289,10 +290,14 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
       { kind: 'lock-session', read: 37, total: null },
     ],
   } satisfies RoundProgress)
-  const rest = { progress, username: 'alex', known_locks: '', mine: 0, revision: 1 }
+  const rest = { failure: 'refused', username: 'alex', known_locks: '', mine: 0 }
+  await db
+    .insertInto('job')
+    .values({ ...job, report: progress })
+    .execute()
   await db
     .insertInto('source_connection')
-    .values({ ...connection, ...refused, ...times, ...rest })
+    .values({ ...connection, ...times, ...rest })
     .execute()
   for (const round of [0, 1, 2, 3]) {
     const counts = {
@@ -337,11 +342,12 @@ async function connectSource({ store: { db }, databaseUrl }: TestService, now: n
   }
 }
 
-function changeSource(values: { state: 'running' | 'waiting' | 'stopped'; failure: string | null }) {
+function changeSource({ state, failure }: { state: 'running' | 'waiting' | 'stopped'; failure: string | null }) {
   return async (page: Page, { service }: Stage) => {
     const { db } = service.store
-    await db.updateTable('source_connection').set(values).execute()
-    await db.updateTable('source_round').set({ failure: values.failure }).where('rejected', '=', 0).execute()
+    await db.updateTable('job').set({ state }).execute()
+    await db.updateTable('source_connection').set({ failure }).execute()
+    await db.updateTable('source_round').set({ failure }).where('rejected', '=', 0).execute()
     await page.reload()
   }
 }

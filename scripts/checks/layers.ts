@@ -31,7 +31,18 @@ const onlyFrom: Readonly<Record<string, readonly string[]>> = {
 /** What a folder does not import although the order would allow it: the command line hands it in. */
 const handedIn: Readonly<Record<string, readonly string[]>> = { http: ['archive', 'backup', 'pull'] }
 
-const querying = ['store', 'archive', 'stats', 'accounts', 'backup', 'resources', 'pull', 'uploads', 'dashboard']
+const querying = [
+  'store',
+  'archive',
+  'jobs',
+  'stats',
+  'accounts',
+  'backup',
+  'resources',
+  'pull',
+  'uploads',
+  'dashboard',
+]
 
 /** Packages and modules of Node that only some folders may import. */
 const packages: Readonly<Record<string, readonly string[]>> = {

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { kinds } from '../archive/kinds.ts'
+import { isRefusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
-import { readNote, writeNote } from '../store/notes.ts'
+import { ERASING, holdJob, pullJob, readJob } from '../jobs/jobs.ts'
 import type { Tables } from '../store/tables.ts'
 import { keepUnreadName } from './given-access.ts'
 import { Refusal } from '../contract/refusal.ts'
@@ -28,6 +29,7 @@ export async function removeAccount(store: Store, id: number, now: number): Prom
     // Rows of other accounts' pulls, and rejected rows from before the account was here, have no reference to it.
     await db.deleteFrom('pull_row').where('owner_id', '=', id).execute()
     await db.deleteFrom('set_aside').where('owner_id', '=', id).execute()
+    await db.deleteFrom('job').where('name', '=', pullJob(id)).execute()
     await db.deleteFrom('account').where('id', '=', id).execute()
     if (store.erase !== undefined) await noteDeleted(db)
   })
@@ -37,31 +39,42 @@ export async function isRemoved({ db }: Pick<Store, 'db'>, id: number): Promise<
   return (await db.selectFrom('removed_account').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 }
 
-/** Notes, within the transaction that deletes them, that rows are to be erased. */
+/** Makes erasing due, within the transaction that deletes the rows. */
 export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
   // Differs each time, so that what is deleted during an erasure is not forgotten at its end.
-  await writeNote(db, ERASURE_NOTE, randomUUID())
+  const due = { state: 'due', report: randomUUID() } as const
+  await db
+    .insertInto('job')
+    .values({ name: ERASING, attempts: 0, ...due })
+    .onConflict(conflict => conflict.column('name').doUpdateSet(due))
+    .execute()
 }
 
 /**
  * Erases the bytes of what was deleted from the files of the database, unless that is done already or another process is
- * doing it. PostgreSQL does so by itself. Throws StoreError; what is still to be erased stays noted.
+ * doing it. PostgreSQL does so by itself. Throws StoreError; what is still to be erased stays due.
  */
 export async function eraseDeleted(store: Store): Promise<void> {
-  if (store.erase === undefined) return
-  const noted = await readNote(store.db, ERASURE_NOTE)
-  if (noted === undefined) return
-  const release = await store.tryLock('erase')
-  if (release === undefined) return
+  if (store.erase === undefined || !(await isErasingDue(store))) return
+  const hold = await holdJob(store, { name: ERASING, by: 'a process', running: 'erasing' }).catch((error: unknown) => {
+    if (!isRefusal(error, 'busy')) throw error
+    return undefined
+  })
+  if (hold === undefined) return
   try {
+    const due = await readJob(store.db, ERASING)
+    if (due?.state !== 'due') return
     await store.erase()
-    await store.db.deleteFrom('note').where('name', '=', ERASURE_NOTE).where('value', '=', noted).execute()
+    const erased = store.db.deleteFrom('job').where('name', '=', ERASING)
+    await erased.where('report', '=', due.report).execute()
   } finally {
-    await release()
+    await hold.release()
   }
 }
 
-export const ERASURE_NOTE = 'deleted rows to be erased'
+export async function isErasingDue({ db }: Pick<Store, 'db'>): Promise<boolean> {
+  return (await readJob(db, ERASING))?.state === 'due'
+}
 
 /**
  * Deletes the rows that refer to the account, a few at a time: statements of SQLite block the process, and others are answered in

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
+import { pullJob, renameJob } from '../jobs/jobs.ts'
 import type { Store } from '../store/index.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import { accountRow } from './accounts.ts'
@@ -46,6 +47,7 @@ export async function renumberAccount(
       )
     }
     await db.deleteFrom('account').where('id', '=', from).execute()
+    await renameJob(db, store.engine, pullJob(from), pullJob(to))
     await within?.(db, to)
   })
   noteGrantChange()

@@ -70,7 +70,13 @@ export async function removeAllRows(db: Kysely<Tables>, engine: Engine, tables: 
 
 /** Drops all tables that some version of this program made, but none of another program. */
 export async function dropTables(db: Kysely<Tables>, engine: Engine) {
-  const names = [...(await readTables()).map(({ name }) => name).toReversed(), 'sign_in', 'import_part', 'migration']
+  const names = [
+    ...(await readTables()).map(({ name }) => name).toReversed(),
+    'sign_in',
+    'import_part',
+    'pull_access',
+    'migration',
+  ]
   for (const name of names) {
     await sql`drop table if exists ${sql.table(name)} ${sql.raw(engine === 'postgres' ? 'cascade' : '')}`.execute(db)
   }

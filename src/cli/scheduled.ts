@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { Config } from '../config.ts'
+import { newHolder } from '../jobs/jobs.ts'
 import { systemClock } from '../pull/source.ts'
 import { makeGuardedFetch } from '../pull/guarded-fetch.ts'
-import { endSilent, nextRound, pullDue } from '../pull/scheduled.ts'
+import { nextRound, pullDue } from '../pull/scheduled.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import { messageOf, type Store } from '../store/index.ts'
 import { runAsChild, SilentChildError, startChild } from './child.ts'
@@ -24,8 +24,6 @@ type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
 interface PullOrder extends PullConfig {
   readonly passing: string
-  /** Who holds the leases of the process. */
-  readonly holder: string
 }
 
 /** Pulls from the connections that are due, until none is or the service has ended. */
@@ -43,7 +41,7 @@ export async function pullScheduled(): Promise<void> {
     return withStore({ database }, store =>
       pullDue({
         store,
-        holder: order.holder,
+        holder: newHolder('the service'),
         // The secret is beside the database of the service.
         secret: openSecret(order),
         send: makeGuardedFetch(order),
@@ -118,25 +116,22 @@ export class Scheduler {
 
   #start() {
     if (this.#isClosed) return
-    const { store, config, maxSilenceMs = MAX_SILENCE_MS } = this.#options
-    const holder = randomUUID()
+    const { config, maxSilenceMs = MAX_SILENCE_MS } = this.#options
     // Nothing but these settings, whatever else is set.
     const order = {
       ...Object.fromEntries(SETTINGS.map(name => [name, config[name]])),
       passing: passingSecret(),
-      holder,
     }
     const started = performance.now()
     this.#child = startChild(['pull', '--scheduled'], order, maxSilenceMs)
     this.#child.ended.then(
       code =>
         this.#ended(started, code === 0 ? undefined : new Error(`the process that pulls ended (${code ?? 'killed'})`)),
-      async (error: unknown) => {
-        const said = error instanceof SilentChildError ? new Error(`the process that pulls: ${error.message}`) : error
-        // While the database is away, whoever pulls next finds that the lease has ended.
-        if (said !== error) await endSilent(store, holder).catch(() => {})
-        this.#ended(started, said)
-      },
+      (error: unknown) =>
+        this.#ended(
+          started,
+          error instanceof SilentChildError ? new Error(`the process that pulls: ${error.message}`) : error,
+        ),
     )
   }
 

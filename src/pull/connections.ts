@@ -1,9 +1,10 @@
-import { type Selectable, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { type Actor, type EventKind, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { type Config, settings } from '../config.ts'
 import { parseAddress, parseKey } from '../contract/address.ts'
 import { DAY_MS } from '../contract/time.ts'
+import { databaseNow, inMs, type Job, pullJob } from '../jobs/jobs.ts'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { openSecret, sealKey } from './stored-key.ts'
@@ -14,7 +15,15 @@ import { Refusal } from '../contract/refusal.ts'
  * the process that pulls changes is in `scheduled.ts`.
  */
 
-export type Connection = Selectable<Tables['source_connection']>
+/** A connection, and the job of its rounds. */
+export type Connection = Selectable<Tables['source_connection']> & Job
+
+/** All connections, with the jobs of their rounds. */
+export function connections(db: Kysely<Tables>) {
+  return db
+    .selectFrom('source_connection')
+    .innerJoin('job', join => join.on('job.name', '=', sql<string>`'pull ' || account_id`))
+}
 
 /** What was wrong with a round, as it is stored. */
 export type Failure =
@@ -28,16 +37,12 @@ export type Failure =
   | 'account'
   /** The account was removed here. */
   | 'removed'
-  /** Another process is pulling into the account: the command `pull`, or one that a service has left. */
-  | 'busy'
   /** The stored key cannot be read. */
   | 'key'
   /** The key was stored for a day, which is over. */
   | 'key-expired'
   /** The process that pulled was killed. */
   | 'interrupted'
-  /** The process that pulled gave no sign of life, and was ended. */
-  | 'silent'
   /** The account has no more room. */
   | 'full'
   /** The disk of this service is full. */
@@ -58,14 +63,14 @@ export const NO_PROGRESS = JSON.stringify({ read: [] } satisfies RoundProgress)
 const FULL = JSON.stringify({ read: [], full: true } satisfies RoundProgress)
 
 /** The progress of a round that begins now. */
-export function firstProgress({ progress }: Pick<Connection, 'progress'>): string {
-  return (JSON.parse(progress) as RoundProgress).full === true ? FULL : NO_PROGRESS
+export function firstProgress({ report }: Pick<Connection, 'report'>): string {
+  return (JSON.parse(report) as RoundProgress).full === true ? FULL : NO_PROGRESS
 }
 
 /** Before a round has begun there is only the progress of an earlier one. */
-export function progressOf({ state, progress }: Pick<Connection, 'state' | 'progress'>): RoundProgress {
+export function progressOf({ state, report }: Pick<Connection, 'state' | 'report'>): RoundProgress {
   // Only the process that pulls writes it.
-  return JSON.parse(state === 'due' ? NO_PROGRESS : progress) as RoundProgress
+  return JSON.parse(state === 'due' ? NO_PROGRESS : report) as RoundProgress
 }
 
 type SealingConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
@@ -74,20 +79,8 @@ type SealingConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
 const KEY_LIFE_MS = DAY_MS
 const MINUTE_MS = 60_000
 
-/** The time of the database, which all processes share. */
-export function databaseNow(engine: Engine) {
-  return engine === 'sqlite'
-    ? sql<number>`cast(unixepoch('subsec') * 1000 as integer)`
-    : sql<number>`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`
-}
-
-/** The time of the database after so many milliseconds. */
-export function inMs({ engine }: Pick<Store, 'engine'>, ms: number) {
-  return sql<number>`${databaseNow(engine)} + ${sql.lit(Math.round(ms))}`
-}
-
 export function readConnection({ reads }: Store, accountId: number): Promise<Connection | undefined> {
-  return reads.selectFrom('source_connection').selectAll().where('account_id', '=', accountId).executeTakeFirst()
+  return connections(reads).selectAll().where('account_id', '=', accountId).executeTakeFirst()
 }
 
 /** The last rounds of the connection of an account, the newest first. */
@@ -144,7 +137,7 @@ export async function connect(
 ): Promise<void> {
   const address = parseAddress(origin)
   const values = {
-    ...freshState(store.engine),
+    ...NEW,
     ...sealed(config, { accountId, origin: address }, key),
     origin: address,
     every_minutes: everyMinutes,
@@ -157,16 +150,21 @@ export async function connect(
   await store.db.transaction().execute(async db => {
     await db
       .insertInto('source_connection')
-      .values({ ...values, account_id: accountId, known_locks: '', mine: told, revision: 1 })
+      .values({ ...values, account_id: accountId, known_locks: '', mine: told })
       .onConflict(conflict =>
         conflict.column('account_id').doUpdateSet({
           ...values,
           // What was said of another source does not hold for this one.
           known_locks: sql<string>`case when ${isSame} then source_connection.known_locks else '' end`,
           mine: sql<number>`case when ${isSame} then source_connection.mine else ${told} end`,
-          revision: raised,
         }),
       )
+      .execute()
+    const first = firstRound(store.engine)
+    await db
+      .insertInto('job')
+      .values({ name: pullJob(accountId), ...first })
+      .onConflict(conflict => conflict.column('name').doUpdateSet({ ...first, ...ended }))
       .execute()
     await noteEvent(db, accountId, { kind: 'source-connected', subject: address }, by)
   })
@@ -189,11 +187,9 @@ export async function changeKey(
     if (connection === undefined) return false
     const { origin, every_minutes: every } = connection
     await noteEvent(db, accountId, { kind: 'source-key-changed', subject: origin }, by)
-    return changeIn(db, accountId, {
-      ...freshState(store.engine),
-      ...sealed(config, { accountId, origin }, key),
-      key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null,
-    })
+    const values = { ...NEW, ...sealed(config, { accountId, origin }, key) }
+    await changeIn(db, accountId, { ...values, key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null })
+    return changeJob(db, accountId, { ...firstRound(store.engine), ...ended })
   })
   noteChange()
   return changed
@@ -201,28 +197,30 @@ export async function changeKey(
 
 /** Ends the round that is running, at its next page, and starts no other. */
 export function stop(store: Store, accountId: number): Promise<boolean> {
-  return change(store, accountId, { state: 'stopped', next_at: null, ...noHolder }, ['due', 'running', 'waiting'])
+  return schedule(store, accountId, { state: 'stopped', next_at: null, ...ended }, ['due', 'running', 'waiting'])
 }
 
 /** Goes on after `stop`, or after a failure that somebody has to see to. */
 export function resume(store: Store, accountId: number): Promise<boolean> {
-  return change(store, accountId, dueNow(store.engine), ['stopped'], true)
+  return schedule(store, accountId, dueNow(store.engine), ['stopped'], true)
 }
 
 /** Makes the next round due now; with `full` it reads every record again. */
 export function pullNow(store: Store, accountId: number, { full = false } = {}): Promise<boolean> {
-  const progress = full ? { progress: FULL } : {}
-  return change(store, accountId, { ...dueNow(store.engine), ...progress }, ['due', 'waiting'], true)
+  const report = full ? { report: FULL } : {}
+  return schedule(store, accountId, { ...dueNow(store.engine), ...report }, ['due', 'waiting'], true)
 }
 
 /** How often the account is pulled; the next round is due after this time at the latest. */
 export async function changeInterval(store: Store, accountId: number, everyMinutes: number): Promise<boolean> {
   const latest = inMs(store, everyMinutes * MINUTE_MS)
-  return change(store, accountId, {
-    every_minutes: everyMinutes,
-    key_until: null,
-    next_at: sql<number | null>`case when next_at > ${latest} then ${latest} else next_at end`,
-  })
+  const isChanged = await changeIn(store.db, accountId, { every_minutes: everyMinutes, key_until: null })
+  return (
+    isChanged &&
+    schedule(store, accountId, {
+      next_at: sql<number | null>`case when next_at > ${latest} then ${latest} else next_at end`,
+    })
+  )
 }
 
 /** Whether records whose owner the source does not tell belong to the account. Those rejected before are stored by the next round. */
@@ -255,6 +253,8 @@ export async function forgetConnection(store: Store, accountId: number, by?: Cha
     if (forgotten !== undefined)
       await noteEvent(db, accountId, { kind: 'source-forgotten', subject: forgotten.origin }, by)
     await db.deleteFrom('source_round').where('account_id', '=', accountId).execute()
+    const none = { state: 'done', next_at: null, report: '', ...ended } as const
+    await db.updateTable('job').set(none).where('name', '=', pullJob(accountId)).execute()
     if (store.erase !== undefined) await noteDeleted(db)
   })
   noteChange()
@@ -266,27 +266,22 @@ function sealed(config: SealingConfig, owner: { accountId: number; origin: strin
   return { sealed_key, secret_id }
 }
 
-/** A connection that has not been pulled. */
-function freshState(engine: Engine) {
-  return {
-    ...dueNow(engine),
-    ...noHolder,
-    started_at: null,
-    progress: NO_PROGRESS,
-    failures: 0,
-    failing_since: null,
-    refused_since: null,
-    failure: null,
-  }
+/** What a connection has that has not been pulled. */
+const NEW = { started_at: null, failing_since: null, refused_since: null, failure: null } as const
+
+function firstRound(engine: Engine) {
+  return { ...dueNow(engine), attempts: 0, report: NO_PROGRESS } as const
 }
 
 function dueNow(engine: Engine) {
   return { state: 'due', next_at: databaseNow(engine) } as const
 }
 
-export const noHolder = { holder: null, lease_until: null } as const
-
-export const raised = sql<number>`source_connection.revision + 1`
+/** Ends a round that is running: whoever pulls finds that the job is not its own any more. A command that pulls goes on. */
+export const ended = {
+  holder: sql<string | null>`case when job.state = 'running' then null else job.holder end`,
+  lease_until: sql<number | null>`case when job.state = 'running' then null else job.lease_until end`,
+}
 
 async function noteEvent(
   db: Store['db'],
@@ -308,24 +303,43 @@ function noteChange() {
   for (const listener of listeners) listener()
 }
 
-/** Changes a connection if it is in one of the states. Returns whether it was. */
-async function change({ db }: Store, accountId: number, values: object, ...when: When): Promise<boolean> {
-  const isChanged = await changeIn(db, accountId, values, ...when)
+/** Changes a connection. Returns whether there is one. */
+async function change({ db }: Store, accountId: number, values: object): Promise<boolean> {
+  const isChanged = await changeIn(db, accountId, values)
+  noteChange()
+  return isChanged
+}
+
+async function changeIn(db: Store['db'], accountId: number, values: object): Promise<boolean> {
+  const connection = db.updateTable('source_connection').set(values).where('account_id', '=', accountId)
+  return (await connection.executeTakeFirst()).numUpdatedRows > 0n
+}
+
+/** Changes the job of a connection if it is in one of the states. Returns whether it was. */
+async function schedule(store: Store, accountId: number, values: object, ...when: When): Promise<boolean> {
+  const isChanged = await changeJob(store.db, accountId, values, ...when)
   noteChange()
   return isChanged
 }
 
 type When = [states?: readonly Connection['state'][], needsKey?: boolean]
 
-/** As `change`, within a transaction. */
-async function changeIn(db: Store['db'], accountId: number, values: object, ...when: When): Promise<boolean> {
+/** As `schedule`, within a transaction. */
+async function changeJob(db: Store['db'], accountId: number, values: object, ...when: When): Promise<boolean> {
   const [states = ['due', 'running', 'waiting', 'stopped', 'done'], needsKey = false] = when
   const { numUpdatedRows } = await db
-    .updateTable('source_connection')
-    .set({ ...values, revision: raised })
-    .where('account_id', '=', accountId)
+    .updateTable('job')
+    .set(values)
+    .where('name', '=', pullJob(accountId))
     .where('state', 'in', states)
-    .$if(needsKey, update => update.where('sealed_key', 'is not', null))
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('source_connection')
+          .select('account_id')
+          .where('account_id', '=', accountId)
+          .$if(needsKey, keys => keys.where('sealed_key', 'is not', null)),
+      ),
+    )
     .executeTakeFirst()
   return numUpdatedRows > 0n
 }

@@ -5,7 +5,7 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { PulledAccount, RowStore, type OfferedRow } from './storing.ts'
 import { claimRejected } from './rejected.ts'
-import { holdAccount } from './hold.ts'
+import { checkJob, holdJob, pullJob } from '../jobs/jobs.ts'
 import {
   FULL_WALK_EVERY_MS,
   lockSessions,
@@ -51,9 +51,9 @@ export interface RoundOptions {
   readonly progress?: (progress: PullProgress) => void
   /** Bounds what is stored of the account of the API key: set for pulls that a page started. */
   readonly quota?: QuotaConfig
-  /** Is told of another pull for the account that stands still, from which this one takes over. */
+  /** Is told of another pull for the account that has stopped, from which this one takes over. */
   readonly onTakeOver?: (text: string) => void
-  /** Runs at the start of each transaction that stores records, which it ends if it throws. */
+  /** Runs at the start of each transaction that stores records, which it ends if it throws. With it, the caller has the job. */
   readonly check?: (db: Kysely<Tables>) => Promise<void>
   /** Runs in the transaction that gives an account the id that it has at the source. */
   readonly onRenumber?: (db: Kysely<Tables>, id: number) => Promise<void>
@@ -69,19 +69,26 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const { identityPath } = await capabilitiesOf(store, source.address)
   const identity = await findIdentity(source, identityPath)
   const target = await findTarget(store, source.address, identity, account)
-  const by = options.check === undefined ? 'the command' : 'the service'
-  const hold = await holdAccount({ store, accountId: target.id, by }, options.onTakeOver ?? (() => {}))
-  const check = async (db: Kysely<Tables>) => {
-    await hold.check(db)
-    await options.check?.(db)
-  }
+  const hold = options.check === undefined ? await holdAccount(options, target) : undefined
+  const check = options.check ?? (async db => hold && checkJob(store.engine, db, hold))
   try {
-    if (target.presentId !== undefined) await renumberAccount(store, target.presentId, target.id, options.onRenumber)
+    if (target.presentId !== undefined) {
+      await renumberAccount(store, target.presentId, target.id, async (db, id) => {
+        await options.onRenumber?.(db, id)
+        if (hold !== undefined) hold.name = pullJob(id)
+      })
+    }
     const known = await findSource(store, target.id, source.address)
     return await new Round({ ...options, check }, { identity, target, known }).run()
   } finally {
-    await hold.release()
+    await hold?.release()
   }
+}
+
+/** Takes the job of whoever pulls into the account. */
+function holdAccount({ store, onTakeOver = () => {} }: RoundOptions, { id, presentId = id }: Target) {
+  const running = `another pull for account ${id}`
+  return holdJob(store, { name: pullJob(presentId), by: 'the command', running, onTakeOver })
 }
 
 /** Asks the source whom the API key belongs to. Throws SourceError unless the source has this API. */

@@ -2,6 +2,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { eraseDeleted, noteDeleted } from '../accounts/removal.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { isRefusal } from '../contract/refusal.ts'
+import {
+  checkJob,
+  databaseNow,
+  FREE,
+  inMs,
+  isFree,
+  LEASE_MS,
+  pullJob,
+  RENEWAL_MS,
+  renewJob,
+  textOf,
+} from '../jobs/jobs.ts'
 import { type Store, StoreFullError } from '../store/index.ts'
 import {
   type Clock,
@@ -14,16 +26,14 @@ import {
 } from './source.ts'
 import {
   type Connection,
+  connections,
+  ended,
   type Failure,
+  firstProgress,
+  NO_PROGRESS,
+  parseNumbers,
   progressOf,
   type RoundProgress,
-  parseNumbers,
-  databaseNow,
-  firstProgress,
-  inMs,
-  NO_PROGRESS,
-  noHolder,
-  raised,
 } from './connections.ts'
 import type { PullProgress, PullReport } from './report.ts'
 import { pullOnce } from './round.ts'
@@ -75,7 +85,14 @@ async function pullWhileDue(options: ScheduledOptions, running: Map<number, Prom
     while (running.size < MAX_RUNNING && !stop.aborted) {
       const due = await takeDue(store, { holder, secretId: secret.id, running: [...running.keys()] })
       if (due === undefined) break
-      const lease: Lease = { holder, accountId: due.account_id }
+      if (due.holder !== null) onProblem(new Error(`the pull ${textOf(due.holder)} stands still: this one takes over`))
+      const lease: Lease = {
+        holder,
+        accountId: due.account_id,
+        get name() {
+          return pullJob(this.accountId)
+        },
+      }
       const pulled = new ConnectedPull(
         options,
         due,
@@ -112,7 +129,7 @@ class ConnectedPull {
     this.#connection = connection
     this.#lease = lease
     this.#sent = sent
-    this.#shown = connection.progress
+    this.#shown = connection.report
     this.#isFull = progressOf(connection).full === true
   }
 
@@ -122,12 +139,12 @@ class ConnectedPull {
     try {
       await this.#pull()
     } catch (error) {
-      if (error instanceof LeaseLostError || this.#lost.signal.aborted) return
+      // Whoever stopped or changed the connection, or took over, has said what is next.
+      if (isRefusal(error, 'busy') || this.#lost.signal.aborted) return
       const failure = failureOf(error)
       if (failure === 'internal') onProblem(error)
       await endRound(store, this.#lease, failure).catch((problem: unknown) => {
-        // Whoever stopped or changed the connection meanwhile has said what is next.
-        if (!(problem instanceof LeaseLostError)) throw problem
+        if (!isRefusal(problem, 'busy')) throw problem
       })
     } finally {
       this.#lost.abort()
@@ -160,8 +177,7 @@ class ConnectedPull {
       mine: this.#connection.mine === 1,
       lockSessions: parseNumbers(known_locks),
       progress: progress => this.#note(progress),
-      onTakeOver: text => onProblem(new Error(text)),
-      check: async db => void (await checkLease(store, db, this.#lease)),
+      check: db => checkJob(store.engine, db, this.#lease),
       onRenumber: async (db, id) => {
         const { sealed: sealed_key } = sealKey(secret, { accountId: id, origin }, key)
         await db.updateTable('source_connection').set({ sealed_key }).where('account_id', '=', id).execute()
@@ -189,11 +205,11 @@ class ConnectedPull {
         pause: this.#pause,
         full: this.#isFull || undefined,
       } satisfies RoundProgress)
-      const changed = progress === this.#shown ? undefined : progress
+      const changed = progress === this.#shown ? {} : { report: progress }
       this.#shown = progress
       // While the database is away nothing is stored, and each transaction checks the lease itself.
       const { store, showLife } = this.#options
-      const held = await renewLease(store, this.#lease, changed).catch(() => undefined)
+      const held = await renewJob(store, this.#lease, changed).catch(() => undefined)
       if (held === true) showLife?.()
       misses = held === false ? misses + 1 : 0
       // One miss is no loss: the account may just be getting another id.
@@ -208,39 +224,20 @@ function failureOf(error: unknown): Failure | undefined {
   if (error instanceof SourceRefusedError) return 'refused'
   if (error instanceof SourceUnavailableError) return 'away'
   if (error instanceof SourceError) return 'not-api'
-  if (isRefusal(error, 'busy')) return 'busy'
   if (isRefusal(error, 'removed')) return 'removed'
   if (isRefusal(error, 'usage', 'refused')) return 'account'
   if (error instanceof StoreFullError) return 'disk-full'
   return isRefusal(error, 'full') ? 'full' : 'internal'
 }
 
-/**
- * Who pulls: a process takes a connection that is due, for as long as it renews its lease. All times are those of the database, so the
- * clocks of the machines do not matter.
- */
-
-/** The process that pulled lost its lease: the connection was stopped, changed or taken over. What it read is not stored. */
-export class LeaseLostError extends Error {
-  override readonly name = 'LeaseLostError'
-}
-
-/** How long a process that does not renew its lease keeps it. */
-const LEASE_MS = 30_000
-
-/** How often a lease is renewed. */
-const RENEWAL_MS = 3000
-
 /** In how many milliseconds a connection is next due, of those whose key `secretId` opens. Undefined if there is none. */
 export async function nextRound(store: Store, secretId: () => string): Promise<number | undefined> {
   const now = databaseNow(store.engine)
-  const rows = await store.reads
-    .selectFrom('source_connection')
+  const rows = await connections(store.reads)
     .select(['secret_id', ({ fn }) => fn.min<number | null>('key_until').as('until'), now.as('now')])
     .select(
-      sql<
-        number | null
-      >`min(case when state in ('due', 'waiting') then next_at when state = 'running' then lease_until end)`.as('due'),
+      sql<number | null>`min(case when state in ('due', 'waiting', 'running') then
+        case when lease_until > coalesce(next_at, 0) then lease_until else next_at end end)`.as('due'),
     )
     .select(sql<number | null>`max(case when state = 'running' then lease_until end)`.as('held'))
     .where('sealed_key', 'is not', null)
@@ -261,177 +258,168 @@ export async function nextRound(store: Store, secretId: () => string): Promise<n
 /** Forgets the keys that were stored for a limited time. Returns whether there were any. */
 async function forgetOldKeys(store: Store): Promise<boolean> {
   return store.db.transaction().execute(async db => {
-    const { numUpdatedRows } = await db
+    const old = await db
       .updateTable('source_connection')
-      .set({ ...withoutKey, ...noHolder, state: 'stopped', next_at: null, failure: 'key-expired' satisfies Failure })
+      .set({ ...withoutKey, failure: 'key-expired' satisfies Failure })
       .where('key_until', '<=', databaseNow(store.engine))
-      .executeTakeFirst()
-    if (numUpdatedRows > 0n && store.erase !== undefined) await noteDeleted(db)
-    return numUpdatedRows > 0n
+      .returning('account_id')
+      .execute()
+    const jobs = old.map(row => pullJob(row.account_id))
+    if (jobs.length === 0) return false
+    await db
+      .updateTable('job')
+      .set({ ...ended, state: 'stopped', next_at: null })
+      .where('name', 'in', jobs)
+      .execute()
+    if (store.erase !== undefined) await noteDeleted(db)
+    return true
   })
 }
 
-/** A connection whose lease this process has. */
-export interface Lease {
+/** The round of a connection whose job this process has. */
+interface Lease {
   readonly holder: string
   accountId: number
+  readonly name: string
 }
 
 /**
- * Takes the connection that has been due for longest, of those whose key the secret opens. Undefined if none is due, or if another process
- * pulls: one pulls at a time, so that the rate of a source is kept.
+ * Takes the connection that has been due for longest, of those whose key the secret opens, and returns it with the holder that it had.
+ * Undefined if none is due, or if another process pulls: one pulls at a time, so that the rate of a source is kept.
  */
 export async function takeDue(
   store: Store,
   { holder, secretId, running }: { holder: string; secretId: string; running: readonly number[] },
 ): Promise<Connection | undefined> {
+  const { engine } = store
   return store.db.transaction().execute(async db => {
-    if (store.engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(TAKING_LOCK)})`.execute(db)
-    const now = databaseNow(store.engine)
+    if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${sql.lit(TAKING_LOCK)})`.execute(db)
+    const now = databaseNow(engine)
     const others = await db
-      .selectFrom('source_connection')
-      .select('account_id')
+      .selectFrom('job')
+      .select('name')
+      .where('state', '=', 'running')
       .where('holder', '<>', holder)
       .where('lease_until', '>', now)
       .limit(1)
       .execute()
     if (others.length > 0) return undefined
     for (;;) {
-      const due = await db
-        .selectFrom('source_connection')
+      const due = await connections(db)
         .selectAll()
         .where('sealed_key', 'is not', null)
         .where('secret_id', '=', secretId)
         .where('account_id', 'not in', [0, ...running])
         .where(({ and, eb, or }) =>
-          or([
-            and([eb('state', 'in', ['due', 'waiting']), eb('next_at', '<=', now)]),
-            and([eb('state', '=', 'running'), eb('lease_until', '<=', now)]),
-          ]),
+          or([eb('state', '=', 'running'), and([eb('state', 'in', ['due', 'waiting']), eb('next_at', '<=', now)])]),
         )
+        .where(isFree(engine))
         .orderBy(({ fn }) => fn.coalesce('lease_until', 'next_at'))
         .orderBy('account_id')
         .limit(1)
         .executeTakeFirst()
       if (due === undefined) return undefined
-      const deaths = due.state === 'running' ? due.failures + 1 : 0
-      const update = db.updateTable('source_connection').where('account_id', '=', due.account_id)
+      const deaths = due.state === 'running' ? due.attempts + 1 : 0
       if (deaths > MAX_DEATHS) {
         // What a source sends could be what kills the process.
-        await update
-          .set({ ...failed(store, due, 'interrupted'), ...noHolder })
-          .set({ state: 'waiting', next_at: inMs(store, pauseMs(deaths - MAX_DEATHS)) })
-          .execute()
+        await failRound(store, db, due, 'interrupted', pauseMs(deaths - MAX_DEATHS))
         continue
       }
-      return update
-        .set({ state: 'running', next_at: null, holder, lease_until: inMs(store, LEASE_MS), started_at: now })
-        .set({ progress: firstProgress(due), revision: raised, failures: Math.max(deaths, due.failures) })
-        .returningAll()
-        .executeTakeFirstOrThrow()
+      const taken = {
+        state: 'running',
+        report: firstProgress(due),
+        attempts: Math.max(deaths, due.attempts),
+      } as const
+      const isTaken = await db
+        .updateTable('job')
+        .set({ ...taken, holder, next_at: null, lease_until: inMs(store, LEASE_MS) })
+        .where('name', '=', due.name)
+        .where(isFree(engine))
+        .executeTakeFirst()
+      if (isTaken.numUpdatedRows === 0n) continue
+      const started = db.updateTable('source_connection').set({ started_at: now })
+      await started.where('account_id', '=', due.account_id).execute()
+      return { ...due, ...taken }
     }
   })
 }
 
-/** Renews a lease, with what the round has read so far. Returns whether this process still has it. */
-export async function renewLease(store: Store, lease: Lease, progress: string | undefined): Promise<boolean> {
-  const { numUpdatedRows } = await store.db
-    .updateTable('source_connection')
-    .set({ lease_until: inMs(store, LEASE_MS), ...(progress === undefined ? {} : { progress, revision: raised }) })
-    .where('account_id', '=', lease.accountId)
-    .where('holder', '=', lease.holder)
-    .where('lease_until', '>', databaseNow(store.engine))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n
+/** The connection, whose job this process has; nobody else gets it before the transaction ends. Throws Refusal otherwise. */
+async function heldConnection({ engine }: Store, db: Kysely<Tables>, lease: Lease): Promise<Connection> {
+  await checkJob(engine, db, lease)
+  return connections(db).selectAll().where('account_id', '=', lease.accountId).executeTakeFirstOrThrow()
 }
 
-/** The connection. Throws LeaseLostError unless this process has the lease; nobody else gets it before the transaction ends. */
-export async function checkLease(store: Pick<Store, 'engine'>, db: Kysely<Tables>, lease: Lease): Promise<Connection> {
-  const held = await db
-    .selectFrom('source_connection')
-    .selectAll()
-    .where('account_id', '=', lease.accountId)
-    .where('holder', '=', lease.holder)
-    .where('lease_until', '>', databaseNow(store.engine))
-    .$if(store.engine === 'postgres', rows => rows.forShare())
-    .executeTakeFirst()
-  if (held === undefined) throw new LeaseLostError('the lease of this pull has ended')
-  return held
-}
-
-/** Ends a lease after a complete round, which has asked for these locks. A connection for a single round forgets its key. */
+/** Ends a complete round, which has asked for these locks. A connection for a single round forgets its key. */
 async function completeRound(store: Store, lease: Lease, report: PullReport, askedLocks: string): Promise<void> {
   const sum = (count: (kind: PullReport['kinds'][number]) => number) =>
     report.kinds.reduce((total, kind) => total + count(kind), 0)
   const round = { added: sum(kind => kind.added), replaced: sum(kind => kind.replaced), gone: report.gone }
   await store.db.transaction().execute(async db => {
-    const connection = await checkLease(store, db, lease)
-    await addRound(store, db, lease, { ...round, rejected: report.setAside.count, failure: null })
-    const every = connection.every_minutes
-    const next =
-      every === 0
-        ? ({ state: 'done', next_at: null, ...withoutKey } as const)
-        : ({ state: 'waiting', next_at: inMs(store, every * MINUTE_MS * (1 + JITTER * Math.random())) } as const)
-    await updateOwn(db, lease, {
-      ...next,
-      ...noHolder,
-      failures: 0,
-      failing_since: null,
-      refused_since: null,
-      failure: null,
-      progress: NO_PROGRESS,
-      // Those that the source does not have are not asked for again in each round.
-      ...(connection.known_locks === askedLocks ? { known_locks: '' } : {}),
-      revision: raised,
-    })
+    const { every_minutes: every, known_locks: knownLocks } = await heldConnection(store, db, lease)
+    await addRound(store, db, lease.accountId, { ...round, rejected: report.setAside.count, failure: null })
+    await update(
+      db,
+      lease.accountId,
+      {
+        failing_since: null,
+        refused_since: null,
+        failure: null,
+        // Those that the source does not have are not asked for again in each round.
+        ...(knownLocks === askedLocks ? { known_locks: '' } : {}),
+        ...(every === 0 ? withoutKey : {}),
+      },
+      {
+        ...(every === 0
+          ? { state: 'done', next_at: null }
+          : { state: 'waiting', next_at: inMs(store, every * MINUTE_MS * (1 + JITTER * Math.random())) }),
+        attempts: 0,
+        report: NO_PROGRESS,
+      },
+    )
     if (every === 0 && store.erase !== undefined) await noteDeleted(db)
   })
 }
 
-/** Ends a lease after a round that failed. Without a failure the round was only interrupted, and is due again. */
+/** Ends a round that failed. Without a failure it was only interrupted, and is due again. */
 async function endRound(store: Store, lease: Lease, failure: Failure | undefined): Promise<void> {
-  await endListed(store, lease, failure, true).catch((error: unknown) => {
-    if (!(error instanceof StoreFullError)) throw error
-    // A changed row may find room where another line in the list of rounds does not.
-    return endListed(store, lease, failure, false)
-  })
-}
-
-async function endListed(store: Store, lease: Lease, failure: Failure | undefined, isListed: boolean): Promise<void> {
   await store.db.transaction().execute(async db => {
-    const connection = await checkLease(store, db, lease)
-    const revision = raised
-    if (failure === undefined) {
-      return updateOwn(db, lease, { ...noHolder, revision, state: 'due', next_at: databaseNow(store.engine) })
-    }
-    if (failure === 'busy') {
-      return updateOwn(db, lease, { ...noHolder, revision, failure, state: 'waiting', next_at: inMs(store, BUSY_MS) })
-    }
+    const connection = await heldConnection(store, db, lease)
+    if (failure === undefined)
+      return update(db, lease.accountId, {}, { state: 'due', next_at: databaseNow(store.engine) })
     if (failure === 'refused' && connection.refused_since === null) {
       const about = { subject: connection.origin, now: Date.now(), actor: SERVICE }
       await recordEvent(db, { accountId: lease.accountId, kind: 'source-refused', ...about })
     }
-    await failRound(store, db, connection, failure, isListed)
+    await failRound(store, db, connection, failure)
   })
 }
 
-/** Ends the rounds of a process that was ended because it gave no sign of life, unless another one has taken them over. */
-export async function endSilent(store: Store, holder: string): Promise<void> {
-  await store.db.transaction().execute(async db => {
-    const held = await db.selectFrom('source_connection').selectAll().where('holder', '=', holder).execute()
-    for (const connection of held) await failRound(store, db, connection, 'silent')
-  })
-}
-
-async function failRound(store: Store, db: Kysely<Tables>, connection: Connection, failure: Failure, isListed = true) {
-  const lease = { accountId: connection.account_id }
-  // Failures that repeat are one line of the list of rounds.
-  if (isListed && connection.failure !== failure)
-    await addRound(store, db, lease, { added: 0, replaced: 0, gone: 0, rejected: 0, failure })
-  const next = FINAL.has(failure)
-    ? ({ state: 'stopped', next_at: null } as const)
-    : ({ state: 'waiting', next_at: inMs(store, pauseMs(connection.failures + 1)) } as const)
-  await updateOwn(db, lease, { ...failed(store, connection, failure), ...noHolder, ...next })
+async function failRound(
+  store: Store,
+  db: Kysely<Tables>,
+  connection: Connection,
+  failure: Failure,
+  pause = pauseMs(connection.attempts + 1),
+) {
+  const { account_id: accountId } = connection
+  // Failures that repeat are one line of the list of rounds. A full disk may have room for a changed row, but not for another line.
+  if (failure !== 'disk-full' && connection.failure !== failure)
+    await addRound(store, db, accountId, { added: 0, replaced: 0, gone: 0, rejected: 0, failure })
+  const now = databaseNow(store.engine)
+  await update(
+    db,
+    accountId,
+    {
+      failure,
+      failing_since: sql<number>`coalesce(failing_since, ${now})`,
+      ...(failure === 'refused' ? { refused_since: sql<number>`coalesce(refused_since, ${now})` } : {}),
+    },
+    {
+      ...(FINAL.has(failure) ? { state: 'stopped', next_at: null } : { state: 'waiting', next_at: inMs(store, pause) }),
+      attempts: connection.attempts + 1,
+    },
+  )
 }
 
 /** Failures that end only when somebody does something. */
@@ -441,7 +429,6 @@ const FINAL: ReadonlySet<Failure> = new Set<Failure>(['account', 'removed', 'key
 const MAX_DEATHS = 2
 const MAX_ROUNDS = 20
 const MINUTE_MS = 60_000
-const BUSY_MS = 15_000
 const MAX_PAUSE_MS = 60 * MINUTE_MS
 /** The share by which times are longer at random, so that services do not ask a source at the same moment. */
 const JITTER = 0.1
@@ -454,32 +441,29 @@ function pauseMs(failures: number): number {
 
 const withoutKey = { sealed_key: null, secret_id: null, key_until: null } as const
 
-function failed(store: Pick<Store, 'engine'>, { failures, refused_since: refusedSince }: Connection, failure: Failure) {
-  const now = databaseNow(store.engine)
-  return {
-    failure,
-    failures: failures + 1,
-    failing_since: sql<number>`coalesce(failing_since, ${now})`,
-    refused_since: failure === 'refused' ? sql<number>`coalesce(refused_since, ${now})` : refusedSince,
-    revision: raised,
-  }
+type Changes<Table extends 'source_connection' | 'job'> = {
+  [Name in keyof Updateable<Tables[Table]>]: Updateable<Tables[Table]>[Name] | RawBuilder<number>
 }
 
-type Changes = Updateable<Tables['source_connection']>
-type Values = { [Name in keyof Changes]: Changes[Name] | RawBuilder<number> }
-
-async function updateOwn(db: Kysely<Tables>, { accountId }: Pick<Lease, 'accountId'>, values: Values): Promise<void> {
-  await db
-    .updateTable('source_connection')
-    .set(values as Changes)
-    .where('account_id', '=', accountId)
-    .execute()
+/** Changes the connection of an account, and its job, which no process has any more. */
+async function update(
+  db: Kysely<Tables>,
+  accountId: number,
+  values: Changes<'source_connection'>,
+  job: Changes<'job'>,
+) {
+  if (Object.keys(values).length > 0) {
+    const connection = db.updateTable('source_connection').set(values as Updateable<Tables['source_connection']>)
+    await connection.where('account_id', '=', accountId).execute()
+  }
+  const free = { ...FREE, ...job } as Updateable<Tables['job']>
+  await db.updateTable('job').set(free).where('name', '=', pullJob(accountId)).execute()
 }
 
 async function addRound(
   store: Store,
   db: Kysely<Tables>,
-  { accountId }: Pick<Lease, 'accountId'>,
+  accountId: number,
   round: Omit<Selectable<Tables['source_round']>, 'account_id' | 'ended_at'>,
 ): Promise<void> {
   const { rows } = await sql<{ now: number }>`select ${databaseNow(store.engine)} as now`.execute(db)

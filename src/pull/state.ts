@@ -3,7 +3,7 @@ import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import { formatOptionalTimestamp } from '../contract/time.ts'
-import type { Connection } from './connections.ts'
+import { type Connection, connections } from './connections.ts'
 import { isOtherSecret } from './stored-key.ts'
 
 /** The stored state of pulls: the sources of each account, and each row that a source has sent. */
@@ -260,15 +260,14 @@ export async function connectedStatus(
   store: Store,
   config: Parameters<typeof isOtherSecret>[1],
 ): Promise<readonly (SourceStatus & { readonly connection: ConnectionStatus | null })[]> {
-  const connections = await store.reads
-    .selectFrom('source_connection')
+  const connected = await connections(store.reads)
     .innerJoin('account', 'account.id', 'source_connection.account_id')
     .select(['account_id', 'account.username', 'origin', 'secret_id'])
     .select(['state', 'every_minutes', 'next_at', 'failure', 'failing_since'])
     .orderBy('account_id')
     .execute()
   const statuses = new Map(
-    connections.map(row => {
+    connected.map(row => {
       const { account_id: accountId, username, origin, state, every_minutes: everyMinutes, failure } = row
       const times = {
         nextAt: formatOptionalTimestamp(row.next_at),

@@ -44,7 +44,6 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<S
     health: () => checkReadiness({ read }),
     snapshot: work => db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work),
     locked: runLocked,
-    tryLock: name => holdLock(pool, name),
     async requireAlone() {
       await requireOneServer(db)
       await requireAlone(db)
@@ -78,35 +77,6 @@ const NOTICING_DEATH = {
 }
 
 const READING = { maxConnections: 10, settings: { ...planning, default_transaction_read_only: 'on' } }
-
-/** The lock belongs to a transaction that stays open on a connection of its own. */
-async function holdLock(pool: pg.Pool, name: string): Promise<(() => Promise<void>) | undefined> {
-  const client = await connect(pool)
-  try {
-    // A lock of the session would stay behind where a pooler gives its connection to others.
-    await client.query('begin')
-    await client.query('set local idle_in_transaction_session_timeout = 0')
-    const { rows } = await client.query<{ held: boolean }>(
-      'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as held',
-      [`lockstep ${name}`],
-    )
-    if (rows[0]?.held === true) return () => endTransaction(client)
-  } catch (error) {
-    client.release(true)
-    throw translate(error)
-  }
-  await endTransaction(client)
-  return undefined
-}
-
-/** A connection that is lost has released its locks already. */
-async function endTransaction(client: pg.PoolClient) {
-  const isLost = await client.query('rollback').then(
-    () => false,
-    () => true,
-  )
-  client.release(isLost)
-}
 
 /** Throws StoreError if another process of this program uses the database. Other programs, such as a monitor, do not matter. */
 async function requireAlone(db: Kysely<Tables>) {

@@ -57,7 +57,6 @@ export function openSqlite(path: string, options: OpenOptions): Store {
         ? ownSnapshot(db, work)
         : readSnapshot(path, options, work),
     locked: (connection, work) => runTransaction(connection, sql`begin immediate`, work),
-    tryLock: async name => lockFile(`${path}.${name}`),
     // Nobody else can have opened it since this store did.
     requireAlone: async () => {},
     erase: () => eraseDeleted(path),

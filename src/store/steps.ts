@@ -13,4 +13,28 @@ export interface Step {
 }
 
 /** What follows the baseline, in order. */
-export const steps: readonly Step[] = []
+export const steps: readonly Step[] = [
+  {
+    name: 'jobs',
+    statements: [
+      `create table job (
+        name text primary key,
+        state text not null,
+        holder text,
+        lease_until integer,
+        next_at integer,
+        attempts integer not null,
+        report text not null
+      ) strict`,
+      `insert into job (name, state, holder, lease_until, next_at, attempts, report)
+        select 'pull ' || account_id, state, holder, lease_until, next_at, failures, progress from source_connection`,
+      `insert into job (name, state, attempts, report)
+        select 'erase', 'due', 0, value from note where name = 'deleted rows to be erased'`,
+      "delete from note where name = 'deleted rows to be erased' or name like 'pulls into %'",
+      ...['state', 'next_at', 'progress', 'failures', 'holder', 'lease_until', 'revision'].map(
+        column => `alter table source_connection drop column ${column}`,
+      ),
+      'drop table pull_access',
+    ],
+  },
+]

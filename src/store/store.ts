@@ -19,11 +19,6 @@ export interface Store {
   snapshot<Result>(work: (db: Kysely<Tables>) => Promise<Result>): Promise<Result>
   /** Runs work on a connection of `db` as one transaction that holds the write lock from its start. */
   locked<Result>(connection: Kysely<Tables>, work: () => Promise<Result>): Promise<Result>
-  /**
-   * Takes a lock that lasts until it is released or the process ends, and blocks no reader and no writer. Returns a function
-   * that releases it; undefined if the lock is taken, in this process or another.
-   */
-  tryLock(name: string): Promise<(() => Promise<void>) | undefined>
   /** For a database that was opened as `exclusive`: throws StoreError if another process also has it open. */
   requireAlone(): Promise<void>
   /** Rewrites the whole file without what was deleted, in another thread; SQLite only. Throws StoreError. */

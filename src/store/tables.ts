@@ -373,10 +373,34 @@ export const baselineTables = {
   },
 } as const satisfies Record<string, Record<string, Column>>
 
-/** What steps add, for the types, in the same words: `{ account: { motto: "text not null default ''" } }`. */
-type Added = object
+/** What steps have added since, for the types, in the same words. */
+interface Added {
+  /** Work that one process does at a time. Instants are those of the database's clock. */
+  readonly job: {
+    /** `erase`, or `pull` with the identifier of the account. */
+    readonly name: 'text primary key'
+    readonly state: OneOf<'due' | 'running' | 'waiting' | 'stopped' | 'done'>
+    /** The process that has it, and until when without renewing that. */
+    readonly holder: 'text'
+    readonly lease_until: 'integer'
+    /** When it is due; null unless it is due or waits. */
+    readonly next_at: 'integer'
+    /** How often it failed in a row. */
+    readonly attempts: 'integer not null'
+    /** Of a pull, what the round has read, as JSON: `[{"kind", "read", "total" or null}]`. */
+    readonly report: 'text not null'
+  }
+}
 
-type Described = typeof baselineTables & Added
+/** What they have removed. */
+interface Removed {
+  readonly pull_access: keyof (typeof baselineTables)['pull_access']
+  readonly source_connection: 'state' | 'next_at' | 'progress' | 'failures' | 'holder' | 'lease_until' | 'revision'
+}
+
+type Described = Omit<typeof baselineTables, keyof Removed> & {
+  readonly source_connection: Omit<(typeof baselineTables)['source_connection'], Removed['source_connection']>
+} & Added
 export type Tables = { [Name in keyof Described]: TableOf<Described[Name]> }
 
 type TableOf<Columns> = { -readonly [Name in keyof Columns]: Cell<Columns[Name]> }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
-import { ERASURE_NOTE } from '../../src/accounts/removal.ts'
+import { isErasingDue, noteDeleted } from '../../src/accounts/removal.ts'
 import type { Store } from '../../src/store/index.ts'
 import { allowSignIn, PASSWORD, visitor, signInAs } from '../support/dashboard.ts'
 import { postgresUrl, testOn } from '../support/databases.ts'
@@ -22,6 +22,7 @@ import {
 import { archiveOf, startService, type TestService } from '../support/service.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { endLeases } from '../support/jobs.ts'
 import { until } from '../support/waiting.ts'
 
 /** In every text of ann's records, and in no other. */
@@ -165,8 +166,7 @@ test('a service that stops waits until what an owner deleted is erased', async (
   const { service, ann } = it
   await ann.post('/settings/delete', { username: 'ann' })
   await service.service.close()
-  const notes = await service.store.db.selectFrom('note').select('name').where('name', '=', ERASURE_NOTE).execute()
-  assert.deepEqual(notes, [])
+  assert.equal(await isErasingDue(service.store), false)
   if (postgresUrl === undefined) assert.deepEqual(markersIn(pathOf(service)), [])
 })
 
@@ -230,7 +230,7 @@ testOn('sqlite', 'what a process deleted but could not erase is erased by the ne
     await store.db.deleteFrom('account').where('id', '=', 1).execute()
     await store.db.deleteFrom('set_aside').execute()
     await store.db.deleteFrom('pull_row').execute()
-    await store.db.insertInto('note').values({ name: 'deleted rows to be erased', value: 'x' }).execute()
+    await noteDeleted(store.db)
   }
   assert.equal(markersIn(folder.file('data/lockstep.db')).length, 1)
   await using running = folder.start(['serve'], { env: { LOCKSTEP_PORT: '0' } })
@@ -252,6 +252,7 @@ testOn('sqlite', 'what a killed account remove had not erased yet is erased by t
     removing.process.kill('SIGKILL')
     await removing.ended
     assert.ok(markersIn(path).length > 0)
+    await endLeases(store)
   }
   const { code, stderr } = await folder.run(words('account list'))
   assert.equal(code, 0, stderr)

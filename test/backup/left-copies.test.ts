@@ -214,7 +214,7 @@ async function pullScene() {
     async leaveUnfinished() {
       source.fault = (_, index) => (index > 3 ? { status: 429, headers: { 'Retry-After': '60' } } : undefined)
       await using running = folder.start(['pull', '--out', 'all.ndjson'], { env })
-      await until(async () => filesIn(folder).some(name => name.endsWith('.unfinished.pull-1')))
+      await until(async () => source.requests.length > 4)
       running.process.kill('SIGKILL')
       await running.ended
       source.fault = undefined

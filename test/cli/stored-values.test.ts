@@ -52,15 +52,7 @@ test('connected sources are counted, those that fail too, and since when the fir
     [second?.id, 90_000],
     [third?.id, 60_000],
   ] as const) {
-    const empty = {
-      every_minutes: 5,
-      state: 'waiting',
-      progress: '[]',
-      failures: 0,
-      known_locks: '',
-      mine: 0,
-      revision: 1,
-    } as const
+    const empty = { every_minutes: 5, known_locks: '', mine: 0 }
     await service.store.db
       .insertInto('source_connection')
       .values({ ...empty, account_id: account_id ?? 0, origin: 'https://history.example', failing_since })

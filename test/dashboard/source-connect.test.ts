@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { MAX_CHECKS_PER_HOUR, readConfig } from '../../src/config.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { systemClock } from '../../src/pull/source.ts'
+import { pullJob } from '../../src/jobs/jobs.ts'
 import { NO_PROGRESS, readConnection, type RoundProgress } from '../../src/pull/connections.ts'
 import { pullDue } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
@@ -192,9 +193,10 @@ test('a source that refuses the key is said with its time, what is kept and what
   assert.match(again, /http-equiv="refresh"[^]*Connecting with the key of alex/)
   assert.doesNotMatch(again, /role="alert"/)
   await it.db
-    .updateTable('source_connection')
-    .set({ next_at: Date.now() - 120_000, failure: null })
+    .updateTable('job')
+    .set({ next_at: Date.now() - 120_000 })
     .execute()
+  await it.db.updateTable('source_connection').set({ failure: null }).execute()
   const waiting = (await ann.get('/source')).text
   assert.match(waiting, /The next round waits for its turn\./)
   assert.doesNotMatch(waiting, /http-equiv="refresh"/)
@@ -280,11 +282,9 @@ test('every failure has a sentence that says what to do, or who can', async () =
     'not-api',
     'account',
     'removed',
-    'busy',
     'key',
     'key-expired',
     'interrupted',
-    'silent',
     'full',
     'disk-full',
     'internal',
@@ -400,16 +400,14 @@ test('Overview says when the source has refused the key for a day, to its owner 
       every_minutes: 60,
       sealed_key: 'x',
       secret_id: 'x',
-      state: 'waiting',
-      progress: NO_PROGRESS,
-      failures: 30,
       failure: 'refused',
       refused_since: since,
       known_locks: '',
       mine: 0,
-      revision: 1,
     })
     .execute()
+  const job = { name: pullJob(1), state: 'waiting', attempts: 30, report: NO_PROGRESS } as const
+  await db.insertInto('job').values(job).execute()
   const notice = /history\.example has refused your key since/
   assert.match((await ann.get('/')).text, notice)
   await ann.post('/subject', { subject: '2' })
@@ -442,8 +440,11 @@ test('while records come, each kind says how many there are if that is known, an
         { kind: 'training-session', read, total: 20 },
       ],
     })
-    const running = { state: 'running', started_at: Date.now() - 60_000, progress } as const
-    await it.db.updateTable('source_connection').set(running).execute()
+    await it.db
+      .updateTable('source_connection')
+      .set({ started_at: Date.now() - 60_000 })
+      .execute()
+    await it.db.updateTable('job').set({ state: 'running', report: progress }).execute()
     const { text } = await it.ann.get('/source')
     const cells = (kind: string) =>
       new RegExp(`<td>${kind}</td><td class="number">([^<]*)</td><td class="number">([^<]*)</td>`).exec(text)?.slice(1)
@@ -464,7 +465,7 @@ test('while records come, each kind says how many there are if that is known, an
     ],
   )
   assert.match(first.text, /11 records so far\.</)
-  await it.db.updateTable('source_connection').set({ state: 'due' }).execute()
+  await it.db.updateTable('job').set({ state: 'due' }).execute()
   await it.pull()
   const later = await shown(10)
   assert.deepEqual(
@@ -484,7 +485,7 @@ test('while nothing arrives, the page says what is waited for', async () => {
   await connected(it)
   const shown = async (pause: RoundProgress['pause']) => {
     const progress = JSON.stringify({ read: [], pause } satisfies RoundProgress)
-    await it.db.updateTable('source_connection').set({ state: 'running', progress }).execute()
+    await it.db.updateTable('job').set({ state: 'running', report: progress }).execute()
     return (await it.ann.get('/source')).text
   }
   const later = Date.now() + 90_500

@@ -56,24 +56,3 @@ for (const [shift, command] of postgresCommands.entries()) {
     },
   )
 }
-
-testOnPostgres('a lock whose connection is lost says that the database is unavailable', async () => {
-  made ??= makeShared()
-  const { scene, proxy } = await made
-  await scene.reset({ args: [] })
-  let failed = 0
-  for (let number = 1; number - failed < 3; number += 1) {
-    const store = await open(proxy.urlOf(scene.databaseUrl), { busyTimeoutMs: 5000 })
-    proxy.arm(number, 'before')
-    try {
-      const release = await store.tryLock('one')
-      await release?.()
-    } catch (error) {
-      failed += 1
-      assert.ok(error instanceof StoreUnavailableError, String(error))
-    }
-    proxy.arm(0, 'before')
-    await store.close()
-  }
-  assert.ok(failed > 0)
-})

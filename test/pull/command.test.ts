@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { holdJob, pullJob } from '../../src/jobs/jobs.ts'
 import { type Ended, type Folder, makeFolder } from '../support/command.ts'
 import { account, lockDevice, lockTemplate, trainingDevice, trainingSession } from '../support/records.ts'
 import { until } from '../support/waiting.ts'
@@ -321,16 +322,13 @@ test('one pull for an account at a time: a second ends with 3', async () => {
   await using folder = await makeFolder()
   assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
   await using store = await folder.store()
-  const release = await store.tryLock('pull-1')
+  const held = await holdJob(store, { name: pullJob(1), by: 'the test', running: 'another' })
   const second = await folder.run(['pull'], { env: env(source.url) })
-  assert.match(second.stderr, /another pull for account 1 is running/)
+  assert.match(second.stderr, /another pull for account 1 is running since \S+ by the test \(process \d+ on .+\)\n/)
   assert.equal(second.code, 3)
-  await release?.()
-  // What a killed pull leaves does not stop the next one.
-  writeFileSync(folder.file('data/lockstep.db.pull-1'), '')
+  await held.release()
   assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
 })
-
 test('an id or a name that belongs to another account here stops the pull with 1, unless --account names the id', async () => {
   await using source = await startSource(usual(makeWorld()))
   for (const [id, name, advice] of [

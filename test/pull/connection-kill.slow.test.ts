@@ -148,7 +148,7 @@ function sessions(first: number, count: number, fields = {}) {
 
 const NOW = Date.now()
 
-/** Due now, and without the lease of a process that was killed: it would last for half a minute. */
+/** Due now. */
 async function makeDue(store: Store) {
   await until(async () => {
     try {

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { newDatabase } from '../support/databases.ts'
+import { endLeasesOf } from '../support/jobs.ts'
 import { account, lockDevice, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 
@@ -40,6 +41,7 @@ test('a pull that is killed at any request leaves only whole records, and the ne
       [],
       `request ${request}`,
     )
+    await endLeasesOf(database.url)
     const next = await other.run(['pull', ...where], { env })
     assert.equal(next.code, 0, next.stderr)
     assert.deepEqual(await linesOf(other, where), whole)

@@ -122,16 +122,6 @@ test('the template of the active lock is noted, and stays when the lock has ende
   assert.equal(await templateOf(), 1)
 })
 
-test('one pull works on an account at a time, and the next can begin as soon as it has ended', async () => {
-  await using here = await openStore()
-  for (let round = 0; round < 20; round += 1) {
-    const release = await here.store.tryLock('pull-1')
-    assert.ok(release)
-    assert.equal(await here.store.tryLock('pull-1'), undefined)
-    await release()
-  }
-})
-
 test('a row that is gone is kept until it is pruned, and one that comes back is not gone', async () => {
   const world = history(30)
   await using source = await startSource({ world, identity: '/users/me' })

@@ -21,16 +21,9 @@ import {
   stop,
   whyNotOffered,
 } from '../../src/pull/connections.ts'
+import { checkJob, pullJob, renewJob } from '../../src/jobs/jobs.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
-import {
-  checkLease,
-  LeaseLostError,
-  nextRound,
-  renewLease,
-  takeDue,
-  pullDue,
-  type ScheduledOptions,
-} from '../../src/pull/scheduled.ts'
+import { nextRound, takeDue, pullDue, type ScheduledOptions } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { account, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { makeFolder, run, start } from '../support/command.ts'
@@ -44,6 +37,7 @@ import {
   SourceWorld,
   startSource,
 } from '../support/sources/source-server.ts'
+import { endLeases } from '../support/jobs.ts'
 import { until } from '../support/waiting.ts'
 
 const makeWorld = (owner = 1) =>
@@ -155,8 +149,7 @@ test('a round that reads everything again is asked for once, finds changes of ol
   assert.ok(await changed())
   const [round, first] = await listRounds(store, 1)
   assert.deepEqual([round?.replaced, first?.added], [1, 121])
-  const { progress } = await store.db.selectFrom('source_connection').select('progress').executeTakeFirstOrThrow()
-  assert.doesNotMatch(progress, /full/)
+  assert.doesNotMatch((await readConnection(store, 1))?.report ?? '', /full/)
 })
 
 test('the key of a single pull is forgotten when that pull is complete', async () => {
@@ -221,7 +214,7 @@ test('a source that refuses the key is asked again later and later, and it is kn
   assert.ok(await changeKey({ store: here.service.store, config: here.config }, 1, SOURCE_TOKEN))
   await here.pull()
   const connection = await readConnection(here.service.store, 1)
-  assert.deepEqual([connection?.failure, connection?.refused_since, connection?.failures], [null, null, 0])
+  assert.deepEqual([connection?.failure, connection?.refused_since, connection?.attempts], [null, null, 0])
 })
 
 test('a pull that is stopped stores no further page, and goes on where it was', async () => {
@@ -258,18 +251,18 @@ test('one process pulls at a time, and another one takes over when its lease has
   const take = (holder: string) => takeDue(store, { holder, secretId, running: [] })
   assert.equal((await take(first))?.account_id, 1)
   assert.equal(await take(second), undefined)
-  const lease = { holder: first, accountId: 1 }
-  assert.ok(await renewLease(store, lease, '[]'))
+  const lease = { holder: first, name: pullJob(1) }
+  assert.ok(await renewJob(store, lease))
   assert.ok(((await nextRound(store, () => secretId)) ?? 0) > 0, 'another service need not look before')
   assert.equal(await nextRound(store, () => 'another'), undefined, 'without the secret nothing is due')
-  await store.db.updateTable('source_connection').set({ lease_until: 1 }).where('holder', '=', first).execute()
-  await assert.rejects(
-    store.db.transaction().execute(db => checkLease(store, db, lease)),
-    LeaseLostError,
-  )
+  await endLeases(store)
   const taken = [await take(second), await take(second)].map(connection => connection?.account_id)
   assert.deepEqual(new Set(taken), new Set([1, 2]))
-  assert.equal(await renewLease(store, lease, undefined), false)
+  assert.equal(await renewJob(store, lease), false)
+  await assert.rejects(
+    store.db.transaction().execute(db => checkJob(store.engine, db, lease)),
+    /another process has taken over/,
+  )
 })
 
 test('a pull whose process always dies waits longer each time', async () => {
@@ -279,7 +272,7 @@ test('a pull whose process always dies waits longer each time', async () => {
   const secretId = openSecret(here.config).id
   for (let death = 0; death < 3; death += 1) {
     assert.ok((await takeDue(store, { holder: randomUUID(), secretId, running: [] })) !== undefined)
-    await store.db.updateTable('source_connection').set({ lease_until: 1 }).execute()
+    await endLeases(store)
   }
   assert.equal(await takeDue(store, { holder: randomUUID(), secretId, running: [] }), undefined)
   const connection = await readConnection(store, 1)
@@ -459,20 +452,15 @@ test('the command and the service never pull into an account at once, and the se
       /another pull for account 1 is running since \d{4}-\S+Z by the service \(process \d+ on \S+\)\n$/,
     )
   }
-  // It ends with the service, which was killed.
-  await until(async () => {
-    const release = await store.tryLock('pull-1')
-    await release?.()
-    return release !== undefined
-  })
+  await endLeases(store)
   source.requests.length = 0
   await using _command = start(['pull'], { env: settings })
   await waits()
-  await store.db.updateTable('source_connection').set({ state: 'due', next_at: 1, lease_until: null }).execute()
+  await pullNow(store, 1)
   const before = source.requests.length
   await here.pull()
-  assert.equal((await readConnection(store, 1))?.failure, 'busy')
-  assert.ok(source.requests.slice(before).every(path => !path.startsWith('/dtt')))
+  assert.match((await readConnection(store, 1))?.holder ?? '', /by the command/)
+  assert.equal(source.requests.length, before)
 })
 
 test('the command shows the connections of all accounts: their state, their next round and since when they fail', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { open } from '../../src/store/index.ts'
+import { endLeasesOf } from './jobs.ts'
 import { folderOf } from './base-and-more.ts'
 import { type Ended, type Folder, makeFolder, runShared } from './command.ts'
 import { PASSWORD } from './dashboard.ts'
@@ -157,6 +158,7 @@ export async function makeScene(server?: PostgresServer, through = (url: string)
     async check(command, { code, stderr }, expected) {
       assert.doesNotMatch(stderr, /\n {4}at /, `an error that nobody expected: ${stderr}`)
       for (const url of new Set([own, urlOf(command)])) {
+        await endLeasesOf(url.replace('sqlite:', `sqlite:${folder.path}/`))
         const next = await folder.run(['account', 'list', '--database', url], {
           env: { LOCKSTEP_DATABASE_URL: own, ...(url === own ? {} : command.env) },
         })
@@ -305,7 +307,7 @@ function locksIn(folder: Folder): string[] {
 /** What a killed migration leaves beside the database: the next one removes it, and other commands refuse the database. */
 const COPIES = /\.schema-\d+\.unfinished(-journal)?$/
 
-const LOCKS = /\.(pull-\d+|erase|lock|new)$/
+const LOCKS = /\.(lock|new)$/
 
 /** A command of another test may be removing at this moment what the one that failed left. */
 async function assertNothingLeft(folder: Folder, known: ReadonlySet<string>, when: string) {

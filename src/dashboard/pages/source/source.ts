@@ -172,7 +172,8 @@ function isGoingOn({ state }: Connection): boolean {
 }
 
 /** What comes next, if nothing is wrong. */
-function nextText({ viewer, now }: Visit, { state, next_at: next }: Connection): string {
+function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Connection): string {
+  if (holder !== null) return 'Another process is copying into your account: a command of the operator.'
   if (state === 'done') return 'It was copied once, and the key is forgotten.'
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
   return state === 'due' || next === null

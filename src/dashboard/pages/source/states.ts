@@ -47,11 +47,6 @@ const failureTexts: Readonly<Record<Failure, FailureText>> = {
   },
   account: CANNOT_STORE,
   removed: CANNOT_STORE,
-  busy: {
-    short: 'Waiting',
-    long: () =>
-      'Another process is copying into your account: a command of the operator, or one that an earlier start of this service left. This goes on after it, or when it has stood still for half a minute.',
-  },
   key: {
     short: 'Key unreadable',
     long: () =>
@@ -67,10 +62,6 @@ const failureTexts: Readonly<Record<Failure, FailureText>> = {
     short: 'Ended early',
     long: () =>
       'Copying has ended early several times, as when memory runs out. Whoever runs this service finds the reason in its log.',
-  },
-  silent: {
-    short: 'Stood still',
-    long: () => 'Copying stood still for two minutes, so the service ended the process that did it.',
   },
   full: {
     short: 'No room',
@@ -104,9 +95,12 @@ export function hostOf({ discreet }: Pick<Viewer, 'discreet'>, origin: string): 
 }
 
 /** Whether a round is running, or is about to. One that has been due for longer waits for those of others. */
-export function isBusy({ config, now }: Visit, { state, sealed_key: key, secret_id: id, next_at: next }: Connection) {
+export function isBusy(
+  { config, now }: Visit,
+  { state, holder, sealed_key: key, secret_id: id, next_at: next }: Connection,
+) {
   if (key === null || isOtherSecret(id, config) || isDiskFull(config)) return false
-  return state === 'running' || (state === 'due' && now - (next ?? now) < SOON_MS)
+  return state === 'running' || (state === 'due' && holder === null && now - (next ?? now) < SOON_MS)
 }
 
 const SOON_MS = 60_000
