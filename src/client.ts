@@ -13,7 +13,9 @@ export interface ClientOptions {
   readonly baseUrl: string
   readonly token: string
   /** How requests are made; the platform's `fetch` if not given. */
-  readonly fetch?: typeof globalThis.fetch
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /** How the text of a response is read, for callers that bound it; whole if not given. */
+  readonly read?: (response: Response) => Promise<string>
   /** How often a request is sent again after 429 or 503, each time after the seconds in `Retry-After`; 2 if not given. */
   readonly retries?: number
 }
@@ -45,10 +47,10 @@ export class LockstepError extends Error {
   /** Seconds to wait before the next try, where the service says so. */
   readonly retryAfter: number | undefined
 
-  constructor(body: ErrorBody, retryAfter: number | undefined) {
+  constructor(status: number, body: ErrorBody, retryAfter: number | undefined) {
     super(body.error)
     this.code = body.code
-    this.status = body.status
+    this.status = status
     this.requestId = body.requestId
     this.fieldErrors = body.fieldErrors ?? []
     this.retryAfter = retryAfter
@@ -59,10 +61,16 @@ export class LockstepError extends Error {
 export class NoResponseError extends Error {
   override readonly name = 'NoResponseError'
   readonly status: number
+  /** What the response is: a web page, JSON of something else, or anything else. */
+  readonly content: 'page' | 'json' | 'other'
+  /** Seconds to wait before the next try, where the response says so. */
+  readonly retryAfter: number | undefined
 
-  constructor(status: number) {
+  constructor(status: number, content: NoResponseError['content'], retryAfter: number | undefined) {
     super(`the response (status ${status}) is not one of this API: is the base URL right, and the service up?`)
     this.status = status
+    this.content = content
+    this.retryAfter = retryAfter
   }
 }
 
@@ -81,7 +89,8 @@ export interface Client {
   ): AsyncGenerator<Endpoints[P]['item']>
 }
 
-export function makeClient({ baseUrl, token, fetch = globalThis.fetch, retries = 2 }: ClientOptions): Client {
+export function makeClient(options: ClientOptions): Client {
+  const { baseUrl, token, fetch = globalThis.fetch, read = response => response.text(), retries = 2 } = options
   const send = async <P extends Path>(
     path: P,
     given: object,
@@ -91,21 +100,25 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch, retries =
     if (ifNoneMatch !== undefined) headers.set('If-None-Match', ifNoneMatch)
     const response = await fetch(urlOf(baseUrl, path, given), {
       headers,
-      // A redirect could send the token to another server.
-      redirect: 'error',
+      // Not followed: it could send the token to another server.
+      redirect: 'manual',
       ...(signal === undefined ? {} : { signal }),
     })
     const etag = response.headers.get('ETag') ?? undefined
     if (response.status === 304) return { status: 304, data: undefined, etag, headers: response.headers }
-    const body = parse(await response.text())
+    const text = await read(response)
+    const body = parse(text)
     if (response.status === 200 && isEnvelope(body, true)) {
       // The service sends what the contract promises for the path; its tests hold it to that.
       return { status: 200, data: body.data as Endpoints[P]['data'], etag, headers: response.headers }
     }
-    if (!isEnvelope(body, false)) throw new NoResponseError(response.status)
-    const wait = response.headers.get('Retry-After')
+    const retryAfter = secondsOf(response.headers.get('Retry-After'))
+    if (!isEnvelope(body, false)) {
+      const isPage = response.headers.get('Content-Type')?.includes('html') === true || /^\s*</.test(text)
+      throw new NoResponseError(response.status, isPage ? 'page' : body === undefined ? 'other' : 'json', retryAfter)
+    }
     // Every error of the service has these fields.
-    throw new LockstepError(body as unknown as ErrorBody, wait === null ? undefined : Number(wait))
+    throw new LockstepError(response.status, body as unknown as ErrorBody, retryAfter)
   }
 
   const call = async <P extends Path>(path: P, given: object = {}, options: CallOptions = {}) => {
@@ -143,7 +156,6 @@ export function makeClient({ baseUrl, token, fetch = globalThis.fetch, retries =
 interface ErrorBody {
   readonly error: string
   readonly code: ErrorCode
-  readonly status: number
   readonly requestId?: string
   readonly fieldErrors?: readonly FieldError[]
 }
@@ -171,6 +183,13 @@ function wait(seconds: number, signal?: AbortSignal): Promise<void> {
     }, seconds * 1000)
     signal?.addEventListener('abort', stop, { once: true })
   })
+}
+
+/** The header has seconds or a date. */
+function secondsOf(header: string | null): number | undefined {
+  if (header === null) return undefined
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
 function parse(text: string): unknown {

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { kinds } from '../archive/kinds.ts'
-import { isRefusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import { ERASING, holdJob, pullJob, readJob } from '../jobs/jobs.ts'
 import type { Tables } from '../store/tables.ts'
 import { keepUnreadName } from './given-access.ts'
-import { Refusal } from '../contract/refusal.ts'
+import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 /** Removing accounts, so that nothing of them is left but a mark with their identifier. */
 

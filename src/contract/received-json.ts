@@ -6,7 +6,7 @@ export class ResponseTooLargeError extends Error {
 }
 
 /** What is read of a response: its body in chunks, null if it has none. */
-export interface ReceivedBody {
+interface ReceivedBody {
   readonly body: AsyncIterable<Uint8Array> | null
 }
 

@@ -110,7 +110,7 @@ export async function checkJob(engine: Engine, db: Kysely<Tables>, { name, holde
   if (held !== undefined) return
   const other = (await readJob(db, name))?.holder
   const what =
-    other == null ? 'this was stopped' : `another process has taken over, ${textOf(other)}: this one stood still`
+    other == null ? 'it was ended meanwhile' : `another process has taken over, ${textOf(other)}: this one stood still`
   throw new Refusal('busy', `${what} (${name})`)
 }
 

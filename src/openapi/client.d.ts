@@ -988,7 +988,9 @@ export interface ClientOptions {
     readonly baseUrl: string;
     readonly token: string;
     /** How requests are made; the platform's `fetch` if not given. */
-    readonly fetch?: typeof globalThis.fetch;
+    readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+    /** How the text of a response is read, for callers that bound it; whole if not given. */
+    readonly read?: (response: Response) => Promise<string>;
     /** How often a request is sent again after 429 or 503, each time after the seconds in `Retry-After`; 2 if not given. */
     readonly retries?: number;
 }
@@ -1015,13 +1017,17 @@ export declare class LockstepError extends Error {
     readonly fieldErrors: readonly FieldError[];
     /** Seconds to wait before the next try, where the service says so. */
     readonly retryAfter: number | undefined;
-    constructor(body: ErrorBody, retryAfter: number | undefined);
+    constructor(status: number, body: ErrorBody, retryAfter: number | undefined);
 }
 /** The response is not from the service, but from a proxy in front of it or from another server. */
 export declare class NoResponseError extends Error {
     readonly name = "NoResponseError";
     readonly status: number;
-    constructor(status: number);
+    /** What the response is: a web page, JSON of something else, or anything else. */
+    readonly content: 'page' | 'json' | 'other';
+    /** Seconds to wait before the next try, where the response says so. */
+    readonly retryAfter: number | undefined;
+    constructor(status: number, content: NoResponseError['content'], retryAfter: number | undefined);
 }
 export interface Client {
     /** The `data` of a response. Rejects with LockstepError, NoResponseError, or what `fetch` rejects with. */
@@ -1031,11 +1037,10 @@ export interface Client {
     /** Every record of a list, page by page, none twice and none missed while others are added. */
     all<P extends ListPath>(path: P, ...rest: Given<Omit<Endpoints[P]['params'], 'offset' | 'cursor'>, GetOptions>): AsyncGenerator<Endpoints[P]['item']>;
 }
-export declare function makeClient({ baseUrl, token, fetch, retries }: ClientOptions): Client;
+export declare function makeClient(options: ClientOptions): Client;
 interface ErrorBody {
     readonly error: string;
     readonly code: ErrorCode;
-    readonly status: number;
     readonly requestId?: string;
     readonly fieldErrors?: readonly FieldError[];
 }

@@ -8,10 +8,10 @@ export class LockstepError extends Error {
     fieldErrors;
     /** Seconds to wait before the next try, where the service says so. */
     retryAfter;
-    constructor(body, retryAfter) {
+    constructor(status, body, retryAfter) {
         super(body.error);
         this.code = body.code;
-        this.status = body.status;
+        this.status = status;
         this.requestId = body.requestId;
         this.fieldErrors = body.fieldErrors ?? [];
         this.retryAfter = retryAfter;
@@ -21,35 +21,45 @@ export class LockstepError extends Error {
 export class NoResponseError extends Error {
     name = 'NoResponseError';
     status;
-    constructor(status) {
+    /** What the response is: a web page, JSON of something else, or anything else. */
+    content;
+    /** Seconds to wait before the next try, where the response says so. */
+    retryAfter;
+    constructor(status, content, retryAfter) {
         super(`the response (status ${status}) is not one of this API: is the base URL right, and the service up?`);
         this.status = status;
+        this.content = content;
+        this.retryAfter = retryAfter;
     }
 }
-export function makeClient({ baseUrl, token, fetch = globalThis.fetch, retries = 2 }) {
+export function makeClient(options) {
+    const { baseUrl, token, fetch = globalThis.fetch, read = response => response.text(), retries = 2 } = options;
     const send = async (path, given, { signal, ifNoneMatch }) => {
         const headers = new Headers({ Authorization: `Bearer ${token}`, Accept: 'application/json' });
         if (ifNoneMatch !== undefined)
             headers.set('If-None-Match', ifNoneMatch);
         const response = await fetch(urlOf(baseUrl, path, given), {
             headers,
-            // A redirect could send the token to another server.
-            redirect: 'error',
+            // Not followed: it could send the token to another server.
+            redirect: 'manual',
             ...(signal === undefined ? {} : { signal }),
         });
         const etag = response.headers.get('ETag') ?? undefined;
         if (response.status === 304)
             return { status: 304, data: undefined, etag, headers: response.headers };
-        const body = parse(await response.text());
+        const text = await read(response);
+        const body = parse(text);
         if (response.status === 200 && isEnvelope(body, true)) {
             // The service sends what the contract promises for the path; its tests hold it to that.
             return { status: 200, data: body.data, etag, headers: response.headers };
         }
-        if (!isEnvelope(body, false))
-            throw new NoResponseError(response.status);
-        const wait = response.headers.get('Retry-After');
+        const retryAfter = secondsOf(response.headers.get('Retry-After'));
+        if (!isEnvelope(body, false)) {
+            const isPage = response.headers.get('Content-Type')?.includes('html') === true || /^\s*</.test(text);
+            throw new NoResponseError(response.status, isPage ? 'page' : body === undefined ? 'other' : 'json', retryAfter);
+        }
         // Every error of the service has these fields.
-        throw new LockstepError(body, wait === null ? undefined : Number(wait));
+        throw new LockstepError(response.status, body, retryAfter);
     };
     const call = async (path, given = {}, options = {}) => {
         for (let left = retries;; left -= 1) {
@@ -106,6 +116,13 @@ function wait(seconds, signal) {
         }, seconds * 1000);
         signal?.addEventListener('abort', stop, { once: true });
     });
+}
+/** The header has seconds or a date. */
+function secondsOf(header) {
+    if (header === null)
+        return undefined;
+    const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+    return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
 }
 function parse(text) {
     try {

@@ -98,7 +98,8 @@ function sourceOf({ config, send = guarded(config) }: CheckOptions, address: str
     rate: config.pullRate,
     clock: systemClock,
     stop: deadline,
-    send: (url, init) => send(url, { ...init, signal: AbortSignal.any([init.signal, deadline]) }),
+    send: (url, init) =>
+      send(url, { ...init, signal: AbortSignal.any([deadline, ...(init.signal ? [init.signal] : [])]) }),
     attempts: 1,
   })
 }

@@ -4,6 +4,7 @@ import { Agent as HttpAgent, type IncomingMessage, request as requestHttp, type 
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction, BlockList, isIPv4, isIPv6 } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
+import { ReadableStream } from 'node:stream/web'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip } from 'node:zlib'
 import { type Config, settings } from '../config.ts'
@@ -48,20 +49,31 @@ export function makeGuardedFetch(
     }
     const options: RequestOptions = {
       agent: isPlain ? agents.http : agents.https,
-      headers: { ...headers, 'Accept-Encoding': 'gzip' },
-      signal,
+      headers: { ...Object.fromEntries(new Headers(headers)), 'Accept-Encoding': 'gzip' },
+      ...(signal ? { signal } : {}),
     }
     const response = await connect(url, options, guard)
-    return {
-      // A response of a server always has a status.
-      status: response.statusCode ?? 0,
-      headers: { get: name => response.headers[name.toLowerCase()]?.toString() ?? null },
-      body: read(response, signal),
+    // A response of a server always has a status.
+    const { statusCode: status = 0 } = response
+    const received = new Headers()
+    for (const name of ['content-type', 'retry-after'] as const) {
+      const value = response.headers[name]
+      if (value !== undefined) received.set(name, value)
     }
+    if (status >= 200 && status < 600 && !BODYLESS.has(status)) {
+      // The types of Node and of browsers differ.
+      const body = ReadableStream.from(read(response, signal)) as unknown as BodyInit
+      return new Response(body, { status, headers: received })
+    }
+    response.resume()
+    return new Response(null, { status: BODYLESS.has(status) ? status : 502 })
   }
 }
 
 const CONNECT_MS = 10_000
+
+/** A `Response` of these has no body. */
+const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Why no request is sent to this URL, as far as that can be told without the network. */
 function problemOf({ protocol, hostname, origin, port, username, password }: URL, origins: readonly string[]) {
@@ -145,14 +157,14 @@ function lookupOf({ isAllowed, resolve }: Guard): LookupFunction {
   }
 }
 
-async function* read(response: IncomingMessage, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+async function* read(response: IncomingMessage, signal: RequestInit['signal']): AsyncGenerator<Uint8Array> {
   const isGzip = response.headers['content-encoding'] === 'gzip'
   const body: Readable = isGzip ? pipeline(response, createGunzip(), () => {}) : response
   try {
     // Without an encoding a stream has buffers.
     for await (const chunk of body) yield chunk as Uint8Array
   } catch (error) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     throw error
   }
 }

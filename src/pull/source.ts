@@ -1,5 +1,5 @@
-import { ResponseTooLargeError, checkJsonSize, readBody, type ReceivedBody } from '../contract/received-json.ts'
-import { isObject } from '../archive/values.ts'
+import { type GetOptions, LockstepError, makeClient, NoResponseError } from '../client.ts'
+import { checkJsonSize, readBody, ResponseTooLargeError } from '../contract/received-json.ts'
 import { USER_AGENT } from '../version.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -49,11 +49,8 @@ export interface SourceOptions {
   readonly attempts?: number
 }
 
-/** What is used of `fetch`. A redirect is never followed: it could lead to another origin, which must not see the API key. */
-export type Send = (
-  url: string,
-  init: { readonly headers: Record<string, string>; readonly redirect: 'manual'; readonly signal: AbortSignal },
-) => Promise<Pick<Response, 'status'> & ReceivedBody & { readonly headers: Pick<Headers, 'get'> }>
+/** Sends a request as `fetch` does. */
+export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /** A response of the source: the `data` of a 200, or the status of a refusal (400, 404, 405, …). */
 export type SourceResponse =
@@ -65,12 +62,29 @@ export type QueryValues = Readonly<Record<string, string | number>>
 /** The server that records are pulled from: sends one GET at a time, keeps to the rate, and retries. */
 export class Source {
   readonly #options: SourceOptions
+  readonly #client: AnyClient
   readonly #sent: number[]
   /** How many requests were sent. */
   requests = 0
 
   constructor(options: SourceOptions) {
     this.#options = options
+    const { address: baseUrl, key: token, send = fetch } = options
+    this.#client = makeClient({
+      baseUrl,
+      token,
+      retries: 0,
+      fetch: (url, init) => {
+        const headers = new Headers(init.headers)
+        headers.set('User-Agent', USER_AGENT)
+        return send(url, { ...init, headers })
+      },
+      read: async response => {
+        const text = await readBody(response, MAX_BODY_MIB)
+        checkJsonSize(text)
+        return text
+      },
+    })
     this.#sent = options.sent ?? []
   }
 
@@ -115,24 +129,18 @@ export class Source {
     await this.#pace()
     this.throwIfStopped()
     this.requests += 1
-    const { key, send = fetch } = this.#options
-    let response: Awaited<ReturnType<Send>>
-    let body: string
     try {
-      response = await send(this.#urlOf(path, query), {
-        headers: { Authorization: `Bearer ${key}`, Accept: 'application/json', 'User-Agent': USER_AGENT },
-        redirect: 'manual',
+      const { data } = await this.#client.call(`/api/v1${path}`, query, {
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       })
-      body = await readBody(response, MAX_BODY_MIB)
-      checkJsonSize(body)
+      return { status: 200, data }
     } catch (error) {
+      if (error instanceof LockstepError || error instanceof NoResponseError) return this.#refusal(error, path)
       if (error instanceof SourceError) throw error
       if (error instanceof ResponseTooLargeError)
         throw new SourceUnavailableError(`${this.address} responds to ${path} with ${error.message}`)
       return this.#failureOf(error)
     }
-    return this.#read(response, body, path)
   }
 
   #failureOf(error: unknown): Attempt {
@@ -147,11 +155,11 @@ export class Source {
     return { failure: `cannot be reached (${MEANINGS[code] ?? code})` }
   }
 
-  #read(response: Awaited<ReturnType<Send>>, body: string, path: string): Attempt {
-    const { status, headers } = response
-    if (status === 429) return { retryAfterMs: retryAfter(headers.get('Retry-After'), this.clock.now()) }
+  #refusal(error: LockstepError | NoResponseError, path: string): Attempt {
+    const { status } = error
+    if (status === 429) return { retryAfterMs: waitMs(error.retryAfter) }
     // Only something in front of a server of this API sends these.
-    const isPage = headers.get('Content-Type')?.includes('html') === true || /^\s*</.test(body)
+    const isPage = error instanceof NoResponseError && error.content === 'page'
     if (status >= 500) return { failure: `responds with status ${status}${isPage ? ' and a web page' : ''}` }
     if (status >= 300 && status < 400) {
       throw new SourceError(
@@ -163,22 +171,16 @@ export class Source {
         `${this.address} responds with a web page and status ${status}: something in front of it, such as a bot check or a sign-in, keeps programs out`,
       )
     }
-    if (status === 401) throw new SourceRefusedError(`${this.address} refuses the API key (401${refusalCode(body)})`)
-    if (status === 403) {
-      throw new SourceRefusedError(`${this.address} does not allow ${path} to this API key (403${refusalCode(body)})`)
-    }
+    const code = error instanceof LockstepError && /^[a-z_]{1,64}$/.test(error.code) ? `, ${error.code}` : ''
+    if (status === 401) throw new SourceRefusedError(`${this.address} refuses the API key (401${code})`)
+    if (status === 403)
+      throw new SourceRefusedError(`${this.address} does not allow ${path} to this API key (403${code})`)
     if (status !== 200) return { status, data: undefined }
-    const parsed = parse(body)
-    if (parsed === undefined) {
-      if (isPage) {
-        throw new SourceError(`${this.address} responds with HTML instead of JSON: is this the address of the API?`)
-      }
+    if (isPage)
+      throw new SourceError(`${this.address} responds with HTML instead of JSON: is this the address of the API?`)
+    if (error instanceof NoResponseError && error.content === 'other')
       return { failure: 'responds with incomplete JSON' }
-    }
-    if (!isObject(parsed) || parsed['ok'] !== true || !('data' in parsed)) {
-      throw new SourceError(`${this.address} responds with JSON that is not of this API: is this the right address?`)
-    }
-    return { status: 200, data: parsed['data'] }
+    throw new SourceError(`${this.address} responds with JSON that is not of this API: is this the right address?`)
   }
 
   /** Waits until the rate allows one more request. */
@@ -204,11 +206,11 @@ export class Source {
     }
     this.throwIfStopped()
   }
+}
 
-  #urlOf(path: string, query: QueryValues): string {
-    const values = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
-    return `${this.address}/api/v1${path}${values.length === 0 ? '' : `?${values.join('&')}`}`
-  }
+/** The client of the API, without its types: a source need not have what the contract promises. */
+interface AnyClient {
+  call(path: string, query: QueryValues, options: GetOptions): Promise<{ readonly data: unknown }>
 }
 
 type Attempt = SourceResponse | { readonly failure: string } | { readonly retryAfterMs: number }
@@ -229,11 +231,9 @@ const MAX_BODY_MIB = 64
 export const TLS_ERROR = /^(ERR_SSL_|EPROTO)/
 export const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|UNABLE_TO_|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE|ERR_TLS/
 
-/** The header holds seconds or a date. */
-function retryAfter(header: string | null, now: number): number {
-  if (header === null) return DEFAULT_RETRY_AFTER_MS
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - now
-  return Number.isNaN(ms) ? DEFAULT_RETRY_AFTER_MS : Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS)
+function waitMs(seconds: number | undefined): number {
+  const ms = seconds === undefined ? DEFAULT_RETRY_AFTER_MS : seconds * 1000
+  return Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS)
 }
 
 /** The error code of a failed `fetch`. */
@@ -254,21 +254,6 @@ const MEANINGS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no server of this name: ENOTFOUND',
   ECONNRESET: 'the connection was cut: ECONNRESET',
   UnreachableError: 'no https connection: check the name and the port, and that it is a public address',
-}
-
-/** The error code in the body of a refusal, if it is safe to print. */
-function refusalCode(body: string): string {
-  const parsed = parse(body)
-  const code = isObject(parsed) ? parsed['code'] : undefined
-  return typeof code === 'string' && /^[a-z_]{1,64}$/.test(code) ? `, ${code}` : ''
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** The time and a timer, which tests replace. */

@@ -32,7 +32,10 @@ export class UploadFolder {
     return bavail * bsize
   }
 
-  /** The lock of whoever works on an upload; undefined if another process does, or this one. The lock ends with its process. */
+  /**
+   * The lock of whoever works on an upload; undefined if another process does, or this one. The lock ends with its process. It is no job:
+   * the files are on one machine, and commands remove old ones before they open a database.
+   */
   lock(id: string): (() => Promise<void>) | undefined {
     return lockFile(join(this.path, id + LOCK))
   }

@@ -1,3 +1,4 @@
+import { ReadableStream } from 'node:stream/web'
 import type { Send } from '../../../src/pull/source.ts'
 import type { TestClock } from './pulls.ts'
 import { makeResponder, type Reply, type SourceServer, type SourceServerOptions } from './source-server.ts'
@@ -18,25 +19,24 @@ export function makeNetwork(options: SourceServerOptions, clock: TestClock): Net
     delay: undefined,
     send: async (url, { headers }) => {
       const delay = network.delay?.(state.requests.length)
-      const made = respond(url.slice(new URL(url).origin.length), headers['Authorization'])
+      const made = respond(
+        url.slice(new URL(url).origin.length),
+        new Headers(headers).get('Authorization') ?? undefined,
+      )
       const reply = delay === 'repeated' ? (earlier.get(url) ?? made) : made
       if (typeof made !== 'string' && made.status < 300) earlier.set(url, made)
       clock.time += delay === 'late' ? TIMEOUT_MS : delay === 'slow' ? TIMEOUT_MS - 1 : 50
       if (delay === 'late') throw new DOMException('no response', 'TimeoutError')
       if (reply === 'cut')
         throw new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ECONNRESET' }) })
-      if (reply === 'cut body') return { status: 200, headers: new Headers(), body: cutBody() }
-      return { status: reply.status, headers: new Headers(reply.headers), body: wholeBody(reply.body) }
+      if (reply === 'cut body') return new Response(ReadableStream.from(cutBody()) as unknown as BodyInit)
+      return new Response(reply.body, { status: reply.status, ...(reply.headers && { headers: reply.headers }) })
     },
   } satisfies Pick<Network, 'send' | 'delay'>)
   return network
 }
 
 const TIMEOUT_MS = 30_000
-
-async function* wholeBody(text: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(text)
-}
 
 async function* cutBody(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('{"ok":true,"data":')
