@@ -23,7 +23,7 @@ export const right: Readonly<Record<string, string>> = {
   relative: 'seconds',
 }
 
-/** A value that each parameter refuses. Every other one, and its message, is in the table of refusals. */
+/** A value that each parameter refuses. */
 export const wrong: Readonly<Record<string, string>> = {
   limit: '101',
   offset: '-1',
@@ -42,6 +42,17 @@ export const wrong: Readonly<Record<string, string>> = {
   programId: '0',
   readerId: 'x',
   relative: 'minutes',
+}
+
+/** More of them: what lenient parsers accept, and what is barely out of bounds. */
+export const mistaken: Readonly<Record<string, readonly string[]>> = {
+  limit: ['0', '4294967297', '', '0x10', '1e1', '%2B5', '05', '5.0', '%205', '%EF%BC%95', '%00'],
+  offset: ['9007199254740992', '18446744073709551616', '', '-0', '5n'],
+  ownerId: ['0', '', 'ME', 'me%20', '1_000'],
+  targetUserId: ['0', 'Me'],
+  passed: ['TRUE', '1', 'yes', '', 'true%20'],
+  include: ['OWNER', 'owner,owner', '', 'all'],
+  cursor: ['AAAA', '%20', 'MC4wLkFBQUFBQUFBQUFBQUFBQUE'],
 }
 
 /** Values for the columns that filters compare, of row `n`, in the SQL of both engines. */
