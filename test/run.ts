@@ -262,7 +262,7 @@ async function runJob(job: Job): Promise<Result[]> {
 /** Prints what was skipped and what failed, and the counts as the last line. Returns whether the run passed. */
 function summarize(): boolean {
   const failed = results.filter(({ outcome }) => outcome === 'failed')
-  // CI has neither Citus nor LazyFS: tests that wait for such a setting are named there, and no failure.
+  // CI has no Citus: tests that wait for such a setting are named there, and no failure.
   const waitsForSetting = ({ reason }: Result) => isCi && reason.startsWith('LOCKSTEP_TEST_')
   const notRun = results.filter(({ outcome }) => outcome === 'skipped')
   const skipped = notRun.filter(result => !waitsForSetting(result))

@@ -39,7 +39,7 @@ function unusedSettings(): string[] {
     .join('\n')
   const isUsed = (name: string) =>
     new RegExp(
-      String.raw`\b(?:config|settings|options)\.${name}\b|\{[^{}]*\b${name}\b[^{}]*\}\s*(?::\s*(?:Config|Pick<Config)\b|= (?:this\.#)?config\b)`,
+      String.raw`\b(?:config|settings|options)\.${name}\b|\{[^{}]*\b${name}\b[^{}]*\}\s*(?::\s*(?:Config|Pick<Config)\b|= (?:this\.#(?:options\.)?)?config\b)`,
     ).test(code)
   return Object.keys(settings)
     .filter(name => !isUsed(name))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { sql } from 'kysely'
@@ -8,11 +8,9 @@ import { exportArchive } from '../../src/archive/export.ts'
 import { open } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
-import { mountLazyFs } from '../support/lazyfs.ts'
 import { makePowerCut, type Names, type PowerCut } from '../support/power-cut.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { ask } from '../support/serving.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { folderOf } from '../support/base-and-more.ts'
 
@@ -177,76 +175,6 @@ test('what a page confirmed is still there after a power cut', async t => {
     assert.equal((await it.get('/keys')).status, 303, 'another session')
   })
 })
-
-// LazyFS has to be built from its sources and needs FUSE, so this runs only where somebody names its program.
-const lazyFs = process.env['LOCKSTEP_TEST_LAZYFS']
-const why = 'LOCKSTEP_TEST_LAZYFS does not name the program of LazyFS'
-
-test('what was acknowledged is there after a power cut on LazyFS', { skip: lazyFs === undefined && why }, () =>
-  cutOften(lazyFs ?? ''),
-)
-
-const DATABASE = { LOCKSTEP_DATABASE_URL: 'sqlite:disk/data/lockstep.db' }
-
-async function cutOften(program: string) {
-  await using folder = await makeFolder()
-  await using disk = await mountLazyFs(folder, program)
-  const run = async (args: readonly string[], input = '') => {
-    const { code, stdout, stderr } = await folder.launch(args, { input, env: DATABASE })
-    assert.equal(code, 0, stderr)
-    return stdout.trim()
-  }
-  writeFileSync(disk.file('unsynced'), 'lost')
-  await run(['import', '-'], [account(1, 'ann'), trainingSession(1, 1)].map(line => JSON.stringify(line)).join('\n'))
-  await disk.cut()
-  assert.equal(statSync(disk.file('unsynced')).size, 0, 'the file system drops what was not synced')
-  assert.match(await run(['export']), /"kind":"training-session"/)
-  await run(['account', 'set-password', '--account', 'ann'], `${PASSWORD}\n`)
-
-  const cookies = new Map<string, string>()
-  /** Does something on a service that is killed together with the disk. */
-  const onService = async <Result>(work: (url: string, ann: Visitor) => Promise<Result>): Promise<Result> => {
-    await using running = folder.start(['serve', '--port', '0'], { env: DATABASE })
-    const [, url = ''] = await running.says(/Listening on (\S+)/)
-    const ann = visitor(url)
-    for (const [name, value] of cookies) ann.cookies.set(name, value)
-    const result = await work(url, ann)
-    for (const [name, value] of ann.cookies) cookies.set(name, value)
-    running.process.kill('SIGKILL')
-    await running.ended
-    await disk.cut()
-    return result
-  }
-  const key = await onService(async (_, ann) => {
-    assert.equal((await ann.signIn('ann')).status, 303)
-    const { text } = await ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' })
-    return /lks_[0-9A-Za-z]{36}/.exec(text)?.[0] ?? ''
-  })
-  await onService(async (url, ann) => {
-    assert.equal((await ask(`${url}/api/v1/me`, key)).status, 200)
-    assert.equal((await ann.post('/keys/1/revoke')).to, '/keys?done=revoked')
-  })
-  const next = 'another long password'
-  await onService(async (url, ann) => {
-    assert.match((await ask(`${url}/api/v1/me`, key)).text, /token_revoked/)
-    assert.equal(
-      (await ann.post('/settings/password', { current: PASSWORD, next, again: next })).to,
-      '/settings?saved=password',
-    )
-  })
-  await onService(async url => {
-    assert.equal((await visitor(url).signIn('ann')).status, 403)
-    assert.equal((await visitor(url).signIn('ann', next)).status, 303)
-  })
-
-  mkdirSync(disk.file('backups'))
-  const backup = await run(['backup', '--to', disk.file('backups')])
-  await disk.cut()
-  await run(['backup', 'check', '--full', backup])
-  await run(['restore', backup, '--database', 'sqlite:disk/new/own.db'])
-  await disk.cut()
-  assert.equal(await run(['export', '--database', 'sqlite:disk/new/own.db']), await run(['export']))
-}
 
 const EMPTY = '{"kind":"end","data":{"lines":0}}\n'
 

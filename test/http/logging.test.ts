@@ -302,7 +302,7 @@ async function logOfSlowReader(requests: number) {
   const pipe = folder.file('pipe')
   execFileSync('mkfifo', [pipe])
   const stderr = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
-  const env = { PATH: process.env['PATH'], LOCKSTEP_DATABASE_URL: 'sqlite:own.db' }
+  const env = { ...process.env, LOCKSTEP_DATABASE_URL: 'sqlite:own.db' }
   const args = ['serve', '--port', '0']
   const serving = spawn(launcher, args, { cwd: folder.path, env, stdio: ['ignore', 'pipe', stderr] })
   const [line] = (await once(serving.stdout ?? assert.fail(), 'data')) as [Buffer]
