@@ -6,7 +6,6 @@ import { addBackupCommands } from './cli/backup.ts'
 import { addCompletionCommand } from './cli/completion.ts'
 import { addDemoCommand } from './cli/demo.ts'
 import { addDoctorCommand } from './cli/doctor.ts'
-import { addHelpCommand } from './cli/help.ts'
 import { addAccessCommands } from './cli/access.ts'
 import { addHomeAssistantCommands } from './cli/homeassistant.ts'
 import { addMcpCommand } from './cli/mcp.ts'
@@ -53,6 +52,7 @@ export const program = new Command('lockstep')
     showGlobalOptions: false,
     optionDescription: option => new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
   })
+  .helpCommand('help [command]', 'show the help of a command')
   .showHelpAfterError('(add --help for usage)')
   .exitOverride()
   .addHelpText(
@@ -80,7 +80,6 @@ addKeyCommands(program)
 addMcpCommand(program)
 addCompletionCommand(program)
 addHomeAssistantCommands(program)
-addHelpCommand(program)
 addUploadCommand(program)
 
 if (import.meta.main) {

@@ -71,10 +71,10 @@ export function recorder(db: Kysely<Tables>, event: EventKind, now: number, acto
 
 async function check({ properties }: TObject, input: object): Promise<void> {
   // Other commands start without it.
-  const { Value } = await import('typebox/value')
+  const { Check } = await import('typebox/schema')
   for (const [field, property] of Object.entries(properties)) {
     const value: unknown = Reflect.get(input, field)
-    if ((value === undefined && IsOptional(property)) || Value.Check(property, value)) continue
+    if ((value === undefined && IsOptional(property)) || Check(property, value)) continue
     const reason = 'description' in property ? String(property.description) : `${field} is not valid`
     throw new Refusal('refused', reason)
   }

@@ -4,6 +4,7 @@ import { scopes as allScopes } from '../contract/endpoint.ts'
 import { Name } from '../contract/names.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import { ownCommand } from '../version.ts'
 import type { Tables, KeyRow } from '../store/tables.ts'
 import { endsAfter, hasEnded } from './access.ts'
 import { act, type Scene } from './act.ts'
@@ -200,6 +201,9 @@ async function lockEntitled({ db, store, now }: Scene, id: number): Promise<void
   const account = await lockAccount(db, store, id)
   if (account === undefined) throw new Refusal('refused', 'there is no such account')
   if (!isEntitled(account, now)) {
-    throw new Refusal('refused', `the account ${lacksTier(account, now)}, so its API keys could not be used`)
+    throw new Refusal(
+      'refused',
+      `account ${id} ${lacksTier(account, now)}, so its API keys could not be used: set one with ${ownCommand} account set-tier --account ${id} --tier ultra`,
+    )
   }
 }

@@ -1,6 +1,7 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { Kysely } from 'kysely'
+import pLimit from 'p-limit'
 import * as Type from 'typebox'
 import { type Store, StoreUnavailableError } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -130,35 +131,20 @@ function dummy(): Promise<string> {
   return dummyHash
 }
 
-// Each hash takes 19 MiB and a core, so many at once could exhaust the machine.
-const MAX_CONCURRENT_HASHES = 2
+/** Each hash takes 19 MiB and a core, so many at once could exhaust the machine. */
+const hashing = pLimit(2)
 const MAX_WAITING_HASHES = 32
 /** How many passwords may be checked, or wait for that, at the same time. */
-export const MAX_CHECKS = MAX_CONCURRENT_HASHES + MAX_WAITING_HASHES
-let running = 0
-const waiting: (() => void)[] = []
+export const MAX_CHECKS = hashing.concurrency + MAX_WAITING_HASHES
 
 export class TooManyPasswordsError extends StoreUnavailableError {
   override readonly name = 'TooManyPasswordsError'
-
-  constructor() {
-    super('too many passwords are being checked')
-  }
 }
 
 /** Runs the work, a few at a time. Throws TooManyPasswordsError if too many are waiting already. */
 async function runQueued<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (running < MAX_CONCURRENT_HASHES) running += 1
-  else {
-    if (waiting.length >= MAX_WAITING_HASHES) throw new TooManyPasswordsError()
-    // The next one that finishes starts this one.
-    await new Promise<void>(resolve => waiting.push(resolve))
+  if (hashing.activeCount + hashing.pendingCount >= MAX_CHECKS) {
+    throw new TooManyPasswordsError('too many passwords are being checked')
   }
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next === undefined) running -= 1
-    else next()
-  }
+  return hashing(work)
 }

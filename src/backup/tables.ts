@@ -68,21 +68,6 @@ export async function removeAllRows(db: Kysely<Tables>, engine: Engine, tables: 
   for (const { name } of tables.toReversed()) await sql`delete from ${sql.table(name)}`.execute(db)
 }
 
-/** Drops all tables that some version of this program made, but none of another program. */
-export async function dropTables(db: Kysely<Tables>, engine: Engine) {
-  const names = [
-    ...(await readTables()).map(({ name }) => name).toReversed(),
-    'sign_in',
-    'import_part',
-    'pull_access',
-    'migration',
-  ]
-  for (const name of names) {
-    await sql`drop table if exists ${sql.table(name)} ${sql.raw(engine === 'postgres' ? 'cascade' : '')}`.execute(db)
-  }
-  if (engine === 'postgres') await sql`drop function if exists prune_account_events`.execute(db)
-}
-
 /** The last number that was given to a row of the table, or a larger one that a row has. */
 export async function lastNumber(db: Kysely<Tables>, engine: Engine, { name }: Table): Promise<number> {
   const counter =

@@ -1,12 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
+import { findAccount } from '../accounts/accounts.ts'
 import { createKey, listKeys, revokeKey, type ListedKey } from '../accounts/api-keys.ts'
-import { isEntitled, lacksTier } from '../accounts/grants.ts'
 import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { parseId } from '../contract/parameters.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
-import { ownCommand } from '../version.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
 import {
@@ -92,26 +90,16 @@ interface CreateFlags extends StoreOptions {
 async function create(flags: CreateFlags) {
   const now = Date.now()
   const expiresAt = flags.expires(now)
-  const key = await withAccount(flags, (store, account) => {
-    checkTier(account, now)
-    const facts = { accountId: account.id, name: flags.name, scopes: flags.scope ?? defaultScopes, expiresAt }
-    return createKey(store, facts, now)
-  })
+  const { name, scope: scopes = defaultScopes } = flags
+  const key = await withAccount(flags, (store, { id: accountId }) =>
+    createKey(store, { accountId, name, scopes, expiresAt }, now),
+  )
   print(key)
   if (flags.scope?.includes('shared:access') === false) {
     say("It reads this account's own records only, because --scope leaves out shared:access.")
   }
   say('Store it now: it is not shown again.')
   say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
-}
-
-/** Throws Refusal with the command that helps. */
-function checkTier({ id, subscription_tier: tier, subscription_ends_at: tierEndsAt }: AccountFacts, now: number) {
-  if (isEntitled({ tier, tierEndsAt }, now)) return
-  throw new Refusal(
-    'refused',
-    `account ${id} ${lacksTier({ tier, tierEndsAt }, now)}, so its API keys could not be used: set one with ${ownCommand} account set-tier --account ${id} --tier ultra`,
-  )
 }
 
 function printKeys(keys: readonly ListedKey[], json: boolean | undefined) {

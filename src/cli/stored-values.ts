@@ -6,48 +6,45 @@ import type { Store } from '../store/index.ts'
 
 /** The metrics of imports, pulls and backups. */
 export function storedValues(store: Store): readonly StoredValue[] {
-  return [
-    {
-      name: 'lockstep_set_aside_rows',
-      help: 'Rows that imports and pulls could not store, kept for another try.',
-      read: () => countRejected(store),
-    },
-    {
-      name: 'lockstep_pull_completed_timestamp_seconds',
-      help: 'End of the last complete round of a pull; of several sources the one that is furthest behind.',
-      read: async () => seconds(await oldestCompleteRound(store)),
-    },
-    {
-      name: 'lockstep_source_connections',
-      help: 'Sources that people have connected.',
-      read: async () => (await countConnections(store)).all,
-    },
-    {
-      name: 'lockstep_source_connections_failing',
-      help: 'Connected sources whose last round failed.',
-      read: async () => (await countConnections(store)).failing,
-    },
-    {
-      name: 'lockstep_source_failing_timestamp_seconds',
-      help: 'Since when a connected source fails; of several the one that has failed for longest.',
-      read: async () => seconds((await countConnections(store)).since),
-    },
-    {
-      name: 'lockstep_backup_timestamp_seconds',
-      help: 'Moment of the last backup of this database.',
-      read: async () => seconds((await readBackupFacts(store)).madeAt),
-    },
-    {
-      name: 'lockstep_backup_size_bytes',
-      help: 'Size of the last backup of this database.',
-      read: async () => (await readBackupFacts(store)).bytes,
-    },
-    {
-      name: 'lockstep_backup_check_timestamp_seconds',
-      help: 'When a backup last passed its check.',
-      read: async () => seconds((await readBackupFacts(store)).checkedAt),
-    },
+  const values: readonly (readonly [name: string, help: string, read: StoredValue['read']])[] = [
+    [
+      'set_aside_rows',
+      'Rows that imports and pulls could not store, kept for another try.',
+      () => countRejected(store),
+    ],
+    [
+      'pull_completed_timestamp_seconds',
+      'End of the last complete round of a pull; of several sources the one that is furthest behind.',
+      async () => seconds(await oldestCompleteRound(store)),
+    ],
+    ['source_connections', 'Sources that people have connected.', async () => (await countConnections(store)).all],
+    [
+      'source_connections_failing',
+      'Connected sources whose last round failed.',
+      async () => (await countConnections(store)).failing,
+    ],
+    [
+      'source_failing_timestamp_seconds',
+      'Since when a connected source fails; of several the one that has failed for longest.',
+      async () => seconds((await countConnections(store)).since),
+    ],
+    [
+      'backup_timestamp_seconds',
+      'Moment of the last backup of this database.',
+      async () => seconds((await readBackupFacts(store)).madeAt),
+    ],
+    [
+      'backup_size_bytes',
+      'Size of the last backup of this database.',
+      async () => (await readBackupFacts(store)).bytes,
+    ],
+    [
+      'backup_check_timestamp_seconds',
+      'When a backup last passed its check.',
+      async () => seconds((await readBackupFacts(store)).checkedAt),
+    ],
   ]
+  return values.map(([name, help, read]) => ({ name: `lockstep_${name}`, help, read }))
 }
 
 function seconds(milliseconds: number | null | undefined): number | undefined {

@@ -8,7 +8,6 @@ import { type OpenOptions, SchemaError, type Store, StoreLocationError } from '.
 export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder, waitForLock }
 export {
-  OldSchemaError,
   type OpenOptions,
   SchemaError,
   type Store,

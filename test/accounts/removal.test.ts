@@ -130,9 +130,6 @@ test("deleting one's account removes everything of it except the note that its i
   assert.equal((await service.fetch('/api/v1/dtt/sessions/1', 'ben')).status, 200)
   assert.match((await ann.get('/settings')).text, /href="\/settings\/delete"/)
   assert.match((await ann.get('/settings/delete')).text, /permanently deletes/)
-  const refused = await ann.post('/settings/delete', { username: 'Ann' })
-  assert.equal(refused.status, 422)
-  assert.match(refused.text, /not the username of this account/)
   if (postgresUrl === undefined) assert.ok(markersIn(pathOf(service)).length > 0, 'the marker can be found')
 
   const done = await ann.post('/settings/delete', { username: 'ann' })

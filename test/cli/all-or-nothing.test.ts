@@ -7,9 +7,7 @@ import { beginSessionIn } from '../../src/accounts/browser-sessions.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { endAccess } from '../../src/accounts/shared-access.ts'
-import { createKey } from '../../src/accounts/api-keys.ts'
 import { writeBackup } from '../../src/backup/create.ts'
-import { defaultScopes } from '../../src/contract/endpoint.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { giveAccess } from '../support/access.ts'
 import { run } from '../support/command.ts'
@@ -20,7 +18,7 @@ import { account, lockSession, partnership, trainingSession, world } from '../su
 import { archiveOf, inBrowser } from '../support/service.ts'
 import { assertWholeOrNothing } from '../support/stopped-writes.ts'
 
-// If one statement of a command fails, nothing of the command is stored.
+// If one statement of a command fails, nothing of the command is stored. Those that do the same acts as forms are tested there.
 
 interface Command {
   readonly args: readonly string[]
@@ -38,7 +36,6 @@ const commands: readonly Command[] = [
     before: ({ db }) => db.insertInto('removed_account').values({ id: 7, removed_at: 1 }).execute(),
   },
   { args: ['account', 'set-tier', '--account', 'ann', '--tier', 'founder', '--until', '9990-01-01'] },
-  { args: ['account', 'set-password', '--account', 'ann'], input: `${PASSWORD}\n`, before: signedIn },
   { args: ['account', 'invite', '--account', 'ann'] },
   { args: ['account', 'remove', '--account', 'ann', '--yes'], before: signedIn },
   { args: ['access', 'add', '--owner', 'ann', '--partner', 'cas', '--area', 'dtt'] },
@@ -49,9 +46,6 @@ const commands: readonly Command[] = [
       await endAccess(store, pair, 2)
     },
   },
-  { args: ['access', 'remove', '--owner', 'ann', '--partner', 'ben'] },
-  { args: ['key', 'create', '--account', 'ann', '--name', 'Script'] },
-  { args: ['key', 'revoke', '1'], before: withToken },
   { args: ['import', '-'], input: later.map(line => JSON.stringify(line)).join('\n') },
   { args: ['rejected', 'retry'], before: setAside },
   { args: ['pull', 'prune', '--yes', '--many'], before: goneAtSource },
@@ -91,10 +85,6 @@ async function signedIn(store: Store) {
     .transaction()
     .execute(db => beginSessionIn(db, { accountId: 1, browser: '', actor: inBrowser, now, kind: 'signed-in-password' }))
   await createInvitation(store, { accountId: 1 }, now)
-}
-
-function withToken(store: Store) {
-  return createKey(store, { accountId: 1, name: 'Script', scopes: defaultScopes, expiresAt: null }, Date.now())
 }
 
 /** A session of an account that is added later is rejected. */

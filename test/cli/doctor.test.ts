@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { addAccount } from '../../src/accounts/accounts.ts'
 import { recordEvent } from '../../src/accounts/events.ts'
 import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
 import { checks, oldServer } from '../../src/cli/doctor-checks.ts'
@@ -287,8 +288,8 @@ test('doctor reads a database that the service is writing', async () => {
 /** An installation with an account and a backup, of which nothing is wrong. */
 async function makeSound(): Promise<Folder> {
   const folder = await makeFolder()
-  await folder.run(['account', 'add', '--username', 'ann'])
   await using store = await folder.store()
+  await addAccount(store, { username: 'ann', tier: 'ultra' })
   await recordBackup(store, daysAgo(0))
   await recordCheck(store, Date.now())
   return folder

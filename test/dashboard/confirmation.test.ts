@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { beginSession } from '../../src/accounts/browser-sessions.ts'
 import { listEvents } from '../../src/accounts/events.ts'
 import { setPassword, verifyPassword } from '../../src/accounts/passwords.ts'
+import { pages } from '../../src/dashboard/routes.ts'
 import { PASSWORD, visitor, signInAs, ageSignIns } from '../support/dashboard.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { inBrowser, startService } from '../support/service.ts'
@@ -88,37 +89,62 @@ test('a confirmation gives the browser a new cookie, so that a stolen copy of th
   assert.match((await it.ann.post('/keys', key)).text, /Your new key/)
 })
 
-test('ten minutes after the sign-in, every sensitive action asks for another sign-in', async () => {
+/** What asks for another sign-in; for `POST /settings/password` the form itself asks for the password. */
+const SENSITIVE = [
+  'GET /settings/export',
+  'GET /settings/oidc',
+  'GET /settings/page',
+  'GET /settings/passkeys/new',
+  'GET /settings/password/new',
+  'GET /source/connect',
+  'GET /source/gone',
+  'GET /source/key',
+  'GET /source/upload',
+  'POST /keys',
+  'POST /keys/:id/regenerate',
+  'POST /people/give',
+  'POST /settings/delete',
+  'POST /settings/oidc/remove',
+  'POST /settings/passkeys',
+  'POST /settings/passkeys/:id/remove',
+  'POST /settings/password/remove',
+  'POST /source/gone',
+]
+
+test('ten minutes after the sign-in, every sensitive action asks for another sign-in, and no other', async t => {
   await using it = await signedIn()
   await it.service.token('ann')
   const { db } = it.service.store
   const stored = async () => [
-    await db.selectFrom('token').select(['id', 'name', 'revoked_at']).execute(),
-    await db.selectFrom('partnership').selectAll().execute(),
+    await db.selectFrom('token').select(['id', 'name']).execute(),
     await db.selectFrom('account').select(['id', 'password_hash']).execute(),
-    await db.selectFrom('passkey').select('id').execute(),
+    await db.selectFrom('unmatched_access').select('username').execute(),
   ]
   const before = await stored()
+  const fields = { name: 'New', scope: 'dtt:read', expires: '30d', username: 'quinby', area: 'dtt' }
   await it.age(10)
-  for (const [path, fields] of [
-    ['/keys', { name: 'New', scope: 'dtt:read', expires: '30d' }],
-    ['/keys/1/regenerate', {}],
-    ['/people/give', { username: 'cas', area: 'dtt' }],
-    ['/settings/passkeys', { name: 'New' }],
-    ['/settings/passkeys/1/remove', {}],
-    ['/settings/password/remove', {}],
-    ['/settings/delete', { username: 'ann' }],
-  ] as const) {
-    const asked = await it.ann.post(path, fields)
-    assert.equal(asked.status, 403, path)
-    assert.match(asked.text, ASKED, path)
+  const sensitive: string[] = []
+  for (const { method = 'GET', path } of pages) {
+    await t.test(`${method} ${path}`, async () => {
+      const own = path.replace(':id', '1')
+      const { text, status } = await (method === 'POST' ? it.ann.post(own, fields) : it.ann.get(own))
+      if (path === '/confirm' || !ASKED.test(text)) return
+      sensitive.push(`${method} ${path}`)
+      assert.equal(status, 403)
+      assert.deepEqual(await stored(), before)
+    })
   }
-  const password = { password: 'another long password', again: 'another long password' }
+  assert.deepEqual(sensitive.toSorted(), SENSITIVE)
+})
+
+test('a new password, or another key of a source, is not sent back into a form that asks for a sign-in', async () => {
+  await using it = await signedIn()
+  await it.age(10)
+  const password = { next: 'another long password', again: 'another long password' }
   assert.equal((await it.ann.post('/settings/password/new', password)).to, '/settings/password/new')
-  for (const path of ['/settings/export', '/settings/password/new', '/settings/passkeys/new']) {
-    assert.match((await it.ann.get(path)).text, ASKED, path)
-  }
-  assert.deepEqual(await stored(), before)
+  const connection = { origin: 'https://history.example', key: 'lks_key' }
+  assert.equal((await it.ann.post('/source/connect', connection)).to, '/source/connect')
+  assert.equal((await it.ann.post('/source/key', connection)).to, '/source/key')
 })
 
 test('a form that is sent after its session ended leads, after the sign-in, to the page of the form, without what was entered', async () => {

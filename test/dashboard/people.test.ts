@@ -7,7 +7,7 @@ import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { endAccess } from '../../src/accounts/shared-access.ts'
 import { giveAccess } from '../support/access.ts'
-import { PASSWORD, type Seen, signInAs } from '../support/dashboard.ts'
+import { type Seen, signInAs } from '../support/dashboard.ts'
 import { lockSession, trainingSession, world } from '../support/records.ts'
 import { inBrowser, startService, unlimited } from '../support/service.ts'
 
@@ -125,21 +125,6 @@ test('People reports a change only if it was made', async () => {
   for (const done of ['', 'constructor', 'toString', '__proto__']) {
     assert.doesNotMatch((await it.ann.get(`/people?done=${done}`)).text, /<p class="note"/, done)
   }
-})
-
-test('giving access needs a fresh sign-in; narrowing and ending do not', async () => {
-  await using it = await signedIn()
-  await it.service.store.db
-    .updateTable('browser_session')
-    .set({ created_at: Date.now() - HOUR / 6 })
-    .execute()
-  assert.match((await give(it, 'cas')).text, /Enter your password/)
-  assert.equal(await it.status('cas'), 404)
-  const page = (await it.ann.get('/people')).text
-  assert.equal((await it.ann.post(actionOf(page, 'ben', 'narrow'), { area: 'dtt' })).status, 303)
-  assert.equal((await it.ann.post(actionOf(page, 'ben', 'end'))).status, 303)
-  assert.equal((await give(it, 'cas', [['confirm', PASSWORD]])).to, '/people?done=given')
-  assert.equal(await it.status('cas'), 200)
 })
 
 test('no page and no form shows whether an account exists', async () => {

@@ -10,6 +10,7 @@ type Fields = Readonly<Record<string, string>>
 const key = { name: 'Kept name', scope: 'dtt:read', expires: '30d' }
 const looks = { displayName: 'Kept name', timeZone: 'UTC', units: 'metric' }
 const long = 'another long password'
+const common = 'password1234'
 
 /** Forms of Ann, and why each is refused. */
 const refused: readonly (readonly [path: string, fields: Fields, says: RegExp])[] = [
@@ -39,9 +40,10 @@ const refused: readonly (readonly [path: string, fields: Fields, says: RegExp])[
   ['/settings', { ...looks, weeklyGoal: 'many' }, /whole number of repetitions/],
   ['/settings/password', { current: 'wrong password', next: long, again: long }, /The password is wrong/],
   ['/settings/password', { current: PASSWORD, next: 'short', again: 'short' }, /12 to 1024/],
+  ['/settings/password', { current: PASSWORD, next: common, again: common }, /must not be a common password/],
   ['/settings/password', { current: PASSWORD, next: long, again: `${long}er` }, /passwords differ/],
   ['/settings/password/remove', {}, /needs two passkeys, or a linked sign-in/],
-  ['/settings/delete', { username: 'ben' }, /not the username of this account/],
+  ['/settings/delete', { username: 'Ann' }, /not the username of this account/],
 ]
 
 test('a form that is refused is shown again with the reason and what was entered, but no password, and changes nothing', async t => {
