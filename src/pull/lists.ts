@@ -1,15 +1,14 @@
-import type { TObject } from 'typebox'
-import { emptyText } from '../archive/canonical.ts'
-import { LockDevice, TrainingDevice } from '../contract/devices.ts'
-import { LockSession } from '../contract/lock-sessions.ts'
-import { LockTemplate } from '../contract/lock-templates.ts'
-import { DAY_MS, parseInstant } from '../contract/time.ts'
-import { TrainingSession } from '../contract/training-sessions.ts'
-import { TrainingTemplate } from '../contract/training-templates.ts'
-import type { RecordName } from '../store/tables.ts'
 import { hash } from 'node:crypto'
+import type { TSchema } from 'typebox'
 import type { IncomingRecord } from '../archive/batch-importer.ts'
+import { emptyText } from '../archive/canonical.ts'
+import type { Kind } from '../archive/kind.ts'
+import { kinds } from '../archive/kinds.ts'
 import { isObject } from '../archive/values.ts'
+import type { Endpoint } from '../contract/endpoint.ts'
+import { api } from '../contract/index.ts'
+import { DAY_MS, parseInstant } from '../contract/time.ts'
+import { type RecordName, recordTables } from '../store/tables.ts'
 
 /** How far back lists are read in every round, and how long unfinished sessions are read again. */
 export const RECENT_MS = 35 * DAY_MS
@@ -42,79 +41,58 @@ export interface SourceList {
 /** Fields that some sources also leave out of records. */
 const OPTIONAL = new Set(['repsMeasured', 'distanceTravelled'])
 
-const lockDevices: SourceList = {
-  kind: 'lock-device',
-  table: 'lock_device',
-  title: 'lock devices',
-  path: '/lkbx',
-  ...fieldsOf(LockDevice),
+/** What the contract does not tell of a list. */
+const own: Readonly<Record<string, Partial<SourceList>>> = {
+  'training-template': { title: 'training programs', isSummary: true, hasRecords: true },
+  'lock-session': { include: { name: 'template', field: 'templateId' }, hasRecords: true },
+  'training-session': { include: { name: 'owner', field: 'ownerId' }, hasRecords: true },
 }
 
-const trainingDevices: SourceList = {
-  kind: 'training-device',
-  table: 'training_device',
-  title: 'training devices',
-  path: '/dtt',
-  ...fieldsOf(TrainingDevice),
+/** All lists in the order in which they are read: devices, which tell the owners of sessions, then the others as in an archive. */
+export const sourceLists: readonly SourceList[] = kinds
+  .flatMap(kind => listOf(kind) ?? [])
+  .toSorted((a, b) => Number(isDevice(b)) - Number(isDevice(a)))
+
+export const deviceLists: readonly SourceList[] = sourceLists.filter(isDevice)
+export const trainingTemplates = listNamed('training-template')
+export const lockSessions = listNamed('lock-session')
+export const trainingSessions = listNamed('training-session')
+
+/** The list of a kind that the API sends by id. */
+function listOf({ name: kind, schema }: Kind): SourceList | undefined {
+  const title = kind.replace('-', ' ')
+  const byId = Object.values<Endpoint>(api).find(({ resourceName }) => resourceName?.toLowerCase() === title)
+  const table = recordTables.find(name => name === kind.replace('-', '_'))
+  if (byId === undefined || schema === undefined || table === undefined) return undefined
+  const { required, properties } = schema
+  // Lists are ordered by the first instant that every record has.
+  const order = required.find(field => isInstant(properties[field]))
+  const fields = required.filter(field => !OPTIONAL.has(field))
+  const empty = Object.entries(properties).filter(([name, property]) => emptyText(name, property) !== undefined)
+  return {
+    kind,
+    table,
+    title: `${title}s`,
+    path: byId.path.replace(/^\/api\/v1|\/:id$/g, ''),
+    ...(order === undefined ? {} : { order }),
+    fields,
+    mayBeEmpty: new Set(empty.map(([name]) => name)),
+    ...own[kind],
+  }
 }
 
-const lockTemplates: SourceList = {
-  kind: 'lock-template',
-  table: 'lock_template',
-  title: 'lock templates',
-  path: '/lkbx/templates',
-  order: 'createdAt',
-  ...fieldsOf(LockTemplate),
+function isInstant(schema: TSchema | undefined): boolean {
+  return schema !== undefined && 'format' in schema && schema.format === 'date-time'
 }
 
-export const trainingTemplates: SourceList = {
-  kind: 'training-template',
-  table: 'training_template',
-  title: 'training programs',
-  path: '/dtt/templates',
-  order: 'createdDate',
-  isSummary: true,
-  hasRecords: true,
-  ...fieldsOf(TrainingTemplate),
+function isDevice({ kind }: SourceList): boolean {
+  return kind.endsWith('-device')
 }
 
-export const lockSessions: SourceList = {
-  kind: 'lock-session',
-  table: 'lock_session',
-  title: 'lock sessions',
-  path: '/lkbx/sessions',
-  order: 'startDate',
-  include: { name: 'template', field: 'templateId' },
-  hasRecords: true,
-  ...fieldsOf(LockSession),
-}
-
-export const trainingSessions: SourceList = {
-  kind: 'training-session',
-  table: 'training_session',
-  title: 'training sessions',
-  path: '/dtt/sessions',
-  order: 'created_at',
-  include: { name: 'owner', field: 'ownerId' },
-  hasRecords: true,
-  ...fieldsOf(TrainingSession),
-}
-
-export const deviceLists: readonly SourceList[] = [lockDevices, trainingDevices]
-
-/** All lists in the order in which they are read. */
-export const sourceLists: readonly SourceList[] = [
-  ...deviceLists,
-  lockTemplates,
-  trainingTemplates,
-  lockSessions,
-  trainingSessions,
-]
-
-function fieldsOf({ required, properties }: TObject): Pick<SourceList, 'fields' | 'mayBeEmpty'> {
-  const empty = Object.entries(properties).filter(([name, schema]) => emptyText(name, schema) !== undefined)
-  const fields = (required ?? []).filter(field => !OPTIONAL.has(field))
-  return { fields, mayBeEmpty: new Set(empty.map(([name]) => name)) }
+function listNamed(kind: string): SourceList {
+  const list = sourceLists.find(one => one.kind === kind)
+  if (list === undefined) throw new Error(`there is no list of ${kind}`)
+  return list
 }
 
 /** A record as the source sends it, in a list or by itself. */

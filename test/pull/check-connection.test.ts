@@ -1,11 +1,9 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { Refusal } from '../../src/contract/refusal.ts'
 import { MAX_CHECKS_PER_HOUR, readConfig } from '../../src/config.ts'
 import { checkConnection } from '../../src/pull/check-connection.ts'
-import { makeGuardedFetch } from '../../src/pull/guarded-fetch.ts'
 import { SourceError, type Send } from '../../src/pull/source.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -91,30 +89,6 @@ test('what is wrong is said in a sentence, and each request is sent once', async
   assert.match(await failureOf(service, { origin }), /HTML instead of JSON/)
   source.fault = path => (path === '/lkbx/sessions' ? { status: 403 } : undefined)
   assert.match(await failureOf(service, { origin }), /^the key may not read lock sessions there/)
-})
-
-test('a closed port and one that does not answer are told in the same words', async () => {
-  await using service = await startService([account(1, 'ann')])
-  const filtered = createServer(() => {})
-  await new Promise<void>(resolve => filtered.listen(0, '127.0.0.1', resolve))
-  const { port } = filtered.address() as { port: number }
-  const closed = createServer()
-  await new Promise<void>(resolve => closed.listen(0, '127.0.0.1', resolve))
-  const { port: closedPort } = closed.address() as { port: number }
-  await new Promise(resolve => closed.close(resolve))
-  const guarded = makeGuardedFetch(readConfig({}), {
-    connectMs: 300,
-    isAllowed: () => true,
-    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-  })
-  const failures: string[] = []
-  for (const at of [port, closedPort]) {
-    const origin = `https://history.example:${at}`
-    failures.push((await failureOf(service, { origin, send: guarded })).replace(origin, ''))
-  }
-  filtered.close()
-  assert.equal(failures[0], failures[1])
-  assert.match(failures[0] ?? '', /no https connection/)
 })
 
 test('an account can have ten checks an hour, also when they come together', async () => {

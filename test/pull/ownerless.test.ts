@@ -5,7 +5,7 @@ import { claimRejected } from '../../src/pull/rejected.ts'
 import { MAX_NUMBERS, parseNumbers } from '../../src/pull/connections.ts'
 import { findSource } from '../../src/pull/state.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
-import { account, lockSession, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
+import { account, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { bareOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
 // engine: both
@@ -90,24 +90,6 @@ test('the answer is remembered for the source, and can be given without a pull',
     .where('kind', '=', 'training-session')
     .execute()
   assert.ok(rows.every(({ owner_id }) => owner_id === 1))
-})
-
-test('lock sessions that no list has are read by number, once', async () => {
-  const clock = makeClock(now)
-  const world = specification().add(lockSession(12, 1), lockSession(15, 1), lockSession(16, 2))
-  await using source = await startSource({ ...bareOptions(world), others: [2] })
-  await using here = await openStore()
-  const lockNumbers = parseNumbers('12,15-17')
-  const options = { clock, account: '1', lockSessions: lockNumbers }
-  await pull(here.store, source.url, options)
-  const stored = await here.store.db.selectFrom('lock_session').select('id').orderBy('id').execute()
-  assert.deepEqual(
-    stored.map(({ id }) => id),
-    [12, 15],
-  )
-  source.requests.length = 0
-  await pull(here.store, source.url, options)
-  assert.ok(!source.requests.includes('/lkbx/sessions/12'))
 })
 
 test('numbers of lock sessions are a list of numbers and ranges, and bounded', () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { SourceError, StoppedError } from '../../../src/pull/source.ts'
 import { open, type Store } from '../../../src/store/index.ts'
+import { endLeases } from '../jobs.ts'
 import { openStore, type TestStore } from '../archives.ts'
 import { eachSeed } from '../sweeps.ts'
 import { type Change, changes, checkGone, checkStore, goneRows, ModelSource, MORE_THAN_A_DAY, OTHER } from './model.ts'
@@ -161,7 +162,10 @@ async function runStep({ model, clock, network, here, own, rate }: World, step: 
     if (!process.isKilled && !(error instanceof SourceError || error instanceof StoppedError)) throw error
     return
   } finally {
-    if (process.isKilled) await own.kill()
+    if (process.isKilled) {
+      await endLeases(store)
+      await own.kill()
+    }
   }
   const isUndisturbed = model.world.version === version && delays.every(({ delay }) => delay !== 'repeated')
   if (full && isUndisturbed && !process.isKilled)
