@@ -1,7 +1,6 @@
-import type { CDPSession, Page } from 'playwright-core'
+import type { CDPSession } from 'playwright-core'
 import { openPage } from '../test/support/chromium.ts'
 import { signIn } from '../test/support/dashboard.ts'
-import { drawCharts } from '../test/support/pages.ts'
 
 /** A phone with a processor of a quarter of this one's speed, and a slow mobile network. */
 const CPU_SLOWDOWN = 4
@@ -34,7 +33,7 @@ export async function openPhone(url: string, username: string): Promise<Phone> {
     async open(path) {
       await slow(session)
       await page.goto(url + path, { waitUntil: 'load' })
-      const paint = await readTo(page)
+      const paint = await page.evaluate(readPaint)
       // The next page must not wait for what this one has not done yet.
       await session.send('Emulation.setCPUThrottlingRate', { rate: 1 })
       await page.goto('about:blank')
@@ -48,14 +47,6 @@ async function slow(session: CDPSession) {
   await session.send('Network.clearBrowserCache')
   await session.send('Network.emulateNetworkConditions', NETWORK)
   await session.send('Emulation.setCPUThrottlingRate', { rate: CPU_SLOWDOWN })
-}
-
-/** Scrolls to the end of the page, because charts are drawn when they come into view. */
-async function readTo(page: Page): Promise<Paint> {
-  const { largestPaint } = await page.evaluate(readPaint)
-  await drawCharts(page)
-  const { longTasks } = await page.evaluate(readPaint)
-  return { largestPaint, longTasks }
 }
 
 /** Runs in the page, before its own scripts. */

@@ -268,10 +268,10 @@ async function reloadOften(page: Page) {
 }
 
 async function hoverOverBar(page: Page) {
-  const bar = page.locator('#repetitions .plot g[data-mark=rect] rect').nth(2)
-  await bar.scrollIntoViewIfNeeded()
-  await bar.hover({ force: true })
-  await page.locator('#repetitions .plot g[aria-label=tip] path').waitFor()
+  const plot = page.locator('#repetitions .plot')
+  await plot.scrollIntoViewIfNeeded()
+  await plot.hover()
+  await page.locator('.tip').waitFor()
 }
 
 const SOURCE = 'https://history.example'

@@ -9,7 +9,6 @@ import { parseArgs } from 'node:util'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { closeBrowser, openPage } from '../test/support/chromium.ts'
 import { signIn } from '../test/support/dashboard.ts'
-import { drawCharts } from '../test/support/pages.ts'
 import { writeSheets } from './contact-sheets.ts'
 import { type Scene, scenes, signInTo, type Stage, type StageName, stages } from './screenshot-scenes.ts'
 
@@ -91,7 +90,6 @@ async function writeStage(view: View, stageName: StageName, ofStage: readonly Sc
     const name = `${number}-${scene.name}-${view.lookName}-${view.width}`
     shots.push(name)
     await page.goto(stage.service.url + scene.path)
-    await drawCharts(page)
     await page.evaluate(() => globalThis.scrollTo(0, 0))
     // Before anything is done, because a tooltip ends when the window changes.
     await fitHeight(page, view.width)
@@ -121,7 +119,6 @@ async function writeShown(folder: string) {
     await using browser = await openPage({ viewport, timezoneId: 'Europe/Berlin', colorScheme: theme })
     await signIn(browser.page, stage.service.url)
     await browser.page.goto(stage.service.url + path)
-    await drawCharts(browser.page)
     await browser.page.evaluate(() => globalThis.scrollTo(0, 0))
     await browser.page.screenshot({ path: join(folder, `${name}.png`) })
   }

@@ -38,7 +38,6 @@ const FIRST: readonly (readonly string[])[] = [
   ['dashboard/pages.slow'],
   ['pull/connection-kill.slow'],
   ['pull/model.slow'],
-  ['dashboard/charts.slow'],
   ['api/status.slow'],
   ['api/large-pages.slow'],
   ['store/postgres-plans'],

@@ -16,7 +16,6 @@ const files = {
   'kept.js': () => script('kept.js'),
   'webauthn-get.js': () => read('webauthn-get.js'),
   'webauthn-create.js': () => read('webauthn-create.js'),
-  'plot.js': () => read('plot.js'),
   'favicon.svg': () => read('favicon.svg'),
 } satisfies Record<string, () => string>
 

@@ -1,4 +1,4 @@
-import { html as template, raw } from 'hono/html'
+import { html as template } from 'hono/html'
 import { escapeControls } from '../contract/control-characters.ts'
 
 /** Markup. Only `html` creates it, so all text in it is escaped. */
@@ -31,13 +31,3 @@ export function fieldText(text: string): Html {
 
 /** Empty markup. */
 export const nothing: Html = html``
-
-/** JSON as the content of a script element that is data; no text in it can end the element. Scripts show its texts on the page. */
-export function jsonData(value: unknown): Html {
-  const text = JSON.stringify(value)
-  const hasControls = text.includes('\\u00') || escapeControls(text) !== text
-  const shown = hasControls
-    ? JSON.stringify(value, (_key, part: unknown) => (typeof part === 'string' ? escapeControls(part) : part))
-    : text
-  return raw(shown.replaceAll('<', '\\u003c'))
-}

@@ -1,25 +1,21 @@
 import { sharesHost } from './prefix.ts'
 
-/** The content security policy of a page. */
-export function policy(charts: boolean): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    // Plot sets styles as attributes, which no hash can allow.
-    `style-src 'self'${charts ? " 'unsafe-inline'" : ''}`,
-    "img-src 'self'",
-    "connect-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-}
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
 
 /** The headers that every page has besides those of all responses. */
 export const PAGE_HEADERS = {
   'Cross-Origin-Opener-Policy': 'same-origin',
   'X-Robots-Tag': 'noindex',
-  'Content-Security-Policy': policy(false),
+  'Content-Security-Policy': POLICY,
 }
 
 /**

@@ -177,8 +177,6 @@ export interface View {
   /** Buttons next to the heading. */
   readonly actions?: Html | undefined
   readonly body: Html
-  /** The charts in its body. They load their script, which may set styles, as Plot does. */
-  readonly charts?: readonly Chart[]
   readonly status?: number
   /** Whether it waits for something: without scripts, the browser requests it again every few seconds. */
   readonly isBusy?: boolean
@@ -188,21 +186,6 @@ export interface View {
 interface Link {
   readonly path: string
   readonly title: string
-}
-
-/** The address that a page was requested by. */
-export interface PageAddress {
-  readonly path: string
-  readonly query: URLSearchParams
-}
-
-/** A chart that a page shows, and the table with its values. */
-export interface Chart {
-  readonly id: string
-  readonly title: string
-  readonly card: (address: PageAddress) => Html
-  /** Undefined where the page has its figures beside it. */
-  readonly table: ((address: PageAddress) => Html) | undefined
 }
 
 /** The validator of what open pages show. */

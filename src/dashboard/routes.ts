@@ -23,7 +23,6 @@ import { acceptForms } from './accepted-forms.ts'
 import { LimitError, type LimitName, limitOf } from '../http/limits.ts'
 import { share } from '../fairness.ts'
 import { asset, isAsset, sendAsset } from './assets.ts'
-import { chartTableView } from './charts/charts.ts'
 import { askAgain, confirmationPages } from './sign-in/reauthentication.ts'
 import { parseCookies } from './cookies.ts'
 import { sendPage } from './encoding.ts'
@@ -69,7 +68,7 @@ import { passwordPages } from './pages/settings/password.ts'
 import { askToSignIn, makeSignIn } from './sign-in/signin.ts'
 import { PageAccess } from './page-access.ts'
 import { noPasswordNotice } from './sign-in/password-notice.ts'
-import { PAGE_HEADERS, policy } from './page-headers.ts'
+import { PAGE_HEADERS } from './page-headers.ts'
 import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
 import { actorOf, sessionOf } from './sign-in/session-cookie.ts'
 import { makeSignInSteps } from './sign-in/sign-in-steps.ts'
@@ -301,15 +300,11 @@ function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, res
   switch (result.kind) {
     case 'view': {
       const { viewer, path, query } = visit
-      const shown = chartTableView(visit, result) ?? result
-      if (shown.charts !== undefined && shown.charts.length > 0) {
-        reply.header('Content-Security-Policy', policy(true))
-      }
-      if (shown.status !== undefined) reply.code(shown.status)
-      for (const cookie of shown.cookies ?? []) reply.header('Set-Cookie', cookie)
+      if (result.status !== undefined) reply.code(result.status)
+      for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)
       if (viewer.brokenRule !== undefined) reply.header('Set-Cookie', noPasswordNotice(visit.site))
       const returnTo = query.size === 0 ? path : `${path}?${query}`
-      return sendPage(reply, renderLayout(viewer, shown, { section, returnTo }).toString())
+      return sendPage(reply, renderLayout(viewer, result, { section, returnTo }).toString())
     }
     case 'live': {
       reply.header('ETag', result.etag).header('Cache-Control', 'no-store')

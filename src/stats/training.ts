@@ -1,5 +1,4 @@
-import { roundedRatio, sum } from '../contract/numbers.ts'
-import { DAY_MS } from '../contract/time.ts'
+import { roundedRatio } from '../contract/numbers.ts'
 import { forEachPausing } from '../fairness.ts'
 import { GradeCounts } from './grades.ts'
 import { groupByPeriod, lastPeriods, periodNear, type Periods } from './periods.ts'
@@ -57,28 +56,8 @@ function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>)
   return roundedRatio(gradeSum, graded)
 }
 
-/** Where nothing was recorded for as long, an average starts again and a line is broken. `chart-breaks.js` has the same. */
+/** Where nothing was recorded for as many days, lines are broken, and nothing is usual. */
 export const BREAK_DAYS = 14
-
-interface Graded {
-  readonly at: number
-  readonly grade: number | null
-}
-
-/** For each grade, the mean of it and the six before it since the last break; null before there are as many. Nulls are skipped. */
-export function movingAverage(grades: readonly Graded[]): (number | null)[] {
-  let window: number[] = []
-  let last = -Infinity
-  return grades.map(({ at, grade }) => {
-    if (grade === null) return null
-    if (at - last >= BREAK_DAYS * DAY_MS) window = []
-    last = at
-    window = [...window, grade].slice(-AVERAGED)
-    return window.length < AVERAGED ? null : sum(window) / AVERAGED
-  })
-}
-
-const AVERAGED = 7
 
 export function passRate(sessions: readonly Pick<SessionStats, 'passed'>[]): Rate {
   return { passed: sessions.filter(({ passed }) => passed).length, total: sessions.length }

@@ -1,34 +1,67 @@
-import { GradeCounts } from './grades.ts'
-import type { SessionStats } from './training.ts'
+import { BREAK_DAYS, type SessionStats } from './training.ts'
 
-/** The grades that are usual with a program. */
+/** The values that are usual: the middle half of some before, from the 25th to the 75th percentile by nearest rank. */
 export interface Usual {
   readonly low: number
   readonly high: number
 }
 
-/** How many sessions say what is usual: fewer than the first number say nothing, and none before the last ones count. */
-const SESSIONS = [5, 20] as const
+/** Fewer values than that say nothing of what is usual. */
+const MIN_VALUES = 5
+/** Earlier ones do not count: sessions with a program, and weeks or months. */
+const MAX_SESSIONS = 20
+export const MAX_USUAL_PARTS = 12
 
-/**
- * The middle half of the grades of the last 20 sessions with the same program before this one, from the 25th to the 75th percentile;
- * undefined if fewer than 5 of them have a grade. `sessions` are those of the account, the oldest first.
- */
+/** What is usual, if there are enough values to say it. */
+function middleHalf(values: readonly number[]): Usual | undefined {
+  if (values.length < MIN_VALUES) return undefined
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (part: number) => sorted[Math.ceil(part * sorted.length) - 1] ?? 0
+  return { low: at(0.25), high: at(0.75) }
+}
+
+/** Of the last grades with the same program before a session. `sessions` are those of the account, the oldest first. */
 export function usualGrade(
   sessions: readonly Pick<SessionStats, 'program' | 'grade'>[],
   index: number,
 ): Usual | undefined {
   const program = sessions[index]?.program
-  const grades = new GradeCounts()
-  for (let before = index - 1; before >= 0 && grades.count < SESSIONS[1]; before -= 1) {
+  const grades: number[] = []
+  for (let before = index - 1; before >= 0 && grades.length < MAX_SESSIONS; before -= 1) {
     const session = sessions[before]
-    if (session?.program === program && session?.grade != null) grades.add(session.grade)
+    if (session?.program === program && session?.grade != null) grades.push(session.grade)
   }
-  const [low, high] = [grades.percentile(25), grades.percentile(75)]
-  return grades.count < SESSIONS[0] || low === null || high === null ? undefined : { low, high }
+  return middleHalf(grades)
 }
 
-/** How far a grade is above what is usual; negative below it, 0 within. */
-export function beyondUsual(grade: number, { low, high }: Usual): number {
-  return Math.max(0, grade - high) + Math.min(0, grade - low)
+/** A week, month or quarter. */
+export interface UsualPart {
+  /** Null if it is not known. */
+  readonly value: number | null
+  readonly days: number
+  /** Whether it is over, and its value is of all of it. */
+  readonly isWhole: boolean
+  readonly isEmpty: boolean
+}
+
+/** What is usual at each of the parts: of the whole ones before it, but for those in a break. What is not whole is not compared. */
+export function usualRanges(parts: readonly UsualPart[]): (Usual | undefined)[] {
+  const counted: number[] = []
+  let emptyDays = 0
+  return parts.map(({ value, days, isWhole, isEmpty }, index) => {
+    const usual = isWhole ? middleHalf(counted.slice(-MAX_USUAL_PARTS)) : undefined
+    if (!isWhole || value === null) return usual
+    // What comes after a part decides whether it is in a break.
+    emptyDays = isEmpty ? emptyDays + days : 0
+    const next = parts[index + 1]
+    const isBreak =
+      isEmpty && (emptyDays >= BREAK_DAYS || emptyDays + (next?.isEmpty === true ? next.days : 0) >= BREAK_DAYS)
+    if (!isBreak) counted.push(value)
+    return usual
+  })
+}
+
+/** How far a value is above what is usual; negative below it, 0 within. */
+export function beyondUsual(value: number, { low, high }: Usual): number {
+  return Math.max(0, value - high) + Math.min(0, value - low)
 }

@@ -8,7 +8,6 @@ import { slugOf } from '../../src/dashboard/reference/pages.ts'
 import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
 import { PASSWORD, sampleService } from '../support/dashboard.ts'
 import { fileAddresses, samplePages } from '../support/page-addresses.ts'
-import { drawCharts } from '../support/pages.ts'
 import { freePort } from '../support/postgres.ts'
 import { needs } from '../support/programs.ts'
 import { isWhole } from '../support/sweeps.ts'
@@ -52,7 +51,6 @@ describe('below a path of a host', needsChromium, () => {
         const isAll = index === 0 || isWhole
         for (const path of paths.filter((_, place) => isAll || place % (proxies.length - 1) === index - 1)) {
           await browser.page.goto(url + path)
-          await drawCharts(browser.page)
           await collectAddresses(browser.page, links, forms)
         }
         await assertAnswered(browser.page, proxy, url, { links, forms })

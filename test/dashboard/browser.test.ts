@@ -94,7 +94,7 @@ describe('in a browser', needsChromium, () => {
     assertClean(browser, service)
   })
 
-  test('two clicks open one dialog, and one table of a chart', async () => {
+  test('two clicks open one dialog', async () => {
     await using service = await sampleService()
     await using browser = await openSession(service)
     const { page } = browser
@@ -116,14 +116,6 @@ describe('in a browser', needsChromium, () => {
     await page.getByRole('dialog').waitFor()
     await page.waitForLoadState('networkidle')
     assert.deepEqual([await page.getByRole('dialog').count(), dialogs()], [1, 1])
-
-    await page.goto(`${service.url}/training?range=1y`)
-    const link = page.locator('a[data-table]').first()
-    const address = new URL((await link.getAttribute('href')) ?? '', service.url)
-    const tables = await arrived(address.href.replace(/#.*/, ''), () => link.dblclick())
-    await page.locator('[data-chart-table]').first().waitFor()
-    await page.waitForLoadState('networkidle')
-    assert.deepEqual([await page.locator('[data-chart-table]').count(), tables()], [1, 1])
   })
 
   test('signing out leaves no records in other tabs, also if the service does not answer', async () => {

@@ -2,9 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { needsChromium } from '../support/chromium.ts'
-import { drawnValues, type Seen, type Visitor, signInAs } from '../support/dashboard.ts'
-import { DRAWN, openSession } from '../support/pages.ts'
+import { figures, type Seen, type Visitor, signInAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -50,42 +48,25 @@ describe('a long history', () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  test('more than 400 sessions are drawn by week, as their median and a band around it', async () => {
+  test('more than 60 sessions are drawn by week, as their median and the band around it', async () => {
     const { text } = await ann.get('/training?range=all')
-    const [median, low, high] = ['median', 'low', 'high'].map(key => drawnValues(text, 'grades', key))
-    assert.ok(median !== undefined && median.length > 35 && median.length < 39)
-    // The sessions of a whole week have grades in steps of one.
-    for (const [index, value] of [...median.entries()].slice(2, 30)) {
-      assert.ok((low?.[index] ?? 100) <= value && value <= (high?.[index] ?? 0))
-    }
-    // Of the fourteen grades of a week, the second, the seventh and the thirteenth.
-    const exact = [...median.entries()].filter(
-      ([index, value]) => value - (low?.[index] ?? 0) === 5 && (high?.[index] ?? 0) - value === 6,
-    )
+    const spreads = [...text.matchAll(/>(\d+)\u00a0% \((\d+) to (\d+)\)/g)].map(found => found.slice(1).map(Number))
+    assert.ok(spreads.length > 35 && spreads.length < 39)
+    for (const [median = 0, low = 0, high = 0] of spreads) assert.ok(low <= median && median <= high)
+    // Of the fourteen grades of a week, in steps of one, the second, the seventh and the thirteenth.
+    const exact = spreads.filter(([median = 0, low = 0, high = 0]) => median - low === 5 && high - median === 6)
     assert.ok(exact.length > 15, `${exact.length} weeks without a jump back`)
     assert.match(text, /501 sessions, so each week is drawn as one/)
-    assert.equal(drawnValues(text, 'grades', 'kind-1').length, median.length)
+    assert.equal(figures(text, 'Endurance (%)').length, spreads.length)
     const few = await ann.get('/training?range=4w')
-    assert.ok(drawnValues(few.text, 'grades', 'grade').length > 50, 'fewer have a mark each')
-  })
-
-  test('the table of a chart is a page of its own, 100 rows at a time, which keeps the filters', async () => {
-    const { text } = await ann.get('/training?range=6m')
-    assert.match(text, /href="\/training\?range=6m&amp;table=grades"/)
-    const first = await ann.get('/training?range=6m&table=grades')
-    assert.equal(first.text.split('<tr>').length - 2, 100)
-    assert.match(first.text, /<h1>Training: Grade over time<\/h1>/)
-    assert.match(first.text, /<p class="back"><a href="\/training\?range=6m">/)
-    assert.match(first.text, /rel="next" href="\/training\?range=6m&amp;table=grades&amp;page=2">Later rows</)
-    const last = await ann.get('/training?range=6m&table=grades&page=4')
-    assert.match(last.text, /301–\d+ of 3\d\d/)
-    assert.match((await ann.get('/training?range=6m&table=unknown')).text, /<h1>Training<\/h1>/)
+    assert.equal(figures(few.text, 'Grade', { card: 'grades' }).length, tableTotal(few.text), 'fewer have a mark each')
   })
 
   test('tables on the page of a record have 100 rows', async () => {
     for (const path of [`/training/${SESSIONS + 1}`, '/locks/1']) {
       const { text } = await ann.get(path)
-      assert.equal(text.split(/<.?tbody>/)[1]?.split('<tr>').length, 101, path)
+      const [, card = ''] = text.split(/<section class="card" id="(?:rows|events)"/)
+      assert.equal(card.split(/<.?tbody>/)[1]?.split(/<tr\b/).length, 101, path)
       assert.match((await ann.get(`${path}?page=3`)).text, /201–250 of 250/, path)
       // The next page stays at the table.
       const [, place = '?'] = new RegExp(`rel="next" href="${path}\\?page=2#([a-z]+)"`).exec(text) ?? []
@@ -122,31 +103,21 @@ describe('a long history', () => {
     assert.equal(encodingOf(key), null)
   })
 
-  test('a page with charts has two scripts and one style sheet, which are kept for good and take less than 100 KB to load', async () => {
-    const { text } = await ann.get('/training')
-    const [scripts, styles] = ['js', 'css'].map(type => [
-      ...text.matchAll(new RegExp(`"(/assets/[^"]*\\.${type}\\?v=[^"]+)"`, 'g')),
-    ])
-    assert.deepEqual(
-      scripts?.map(([, path]) => path?.split('?')[0]),
-      ['/assets/dashboard.js', '/assets/plot.js'],
-    )
-    assert.equal(styles?.length, 1)
-    let bytes = 0
-    for (const [, path = ''] of [...(scripts ?? []), ...(styles ?? [])]) {
-      const response = await fetch(service.url + path, { headers: { 'Accept-Encoding': 'br' } })
-      assert.match(response.headers.get('Cache-Control') ?? '', /max-age=31536000, immutable/)
-      bytes += Number(response.headers.get('Content-Length'))
+  test('every page has one script of at most 25 KB and one style sheet, which are kept for good', async () => {
+    const seen = new Set<string>()
+    for (const path of ['/', '/training', '/training/1', '/programs', '/locks', '/locks/1', '/year', '/keys']) {
+      const { text } = await ann.get(path)
+      const files = [...text.matchAll(/"(\/assets\/[^"?]*\.(?:js|css)\?v=[^"]+)"/g)].map(([, file = '']) => file)
+      assert.equal(files.filter(file => file.includes('.js')).length, 1, path)
+      assert.equal(files.length, 2, path)
+      for (const file of files) seen.add(file)
     }
-    assert.ok(bytes < 100_000, `${bytes} bytes`)
-    const [, script = ''] = scripts?.[0] ?? []
-    const { text: code } = await ann.get(script)
-    assert.doesNotMatch(code, /^import /m, 'it needs no other file before it runs')
-    assert.ok(
-      code.includes(`import('./plot.js?v=${scripts?.[1]?.[1]?.split('=')[1]}')`),
-      'the preloaded one is the one it loads',
-    )
-    assert.doesNotMatch((await ann.get('/keys')).text, /plot\.js/)
+    for (const file of seen) {
+      const response = await fetch(service.url + file, { headers: { 'Accept-Encoding': 'br' } })
+      assert.match(response.headers.get('Cache-Control') ?? '', /max-age=31536000, immutable/)
+      assert.ok(Number(response.headers.get('Content-Length')) < 25_000, file)
+      if (file.includes('.js')) assert.doesNotMatch(await response.text(), /^import /m, 'it needs no other file')
+    }
   })
 
   test('assets are compressed once, and have a validator for each encoding', async () => {
@@ -155,7 +126,7 @@ describe('a long history', () => {
       const { status, headers, text } = await ann.get('/assets/dashboard.js', { 'Accept-Encoding': encoding })
       assert.equal(status, 200)
       assert.equal(headers.get('Content-Encoding'), encoding === 'identity' ? null : encoding)
-      assert.match(text, /querySelectorAll\('\[data-chart\]'\)/)
+      assert.match(text, /querySelectorAll\('\[data-cells\]'\)/)
       const etag = headers.get('ETag')
       etags.add(etag)
       const again = await ann.get('/assets/dashboard.js', { 'Accept-Encoding': encoding, 'If-None-Match': etag ?? '' })
@@ -163,23 +134,9 @@ describe('a long history', () => {
     }
     assert.equal(etags.size, 3)
   })
-
-  test('bands and their panels are drawn, and open as tables', needsChromium, async () => {
-    await using browser = await openSession(service, { username: 'ann', viewport: { width: 1280, height: 4000 } })
-    const { page } = browser
-    await page.goto(`${service.url}/training?range=all`)
-    await page.locator('#grades [data-mark=area] path').waitFor()
-    await page.locator(`#grades-by-kind ${DRAWN}`).first().waitFor()
-    assert.equal(await page.locator('#grades-by-kind svg').count(), 3)
-    await page.locator('#grades').getByRole('button', { name: 'Show the figures' }).click()
-    await page.locator('#grades').getByRole('columnheader', { name: 'Week of' }).waitFor()
-    await page.goto(`${service.url}/training?range=6m`)
-    const grades = page.locator('#grades')
-    await grades.getByRole('button', { name: 'Show the figures' }).click()
-    await grades.getByRole('link', { name: 'Later rows' }).click()
-    await grades.getByText(/^101–200 of/).waitFor()
-    assert.equal(new URL(page.url()).search, '?range=6m')
-    await grades.getByRole('link', { name: 'Later rows' }).and(page.locator(':focus')).waitFor()
-    assert.deepEqual(browser.problems, [])
-  })
 })
+
+/** How many rows the table of sessions has on all of its pages. */
+function tableTotal(page: string): number {
+  return Number(/\u2013\d+ of (\d+)/.exec(page)?.[1])
+}

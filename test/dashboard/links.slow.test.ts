@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { drawCharts, openSession } from '../support/pages.ts'
+import { openSession } from '../support/pages.ts'
 import { needsChromium } from '../support/chromium.ts'
 import { allowSignIn, sampleService } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
@@ -24,27 +24,6 @@ describe('where links lead, and what they keep', needsChromium, () => {
     await tile.getByRole('link', { name: 'Last session' }).click()
     await page.waitForURL(/\/training\/\d+$/)
     assert.ok((await page.locator('main').innerText()).includes(name))
-  })
-
-  test('a bar of a month under lock opens the sessions of that month', async () => {
-    await using browser = await openSession(service)
-    const { page } = browser
-    await page.goto(`${service.url}/locks?range=1y`)
-    await drawCharts(page)
-    const svg = page.locator('#shares svg')
-    await svg.scrollIntoViewIfNeeded()
-    const bar = await svg.locator('[data-mark=rect] rect').nth(2).boundingBox()
-    assert.ok(bar !== null)
-    await page.mouse.move(bar.x + bar.width / 2, bar.y + bar.height / 2)
-    await page.mouse.click(bar.x + bar.width / 2, bar.y + bar.height / 2)
-    await page.waitForURL(url => url.searchParams.has('from'))
-    const [from, to] = ['from', 'to'].map(name => new URL(page.url()).searchParams.get(name) ?? '')
-    assert.match(from ?? '', /^\d{4}-\d{2}-01$/)
-    assert.equal(from?.slice(0, 7), to?.slice(0, 7))
-    const started = await page.locator('#session-table tbody tr').count()
-    await page.getByRole('link', { name: 'All', exact: true }).click()
-    await page.waitForURL(url => !url.searchParams.has('from'))
-    assert.ok(started > 0 && started < (await page.locator('#session-table tbody tr').count()))
   })
 
   test('sorting a table and stepping through periods by arrow keys keep the focus', async () => {

@@ -5,7 +5,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/locks/templates.ts'
 import { dateText, durationText, partText } from '../../src/dashboard/text/text.ts'
 import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
-import { drawnValues, shownText, type Visitor, signInAs, tableRows } from '../support/dashboard.ts'
+import { figures as figuresOf, shownText, type Visitor, signInAs, tableRows } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
 
@@ -178,7 +178,7 @@ test('discreet mode keeps names out of the page, and is remembered by this brows
 test('in discreet mode no page says that something is locked', async () => {
   await using it = await signedIn('ann')
   it.viewer.cookies.set('discreet', '1')
-  for (const path of ['/', '/year', '/locks', '/locks?table=shares', '/locks/51', '/lock-templates/41']) {
+  for (const path of ['/', '/year', '/locks', '/locks/51', '/lock-templates/41']) {
     const { text } = await it.viewer.get(path)
     const shown = text.replaceAll(/<script[^]*?<\/script>|<[^>]*>/g, ' ')
     assert.deepEqual(shown.match(/[^.]{0,40}(\blocked|under lock)/i), null, path)
@@ -248,9 +248,7 @@ const TIME = /9\sd 7\sh|802801|endDate|in 1\sd 23\sh|in 2\sd/
 const lockPages = [
   '/',
   '/locks',
-  '/locks?table=shares',
   '/locks/54',
-  '/locks/54?table=timeline',
   '/locks/54?view=data',
   '/locks/54?view=data&file',
   '/locks.csv',
@@ -463,7 +461,7 @@ test('a practice lock is marked, and not counted', async () => {
     const page = await it.viewer.get('/locks')
     const days = /(\d+) days? of 84 with time under lock/.exec(page.text)?.[1]
     const sums = /Locked (\d+\s%) ([^B]*) Breaks 0 Sessions (\d.*?) Longest/.exec(shownText(page))?.slice(1)
-    const drawn = drawnValues(page.text, 'shares', 'locked').some(percent => percent > 0)
+    const drawn = figuresOf(page.text, 'Locked').some(percent => (percent ?? 0) > 0)
     const longest = /Longest locked stretch<\/dt><dd><a[^>]*>([^<]*)</.exec((await it.viewer.get('/year')).text)?.[1]
     figures.push({ days: Number(days) >= 3, sums, drawn, longest })
   }
@@ -479,6 +477,9 @@ test('a practice lock is marked, and not counted', async () => {
 
 /** Ten weeks, of which the first and the last are cut. */
 const [FROM, TO] = [100, 31].map(days => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10))
+
+/** More than a year, which is shown by month. */
+const [YEAR_AGO, TODAY] = [380, 0].map(days => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10))
 
 /** A lock that ran from noon of one day to another, counted back from today, with a break of six hours after its first day. */
 function daysLocked(id: number, from: number, to: number, state = 'completed') {
@@ -526,13 +527,13 @@ test('percentages and sums of locks are those of the endpoint, for weeks and for
   const { text } = await it.viewer.get(`/locks?from=${FROM}&to=${TO}`)
   const { total, buckets } = await statistics(`from=${FROM}&to=${TO}`)
   const percents = (all: readonly { readonly lockedPercent: number }[]) => all.map(({ lockedPercent }) => lockedPercent)
-  assert.deepEqual(drawnValues(text, 'shares', 'locked'), percents(buckets))
+  assert.deepEqual(figuresOf(text, 'Locked'), percents(buckets))
   assert.ok(new Set(percents(buckets)).size > 3)
   assert.ok(text.includes(`Locked</dt><dd>${partText(total.lockedSeconds, 70 * 86_400)}<`))
   assert.match(text, new RegExp(`Longest locked stretch</dt><dd>${durationText(total.longestLockedSeconds)}`))
   assert.match(shownText({ text }), /Breaks 2 12\sh, longest 6\sh Sessions 3 2 completed, 1 ended early/)
   // Of months, the first began before anything was known.
-  const months = drawnValues((await it.viewer.get('/locks?range=1y')).text, 'shares', 'locked')
+  const months = figuresOf((await it.viewer.get(`/locks?from=${YEAR_AGO}&to=${TODAY}`)).text, 'Locked')
   const known = months.filter(percent => percent !== null)
   const whole = percents((await statistics('bucket=month')).buckets).slice(1 - known.length)
   assert.ok(known.length >= 6 && known.length < months.length)
@@ -554,43 +555,33 @@ test('the page of locks shows the sessions of a period, and what the period is c
   const link = /<a href="([^"]*)">\d+\s% in the 10 weeks before/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
   const other = await it.viewer.get(link)
   assert.equal(/ Locked (\d+\s%)/.exec(shownText(other))?.[1], /\d+\s%/.exec(before ?? '')?.[0])
-  assert.deepEqual(drawnValues(page.text, 'shares', 'before'), drawnValues(other.text, 'shares', 'locked'))
+  assert.deepEqual(figuresOf(page.text, 'Period before'), figuresOf(other.text, 'Locked'))
   const none = shownText(await it.viewer.get('/locks?range=4w&state=completed&from=2020-01-01&to=2020-01-05'))
   assert.match(none, /No lock sessions There is none in these 5 days\./)
 })
 
-test('a week alone is shown by days, not as a chart of one week with its average', async () => {
+test('a week alone is shown by days, not as a picture of one week', async () => {
   await using it = await signedIn('ann', ofHalfAYear)
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const start = Date.parse(FROM ?? '')
   const upTo = (days: number) =>
     it.viewer.get(`/locks?from=${FROM}&to=${new Date(start + (days - 1) * DAY_MS).toISOString().slice(0, 10)}`)
   const week = await upTo(7)
-  assert.doesNotMatch(week.text, /id="shares"|average/)
+  assert.doesNotMatch(week.text, /id="shares"|whole week/)
   assert.match(shownText(week), /% of the time under lock in these 7 days.* Days \d days? of 7 with time under lock/)
   assert.match((await upTo(8)).text, /id="shares"/)
 })
 
-test('parts of weeks are marked as such, and are in no average', async () => {
+test('parts of weeks are marked as such', async () => {
   await using it = await signedIn('ann', ofHalfAYear)
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const day = (days: number) => new Date(Date.parse(FROM ?? '') + days * DAY_MS).toISOString().slice(0, 10)
   const part = `/locks?from=${day(3)}&to=${day(30)}`
   assert.match((await it.viewer.get(part)).text, /class="mark so-far"><\/i>Part of a week/)
-  const figures = await it.viewer.get(`${part}&table=shares`)
-  assert.match(shownText(figures), / \(in part\) /)
-  const rows = shownText(figures)
-  assert.match(rows, / 0\sh 0\.0 0\.0 /)
+  const rows = shownText(await it.viewer.get(part))
+  assert.match(rows, / \(in part\) /)
+  assert.match(rows, / 0\s% 0\s% .*0\sh/)
   assert.doesNotMatch(rows, / 0\ss /)
-})
-
-test('the chart of a lock leads to its events, and has no second table of them', async () => {
-  await using it = await signedIn('ann')
-  const { text } = await it.viewer.get('/locks/51')
-  assert.match(text, /<a href="#events">Show the events<\/a>/)
-  assert.match(text, /id="events"/)
-  assert.doesNotMatch(text, /data-table/)
-  assert.match((await it.viewer.get('/locks/51?table=timeline')).text, /<title>Lockstep – Weekend</)
 })
 
 test('a running lock has the instants of its status', async () => {

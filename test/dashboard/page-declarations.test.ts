@@ -38,7 +38,7 @@ test('below a path, every address in a page and every redirect begins with that 
   for (const path of ['/nothing-here', '/docs', ...samplePages]) {
     const { text: page } = await alex.get(path)
     // The value of a field is for the service, which has no prefix, and scripts put it before that of a chart.
-    const addresses = [...page.matchAll(/ (?!value=|data-href=)[a-z-]+="(\/[^"]*)"/g)].map(([, to = '']) => to)
+    const addresses = [...page.matchAll(/ (?!value=|data-select=)[a-z-]+="(\/[^"]*)"/g)].map(([, to = '']) => to)
     assert.ok(addresses.length > 0, path)
     assert.deepEqual(
       addresses.filter(to => !to.startsWith('/lockstep/')),
@@ -50,7 +50,7 @@ test('below a path, every address in a page and every redirect begins with that 
 
 test('scripts of pages name no path of the service but by the function that puts the prefix before it', () => {
   const folder = join(import.meta.dirname, '../../src/dashboard/assets')
-  const scripts = readdirSync(folder).filter(name => name.endsWith('.js') && name !== 'plot.js')
+  const scripts = readdirSync(folder).filter(name => name.endsWith('.js'))
   assert.ok(scripts.length > 5)
   const literals = scripts.flatMap(name => {
     const text = readFileSync(join(folder, name), 'utf8')

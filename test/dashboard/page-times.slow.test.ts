@@ -26,7 +26,7 @@ test('a page of a year of heavy use takes less processor time than reading the r
   }
 })
 
-test('no page has more than 60 KB, 4,000 elements or 400 points in a chart, also with 20,000 sessions', async () => {
+test('no page has more than 60 KB, 4,000 elements or few marks in a picture, also with 20,000 sessions', async () => {
   await assertBudgets(heavyYears(1, Date.now()), heavyViews)
 })
 
@@ -51,14 +51,13 @@ async function assertBudgets(records: Iterable<object>, pages: readonly string[]
     const bytes = Buffer.byteLength(text)
     assert.ok(bytes <= MAX_PAGE_BYTES, `${path}: ${bytes} bytes`)
     assert.ok(nodesOf(text) <= MAX_PAGE_NODES, `${path}: ${nodesOf(text)} elements`)
-    for (const [, points] of text.matchAll(/<script type="application\/json">\{"length":(\d+)/g)) {
-      assert.ok(Number(points) <= MAX_CHART_POINTS, `${path}: a chart of ${points} points`)
-    }
+    const marks = path.startsWith('/training') || path === '/locks' ? (text.match(/<tr data-x/g)?.length ?? 0) : 0
+    assert.ok(marks <= MAX_MARKS, `${path}: ${marks} marks`)
   }
 }
 
-/** As many sessions as are drawn one by one; more are drawn by week. */
-const MAX_CHART_POINTS = 400
+/** Over more than fifteen years there are more quarters. */
+const MAX_MARKS = 125
 
 /** Milliseconds. */
 async function processorTime(work: () => Promise<void>): Promise<number> {

@@ -31,16 +31,6 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
     await page.goto(service.url + path)
     await page.locator('.plot svg').first().waitFor()
   }
-  const allDrawn = () =>
-    page.waitForFunction(() =>
-      [...document.querySelectorAll('[data-chart]')].every(chart => chart.querySelector('.plot svg') !== null),
-    )
-  /** The middle of a mark, which its tooltip may cover. */
-  const middleOf = async (on: Page, mark: string) => {
-    const box = await on.locator(mark).first().boundingBox()
-    assert.ok(box)
-    return [box.x + box.width / 2, box.y + box.height / 2] as const
-  }
   const daysIn = (url: string) => {
     const { searchParams } = new URL(url)
     return ['from', 'to'].map(name => Date.parse(searchParams.get(name) ?? '') / DAY_MS)
@@ -91,67 +81,7 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
     assert.deepEqual(browser.problems, [])
   })
 
-  test('a comparison is a dashed line in charts, and differences in the tiles', async () => {
-    const weekAgo = new Date(Date.now() - 7 * DAY_MS).toISOString().slice(0, 10)
-    for (const [compare, title, difference] of [
-      ['before', 'Period before', /Period before: \d+ \([+−]\d+\)/],
-      ['year', 'Year before', /Year before: –/],
-    ] as const) {
-      await open(`/training?range=12w&to=${weekAgo}&compare=${compare}`)
-      await allDrawn()
-      const lines = await page.locator('.plot [stroke-dasharray="6 4"]:not([stroke="var(--card)"])').all()
-      // The sample has no session more than a year ago, so there is nothing to draw, and nothing to explain.
-      assert.equal(lines.length, compare === 'before' ? 3 : 0)
-      for (const chart of ['grades', 'repetitions', 'distance']) {
-        // A chart of one kind of bars has no legend.
-        const legend = (await page.locator(`#${chart} .legend`).allTextContents()).join(' ')
-        assert.equal(legend.includes(title), compare === 'before', legend)
-      }
-      assert.match((await page.locator('.stats').textContent()) ?? '', difference)
-    }
-    assert.deepEqual(browser.problems, [])
-  })
-
-  test('a bar opens its week, and a dot its session', async () => {
-    await open('/training?range=12w')
-    await page.locator('#repetitions .plot svg').waitFor()
-    await page.mouse.click(...(await middleOf(page, '#repetitions .plot g[data-mark=rect] rect')))
-    await page.waitForURL(/from=/)
-    const [from = 0, to = 0] = daysIn(page.url())
-    assert.ok(to - from < 7)
-    await page.goBack()
-    await page.locator('#grades .plot circle').first().waitFor()
-    await page.mouse.click(...(await middleOf(page, '#grades .plot circle')))
-    await page.waitForURL(/\/training\/\d+$/)
-  })
-
-  test('on touch the first tap shows the tooltip, and the second one opens the session', async () => {
-    await using phone = await openPage({ viewport: { width: 390, height: 3000 }, hasTouch: true })
-    await startSession(phone.page, service.url)
-    await phone.page.goto(`${service.url}/training?range=12w`)
-    await phone.page.locator('#grades .plot circle').first().waitFor()
-    const dot = await middleOf(phone.page, '#grades .plot circle')
-    await phone.page.touchscreen.tap(...dot)
-    await phone.page.getByText('Open session').first().waitFor()
-    assert.match(phone.page.url(), /\/training\?/)
-    await phone.page.touchscreen.tap(...dot)
-    await phone.page.waitForURL(/\/training\/\d+$/)
-  })
-
-  test('the axis of grades covers their range, or 0 to 100', async () => {
-    await open('/training?range=12w')
-    await page
-      .getByText(/Grade, \d+ to 100 %/)
-      .first()
-      .waitFor()
-    await page.getByRole('link', { name: '0 to 100' }).click()
-    await page.waitForURL(/scale=full/)
-    await page.locator('#grades .plot svg').waitFor()
-    assert.equal(await page.getByText(/Grade, \d+ to/).count(), 0)
-    assert.equal(await page.locator('#grades .plot svg').getAttribute('height'), '260')
-  })
-
-  test('a weekly goal is a line in the chart of repetitions', async () => {
+  test('a weekly goal is in the picture of repetitions', async () => {
     await page.goto(`${service.url}/settings`)
     await page.getByLabel('Weekly goal').fill('many')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -160,7 +90,6 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
     await open('/training')
-    await page.locator('#repetitions .plot').getByText('goal', { exact: true }).waitFor()
     await page.locator('#repetitions .legend').getByText('Weekly goal: 400').waitFor()
   })
 

@@ -18,7 +18,7 @@ import {
   timeOfDays,
   writePeriod,
 } from '../../src/dashboard/text/period.ts'
-import { drawnValues, type Seen, shownText, signInAs, tableRows, type Visitor } from '../support/dashboard.ts'
+import { figures, type Seen, shownText, signInAs, tableRows, type Visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -205,7 +205,7 @@ describe('with the clock on each weekday of a week in which clocks change', () =
     const lead = shownText({ text: leadOf(page) })
     assert.match(lead, new RegExp(`^${tiles.get('Sessions')} sessions in the last ${lengthText(days)}, `))
     assert.match(lead, new RegExp(`${tiles.get('Passed')} passed .* (to|at) ${tiles.get('Mean grade')}\\.`))
-    assert.equal(sum(drawnValues(page.text, 'repetitions', 'reps')), number('Repetitions'))
+    assert.equal(sum(figures(page.text, 'Repetitions').map(value => value ?? 0)), number('Repetitions'))
     const total = / of ([\d,]+)/.exec(shownText({ text: page.text.split('id="session-table"')[1] ?? '' }))?.[1]
     assert.equal(total ?? String(tableRows(page.text, 'session-table')?.length), tiles.get('Sessions'))
     const [first, last] = ['from', 'to'].map(name =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { sampleOfThisWeek } from '../support/dashboard.ts'
-import { drawCharts, openSession } from '../support/pages.ts'
+import { openSession } from '../support/pages.ts'
 import type { TestService } from '../support/service.ts'
 
 describe('marks on screens', needsChromium, () => {
@@ -13,7 +13,7 @@ describe('marks on screens', needsChromium, () => {
   })
   after(() => service[Symbol.asyncDispose]())
 
-  test('the chosen scale and the current section can be read in forced colours', async () => {
+  test('the chosen period and the current section can be read in forced colours', async () => {
     await using browser = await openSession(service, { forcedColors: 'active' })
     const { page } = browser
     await page.goto(`${service.url}/training`)
@@ -22,7 +22,7 @@ describe('marks on screens', needsChromium, () => {
         const { color, backgroundColor, borderBottomColor } = getComputedStyle(element)
         return { color, backgroundColor, borderBottomColor }
       })
-    const scale = await coloursOf('.scale [aria-current]')
+    const scale = await coloursOf('.choice [aria-current]')
     assert.notEqual(scale.color, scale.backgroundColor)
     const [current, other] = [await coloursOf('.strip [aria-current]'), await coloursOf('.strip a[href="/locks"]')]
     assert.notEqual(current.borderBottomColor, other.borderBottomColor)
@@ -49,9 +49,8 @@ describe('marks on screens', needsChromium, () => {
     await using browser = await openSession(service, { viewport: { width: 1280, height: 4000 } })
     const { page } = browser
     await page.goto(`${service.url}/training?range=1y`)
-    await drawCharts(page)
     const patterns = await page
-      .locator('#repetitions pattern')
+      .locator('.patterns pattern')
       .evaluateAll(found => found.map(({ id, outerHTML }) => outerHTML.replace(id, '')))
     assert.equal(new Set(patterns).size, 4)
     const looks = new Set(

@@ -89,21 +89,13 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.equal(lines, 1)
   })
 
-  test('printed pages have every chart and light colours, and no filters', async () => {
+  test('printed pages have every picture and light colours, and no filters', async () => {
     await using browser = await openSession(service, { viewport: { width: 800, height: 600 }, colorScheme: 'dark' })
     const { page } = browser
     await page.goto(`${service.url}/training?range=1y`)
     await page.locator('#grades svg').first().waitFor()
     await page.emulateMedia({ media: 'print' })
-    await page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
-    const empty = await page
-      .locator('[data-chart]')
-      .evaluateAll(
-        charts =>
-          charts.filter(chart => chart.querySelector('.plot svg') === null || chart.querySelector('.space') !== null)
-            .length,
-      )
-    assert.equal(empty, 0)
+    assert.equal(await page.locator('.plot > svg:visible').count(), await page.locator('.plot').count())
     assert.equal(await page.locator('.filters :is(details, .choice, button, select, a):visible').count(), 0)
     const [background, marks] = await page.evaluate(() => [
       getComputedStyle(document.body).backgroundColor,
@@ -112,41 +104,6 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.equal(background, 'rgb(255, 255, 255)')
     assert.equal(marks, 'exact')
     assert.deepEqual(browser.problems, [])
-  })
-
-  test('a chart has the same size on paper in any window, and its own size again after printing', async () => {
-    for (const width of [360, 1440]) {
-      await using browser = await openSession(service, { viewport: { width, height: 900 } })
-      const { page } = browser
-      await page.goto(`${service.url}/training`)
-      await page.locator('#grades svg').first().waitFor()
-      const drawn = () =>
-        page
-          .locator('[data-chart]:not([data-chart=grade-by-kind]) .plot > svg')
-          .evaluateAll(charts => charts.map(chart => chart.getAttribute('width')))
-      await page.evaluate(() => void dispatchEvent(new Event('beforeprint')))
-      assert.deepEqual(await drawn(), ['684', '684', '684'], `${width}`)
-      // Paper may be wider than A4 between margins, too.
-      await page.emulateMedia({ media: 'print' })
-      for (const paper of [718, 1040]) {
-        await page.setViewportSize({ width: paper, height: 1000 })
-        const shrunk = await page
-          .locator('[data-chart]:not([data-chart=grade-by-kind]) .plot > svg')
-          .evaluateAll(charts => charts.filter(chart => chart.getBoundingClientRect().width < 680).length)
-        assert.equal(shrunk, 0, `paper of ${paper} pixels`)
-      }
-      await page.emulateMedia({ media: 'screen' })
-      await page.setViewportSize({ width, height: 900 })
-      await page.evaluate(() => void dispatchEvent(new Event('afterprint')))
-      await page.waitForFunction(() =>
-        [...document.querySelectorAll('.plot')].every(
-          plot => plot.querySelector(':scope > svg')?.getAttribute('width') !== '684',
-        ),
-      )
-      const [content, view] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
-      assert.equal(content, view)
-      assert.deepEqual(browser.problems, [])
-    }
   })
 
   test('printed pages say which period and filters they show and as of when the records are, and have no links to what they lack', async () => {
@@ -163,7 +120,7 @@ describe('on any screen and on paper', needsChromium, () => {
       ['kind'],
     )
     assert.match(await page.locator('footer').innerText(), /^Records of alex\s+Times in \S+\s+Records as of [\w ,:]+$/)
-    assert.equal(await page.getByText('Show the figures').first().isVisible(), false)
+    assert.equal(await page.getByText('Figures by week').first().isVisible(), false)
   })
 
   test('on the narrowest phone no value of a tile wraps, and no record takes a third line', async () => {
@@ -196,20 +153,17 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.ok(Math.min(...lines) > 0.6 * Math.max(...lines), `lines alike: ${lines.join()}`)
   })
 
-  test('the table of a chart stays in its card, and scrolls where it is wider', async () => {
+  test('the figures of pictures stay in their card, and scroll where they are wider', async () => {
     for (const width of [360, 900]) {
       await using browser = await openSession(service, { viewport: { width, height: 900 } })
       const { page } = browser
       await page.goto(`${service.url}/training?range=4w&compare=before`)
-      for (const chart of ['grades', 'repetitions', 'distance']) {
-        await page.locator(`#${chart} a[data-table]`).click()
-        const table = page.locator(`#${chart} [data-chart-table]`)
-        await table.waitFor()
-        const [right, edge] = await table.evaluate(place => [
-          place.getBoundingClientRect().right,
-          place.closest('.card')?.getBoundingClientRect().right ?? 0,
-        ])
-        assert.ok((right ?? 0) < (edge ?? 0), `${chart}, ${width} pixels wide: ${right} of ${edge}`)
+      for (const figures of await page.locator('.figures').all()) {
+        await figures.locator('summary').click()
+        const [right, edge] = await figures
+          .locator('.scroll')
+          .evaluate(table => [table, table.closest('.card')].map(one => one?.getBoundingClientRect().right ?? 0))
+        assert.ok((right ?? 0) < (edge ?? 0), `${width} pixels wide: ${right} of ${edge}`)
       }
     }
   })

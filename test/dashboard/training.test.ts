@@ -5,7 +5,7 @@ import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { dateText } from '../../src/dashboard/text/text.ts'
 import {
-  drawnValues,
+  figures,
   sampleOfThisWeek,
   sampleService,
   type Seen,
@@ -14,7 +14,6 @@ import {
   signInAs,
   visitorAs,
 } from '../support/dashboard.ts'
-import { kindSummary } from '../../src/dashboard/pages/training/summaries.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -193,28 +192,28 @@ test('links and forms of the training page keep the other filters', async () => 
 test('repetitions and distances count whole sessions', async () => {
   await using ann = await open()
   const rows = await weeks(ann.reader, '/training?range=all')
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+  const sum = (values: readonly (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0)
   assert.equal(sum(rows.reps), 60 + 11 + 0 + 100)
   assert.equal(sum(rows.measured), 20 + 3)
   assert.equal(sum(rows.approximate), 50)
 })
 
-test('a week alone has its figures, not charts of one week with their averages', async () => {
+test('a week alone has its figures, and no pictures of one week', async () => {
   await using ann = await open()
   const page = (first: number) => ann.reader.get(`/training?from=${ago(first).slice(0, 10)}&to=${ago(1).slice(0, 10)}`)
   const week = await page(7)
   assert.match(shownText(week), /Repetitions 71 Distance 23/)
   assert.match(week.text, /id="grades"/)
-  assert.doesNotMatch(week.text, /id="(repetitions|distance)"|average week/)
+  assert.doesNotMatch(week.text, /id="(repetitions|distance)"|whole week/)
   assert.match((await page(8)).text, /id="repetitions"[^]*id="distance"/)
 })
 
 async function weeks(reader: { get(path: string): Promise<Seen> }, path: string) {
   const { text } = await reader.get(path)
   return {
-    reps: drawnValues(text, 'repetitions', 'reps'),
-    measured: drawnValues(text, 'distance', 'measured'),
-    approximate: drawnValues(text, 'distance', 'approximate'),
+    reps: figures(text, 'Repetitions'),
+    measured: figures(text, 'Measured (m)'),
+    approximate: figures(text, 'Approximate (m)'),
   }
 }
 
@@ -427,21 +426,12 @@ test('in discreet mode no name, kind or text is anywhere in a page', async () =>
   assert.match(await ann.page('/programs'), /Program 1/)
 })
 
-test('only pages with charts may set styles', async () => {
+test('no page sets styles of its own, and none may', async () => {
   await using ann = await open()
-  for (const [path, charts] of [
-    ['/', false],
-    ['/training', true],
-    ['/training/1', false],
-    ['/programs', false],
-    ['/programs/1', true],
-  ] as const) {
-    const { headers } = await ann.reader.get(path)
-    assert.equal(
-      headers.get('Content-Security-Policy')?.includes("style-src 'self' 'unsafe-inline'") ?? false,
-      charts,
-      path,
-    )
+  for (const path of ['/', '/training', '/training/1', '/programs', '/programs/1', '/locks', '/year', '/settings']) {
+    const { headers, text } = await ann.reader.get(path)
+    assert.match(headers.get('Content-Security-Policy') ?? '', /style-src 'self';/, path)
+    assert.doesNotMatch(text, / style=/, path)
   }
 })
 
@@ -473,39 +463,26 @@ test('the week on the overview is the one of the status and of the statistics', 
   assert.deepEqual([status.sessionsThisWeek, status.repsThisWeek], [week.sessions, week.repsMeasured])
 })
 
-test('kinds with the same grade are named together', () => {
-  const kinds = [
-    { kind: 'warmup', passed: 10, total: 10, grade: 100, isSteady: false },
-    { kind: 'training', passed: 44, total: 46, grade: 70, isSteady: false },
-    { kind: 'freeform', passed: 9, total: 9, grade: 100, isSteady: false },
-    { kind: 'endurance', passed: 22, total: 23, grade: 82, isSteady: false },
-  ]
-  const viewer = { discreet: false }
-  const plain = (text: string) => text.replaceAll('\u00a0', ' ').replaceAll('\u2011', '-')
-  assert.equal(
-    plain(kindSummary(viewer, kinds)),
-    'Highest on average: Warm-up and Freeform (100 %). Lowest: Training (70 %).',
-  )
-})
-
-test('where the grades of all kinds hardly differ, a sentence says it and no empty chart is shown', async () => {
+test('kinds with the same grade are named together, and of those that hardly differ, a sentence says it in place of a picture', async () => {
   const lines = Array.from({ length: 9 }, (_, index) =>
     records.trainingSession(index + 1, 1, {
       created_at: ago(20 - index),
       TrainerSegment: [
-        segment(index * 2 + 1, 'warmup', 100, true, 1, null),
-        segment(index * 2 + 2, 'training', 90 + (index % 2), true, 1, null),
+        segment(index * 3 + 1, 'warmup', 100, true, 1, null),
+        segment(index * 3 + 2, 'freeform', 100, true, 1, null),
+        segment(index * 3 + 3, 'training', 90 + (index % 2), true, 1, null),
       ],
     }),
   )
   await using ann = await open([...records.world, ...lines])
-  const { text } = await ann.reader.get('/training')
-  assert.match(text, /By kind, grades hardly differ\./)
-  assert.equal(text.includes('id="grades-by-kind"'), false)
+  const steady = await ann.page('/training')
+  assert.match(steady, /highest on average: Freeform and Warm.up \(100 %\); lowest: Training \(90 %\)/)
+  assert.match(steady, /not drawn: .*Training/)
   const low = { created_at: ago(2), TrainerSegment: [segment(99, 'training', 40, false, 1, null)] }
   await using ben = await open([...records.world, ...lines, records.trainingSession(99, 1, low)])
-  const drawn = await ben.reader.get('/training')
-  assert.match(drawn.text, /id="grades-by-kind"[^]*Hardly any difference, so not drawn: Warm\u2011up\./)
+  const { text } = await ben.reader.get('/training')
+  const titles = [...text.matchAll(/<h3>([^<]*)</g)].map(([, title]) => title)
+  assert.deepEqual(titles, ['All kinds', 'Training'])
 })
 
 test('the difference of two percentages is given in points', async () => {
@@ -543,8 +520,8 @@ test('the page that a number links to shows the same number', async () => {
   }
   const week = best('Most repetitions in a week')
   assert.equal((await tilesOf(week.path)).get('Repetitions'), week.value)
-  const all = drawnValues((await alex.get('/training?range=all')).text, 'repetitions', 'reps')
-  assert.equal(Number(week.value?.replaceAll(',', '')), Math.max(...all))
+  const all = figures((await alex.get('/training?range=all')).text, 'Repetitions')
+  assert.equal(Number(week.value?.replaceAll(',', '')), Math.max(...all.map(value => value ?? 0)))
   const longest = best('Longest streak')
   const { total } = await statistics(longest.path.replace('/training', ''))
   assert.equal(longest.value, `${total.days} days`)

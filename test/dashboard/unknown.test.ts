@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { cellTexts, drawnValues, tableRows, type Visitor, signInAs } from '../support/dashboard.ts'
+import { cellTexts, figures, tableRows, type Visitor, signInAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -60,13 +60,13 @@ describe('pages say no more than is known', () => {
     assert.deepEqual(cells.slice(3), ['–', '–', '–'])
   })
 
-  test('an unknown distance is in no average, and an unknown lock is empty in a file', async () => {
+  test('an unknown distance is not compared with what is usual, and an unknown lock is empty in a file', async () => {
     const { text } = await ann.get('/training?range=12w')
     const [card = ''] = /<section[^>]* id="distance"[^]*?<\/section>/.exec(text) ?? []
     assert.match(card, /No distance is known in this period\./)
-    assert.doesNotMatch(card, /average/)
-    assert.ok(drawnValues(text, 'distance', 'measured').includes(0), 'a week without sessions has no distance')
-    assert.ok(drawnValues(text, 'distance', 'measured').some(value => value === null))
+    assert.doesNotMatch(card, /usual/)
+    assert.ok(figures(text, 'Distance (m)').includes(0), 'a week without sessions has no distance')
+    assert.ok(figures(text, 'Distance (m)').some(value => value === null))
     const lines = (await ann.get('/locks.csv')).text.split('\r\n')
     assert.match(lines.find(line => line.includes('Without events')) ?? '', /,,,$/)
     assert.match(lines.find(line => line.includes('Planned,')) ?? '', /,259\d{3},0,0$/)
@@ -74,15 +74,7 @@ describe('pages say no more than is known', () => {
 
   test('no page that shows these records shows 0 for what is not known', async () => {
     await isKnownUpTo(now)
-    const paths = [
-      '/',
-      '/training?range=12w',
-      '/training?table=distance',
-      '/training/1',
-      '/locks',
-      '/locks/51',
-      '/year',
-    ]
+    const paths = ['/', '/training?range=12w', '/training/1', '/locks', '/locks/51', '/year']
     for (const path of paths) {
       const words = (await ann.get(path)).text.replaceAll(/<script[^]*?<\/script>|<[^>]*>/g, ' ')
       assert.equal(/.{0,60}\b0(\.0)?\s(m|km|ft|s|min)\b/.exec(words)?.[0], undefined, path)
@@ -114,7 +106,7 @@ describe('pages say no more than is known', () => {
   test('a page that is filtered by a kind shows that kind alone, and says that results are of whole sessions', async () => {
     const { text } = await ann.get('/training?range=all&kind=endurance')
     assert.match(text, /are of segments of the kind Endurance only\. Results are of whole sessions\./)
-    assert.deepEqual(drawnValues(text, 'grades', 'grade'), [45, 45, 45, 45])
+    assert.deepEqual(figures(text, 'Grade', { card: 'grades' }), [45, 45, 45, 45])
     const tiles = new Map(
       [...text.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>([^<]+)/g)].map(([, name, value]) => [name, value]),
     )
@@ -123,7 +115,7 @@ describe('pages say no more than is known', () => {
       ['45\u00a0%', '44', '–'],
     )
     assert.match(text, /<p class="lead">4 sessions since [^<]*, 75\s% passed, mean grade 45\s%\.<\/p>/)
-    const sum = drawnValues(text, 'repetitions', 'reps').reduce((total, value) => total + value, 0)
+    const sum = figures(text, 'Repetitions').reduce<number>((total, value) => total + (value ?? 0), 0)
     assert.equal(sum, 4 * 11)
     // The grade, the segments, the repetitions and the distance of each session.
     assert.deepEqual(

@@ -195,7 +195,7 @@ test('no address returns a file of the program or lists a folder', async () => {
     '/assets/..%2fassets.ts',
     '/assets/..%2f..%2f..%2fpackage.json',
     '/assets/%2e%2e%2fassets.ts',
-    '/assets/plot.d.ts',
+    '/assets/webauthn-get.d.ts',
     '/assets/__proto__',
     '/assets/constructor',
     '/docs/..%2f..%2fpackage.json',

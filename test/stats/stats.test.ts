@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { DAY_MS } from '../../src/contract/time.ts'
 import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
 import { dayAt, groupByPeriod, lastPeriods, periodOf, periodsBetween, timeWithin } from '../../src/stats/periods.ts'
 import {
   compareWeeks,
   gradeOfKind,
-  movingAverage,
   type SessionStats,
   matching,
   summarize,
@@ -231,33 +229,6 @@ test('a mean is rounded half up, and the mean of no values is null', () => {
   const two = session(1, 0, { kinds: [kindOf('bounce', [80, 81], 1)] })
   assert.equal(gradeOfKind(two, 'bounce'), 81)
   assert.equal(gradeOfKind(two, 'warmup'), null)
-})
-
-test('the moving average is the mean of a grade and the six known grades before it, where there are as many', () => {
-  const value = fc.option(fc.integer({ min: 0, max: 100 }))
-  fc.assert(
-    fc.property(fc.array(value, { maxLength: 60 }), values => {
-      const averages = movingAverage(values.map(grade => ({ at: 0, grade })))
-      assert.equal(averages.length, values.length)
-      for (const [index, average] of averages.entries()) {
-        const known = values.slice(0, index + 1).filter(value => value !== null)
-        const window = known.slice(-7)
-        if (values[index] === null || window.length < 7) assert.equal(average, null)
-        else assert.equal(average, sum(window) / window.length)
-      }
-    }),
-  )
-})
-
-test('the moving average starts again where there was no grade for two weeks', () => {
-  const before = Array.from({ length: 8 }, (_, day) => ({ at: day * DAY_MS, grade: 90 }))
-  const after = (start: number) => Array.from({ length: 7 }, (_, day) => ({ at: (start + day) * DAY_MS, grade: 20 }))
-  const isKnown = (grades: Parameters<typeof movingAverage>[0]) => movingAverage(grades).map(value => value !== null)
-  const six = Array<boolean>(6).fill(false)
-  assert.deepEqual(isKnown([...before, ...after(20)]), [...six, ...Array<boolean>(9).fill(true)])
-  const ungraded = { at: 15 * DAY_MS, grade: null }
-  assert.deepEqual(isKnown([...before, ungraded, ...after(21)]), [...six, true, true, false, ...six, true])
-  assert.equal(movingAverage([...before, ...after(21)]).at(-1), 20)
 })
 
 test('grades of a kind that differ by two points at most are said, not drawn', async () => {

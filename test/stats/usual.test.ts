@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { beyondUsual, usualGrade } from '../../src/stats/usual.ts'
+import { beyondUsual, usualGrade, type UsualPart, usualRanges } from '../../src/stats/usual.ts'
 
 const session = (program: number, grade: number | null) => ({ program, grade })
 const sessions = (...grades: (number | null)[]) => grades.map(grade => session(1, grade))
@@ -38,4 +38,31 @@ test('a grade is over, under or within what is usual', () => {
       assert.ok(within.length * 2 >= considered.length)
     }),
   )
+})
+
+const week = (value: number | null, more: Partial<UsualPart> = {}): UsualPart => {
+  return { value, days: 7, isWhole: true, isEmpty: value === 0, ...more }
+}
+
+test('of weeks, the middle half of up to twelve whole ones before says what is usual, if there are five', () => {
+  const ranges = usualRanges([10, 20, 30, 40, 50, 60].map(value => week(value)))
+  assert.deepEqual(ranges.slice(0, 5), Array.from({ length: 5 }))
+  assert.deepEqual(ranges[5], { low: 20, high: 40 })
+  const many = [...Array.from({ length: 20 }, () => week(1)), ...Array.from({ length: 12 }, () => week(7)), week(9)]
+  assert.deepEqual(usualRanges(many).at(-1), { low: 7, high: 7 })
+})
+
+test('a week that is not whole is not compared and does not count, nor does one of which nothing is known', () => {
+  const five = [10, 20, 30, 40, 50].map(value => week(value))
+  assert.equal(usualRanges([...five, week(60, { isWhole: false })]).at(-1), undefined)
+  const others = [week(1000, { isWhole: false }), week(null), week(60)]
+  assert.deepEqual(usualRanges([...five, ...others]).at(-1), { low: 20, high: 40 })
+})
+
+test('an empty week counts as zero, and two of them in a row are a break, which does not count', () => {
+  const five = [10, 20, 30, 40, 50].map(value => week(value))
+  assert.deepEqual(usualRanges([...five, week(0), week(60)]).at(-1), { low: 10, high: 40 })
+  assert.deepEqual(usualRanges([...five, week(0), week(0), week(60)]).at(-1), { low: 20, high: 40 })
+  const months = [10, 20, 30, 40, 50, 0, 60].map(value => week(value, { days: 30 }))
+  assert.deepEqual(usualRanges(months).at(-1), { low: 20, high: 40 })
 })

@@ -139,12 +139,19 @@ export function ageSignIns({ store }: Pick<TestService, 'store'>, minutes: numbe
   return store.db.updateTable('browser_session').set({ created_at, confirmed_at: null }).execute()
 }
 
-/** The values of a column that a chart is drawn from. */
-export function drawnValues(page: string, chart: string, key: string): number[] {
-  const [, json = '{}'] =
-    new RegExp(`<section[^>]* id="${chart}"[^]*?<script type="application/json">(.*?)</script>`).exec(page) ?? []
-  const { columns = [] } = JSON.parse(json) as { columns?: readonly { key: string; values?: number[] }[] }
-  return columns.find(column => column.key === key)?.values ?? []
+/**
+ * The numbers of a column of the figures that pictures are drawn from, those with this title after another one if it is given; null where
+ * nothing is known. `card` is the id of their card or table.
+ */
+export function figures(page: string, column: string, { card = 'figures', after = '' } = {}): (number | null)[] {
+  const [, table = ''] = new RegExp(`id="${card}"[^]*?<table[^>]*>([^]*?)</table>`).exec(page) ?? []
+  const titles = [...table.matchAll(/<th scope="col">([^<]*)/g)].map(([, title = '']) => title)
+  const index = titles.indexOf(column, after === '' ? 0 : titles.indexOf(after))
+  if (index === -1) return []
+  return [...table.matchAll(/<tr data-x[^>]*>([^]*?)<\/tr>/g)].map(([, row = '']) => {
+    const number = /-?[\d.]+/.exec((cellTexts(row)[index] ?? '').replaceAll(',', ''))?.[0]
+    return number === undefined ? null : Number(number)
+  })
 }
 
 /** The rows of a table as their markup, in their order; undefined if the page has no such table. */

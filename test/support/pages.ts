@@ -47,17 +47,6 @@ export async function assertAccessible(page: Page, what: string, rules?: readonl
   )
 }
 
-/** A chart all of whose panels are drawn. */
-export const DRAWN = '.plot:not(:has(.space)) svg'
-
-/** Scrolls through the page, because charts are drawn when they come into view. */
-export async function drawCharts(page: Page) {
-  for (const chart of await page.locator('[data-chart]').all()) {
-    await chart.scrollIntoViewIfNeeded()
-    await chart.locator(DRAWN).first().waitFor()
-  }
-}
-
 /** What dark colours or hidden names can break. */
 const COLOURS_AND_NAMES = [
   'color-contrast',
@@ -88,7 +77,6 @@ export function testAccessible(theme: 'light' | 'dark', discreet: '0' | '1', pat
     await startSession(page, service.url)
     for (const path of paths) {
       await page.goto(service.url + path)
-      await drawCharts(page)
       await assertAccessible(page, path, rules)
       const scheme = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
       assert.equal(scheme, theme === 'dark' ? 'rgb(20, 24, 26)' : 'rgb(247, 247, 245)', path)
@@ -115,8 +103,6 @@ async function assertWidths(page: Page, url: string, widths: readonly number[]) 
   for (const [index, width] of widths.entries()) {
     await page.setViewportSize({ width, height: 800 })
     if (index === 0) await page.goto(url)
-    await drawCharts(page)
-    // Charts are drawn again a moment after their width has changed.
     const isNarrow = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth
     await page.waitForFunction(isNarrow, undefined, { timeout: 5000 }).catch(async () => {
       const content = await page.evaluate(() => document.documentElement.scrollWidth)
@@ -136,7 +122,6 @@ export function testPaper(paths: readonly string[]) {
     const { page } = browser
     for (const path of paths) {
       await page.goto(service.url + path)
-      await drawCharts(page)
       await page.emulateMedia({ media: 'print' })
       const cut = await page.evaluate(() =>
         [...document.querySelectorAll('html, .scroll, pre, .card, .plot')]

@@ -1,6 +1,5 @@
 /** Conveniences of every page. All pages work without this script. */
 
-import { enableCharts } from './charts.js'
 import { enableUpdates } from './live-updates.js'
 import { enableCopying } from './copy.js'
 import { enableDialogs } from './dialogs.js'
@@ -11,9 +10,9 @@ import { enableForms } from './forms.js'
 import { enableKeyTest } from './key-test.js'
 import { enableKeyboard } from './keyboard.js'
 import { enablePasskeys } from './passkeys.js'
+import { enablePictures } from './pictures.js'
 import { enableSignOut } from './sign-out.js'
 
-enableCharts()
 enableCopying()
 enableDialogs()
 enableKeyTest()
@@ -21,6 +20,7 @@ enableDisplay()
 enableForms()
 enableKeyboard()
 enablePasskeys()
+enablePictures()
 enableSignOut()
 enableUpdates()
 keepFocusOnSteps()

@@ -15,7 +15,7 @@ export function drawnSeconds({ type, duration }: TemplateSegment): number {
 }
 
 /** `Warm-up 2 min`, `Training 3 min (2 ×)`, `Bounce 40 repetitions`. */
-export function segmentText(viewer: Viewer, { type, duration, repeat }: TemplateSegment): string {
+function segmentText(viewer: Viewer, { type, duration, repeat }: TemplateSegment): string {
   const length = isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
   return `${kindName(viewer, type)} ${length}${repeat > 1 ? ` (${numberText(repeat)}\u00a0×)` : ''}`
 }

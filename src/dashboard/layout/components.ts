@@ -56,6 +56,11 @@ interface TableOptions {
   readonly look?: 'stacks' | 'bars' | 'runs' | 'records' | 'compact' | undefined
 }
 
+interface RowOptions<Row> extends TableOptions {
+  /** What the element of a row has for scripts. */
+  readonly attributes?: (row: Row) => Html
+}
+
 /**
  * A table that scrolls sideways on narrow screens. `name` is its accessible name. Of a table that `stacks`, each row becomes a list
  * there instead, so that a button at its end stays visible.
@@ -64,7 +69,11 @@ export function table<Row>(
   name: string,
   columns: readonly TableColumn<Row>[],
   rows: readonly Row[],
-  { id, look = columns.some(({ line }) => line !== undefined) ? 'records' : undefined }: TableOptions = {},
+  {
+    id,
+    look = columns.some(({ line }) => line !== undefined) ? 'records' : undefined,
+    attributes,
+  }: RowOptions<Row> = {},
 ): Html {
   const kind = ({ numeric = false, line }: TableColumn<Row>) => {
     const names = [...(numeric ? ['number'] : []), ...(look === 'records' && line === undefined ? ['extra'] : [])]
@@ -84,7 +93,7 @@ export function table<Row>(
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
         <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}</td>`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr${attributes?.(row)}>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}`)}</tr>`)}</tbody>
       </table>
     </div>
   `

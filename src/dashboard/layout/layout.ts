@@ -17,7 +17,7 @@ interface Place {
 
 /** A page for somebody who is signed in. */
 export function renderLayout(viewer: Viewer, view: View, { section, returnTo: path }: Place): Html {
-  const { title, heading = title, back, lead, actions, body, charts = [], isBusy = false } = view
+  const { title, heading = title, back, lead, actions, body, isBusy = false } = view
   const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
   return document(
     viewer,
@@ -41,7 +41,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
       <nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(section)}</ul></nav>
     `,
-    { charts: charts.length > 0, isBusy },
+    { isBusy },
   )
 }
 
@@ -61,22 +61,19 @@ export function signedOutPage(display: Display, title: string, body: Html, scrip
 }
 
 interface DocumentOptions {
-  readonly charts?: boolean
   readonly isBusy?: boolean
   readonly script?: AssetName
 }
 
-/** Charts reserve their space before the first paint; otherwise the page would move. The script of other pages may come later. */
 function document(
   display: Display,
   title: string,
   body: Html,
-  { charts = false, isBusy = false, script = 'dashboard.js' }: DocumentOptions,
+  { isBusy = false, script = 'dashboard.js' }: DocumentOptions,
 ): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('dashboard.css')}">
-<script type="module" ${charts ? html`blocking="render"` : html`fetchpriority="low"`} src="${assetUrl(script)}"></script>
-${charts ? html`<link rel="modulepreload" fetchpriority="low" href="${assetUrl('plot.js')}">` : nothing}
+<script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>
 ${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}`
   return htmlDocument(display, title, head, body)
 }

@@ -150,7 +150,7 @@ export function daysText({ first, last, today }: Period): string {
   return `${from}\u00a0${NONE} ${to}`
 }
 
-function dayText(day: number): string {
+export function dayText(day: number): string {
   return dateText({ timeZone: 'UTC' }, day * DAY_MS)
 }
 

@@ -1,24 +1,31 @@
-import { roundedRatio, sum } from '../../../contract/numbers.ts'
-import { addBuckets, bucketStart, formatDate } from '../../../contract/calendar.ts'
+import { roundedRatio } from '../../../contract/numbers.ts'
+import { formatDate } from '../../../contract/calendar.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { type LockedShare, lockStatistics } from '../../../stats/lock-statistics.ts'
-import { wallClock } from '../../../stats/periods.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type DayLook, daysTable, longDay } from '../../charts/days.ts'
-import { chart } from '../../charts/charts.ts'
 import { SHADES, shadesOf } from '../../charts/shades.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, stat, stats } from '../../layout/components.ts'
-import type { Chart, Viewer } from '../../page.ts'
+import type { Viewer } from '../../page.ts'
 import { comparedText, comparisons, periodText } from '../../text/period.ts'
-import { countText, dateText, durationText, NONE, numberText, partText, percentText } from '../../text/text.ts'
-import { partLegend, unitColumns } from '../chart-unit.ts'
+import {
+  countText,
+  dateText,
+  durationText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  round1,
+  unbroken,
+} from '../../text/text.ts'
+import { barPicture, partPictures } from '../parts.ts'
 import { lockAddress, type LockTime, type ShownLocks } from './filters.ts'
 import { lockText, stateName } from './states.ts'
 import { differenceNote } from '../training/comparison.ts'
-import { weekSummary } from '../training/summaries.ts'
 
 /** The figures, the chart and the calendar of time under lock. */
 
@@ -104,77 +111,38 @@ function knownText({ total, until, from, to }: ShownLocks): string {
 /** The day of the first session is known in part. */
 const MAX_UNKNOWN_SECONDS = 86_400
 
-function shareRows({ timeZone }: Viewer, { buckets, unit }: ShownLocks, compared: LockTime | undefined) {
-  const clock = zoneClock(timeZone)
-  return buckets.map((share, index) => {
-    const day = bucketStart(unit, 'monday', clock.dayOf(share.start))
-    const [begin, end] = [day, addBuckets(unit, day, 1)].map(clock.startOf)
-    const isWhole = !share.partial && share.start === begin && share.end === end
-    return { ...share, isCurrent: share.partial, isWhole, before: compared?.buckets[index]?.percent ?? null }
-  })
-}
-
-export function shareChart(viewer: Viewer, shown: ShownLocks): Chart {
-  const { buckets, unit, query } = shown
-  const { timeZone } = viewer
+/** The percent of time locked by week, month or quarter. Not known is not 0. */
+export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
+  const { buckets, time, query } = shown
   const compared = knownBefore(shown)
-  const title = query.compare === undefined ? '' : comparisons[query.compare]
-  // Parts of weeks or months would count as much as whole ones.
-  const rows = shareRows(viewer, shown, compared)
-  const whole = rows.filter(({ isWhole, knownSeconds }) => isWhole && knownSeconds > 0)
-  const average = roundedRatio(sum(whole.map(one => one.lockedSeconds)) * 100, sum(whole.map(one => one.knownSeconds)))
-  const current = buckets.find(({ partial, percent }) => partial && percent !== null)
-  const drawn = rows.filter(({ lockedSeconds }) => lockedSeconds > 0)
-  const hasParts = drawn.some(({ isWhole, isCurrent }) => !isWhole && !isCurrent)
-  type Row = (typeof rows)[number]
-  return chart<Row>({
+  const measured = ({ percent, lockedSeconds }: LockedShare) => ({ value: percent, isEmpty: lockedSeconds === 0 })
+  const shares = barPicture(viewer, {
     id: 'shares',
-    chartType: 'bars',
-    title: lockText(`Percent of time locked by ${unit}`, viewer),
-    summary: weekSummary(
-      unit,
-      { average, current: current && (lockedPercent(current) ?? undefined), hasParts },
-      percentText,
-    ),
+    title: lockText(`Percent of time locked by ${time.unit}`, viewer),
     empty: lockText('No locked time in this period', viewer),
-    wide: true,
-    data: {
-      average: average ?? undefined,
-      'average-from': whole[0] && wallClock(whole[0].start, timeZone),
-      unit: '%',
-      period: unit === 'month' ? unit : undefined,
-      href: '/locks?from={from}&to={to}',
+    isWide: true,
+    time,
+    series: [
+      { title: stateName('locked', viewer), look: 'solid', values: buckets.map(({ percent }) => percent) },
+      { title: 'Breaks', look: 'open', values: buckets.map(breakPercent) },
+    ],
+    measured: buckets.map(measured),
+    earlier: shown.earlier.map(measured),
+    compared: compared && {
+      title: query.compare === undefined ? '' : comparisons[query.compare],
+      values: buckets.map((_, index) => compared.buckets[index]?.percent ?? null),
     },
-    legend: [
-      ...(buckets.some(({ lockedSeconds }) => lockedSeconds > 0)
-        ? ([['solid', stateName('locked', viewer)]] as const)
-        : []),
-      ...(buckets.some(({ breakSeconds }) => breakSeconds > 0) ? ([['open', 'Breaks']] as const) : []),
-      ...partLegend(unit, drawn),
-      ...(compared === undefined ? [] : ([['before', title]] as const)),
-    ],
-    columns: [
-      ...unitColumns<Row>(viewer, unit, {
-        title: lockText('Time locked', viewer),
-        cell: ({ lockedSeconds, percent }) =>
-          percent === null ? NONE : lockedSeconds === 0 ? '0\u00a0h' : durationText(lockedSeconds),
-      }),
-      {
-        key: 'locked',
-        title: lockText('Locked (%)', viewer),
-        series: 'solid',
-        ...percentCells(({ percent }) => percent),
-      },
-      { key: 'open', title: 'Breaks (%)', series: 'open', ...percentCells(breakPercent) },
-      ...(compared === undefined ? [] : [{ key: 'before', title, ...percentCells<Row>(({ before }) => before) }]),
-    ],
-    rows,
+    more: {
+      title: lockText('Time locked', viewer),
+      cells: buckets.map(({ lockedSeconds, percent }) =>
+        percent === null ? NONE : lockedSeconds === 0 ? '0\u00a0h' : durationText(lockedSeconds),
+      ),
+    },
+    text: percentText,
+    differenceText: value => unbroken(countText(round1(value), 'point')),
+    axisText: percentText,
   })
-}
-
-/** In the table with one decimal, also where that is 0. */
-function percentCells<Row>(value: (row: Row) => number | null) {
-  return { value, numeric: true, cell: (row: Row) => value(row)?.toFixed(1) ?? NONE }
+  return partPictures(viewer, time, '/locks?from={from}&to={to}', [shares])
 }
 
 function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | null {

@@ -1,4 +1,4 @@
-import { bucketsOf, boundariesOf } from '../../../stats/buckets.ts'
+import { boundariesOf } from '../../../stats/buckets.ts'
 import type { LockHistory } from '../../../stats/lock-history.ts'
 import { locksSince, type LockStats } from '../../../stats/lock-queries.ts'
 import { type LockedShare, lockedShares, withoutPractice } from '../../../stats/lock-statistics.ts'
@@ -17,6 +17,7 @@ import {
   timeOfDays,
   writePeriod,
 } from '../../text/period.ts'
+import { bucketsOfParts, inParts, type TimeInParts } from '../parts.ts'
 import { compareField, hiddenFields, periodBar } from '../period-bar.ts'
 
 /** The lock sessions and the time that the page of locks shows. */
@@ -72,16 +73,15 @@ export interface ShownLocks extends LockTime {
   readonly query: LockQuery
   /** Undefined if all days are shown. */
   readonly period: Period | undefined
-  readonly unit: 'week' | 'month'
+  readonly time: TimeInParts
+  /** Of the parts before. */
+  readonly earlier: readonly LockedShare[]
   readonly now: number
   /** Up to when time counts. */
   readonly until: number
   /** What it is compared with: as many days before, if nothing else was chosen. */
   readonly before: LockTime | undefined
 }
-
-/** Longer periods are drawn by month. */
-const MAX_DAYS_BY_WEEK = 182
 
 /** The time that the page shows, and the one it is compared with. */
 export async function shownLocks(visit: Visit, history: LockHistory): Promise<ShownLocks> {
@@ -93,10 +93,10 @@ export async function shownLocks(visit: Visit, history: LockHistory): Promise<Sh
   const period = periodFor(query, now, timeZone)
   const days = period ?? { first: clock.dayOf(Math.min(history.since, now)), last: clock.dayOf(now) }
   const compared = period && comparedDays(period, query.compare)
-  const first = Math.min(days.first, compared?.first ?? days.first)
-  const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, clock.startOf(first))
-  const unit = days.last - days.first < MAX_DAYS_BY_WEEK ? 'week' : 'month'
-  const buckets = bucketsOf({ unit, weekStart: 'monday', from: days.first, to: days.last }, clock, now)
+  const time = inParts(timeOfDays(days, timeZone), now, viewer)
+  const from = Math.min(time.earlier[0]?.begin ?? 0, clock.startOf(compared?.first ?? days.first))
+  const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
+  const buckets = bucketsOfParts(time.parts, time, clock)
   const timeOf = (days: Days, parts: typeof buckets): LockTime => {
     const time = timeOfDays(days, timeZone)
     const within = sessionsWithin(sessions, time, until)
@@ -109,7 +109,9 @@ export async function shownLocks(visit: Visit, history: LockHistory): Promise<Sh
     return { ...bucket, start: starts?.[index] ?? 0, end: starts?.[index + 1] ?? 0, partial: false }
   })
   const before = compared && buckets.length > 0 ? timeOf(compared, moved) : undefined
-  return { query, period, unit, now, until, before, ...timeOf(days, buckets) }
+  const known = { since: history.since, until }
+  const earlier = lockedShares(withoutPractice(sessions), bucketsOfParts(time.earlier, time, clock), known).buckets
+  return { query, period, time, earlier, now, until, before, ...timeOf(days, buckets) }
 }
 
 /** The sessions that ran within a time. */

@@ -5,7 +5,6 @@ import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplate } from '../../../stats/lock-template-queries.ts'
 import { countedUntil } from '../../../stats/status.ts'
-import { chartCards } from '../../charts/charts.ts'
 import { emptyState, facts, noRecords } from '../../layout/components.ts'
 import { isTimeHidden } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -13,8 +12,8 @@ import { recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Visit } from '../../page.ts'
 import { periodProblem, periodText } from '../../text/period.ts'
 import { ageText, dateTime, durationText, NONE } from '../../text/text.ts'
-import { isDrawnByWeek } from '../chart-unit.ts'
-import { lockCalendar, lockTiles, shareChart, shareText } from './charts.ts'
+import { isLongerThanWeek } from '../parts.ts'
+import { lockCalendar, lockTiles, sharePicture, shareText } from './charts.ts'
 import { lockFilters, shownLocks } from './filters.ts'
 import { breaksText, lockNow, plannedEndText, timeBar } from './time.ts'
 import { knownEnd, lockText, practiceMark, stateName } from './states.ts'
@@ -53,11 +52,9 @@ async function showLocks(visit: Visit) {
   const problem = shown.period && periodProblem(shown.period)
   const isEmpty = shown.sessions.length === 0
   const isOneDay = shown.first === shown.last
-  const charts = isEmpty || !isDrawnByWeek(shown) ? [] : [shareChart(viewer, shown)]
   return view({
     title: 'Locks',
     lead: isEmpty ? undefined : shareText(viewer, shown),
-    charts,
     body: html`
       ${await nowCard(visit, active, last === undefined ? shown.sessions : [...shown.sessions, last])}
       ${lockFilters(shown)}
@@ -69,7 +66,7 @@ async function showLocks(visit: Visit) {
             )
           : html`
               ${lockTiles(viewer, shown)}
-              ${chartCards(visit, charts)}
+              ${isLongerThanWeek(shown) ? sharePicture(viewer, shown) : nothing}
               ${isOneDay ? nothing : lockCalendar(viewer, shown)}
               ${await lockTable(visit, entries, shown)}
             `

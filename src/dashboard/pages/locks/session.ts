@@ -1,29 +1,20 @@
 import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
-import { chart, chartCards } from '../../charts/charts.ts'
+import { patterns } from '../../charts/plane.ts'
 import { totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
 import { lockTemplate } from '../../../stats/lock-template-queries.ts'
-import { wallClock } from '../../../stats/periods.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { eventLabels, label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
-import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { card, jsonFile, drawnText, recordTabs, stat, stats, table } from '../../layout/components.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
+import { card, jsonFile, recordTabs, stat, stats, table } from '../../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
-import {
-  ageText,
-  countText,
-  dateTime,
-  dateTimeText,
-  durationText,
-  NONE,
-  numberText,
-  timeSpan,
-} from '../../text/text.ts'
+import { ageText, dateTime, dateTimeText, durationText, NONE, numberText, timeSpan } from '../../text/text.ts'
+import { timeline } from './timeline.ts'
 import { breaksText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
 import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './states.ts'
 
@@ -37,7 +28,6 @@ async function showSession(visit: Visit) {
   const until = countedUntil(viewer.asOf, now)
   const { owner, record, document, template } = session
   pageAccess.note('lkbx', owner)
-  const charts = [timeline(viewer, session, until)]
   const isHidden = isTimeHidden(viewer, owner, session)
   const shownJson = isHidden ? withoutTime(document) : document
   const file = jsonFile(visit, `lock-session-${id}`, shownJson)
@@ -56,14 +46,13 @@ async function showSession(visit: Visit) {
     )}${session.endAt === null && session.at <= until ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
-    charts,
     body: html`
       ${sessionStats(viewer, session, used?.record, until)}
       ${recordTabs(visit, {
         apiPath: `/api/v1/lkbx/sessions/${record.id}`,
         json: shownJson,
         summary: () => html`
-          ${chartCards(visit, charts)}
+          ${patterns}${timeline(viewer, session, until)}
           ${card('Events', eventTable(visit, session), { id: 'events' })}
         `,
         facts: recordFacts(viewer, session, isHidden),
@@ -125,66 +114,6 @@ function plannedEndStat(viewer: Viewer, session: LockDetails, until: number): Ht
   const missing = missingEnd(viewer, session, session.owner)
   if (missing !== undefined) return stat('Planned end', missing === HIDDEN ? 'Hidden' : NONE)
   return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, session.plannedEnd ?? 0))
-}
-
-function timeline(viewer: Viewer, { intervals, events, endAt }: LockDetails, now: number): Chart {
-  const { timeZone } = viewer
-  return chart<(typeof intervals)[number]>({
-    id: 'timeline',
-    chartType: 'timeline',
-    title: lockText('Locked and open', viewer),
-    summary: `${lockText(timelineSummary(viewer, intervals), viewer)}${drawnText(intervals.length, MAX_DRAWN_INTERVALS)}`,
-    maxDrawn: MAX_DRAWN_INTERVALS,
-    empty: 'No events, so the times of this session are not known',
-    wide: true,
-    figures: events.length === 0 ? nothing : html`<a href="#events">Show the events</a>`,
-    ticks: events.slice(0, MAX_DRAWN_INTERVALS).map(([at]) => wallClock(at, timeZone)),
-    data: { now: endAt === null ? wallClock(now, timeZone) : undefined },
-    legend:
-      intervals.length === 0
-        ? []
-        : [
-            ['solid', stateName('locked', viewer)],
-            ...(intervals.some(({ locked }) => !locked) ? ([['open', 'Open']] as const) : []),
-            ['tick', 'Event'],
-            ...(endAt === null ? ([['now', 'Now']] as const) : []),
-          ],
-    columns: [
-      {
-        key: 'start',
-        title: 'From',
-        value: ({ start }) => wallClock(start, timeZone),
-      },
-      {
-        key: 'end',
-        title: 'To',
-        value: ({ end }) => wallClock(end, timeZone),
-      },
-      {
-        key: 'locked',
-        title: 'State',
-        value: ({ locked }) => (locked ? 1 : 0),
-      },
-      {
-        key: 'label',
-        title: label('duration'),
-        cell: ({ start, end }) => durationText((end - start) / 1000),
-      },
-    ],
-    rows: intervals,
-  })
-}
-
-const MAX_DRAWN_INTERVALS = 800
-
-function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): string {
-  const locked = intervals.filter(interval => interval.locked)
-  const [first] = locked
-  if (first === undefined) return 'No time under lock is known.'
-  const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)
-  if (locked.length === 1)
-    return `One locked stretch, of ${durationText((first.end - first.start) / 1000)}. It began ${dateTimeText(viewer, first.start)}.`
-  return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)} and lasted ${durationText((longest.end - longest.start) / 1000)}.`
 }
 
 function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Html {

@@ -25,8 +25,6 @@ export interface Compared {
   readonly sessions: readonly SessionStats[]
   /** By the periods that are shown, moved to the compared time. */
   readonly summary: TrainingSummary
-  /** Milliseconds from their period to the shown one. */
-  readonly offset: number
   readonly title: string
 }
 

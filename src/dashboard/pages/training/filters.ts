@@ -12,8 +12,6 @@ import { compareField, hiddenFields, periodBar } from '../period-bar.ts'
 export interface TrainingQuery extends Filters, PeriodQuery {
   /** In discreet mode addresses do not name kinds either. */
   readonly discreet: boolean
-  /** Whether grades are drawn from 0 to 100, and not just where they are. */
-  readonly isFullScale: boolean
   readonly sort: Sort
   readonly descending: boolean
   readonly page: number
@@ -29,7 +27,6 @@ export function readTrainingQuery({ query, viewer, now }: Visit): TrainingQuery 
   return {
     discreet: viewer.discreet,
     ...readPeriod(query, now, viewer.timeZone),
-    isFullScale: query.get('scale') === 'full',
     kind: kind.length > MAX_KIND_LENGTH ? undefined : kindOf(kind),
     program: /^\d{1,15}$/.test(program) ? Number(program) : undefined,
     passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
@@ -43,13 +40,12 @@ export function readTrainingQuery({ query, viewer, now }: Visit): TrainingQuery 
 export function addressOf(filters: TrainingQuery, changes: Partial<TrainingQuery> = {}, path = '/training'): string {
   // A changed query starts at the first page.
   const changed = { ...filters, page: 1, ...changes }
-  const { discreet, kind, program, passed, sort, descending, page, isFullScale } = changed
+  const { discreet, kind, program, passed, sort, descending, page } = changed
   const query = new URLSearchParams()
   writePeriod(query, changed)
   if (kind !== undefined) query.set('kind', kindIn(kind, discreet))
   if (program !== undefined) query.set('program', String(program))
   if (passed !== undefined) query.set('result', passed ? 'passed' : 'not-passed')
-  if (isFullScale) query.set('scale', 'full')
   if (sort !== 'at') query.set('sort', sort)
   if (!descending) query.set('order', 'ascending')
   if (page > 1) query.set('page', String(page))

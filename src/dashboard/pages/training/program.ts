@@ -2,17 +2,17 @@ import { notFound } from '../../../contract/errors.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { findProgram, type ListedProgram } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
-import { chartCards } from '../../charts/charts.ts'
+import { patterns } from '../../charts/plane.ts'
 import { card, jsonFile, facts, recordTabs } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, personName, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
 import { dateTimeText, NONE, numberText } from '../../text/text.ts'
-import { timeOf } from '../chart-unit.ts'
+import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
-import { segmentsChart } from './program-segments.ts'
-import { gradeChart } from './charts.ts'
+import { segmentsPicture } from './program-segments.ts'
+import { gradePicture } from './grades.ts'
 
 export async function showProgram(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit
@@ -25,31 +25,28 @@ export async function showProgram(visit: Visit) {
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
   const selection = await history.select({ program: id })
   const { sessions } = selection
-  const shown = timeOf(sessions, now, viewer)
+  const time = inParts(timeSince(sessions, now, viewer), now, viewer)
   const [summary, runs] = await Promise.all([
-    history.summary(selection, shown.periods),
+    history.summary(selection, boundaries(time.parts)),
     programRuns(visit, program, sessions),
   ])
   const owner = viewer.readable.find(({ id }) => id === program.ownerId)
   const tagline = freeText(viewer, program.tagline)
-  const [first] = sessions
-  const charts = [
-    segmentsChart(viewer, program),
-    ...(first === undefined ? [] : [gradeChart(viewer, { ...shown, sessions, summary, now })]),
-  ]
+  // No session is before the first one.
+  const earlier = await history.summary({ name: 'none', sessions: [] })
+  const daysAddress = `/training?program=${id}&from={from}&to={to}`
   return view({
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
     back: visit.sectionStart,
     lead: html`${program.isActive || program.isPublic ? stateMarks(program) : nothing} ${tagline}`,
-    charts,
     body: recordTabs(visit, {
       apiPath: `/api/v1/dtt/templates/${program.id}`,
       json: document,
       summary: () => html`
-        ${chartCards(visit, charts.slice(0, 1))}
+        ${patterns}${segmentsPicture(viewer, program)}
         ${runs}
-        ${chartCards(visit, charts.slice(1))}
+        ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, { sessions, summary, time, earlier, daysAddress }, [])])}
         ${card('Facts', programFacts(viewer, program))}
       `,
       facts: [

@@ -1,14 +1,12 @@
 import { fieldValues, trainingFields, trainingWriter } from '../../../archive/formats/tables.ts'
 import { PartSize } from '../../../archive/part-size.ts'
-import { chartCards } from '../../charts/charts.ts'
 import { csvFile, ndjsonFile } from '../../files.ts'
-import type { Periods } from '../../../stats/periods.ts'
 import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { pause } from '../../../fairness.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { kindName } from '../../text/names.ts'
-import { type Chart, type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { emptyState, noRecords } from '../../layout/components.ts'
 import { readPrograms } from '../../text/program-names.ts'
 import {
@@ -20,21 +18,12 @@ import {
   periodProblem,
   timeOfDays,
 } from '../../text/period.ts'
-import {
-  addressOf,
-  clearLink,
-  filterBar,
-  isFiltered,
-  readTrainingQuery,
-  type TrainingQuery,
-  weekAddress,
-} from './filters.ts'
+import { clearLink, filterBar, isFiltered, readTrainingQuery, type TrainingQuery, weekAddress } from './filters.ts'
 import { changeText, type Compared, totalTiles } from './comparison.ts'
-import { isDrawnByWeek, timeOf } from '../chart-unit.ts'
-import type { ShownSessions } from './grade-weeks.ts'
-import { gradeCharts } from './charts.ts'
+import { boundaries, inParts, isLongerThanWeek, partPictures, type TimeInParts, timeSince } from '../parts.ts'
+import { gradePicture, type ShownSessions } from './grades.ts'
 import { type SessionRow, sessionsTable, sortedBy, withRecords } from './table.ts'
-import { distanceChart, repetitionsChart, weeksOf } from './weeks.ts'
+import { distancePicture, repetitionsPicture } from './weeks.ts'
 
 const OF_TRAINING = { section: 'training', area: 'dtt' } as const
 
@@ -58,33 +47,29 @@ async function showTraining(visit: Visit) {
   const within = await history.select({}, span?.from, span?.to)
   const selection = await history.select(filters, span?.from, span?.to)
   const { sessions } = selection
-  const time = timeOf(sessions, now, viewer, span)
-  const summary = await history.summary(selection, time.periods)
-  const before =
-    period && problem === undefined ? await compareWith(visit, history, filters, period, time.periods) : undefined
+  const time = inParts(span ?? timeSince(sessions, now, viewer), now, viewer)
+  const summary = await history.summary(selection, boundaries(time.parts))
+  const before = period && problem === undefined ? await compareWith(visit, history, filters, period, time) : undefined
   const shown: ShownSessions = {
-    ...time,
     sessions,
     summary,
-    now,
+    time,
+    earlier: await earlierThan(history, filters, time),
     compared: filters.compare === undefined ? undefined : before,
-    isFullScale: filters.isFullScale,
-    addressOf: changes => addressOf(filters, changes),
+    daysAddress: weekAddress(filters),
   }
   const { kinds } = selection.name === within.name ? summary : await history.summary(within)
   const isOneDay = period !== undefined && period.first === period.last
-  const charts = isOneDay || sessions.length === 0 ? [] : chartsOf(viewer, filters, shown)
   const change = changeText(viewer, { query: filters, period, sessions, totals: summary.totals }, before)
   return view({
     title: 'Training',
     lead: sessions.length === 0 ? undefined : change,
-    charts,
     body: html`
       ${filterBar(visit, filters, period, programs, within.sessions, kinds)}
       ${problem === undefined || sessions.length === 0 ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
       ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
       ${totalTiles(viewer, filters, summary.totals, shown.compared)}
-      ${charts.length === 0 ? nothing : html`<div class="charts">${chartCards(visit, charts)}</div>`}
+      ${isOneDay || sessions.length === 0 ? nothing : pictures(visit, filters, shown)}
       ${sessions.length === 0 ? noSession(filters, problem ?? change) : await sessionsTable(visit, filters, sessions, programs)}
     `,
   })
@@ -115,35 +100,36 @@ async function compareWith(
   history: TrainingHistory,
   filters: TrainingQuery,
   period: Period,
-  periods: Periods,
+  { parts }: TimeInParts,
 ): Promise<Compared> {
   const days = comparedDays(period, filters.compare)
   const { from, to } = timeOfDays(days, timeZone)
   const selection = await history.select(filters, from, to)
-  const summary = await history.summary(selection, movedTo(days, period, periods, timeZone))
+  const summary = await history.summary(selection, movedTo(days, period, boundaries(parts), timeZone))
   return {
     days,
     sessions: selection.sessions,
     summary,
-    offset: timeOfDays(period, timeZone).from - from,
     title: comparisons[filters.compare ?? 'before'],
   }
 }
 
-function chartsOf(viewer: Visit['viewer'], filters: TrainingQuery, shown: ShownSessions): Chart[] {
-  const { kind } = filters
-  const totals = shown.summary.kinds
-  const kinds = totals.map(one => one.kind)
-  const grades = gradeCharts(viewer, shown, kinds, kind)
-  if (!isDrawnByWeek(shown)) return grades
-  const weeks = weeksOf(shown, viewer)
+/** The sessions of the parts before, which say what is usual. */
+async function earlierThan(history: TrainingHistory, filters: TrainingQuery, { earlier }: TimeInParts) {
+  const periods = boundaries(earlier)
+  return history.summary(await history.select(filters, periods[0], periods.at(-1)), periods)
+}
+
+function pictures({ viewer, now }: Visit, { kind }: TrainingQuery, shown: ShownSessions): Html {
+  // Of one kind that was chosen, its grades are those of all.
+  const kinds = kind === undefined ? shown.summary.kinds.map(one => one.kind) : []
   const isOwn = viewer.subject.id === viewer.session.accountId
-  const options = {
-    href: weekAddress(filters),
-    compared: shown.compared,
-    goal: isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined,
-  }
-  return [...grades, repetitionsChart(viewer, weeks, options), distanceChart(viewer, weeks, options)]
+  const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
+  const byPart = isLongerThanWeek(shown.time)
+    ? [repetitionsPicture(viewer, shown, goal, now), distancePicture(viewer, shown, now)]
+    : []
+  const cards = partPictures(viewer, shown.time, shown.daysAddress, [gradePicture(viewer, shown, kinds), ...byPart])
+  return html`<div class="charts">${cards}</div>`
 }
 
 async function filteredSessions(visit: Visit) {

@@ -1,0 +1,119 @@
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { drawnText, table, type TableColumn } from '../layout/components.ts'
+import { type Range, round } from './plane.ts'
+
+/**
+ * A card with a picture that the server draws. The drawing is hidden from screen readers: the texts and links of its marks are the rows
+ * of a table. assets/pictures.js shows the row of the mark that somebody points at, and opens its link.
+ */
+export interface Picture {
+  /** Its name on the page and in addresses. */
+  readonly id: string
+  readonly title: string
+  /** What it shows, in a sentence or two. */
+  readonly summary: Part
+  /** One more. */
+  readonly note?: string | undefined
+  readonly isWide?: boolean
+  readonly plots: readonly Plot[]
+  readonly legend?: readonly LegendItem[]
+  /** Its table; or the id of one that it shares with other pictures. */
+  readonly figures?: Html
+  readonly figuresId?: string
+}
+
+/** One of the drawings of a picture. */
+export interface Plot {
+  /** Its heading, if there are several. */
+  readonly title?: string
+  /** Undefined if there is nothing to draw. */
+  readonly drawing: Html | undefined
+  /** The text in its place. */
+  readonly empty: string
+  /** Which cells of a row are shown where somebody points at its mark. */
+  readonly cells: readonly number[]
+  readonly look?: 'segments' | 'lines'
+  /** How many lines it has, if time goes on from the end of one to the start of the next. */
+  readonly lines?: number
+}
+
+/** A style of marks in a picture, and what it means. */
+export type LegendItem = readonly [
+  look:
+    | 'filled'
+    | 'hollow'
+    | 'line'
+    | 'band'
+    | 'usual'
+    | 'before'
+    | 'break'
+    | 'goal'
+    | 'solid'
+    | 'open'
+    | 'so-far'
+    | 'approximate'
+    | 'tick'
+    | 'now',
+  text: string,
+]
+
+export function picture({
+  id,
+  title,
+  summary,
+  note,
+  isWide = false,
+  plots,
+  legend = [],
+  figures,
+  figuresId,
+}: Picture): Html {
+  const [first] = plots
+  return html`
+    <section class="card chart${isWide ? ' wide' : ''}" id="${id}"${figuresId === undefined ? nothing : html` data-figures="${figuresId}"`}>
+      <h2>${title}</h2>
+      <p class="summary">${summary}</p>
+      ${note === undefined ? nothing : html`<p class="summary">${note}</p>`}
+      ${first !== undefined && plots.length === 1 ? plotOf(first, title) : html`<div class="plots">${plots.map(plot => html`<div><h3>${plot.title}</h3>${plotOf(plot, title)}</div>`)}</div>`}
+      ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`}
+      ${figures}
+    </section>
+  `
+}
+
+interface Figures<Row> {
+  readonly id?: string
+  readonly title: string
+  /** The first one has the link of a row. */
+  readonly columns: readonly TableColumn<Row>[]
+  /** In the order of time. */
+  readonly rows: readonly Row[]
+  /** Where the mark of a row is. */
+  readonly placeOf: (row: Row) => Range
+  /** The day of a row as `YYYY-MM-DD`, if its link does not say its days. */
+  readonly dayOf?: (row: Row) => string
+  /** The address of some days, with `{from}` and `{to}`: those that somebody selects are shown there. */
+  readonly daysAddress?: string
+}
+
+/** The table of one or more pictures, which opens. */
+export function figuresTable<Row>({ id, title, columns, rows, placeOf, dayOf, daysAddress }: Figures<Row>): Html {
+  if (rows.length === 0) return nothing
+  const attributes = (row: Row) =>
+    html` data-x="${placeOf(row).map(round).join(' ')}"${dayOf === undefined ? nothing : html` data-day="${dayOf(row)}"`}`
+  // By the style of these tables, all but the first column are aligned as numbers.
+  const plain = columns.map(({ title, cell }) => ({ title, cell }))
+  return html`<details class="figures"${id === undefined ? nothing : html` id="${id}"`}${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${rows.length > MAX_ROWS ? html`<p>${drawnText(rows.length, MAX_ROWS)}</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
+}
+
+/** More rows would be too many for a page. */
+export const MAX_ROWS = 200
+
+function plotOf({ title, drawing, empty, cells, look, lines }: Plot, of: string): Html {
+  if (drawing === undefined) return html`<p class="plot nothing">${empty}</p>`
+  const name = title === undefined ? of : `${of}: ${title}`
+  return html`<div class="plot${look === undefined ? '' : ` ${look}`}" data-name="${name}" data-cells="${cells.join(' ')}"${lines === undefined ? nothing : html` data-lines="${lines}"`}><svg class="plane" aria-hidden="true"${lines === undefined ? nothing : html` height="${lines * LINE_HEIGHT}em"`}>${drawing}</svg></div>`
+}
+
+/** Of a line of a drawing that has several, in the size of its letters. */
+export const LINE_HEIGHT = 1.75

@@ -1,0 +1,217 @@
+import { scaleLinear, scaleUtc } from 'd3-scale'
+import { line } from 'd3-shape'
+import { addBuckets, bucketStart } from '../../contract/calendar.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import { BREAK_DAYS } from '../../stats/training.ts'
+import { zoneClock } from '../../stats/zone-clock.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { monthName, shortDay } from './days.ts'
+
+/**
+ * What pictures are drawn with. Positions are per cent of the plane, so that one drawing fits every width: bars, dots and letters keep
+ * their shape, and only lines and areas are stretched.
+ */
+
+/** From a lower number to a higher one. */
+export type Range = readonly [start: number, end: number]
+
+export interface Plane {
+  /** Where an instant is, from 0 at the left to 100. */
+  readonly x: (at: number) => number
+  /** Where a value is, from 0 at the top to 100. */
+  readonly y: (value: number) => number
+  /** The lines and names of its axes. */
+  readonly axes: Html
+}
+
+interface PlaneOptions {
+  readonly time: Range
+  readonly values: Range
+  /** Whether the values may end at a rounder number. */
+  readonly isNice?: boolean
+  readonly timeZone: string
+  readonly text: (value: number) => string
+}
+
+export function plane({ time, values, isNice = false, timeZone, text }: PlaneOptions): Plane {
+  const x = scaleUtc(time, [0, 100])
+  const y = scaleLinear(values, [100, 0])
+  if (isNice) y.nice(VALUE_TICKS)
+  const ticks = timeTicks(time, timeZone)
+  const steps = y.ticks(VALUE_TICKS)
+  const lines = levels(
+    'grid',
+    steps.map(value => ({ x: [0, 100], y: y(value) })),
+  )
+  const names = steps.map(value => html`<text y="${percent(y(value))}">${text(value)}</text>`)
+  const times = ticks.map(
+    ({ at, name }, index) =>
+      html`<text${index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at))}">${name}</text>`,
+  )
+  const axes = html`${lines}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${times}</svg>`
+  return { x, y, axes }
+}
+
+const VALUE_TICKS = 4
+const MAX_TIME_TICKS = 12
+/** Narrow pictures show one of so many names on the axis of time. */
+const SHOWN_EVERYWHERE = 3
+
+interface Tick {
+  readonly at: number
+  readonly name: string
+}
+
+/** Days, Mondays, firsts of months or of years in a time zone, whichever are few enough. */
+export function timeTicks([from, to]: Range, timeZone: string): Tick[] {
+  const clock = zoneClock(timeZone)
+  const [first, last] = [clock.dayOf(from), clock.dayOf(to - 1)]
+  const length = last - first
+  const [unit, size] =
+    length < MAX_TIME_TICKS
+      ? (['day', 1] as const)
+      : length <= MAX_DAYS_BY_WEEK
+        ? (['week', 7] as const)
+        : (['month', 30] as const)
+  const wanted = Math.ceil(length / size / MAX_TIME_TICKS)
+  const step =
+    unit === 'month'
+      ? (MONTH_STEPS.find(months => months >= wanted) ?? Math.ceil(wanted / 12) * 12)
+      : Math.max(1, wanted)
+  const isYearly = unit === 'month' && step % 12 === 0
+  const ticks: Tick[] = []
+  let day = bucketStart(unit, 'monday', first)
+  // A year is cut at January.
+  if (isYearly) while (new Date(day * DAY_MS).getUTCMonth() > 0) day = addBuckets('month', day, -1)
+  for (; day <= last; day = addBuckets(unit, day, step)) {
+    if (day < first) continue
+    const date = day * DAY_MS
+    const name = isYearly ? yearOf(date) : unit === 'month' ? monthAndYear(date, ticks.length === 0) : shortDay(date)
+    ticks.push({ at: clock.startOf(day), name })
+  }
+  return ticks
+}
+
+const MAX_DAYS_BY_WEEK = 150
+const MONTH_STEPS = [1, 2, 3, 6, 12]
+
+function yearOf(date: number): string {
+  return String(new Date(date).getUTCFullYear())
+}
+
+/** `Jan 2026`, `Feb` */
+function monthAndYear(date: number, isFirst: boolean): string {
+  return isFirst || new Date(date).getUTCMonth() === 0 ? `${monthName(date)} ${yearOf(date)}` : monthName(date)
+}
+
+/** With one decimal, which is less than a pixel. */
+export function round(position: number): number {
+  return Math.round(position * 10) / 10
+}
+
+export function percent(position: number): string {
+  return `${round(position)}%`
+}
+
+/** Looks that are hatched, so that nothing is told by colour alone. */
+const HATCHED = new Set(['open', 'so-far', 'approximate', 'break'])
+
+export interface Box {
+  readonly x: Range
+  /** From the top to the bottom. */
+  readonly y: Range
+}
+
+/** Boxes of one look: hatched ones keep the shape of their hatch, others are one path. */
+export function boxes(look: string, all: readonly Box[]): Html {
+  if (all.length === 0) return nothing
+  if (!HATCHED.has(look)) {
+    const path = all.map(
+      ({ x: [left, right], y: [top, bottom] }) =>
+        `M${round(left)} ${round(top)}H${round(right)}V${round(bottom)}H${round(left)}z`,
+    )
+    return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
+  }
+  return html`${all.map(
+    ({ x: [left, right], y: [top, bottom] }) =>
+      html`<rect class="${look}" fill="url(#hatch-${look})" x="${percent(left)}" y="${percent(top)}" width="${percent(right - left)}" height="${percent(bottom - top)}"/>`,
+  )}`
+}
+
+/** Upright lines from one value to another. */
+export function uprights(
+  look: string,
+  { x, y }: Plane,
+  all: readonly { readonly at: number; readonly low: number; readonly high: number }[],
+): Html {
+  const path = all.map(({ at, low, high }) => `M${round(x(at))} ${round(y(low))}V${round(y(high))}`)
+  return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
+}
+
+/** Level lines from left to right. */
+export function levels(look: string, all: readonly { readonly x: Range; readonly y: number }[]): Html {
+  const path = all.map(({ x: [left, right], y }) => `M${round(left)} ${round(y)}H${round(right)}`)
+  return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
+}
+
+/** Dots, which are round in every width: a path of points with round ends. A hollow one is a smaller dot on a larger one. */
+export function dots(look: 'filled' | 'hollow', { x, y }: Plane, points: readonly Point[]): Html {
+  if (points.length === 0) return nothing
+  const path = points.map(({ at, value }) => `M${round(x(at))} ${round(y(value))}h0`).join('')
+  return stretched(
+    html`<path class="dots ${look}" d="${path}"/>${look === 'hollow' ? html`<path class="dots inner" d="${path}"/>` : nothing}`,
+  )
+}
+
+/** A dot, or a point of a line. */
+export interface Point {
+  readonly at: number
+  readonly value: number
+}
+
+/** Lines and areas, which are stretched. They are broken where nothing was recorded for two weeks. */
+export function stretched(...paths: readonly Html[]): Html {
+  return html`<svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">${paths}</svg>`
+}
+
+export function linePath(look: string, { x, y }: Plane, points: readonly Point[], days = 0): Html {
+  const path = line<Point | null>(
+    point => round(x(point?.at ?? 0)),
+    point => round(y(point?.value ?? 0)),
+  ).defined(point => point !== null)
+  return html`<path class="${look}" d="${path(broken(points, days)) ?? ''}"/>`
+}
+
+/** The points, with null in each break. */
+function broken(points: readonly Point[], days: number): (Point | null)[] {
+  return points.flatMap((point, index) => (isBreak(points[index - 1], point, days) ? [null, point] : [point]))
+}
+
+/** Hatched boxes over the time of each break. */
+export function breakBoxes({ x }: Plane, points: readonly Point[], days = 0): Html {
+  const half = (days * DAY_MS) / 2
+  const breaks = points.flatMap((point, index) => {
+    const before = points[index - 1]
+    return before !== undefined && isBreak(before, point, days)
+      ? [{ x: [x(before.at + half), x(point.at - half)], y: [0, 100] } as const]
+      : []
+  })
+  return boxes('break', breaks)
+}
+
+function isBreak(before: Point | undefined, { at }: Point, days: number): boolean {
+  return before !== undefined && at - before.at >= (BREAK_DAYS + days) * DAY_MS
+}
+
+/** The patterns of hatched marks, once for a page. */
+export const patterns: Html = html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${(
+  [
+    ['open', 45, 1.5, 0.1],
+    ['so-far', -45, 3, 0.3],
+    ['approximate', 90, 1, 0.06],
+    ['break', 45, 1, 0],
+  ] as const
+).map(
+  ([look, angle, weight, wash]) =>
+    html`<pattern id="hatch-${look}" class="${look}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(${angle})"><rect width="6" height="6" opacity="${wash}"/><rect width="${weight}" height="6"/></pattern>`,
+)}</defs></svg>`

@@ -1,0 +1,150 @@
+import { DAY_MS } from '../../../contract/time.ts'
+import type { LockDetails } from '../../../stats/lock-queries.ts'
+import { wallClock } from '../../../stats/periods.ts'
+import { percent, stretched } from '../../charts/plane.ts'
+import { figuresTable, LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import type { TableColumn } from '../../layout/components.ts'
+import type { Viewer } from '../../page.ts'
+import { label } from '../../text/labels.ts'
+import { countText, dateTimeText, durationText } from '../../text/text.ts'
+import { lockText, stateName } from './states.ts'
+
+/** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
+
+type Interval = LockDetails['intervals'][number]
+
+/** The lines of a timeline. Instants are on the clock of the account, as if that were UTC, so that each day has 24 hours. */
+interface Lines {
+  readonly origin: number
+  /** How long each of them is. */
+  readonly length: number
+  readonly count: number
+}
+
+export function timeline(viewer: Viewer, { intervals: all, events, endAt }: LockDetails, now: number): Html {
+  const intervals = all.slice(0, MAX_ROWS)
+  const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
+  const [first, last] = [intervals[0], intervals.at(-1)]
+  const lines = first === undefined || last === undefined ? undefined : linesOf(clockOf(first.start), clockOf(last.end))
+  const positionOf = (at: number) => (lines === undefined ? 0 : (clockOf(at) - lines.origin) / lines.length)
+  const isRunning = endAt === null && last?.end === now
+  const marks = intervals.map(({ start, end, locked }) =>
+    blocks(locked ? 'solid' : 'open', positionOf(start), positionOf(end)),
+  )
+  const ticks = events.slice(0, MAX_ROWS).map(([at]) => tick('tick', positionOf(at)))
+  return picture({
+    id: 'timeline',
+    title: lockText('Locked and open', viewer),
+    summary: lockText(timelineSummary(viewer, all), viewer),
+    isWide: true,
+    plots: [
+      {
+        drawing:
+          lines && html`${axisOf(lines)}${marks}${ticks}${isRunning ? tick('now', positionOf(now - 1)) : nothing}`,
+        empty: 'No events, so the times of this session are not known.',
+        cells: [0, 1, 2, 3],
+        look: 'lines',
+        lines: lines?.count ?? 1,
+      },
+    ],
+    legend:
+      lines === undefined
+        ? []
+        : [
+            ['solid', stateName('locked', viewer)],
+            ...(intervals.some(({ locked }) => !locked) ? ([['open', 'Open']] as const) : []),
+            ['tick', 'Event'],
+            ...(isRunning ? ([['now', 'Now']] as const) : []),
+          ],
+    figures: figuresTable<Interval>({
+      title: 'Figures by stretch',
+      columns: columnsOf(viewer),
+      rows: all,
+      placeOf: ({ start, end }) => [positionOf(start) * 100, positionOf(end) * 100],
+    }),
+  })
+}
+
+function columnsOf(viewer: Viewer): TableColumn<Interval>[] {
+  return [
+    { title: 'From', cell: ({ start }) => dateTimeText(viewer, start) },
+    { title: 'To', cell: ({ end }) => dateTimeText(viewer, end) },
+    { title: 'State', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
+    { title: label('duration'), numeric: true, cell: ({ start, end }) => durationText((end - start) / 1000) },
+  ]
+}
+
+/** How many days are on a line: the first number that needs no more than MAX_LINES. */
+const LINE_DAYS = [1, 7, 28, 91]
+const MAX_LINES = 60
+
+function linesOf(start: number, end: number): Lines {
+  if (end - start <= DAY_MS) return { origin: start, length: Math.max(end - start, 1), count: 1 }
+  const days = (end - start) / DAY_MS
+  const lineDays = LINE_DAYS.find(length => days / length <= MAX_LINES - 1) ?? Math.ceil(days / (MAX_LINES - 1) / 7) * 7
+  // 1970-01-05 was a Monday.
+  const step = lineDays === 1 ? DAY_MS : 7 * DAY_MS
+  const origin = Math.floor((start - 4 * DAY_MS) / step) * step + 4 * DAY_MS
+  const length = lineDays * DAY_MS
+  return { origin, length, count: Math.max(1, Math.ceil((end - origin) / length)) }
+}
+
+/** A block for each line that a time touches; the whole part of a position is its line. */
+function blocks(look: string, start: number, end: number): Html[] {
+  const found: Html[] = []
+  for (let from = start; from < end;) {
+    const line = Math.floor(from)
+    const to = Math.min(end, line + 1)
+    found.push(
+      html`<rect class="${look}"${look === 'open' ? html` fill="url(#hatch-open)"` : nothing} x="${percent((from - line) * 100)}" width="${percent((to - from) * 100)}" y="${line * LINE_HEIGHT}em" height="${LINE_HEIGHT - GAP}em"/>`,
+    )
+    from = to
+  }
+  return found
+}
+
+const GAP = 0.45
+
+function tick(look: string, position: number): Html {
+  const line = Math.floor(position)
+  const x = percent((position - line) * 100)
+  return html`<line class="${look}" x1="${x}" x2="${x}" y1="${line * LINE_HEIGHT}em" y2="${(line + 1) * LINE_HEIGHT - GAP}em"/>`
+}
+
+/** Hours of a day, or days of weeks, and the name of each line. */
+function axisOf({ origin, length, count }: Lines): Html {
+  const days = length / DAY_MS
+  const isDay = days === 1
+  const parts = isDay || days < 1 ? 4 : days === 7 ? 7 : 4
+  const name = (part: number) =>
+    days < 1
+      ? CLOCK.format(origin + (part * length) / parts)
+      : isDay
+        ? `${String((part * 24) / parts).padStart(2, '0')}:00`
+        : `${Math.round((part * days) / parts)}\u00a0d`
+  const ticks = Array.from({ length: parts + 1 }, (_, part) => {
+    const x = percent((part * 100) / parts)
+    return html`<text class="${part % 2 === 0 ? 'main' : ''}${part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
+  })
+  const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
+    const at = origin + line * length
+    return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${isDay ? DAY.format(at) : DATE.format(at)}</text>`
+  })
+  const grid = Array.from({ length: parts + 1 }, (_, part) => `M${(part * 100) / parts} 0V100`).join('')
+  return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
+}
+
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
+const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
+const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })
+
+function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): string {
+  const locked = intervals.filter(interval => interval.locked)
+  const [first] = locked
+  if (first === undefined) return 'No time under lock is known.'
+  const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)
+  if (locked.length === 1)
+    return `One locked stretch, of ${durationText((first.end - first.start) / 1000)}. It began ${dateTimeText(viewer, first.start)}.`
+  return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)} and lasted ${durationText((longest.end - longest.start) / 1000)}.`
+}

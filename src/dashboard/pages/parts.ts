@@ -1,0 +1,424 @@
+import { addBuckets, bucketStart, formatDate } from '../../contract/calendar.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import type { Bucket, Periods } from '../../stats/buckets.ts'
+import type { SessionStats } from '../../stats/training.ts'
+import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
+import { type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
+import { boxes, levels, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
+import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import type { TableColumn } from '../layout/components.ts'
+import type { Viewer } from '../page.ts'
+import { dayText } from '../text/period.ts'
+import { capital, monthText, NONE, numberText } from '../text/text.ts'
+
+/** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
+export type Unit = 'week' | 'month' | 'quarter'
+
+interface Time {
+  readonly from: number
+  readonly to: number
+}
+
+/** A whole week, month or quarter, and which of its days are shown. */
+export interface TimePart {
+  readonly begin: number
+  readonly until: number
+  /** As far as it is shown; one that is running, up to its end. */
+  readonly start: number
+  readonly end: number
+  readonly isCurrent: boolean
+  /** Whether it is over, and all of its days are shown. */
+  readonly isWhole: boolean
+}
+
+export interface TimeInParts extends Time {
+  readonly unit: Unit
+  readonly parts: readonly TimePart[]
+  /** Those before, which say what is usual. */
+  readonly earlier: readonly TimePart[]
+}
+
+/** The time from the first of some sessions on, in whole weeks, up to now, or to the last one where that is in the future. */
+export function timeSince(sessions: readonly Pick<SessionStats, 'at'>[], now: number, { timeZone }: Viewer): Time {
+  const clock = zoneClock(timeZone)
+  const monday = bucketStart('week', 'monday', clock.dayOf(sessions[0]?.at ?? now))
+  return { from: clock.startOf(monday), to: Math.max(now, sessions.at(-1)?.at ?? now) + 1 }
+}
+
+export function inParts({ from, to }: Time, now: number, { timeZone }: Viewer): TimeInParts {
+  const clock = zoneClock(timeZone)
+  const unit = unitOf((to - from) / DAY_MS)
+  const first = unitStart(unit, clock.dayOf(from))
+  const last = clock.dayOf(to - 1)
+  const partFrom = (day: number): TimePart => {
+    const [begin, until] = [clock.startOf(day), clock.startOf(addUnits(unit, day, 1))]
+    const isCurrent = begin <= now && now < Math.min(until, to)
+    const [start, end] = [Math.max(begin, from), isCurrent ? until : Math.min(until, to)]
+    return { begin, until, start, end, isCurrent, isWhole: !isCurrent && begin >= from && until <= to }
+  }
+  const parts: TimePart[] = []
+  for (let day = first; day <= last; day = addUnits(unit, day, 1)) parts.push(partFrom(day))
+  const earlier = Array.from({ length: MAX_USUAL_PARTS }, (_, index) => {
+    const { begin, until } = partFrom(addUnits(unit, first, index - MAX_USUAL_PARTS))
+    return { begin, until, start: begin, end: until, isCurrent: false, isWhole: until <= now }
+  })
+  return { from, to, unit, parts, earlier }
+}
+
+/** So that a year has at most 54 marks, and five years at most 60. */
+function unitOf(days: number): Unit {
+  if (days <= MAX_DAYS_BY_WEEK) return 'week'
+  return days <= MAX_DAYS_BY_MONTH ? 'month' : 'quarter'
+}
+
+const MAX_DAYS_BY_WEEK = 372
+const MAX_DAYS_BY_MONTH = 1795
+
+function unitStart(unit: Unit, day: number): number {
+  if (unit === 'week') return bucketStart('week', 'monday', day)
+  const month = bucketStart('month', 'monday', day)
+  return unit === 'month' ? month : addBuckets('month', month, -(new Date(month * DAY_MS).getUTCMonth() % 3))
+}
+
+function addUnits(unit: Unit, day: number, count: number): number {
+  return unit === 'quarter' ? addBuckets('month', day, 3 * count) : addBuckets(unit, day, count)
+}
+
+/** The instants between whole parts. */
+export function boundaries(parts: readonly TimePart[]): Periods {
+  return [...parts.map(({ begin }) => begin), ...parts.slice(-1).map(({ until }) => until)]
+}
+
+/** The days of parts that are shown, up to the end of them. */
+export function bucketsOfParts(parts: readonly TimePart[], { to }: Pick<Time, 'to'>, clock: ZoneClock): Bucket[] {
+  return parts.map(({ begin, start, end, isCurrent }) => {
+    return { day: clock.dayOf(begin), start, end: Math.min(end, to), partial: isCurrent }
+  })
+}
+
+/** Whether there are several weeks, which can be compared. */
+export function isLongerThanWeek({ from, to }: Time): boolean {
+  return Math.round((to - from) / DAY_MS) > 7
+}
+
+/** What was measured in a part. */
+export interface Measured {
+  /** Null if it is not known. */
+  readonly value: number | null
+  readonly isEmpty: boolean
+}
+
+/** What is usual at each of the shown parts. */
+export function usualOf(
+  time: TimeInParts,
+  earlier: readonly Measured[],
+  shown: readonly Measured[],
+): (Usual | undefined)[] {
+  const measured = [...earlier, ...shown]
+  const parts = [...time.earlier.slice(time.earlier.length - earlier.length), ...time.parts]
+  return usualRanges(
+    parts.map(({ begin, until, isWhole }, index) => {
+      const { value = null, isEmpty = true } = measured[index] ?? {}
+      return { value, isEmpty, isWhole, days: Math.round((until - begin) / DAY_MS) }
+    }),
+  ).slice(earlier.length)
+}
+
+/** How values are written. */
+export interface Words {
+  readonly text: (value: number) => string
+  /** Of differences; as values if not given. */
+  readonly differenceText?: (value: number) => string
+  /** In the cell of a column that says what it is; as elsewhere if not given. */
+  readonly cellText?: (value: number) => string
+}
+
+/** `36 under the usual 2,480 to 2,900`, `as usual (2,480 to 2,900)`. */
+function besideUsual(value: number, usual: Usual, { text, differenceText = text }: Words): string {
+  const beyond = beyondUsual(value, usual)
+  const range = `${numberText(usual.low)} to ${text(usual.high)}`
+  return beyond === 0
+    ? `as usual (${range})`
+    : `${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual ${range}`
+}
+
+/** `6–12 Apr 2026`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
+export function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
+  const suffix = part.isCurrent ? ' (so far)' : part.isWhole ? '' : ' (in part)'
+  return `${unitText(viewer, unit, part)}${suffix}`
+}
+
+function unitText(viewer: Viewer, unit: Unit, part: TimePart): string {
+  if (unit === 'week') {
+    const [first, last] = daysOf(viewer, part)
+    return first === last
+      ? dayText(first)
+      : WEEK.formatRange(first * DAY_MS, last * DAY_MS).replace(/^(\d+)\s–\s/, '$1–')
+  }
+  const month = monthText(viewer, part.begin)
+  if (unit === 'month') return month
+  return `Q${Math.floor(new Date(daysOf(viewer, part)[0] * DAY_MS).getUTCMonth() / 3) + 1} ${month.slice(-4)}`
+}
+
+const WEEK = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+
+function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly [first: number, last: number] {
+  const clock = zoneClock(timeZone)
+  return [clock.dayOf(start), clock.dayOf(end - 1)]
+}
+
+/** Where the mark of a part is. */
+function placeOf({ x }: Pick<Plane, 'x'>, { begin, until }: TimePart): Range {
+  return [x(begin), x(until)]
+}
+
+/** A row of the table that all pictures of a time share. */
+export interface PartRow {
+  readonly part: TimePart
+  readonly index: number
+}
+
+/** A picture of the parts of a time: its columns of the table, and its card, with the place of the first of them. */
+export interface PartPicture {
+  readonly columns: readonly TableColumn<PartRow>[]
+  readonly card: (column: number, figuresId: string) => Html
+}
+
+/** The cards of pictures, and the table of all of them. */
+export function partPictures(
+  viewer: Viewer,
+  { unit, parts, ...time }: TimeInParts,
+  daysAddress: string,
+  pictures: readonly PartPicture[],
+): Html {
+  const space = planeOfTime(viewer, { ...time, unit, parts })
+  let column = 1
+  const cards = pictures.map(({ columns, card }) => {
+    const first = column
+    column += columns.length
+    return card(first, FIGURES)
+  })
+  const first: TableColumn<PartRow> = {
+    title: capital(unit),
+    cell({ part }) {
+      const [from, to] = daysOf(viewer, part).map(formatDate)
+      const address = daysAddress.replace('{from}', from ?? '').replace('{to}', to ?? '')
+      return html`<a href="${address}">${timePartText(viewer, unit, part)}</a>`
+    },
+  }
+  const figures = figuresTable<PartRow>({
+    id: FIGURES,
+    title: `Figures by ${unit}`,
+    columns: [first, ...pictures.flatMap(({ columns }) => columns)],
+    rows: parts.map((part, index) => ({ part, index })),
+    placeOf: ({ part }) => placeOf(space, part),
+    daysAddress,
+  })
+  return html`${patterns}${cards}<section class="card wide">${figures}</section>`
+}
+
+const FIGURES = 'figures'
+
+/** A plane of the time of whole parts. */
+export function planeOfTime(
+  { timeZone }: Viewer,
+  { parts, from, to }: TimeInParts,
+  {
+    values = [0, 1],
+    isNice = false,
+    text = numberText,
+  }: { readonly values?: Range; readonly isNice?: boolean; readonly text?: (value: number) => string } = {},
+): Plane {
+  const edges = boundaries(parts)
+  return plane({ time: [edges[0] ?? from, edges.at(-1) ?? to], values, isNice, timeZone, text })
+}
+
+/** The pale band behind marks. */
+export function usualBand(space: Plane, parts: readonly TimePart[], usual: readonly (Usual | undefined)[]): Html {
+  const { y } = space
+  const ranges = parts.flatMap((part, index) => {
+    const range = usual[index]
+    return range === undefined ? [] : [{ x: placeOf(space, part), y: [y(range.high), y(range.low)] } as const]
+  })
+  return boxes('usual', ranges)
+}
+
+export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): LegendItem[] {
+  return usual.some(one => one !== undefined)
+    ? [['usual', `Usual: the middle half of up to ${MAX_USUAL_PARTS} ${unit}s before`]]
+    : []
+}
+
+/** The values of another period, as lines across the marks. */
+export function comparedLines(space: Plane, parts: readonly TimePart[], values: readonly (number | null)[]): Html {
+  const known = parts.flatMap((part, index) => {
+    const value = values[index] ?? null
+    return value === null ? [] : [{ x: placeOf(space, part), y: space.y(value) }]
+  })
+  return known.length === 0 ? nothing : levels('before', known)
+}
+
+/** The values of some parts of a bar, which are stacked. */
+interface Series {
+  readonly title: string
+  readonly look: 'solid' | 'open' | 'approximate'
+  readonly values: readonly (number | null)[]
+}
+
+interface Bars extends Words {
+  readonly id: string
+  readonly title: string
+  /** The text where there is nothing to draw. */
+  readonly empty: string
+  /** After the sentence on the newest parts. */
+  readonly note?: string | undefined
+  readonly isWide?: boolean
+  readonly time: TimeInParts
+  readonly series: readonly Series[]
+  /** What is compared with what is usual. */
+  readonly measured: readonly Measured[]
+  readonly earlier: readonly Measured[]
+  /** Of the axis of values. */
+  readonly axisText?: (value: number) => string
+  readonly compared?: { readonly title: string; readonly values: readonly (number | null)[] } | undefined
+  readonly goal?: { readonly value: number; readonly text: string } | undefined
+  /** One more column of the table. */
+  readonly more?: { readonly title: string; readonly cells: readonly Part[] }
+}
+
+/** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
+export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
+  const { id, title, note, isWide = false, time, series, measured, compared, goal } = bars
+  const { unit, parts } = time
+  const usual = usualOf(time, bars.earlier, measured)
+  const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0)) && compared === undefined
+  const drawn = parts.filter((_, index) => series.some(({ values }) => (values[index] ?? 0) > 0))
+  const space = planeOf(viewer, bars, usual)
+  const hasUsual = usual.some(range => range !== undefined)
+  const legend: LegendItem[] = [
+    ...(series.length === 1 ? [] : series)
+      .filter(({ values }) => values.some(value => (value ?? 0) > 0))
+      .map(({ look, title }): LegendItem => [look, title.replace(/ \(.*/, '')]),
+    ...partLegend(unit, drawn),
+    ...usualLegend(unit, usual),
+    ...(compared === undefined ? [] : ([['before', compared.title]] as const)),
+    ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
+  ]
+  return {
+    columns: barColumns(bars, usual),
+    card: (column, figuresId) =>
+      picture({
+        id,
+        title,
+        isWide,
+        summary: summaryOf(bars, usual),
+        note,
+        plots: [
+          {
+            drawing: isEmpty ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}`,
+            empty: `${bars.empty}.`,
+            cells: [0, ...Array.from({ length: series.length + (hasUsual ? 1 : 0) }, (_, index) => column + index)],
+          },
+        ],
+        legend,
+        figuresId,
+      }),
+  }
+}
+
+function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
+  const { time, series, compared, goal, axisText = numberText } = bars
+  const sums = time.parts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
+  const others = [...(compared?.values ?? []).map(value => value ?? 0), ...usual.map(range => range?.high ?? 0)]
+  const highest = Math.max(goal?.value ?? 0, ...sums, ...others)
+  return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
+}
+
+function drawingOf(
+  space: Plane,
+  { time: { parts }, series, compared, goal }: Bars,
+  usual: readonly (Usual | undefined)[],
+): Html {
+  const { y } = space
+  const last = parts.at(-1)
+  const bars = parts.flatMap((part, index) => {
+    const [left, right] = placeOf(space, part)
+    const inset = (right - left) * BAR_INSET
+    let bottom = 0
+    return series.flatMap(({ look, values }) => {
+      const value = values[index] ?? 0
+      if (value <= 0) return []
+      const from = bottom
+      bottom += value
+      const drawn = { x: [left + inset, right - inset], y: [y(bottom), y(from)] } as const
+      return [{ look: look === 'solid' && !part.isWhole ? 'so-far' : look, ...drawn }]
+    })
+  })
+  const looks = [...Map.groupBy(bars, ({ look }) => look)]
+  return html`${usualBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
+    compared === undefined ? nothing : comparedLines(space, parts, compared.values)
+  }${goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])}`
+}
+
+const BAR_INSET = 0.12
+
+function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
+  const { series, measured, compared, more, text, cellText = text } = bars
+  const column = (title: string, values: readonly (number | null)[]): TableColumn<PartRow> => ({
+    title,
+    cell({ index }) {
+      const value = values[index] ?? null
+      return value === null ? NONE : cellText(value)
+    },
+  })
+  return [
+    ...series.map(({ title, values }) => column(title, values)),
+    ...usualColumn(bars, measured, usual),
+    ...(more === undefined ? [] : [{ title: more.title, cell: ({ index }: PartRow) => more.cells[index] }]),
+    ...(compared === undefined ? [] : [column(compared.title, compared.values)]),
+  ]
+}
+
+/** `36 under (2,480 to 2,900)`; no column if nothing is known to be usual. */
+export function usualColumn(
+  { text, differenceText = text }: Words,
+  measured: readonly Measured[],
+  usual: readonly (Usual | undefined)[],
+): TableColumn<PartRow>[] {
+  if (usual.every(range => range === undefined)) return []
+  const cell = ({ index }: PartRow) => {
+    const [value, range] = [measured[index]?.value ?? null, usual[index]]
+    if (range === undefined || value === null) return NONE
+    const beyond = beyondUsual(value, range)
+    const how = beyond === 0 ? 'within' : `${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'}`
+    return `${how} (${numberText(range.low)} to ${numberText(range.high)})`
+  }
+  return [{ title: 'Usual', cell }]
+}
+
+/** `2,444 repetitions in the last whole week, 36 under the usual 2,480 to 2,900; 1,200 repetitions this week so far.` */
+function summaryOf(bars: Bars, usual: readonly (Usual | undefined)[]): string {
+  const { text, measured, time, empty } = bars
+  if (measured.every(({ value }) => value === null)) return `${empty}.`
+  const { unit, parts } = time
+  const valueOf = (index: number) => measured[index]?.value ?? null
+  const last = parts.findLastIndex(({ isWhole }, index) => isWhole && valueOf(index) !== null)
+  const current = parts.findIndex(({ isCurrent }) => isCurrent)
+  const [whole, running] = [valueOf(last), valueOf(current)]
+  const now = running === null ? '' : `${text(running)} this ${unit} so far`
+  if (whole === null) {
+    if ((running ?? 0) > 0) return `${capital(now)}; no whole ${unit} before it.`
+    return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
+  }
+  const range = usual[last]
+  const beside = range === undefined ? '' : `, ${besideUsual(whole, range, bars)}`
+  return `${capital(text(whole))} in the last whole ${unit}${beside}${now === '' ? '' : `; ${now}`}.`
+}
+
+/** What a hatched bar is, where there is one. */
+function partLegend(unit: Unit, drawn: readonly TimePart[]): LegendItem[] {
+  const parts = drawn.filter(({ isWhole }) => !isWhole)
+  if (parts.length === 0) return []
+  return [['so-far', parts.every(({ isCurrent }) => isCurrent) ? `This ${unit} so far` : `Part of a ${unit}`]]
+}

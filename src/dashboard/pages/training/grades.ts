@@ -1,0 +1,345 @@
+import { formatDate } from '../../../contract/calendar.ts'
+import { roundedRatio, sum } from '../../../contract/numbers.ts'
+import { DAY_MS } from '../../../contract/time.ts'
+import {
+  BREAK_DAYS,
+  type GradeSpread,
+  gradeOfKind,
+  type KindTotals,
+  type SessionStats,
+  type TrainingSummary,
+} from '../../../stats/training.ts'
+import type { Usual } from '../../../stats/usual.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
+import { breakBoxes, dots, linePath, type Plane, stretched, uprights } from '../../charts/plane.ts'
+import { figuresTable, type LegendItem, picture, type Plot } from '../../charts/picture.ts'
+import { html, type Html } from '../../html.ts'
+import type { TableColumn } from '../../layout/components.ts'
+import type { Viewer } from '../../page.ts'
+import { kindName } from '../../text/names.ts'
+import { countText, dateTimeText, NONE, numberText, percentText, unbroken } from '../../text/text.ts'
+import {
+  comparedLines,
+  type Measured,
+  type PartPicture,
+  type PartRow,
+  planeOfTime,
+  type TimeInParts,
+  type TimePart,
+  timePartText,
+  usualBand,
+  usualColumn,
+  usualLegend,
+  usualOf,
+} from '../parts.ts'
+import type { Compared } from './comparison.ts'
+
+/** The picture of grades: of each session, or of each week, month or quarter where there are too many sessions; and those of kinds. */
+
+/** More sessions are too many for a mark each. */
+const MAX_DRAWN_SESSIONS = 60
+
+/** Sessions, the oldest first, and the time that pictures show. */
+export interface ShownSessions {
+  readonly sessions: readonly SessionStats[]
+  /** By the parts of the time. */
+  readonly summary: TrainingSummary
+  readonly time: TimeInParts
+  /** By the parts before. */
+  readonly earlier: TrainingSummary
+  readonly compared?: Compared | undefined
+  /** The address of some days, with `{from}` and `{to}`. */
+  readonly daysAddress: string
+}
+
+/** A mark: a session, or a part of the time. */
+interface Mark {
+  readonly at: number
+  readonly session?: SessionStats
+  readonly part?: TimePart
+  readonly grade: GradeSpread | null
+  readonly kinds: readonly (GradeSpread | null)[]
+}
+
+/** A mark that has a grade. */
+interface Point {
+  readonly at: number
+  readonly value: number
+  readonly grade: GradeSpread
+  readonly part: TimePart | undefined
+  readonly isPassed: boolean
+}
+
+/** Grades over time; with several kinds, also those of each kind whose grades differ. */
+export function gradePicture(viewer: Viewer, shown: ShownSessions, all: readonly string[]): PartPicture {
+  const { sessions, summary, time } = shown
+  const drawn = drawnKinds(summary.kinds)
+  const kinds = all.length < 2 ? [] : all.filter(kind => drawn.has(kind))
+  const isDense = sessions.length > MAX_DRAWN_SESSIONS
+  const usual = usualOf(time, medians(shown.earlier), medians(summary))
+  const marks = isDense ? partMarks(shown, kinds) : sessionMarks(sessions, kinds)
+  const points = pointsOf(
+    marks,
+    ({ grade }) => grade,
+    ({ passed }) => passed,
+  )
+  const before = shown.compared?.summary.spreads.map(spread => spread?.median ?? null) ?? []
+  const space = planeOf(viewer, shown, points, [
+    ...before,
+    ...usual.flatMap(range => (range === undefined ? [] : [range.low, range.high])),
+  ])
+  const drawing = html`${space.axes}${usualBand(space, time.parts, usual)}${marksOf(space, points)}${comparedLines(space, time.parts, before)}`
+  const columns = isDense ? partColumns(shown, marks, usual) : []
+  const own = sessionColumns(viewer)
+  const kindColumns = kinds.map((kind, index) => ({
+    title: `${kindName(viewer, kind)} (%)`,
+    cell: (mark: Mark) => kindText(mark, kind, index),
+  }))
+  return {
+    columns: [
+      ...columns,
+      ...(isDense ? kindColumns : []).map(({ title, cell }) => ({
+        title,
+        cell: ({ index }: PartRow) => cell(marks[index] ?? NO_MARK),
+      })),
+    ],
+    card: (column, figuresId) => {
+      const firstKind = isDense ? column + columns.length : own.length
+      const plotted = isDense ? columns.map((_, index) => column + index) : [1, 2]
+      return picture({
+        id: 'grades',
+        title: 'Grade over time',
+        isWide: true,
+        summary: isDense ? spreadSummary(viewer, shown) : gradeSummary(sessions),
+        note: all.length < 2 ? undefined : kindSummary(viewer, summary.kinds),
+        plots: [
+          {
+            title: 'All kinds',
+            drawing: points.length === 0 ? undefined : drawing,
+            empty: `${NO_GRADES}.`,
+            cells: [0, ...plotted],
+          },
+          ...kinds.map((kind, index) => kindPlot(viewer, shown, marks, { kind, index, column: firstKind + index })),
+        ],
+        legend: legendOf(shown, points, usual, before),
+        ...(isDense
+          ? { figuresId }
+          : { figures: sessionFigures(viewer, shown, space, marks, [...own, ...kindColumns]) }),
+      })
+    },
+  }
+}
+
+/** The table of sessions that have a mark each. */
+function sessionFigures(
+  viewer: Viewer,
+  { daysAddress }: ShownSessions,
+  space: Plane,
+  marks: readonly Mark[],
+  columns: readonly TableColumn<Mark>[],
+): Html {
+  return figuresTable<Mark>({
+    title: 'Figures by session',
+    columns,
+    rows: marks,
+    placeOf: ({ at }) => [space.x(at), space.x(at)],
+    dayOf: ({ at }) => formatDate(zoneClock(viewer.timeZone).dayOf(at)),
+    daysAddress,
+  })
+}
+
+const NO_MARK: Mark = { at: 0, grade: null, kinds: [] }
+
+function medians({ spreads }: TrainingSummary): Measured[] {
+  return spreads.map(spread => ({ value: spread?.median ?? null, isEmpty: spread === null }))
+}
+
+function sessionMarks(sessions: readonly SessionStats[], kinds: readonly string[]): Mark[] {
+  const alone = (grade: number | null) =>
+    grade === null ? null : { sessions: 1, low: grade, median: grade, high: grade }
+  return sessions.map(session => {
+    const ofKinds = kinds.map(kind => alone(gradeOfKind(session, kind)))
+    return { at: session.at, session, grade: alone(session.grade), kinds: ofKinds }
+  })
+}
+
+function partMarks({ summary, time }: ShownSessions, kinds: readonly string[]): Mark[] {
+  return time.parts.map((part, index) => {
+    const ofKinds = kinds.map(kind => summary.kindSpreads.get(kind)?.[index] ?? null)
+    return { at: (part.begin + part.until) / 2, part, grade: summary.spreads[index] ?? null, kinds: ofKinds }
+  })
+}
+
+function pointsOf(
+  marks: readonly Mark[],
+  gradeOf: (mark: Mark) => GradeSpread | null,
+  isPassed: (session: SessionStats) => boolean,
+): Point[] {
+  return marks.flatMap(mark => {
+    const grade = gradeOf(mark)
+    const { at, part, session } = mark
+    return grade === null
+      ? []
+      : [{ at, grade, value: grade.median, part, isPassed: session !== undefined && isPassed(session) }]
+  })
+}
+
+/** The axis of grades has them in tens, and no part above 100 unless a grade is there. */
+function planeOf(
+  viewer: Viewer,
+  { time }: ShownSessions,
+  points: readonly Point[],
+  others: readonly (number | null)[] = [],
+): Plane {
+  const grades = [...points.flatMap(({ grade }) => [grade.low, grade.high]), ...others.filter(value => value !== null)]
+  const low = Math.floor(Math.min(...grades, 99) / 10) * 10
+  const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
+  return planeOfTime(viewer, time, { values: [low, high] })
+}
+
+/** A dot for each session, filled if it was passed; or the spread of each part, and its median as a line. */
+function marksOf(space: Plane, points: readonly Point[]): Html {
+  const part = points[0]?.part
+  if (part === undefined) {
+    const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
+    return html`${breakBoxes(space, points)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}`
+  }
+  const days = daysOf(part)
+  const spreads = points.map(({ at, grade }) => ({ at, low: grade.low, high: grade.high }))
+  return html`${breakBoxes(space, points, days)}${uprights('spread', space, spreads)}${stretched(linePath('line', space, points, days))}`
+}
+
+function daysOf({ begin, until }: TimePart): number {
+  return (until - begin) / DAY_MS
+}
+
+function kindPlot(
+  viewer: Viewer,
+  shown: ShownSessions,
+  marks: readonly Mark[],
+  { kind, index, column }: { readonly kind: string; readonly index: number; readonly column: number },
+): Plot {
+  const points = pointsOf(
+    marks,
+    ({ kinds }) => kinds[index] ?? null,
+    session => allPassed(session, kind),
+  )
+  const space = planeOf(viewer, shown, points)
+  return {
+    title: kindName(viewer, kind),
+    drawing: points.length === 0 ? undefined : html`${space.axes}${marksOf(space, points)}`,
+    empty: `${NO_GRADES}.`,
+    cells: [0, column],
+  }
+}
+
+function sessionColumns(viewer: Viewer): TableColumn<Mark>[] {
+  return [
+    {
+      title: 'When',
+      cell: ({ session, at }) => html`<a href="/training/${session?.id}">${dateTimeText(viewer, at)}</a>`,
+    },
+    { title: 'Grade', cell: ({ grade }) => (grade === null ? NONE : percentText(grade.median)) },
+    { title: 'Result', cell: ({ session }) => (session?.passed === true ? 'Passed' : 'Not passed') },
+  ]
+}
+
+function partColumns(
+  { summary }: ShownSessions,
+  marks: readonly Mark[],
+  usual: readonly (Usual | undefined)[],
+): TableColumn<PartRow>[] {
+  return [
+    { title: 'Median grade', cell: ({ index }) => spreadText(marks[index]?.grade ?? null) },
+    ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual),
+  ]
+}
+
+/** `88 % (80 to 95)` */
+function spreadText(spread: GradeSpread | null): string {
+  return spread === null ? NONE : `${percentText(spread.median)} (${spread.low} to ${spread.high})`
+}
+
+function kindText({ session, kinds }: Mark, kind: string, index: number): string {
+  const grade = kinds[index] ?? null
+  if (grade === null) return NONE
+  if (session === undefined) return `${grade.median} (${grade.low}–${grade.high})`
+  return `${allPassed(session, kind) ? '●' : '○'} ${grade.median}`
+}
+
+function allPassed({ kinds }: SessionStats, kind: string): boolean {
+  const results = kinds.find(one => one.kind === kind)
+  return results !== undefined && results.passed === results.segments
+}
+
+function legendOf(
+  { time, compared }: ShownSessions,
+  points: readonly Point[],
+  usual: readonly (Usual | undefined)[],
+  before: readonly (number | null)[],
+): LegendItem[] {
+  const [first] = points
+  if (first === undefined) return []
+  const days = first.part === undefined ? 0 : daysOf(first.part)
+  const hasBreak = points.some(({ at }, index) => at - (points[index - 1]?.at ?? at) >= (BREAK_DAYS + days) * DAY_MS)
+  return [
+    ...((first.part === undefined
+      ? [
+          ['filled', 'Passed'],
+          ['hollow', 'Not passed'],
+        ]
+      : [
+          ['line', `Median of a ${time.unit}`],
+          ['band', 'From the 10th to the 90th percentile'],
+        ]) as LegendItem[]),
+    ...usualLegend(time.unit, usual),
+    ...(hasBreak ? ([['break', 'No session here for two weeks or more']] as const) : []),
+    ...(before.some(value => value !== null)
+      ? ([['before', `${compared?.title}, median of a ${time.unit}`]] as const)
+      : []),
+  ]
+}
+
+const NO_GRADES = 'No grades in this period'
+
+function gradeSummary(sessions: readonly SessionStats[]): string {
+  const grades = sessions.flatMap(({ grade }) => grade ?? [])
+  const [only] = grades
+  if (only === undefined) return `${NO_GRADES}.`
+  if (grades.length === 1) return `One session, with a grade of ${percentText(only)}.`
+  return `The mean of ${grades.length} session grades is ${percentText(roundedRatio(sum(grades), grades.length) ?? 0)}.`
+}
+
+function spreadSummary(viewer: Viewer, { sessions, summary, time: { unit, parts } }: ShownSessions): string {
+  const known = parts.flatMap((part, index) => {
+    const median = summary.spreads[index]?.median
+    return median === undefined ? [] : [{ part, median }]
+  })
+  const [first, last] = [known[0], known.at(-1)]
+  if (first === undefined || last === undefined) return `${NO_GRADES}.`
+  const when = timePartText(viewer, unit, first.part)
+  return `${countText(sessions.length, 'session')}, so each ${unit} is drawn as one: from a median of ${percentText(first.median)} (${when}) to ${percentText(last.median)} in the last one.`
+}
+
+const LIST = new Intl.ListFormat('en')
+
+/** Which kinds have the highest and the lowest grades, and which hardly differ between sessions, so that they are not drawn. */
+function kindSummary(viewer: Viewer, kinds: readonly KindTotals[]): string {
+  const grades = kinds.flatMap(({ grade }) => grade ?? [])
+  if (grades.length === 0) return ''
+  const nameOf = ({ kind }: KindTotals) => unbroken(kindName(viewer, kind))
+  const [highest, lowest] = [Math.max(...grades), Math.min(...grades)]
+  const withGrade = (wanted: number) =>
+    `${LIST.format(kinds.filter(({ grade }) => grade === wanted).map(nameOf))} (${percentText(wanted)})`
+  const range =
+    highest === lowest
+      ? `By kind, all are at ${percentText(highest)} on average.`
+      : `By kind, highest on average: ${withGrade(highest)}; lowest: ${withGrade(lowest)}.`
+  const steady = kinds.filter(({ isSteady }) => isSteady)
+  return steady.length === 0 ? range : `${range} Hardly any difference, so not drawn: ${steady.map(nameOf).join(', ')}.`
+}
+
+/** The kinds whose grades differ between sessions. */
+function drawnKinds(kinds: readonly KindTotals[]): ReadonlySet<string> {
+  return new Set(kinds.flatMap(({ kind, grade, isSteady }) => (grade === null || isSteady ? [] : [kind])))
+}
