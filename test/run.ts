@@ -57,7 +57,7 @@ const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 20 : 8
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
-const FILES_PER_PROCESS = 12
+const FILES_PER_PROCESS = 24
 
 /** Files that fail are run once more, alone: a busy machine delays what tests wait for. More than these are a fault for certain. */
 const MAX_FILES_RUN_AGAIN = 4
