@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { makeOidc, type OidcRequest } from '../../src/accounts/oidc.ts'
-import { sendEndlessly } from '../support/endless.ts'
-import { startHttpServer } from '../support/http-server.ts'
+import { sendEndlessly, startHttpServer } from '../support/http-server.ts'
 
 // engine: any
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listAccess } from '../../src/accounts/access-lists.ts'
-import { FULL_ACCESS, giveAccess } from '../support/access.ts'
+import { FULL_ACCESS, giveAccess } from '../support/sharing.ts'
 import { account } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS } from '../../src/contract/time.ts'
-import { giveAccess } from '../support/access.ts'
+import { giveAccess } from '../support/sharing.ts'
 import { withoutRequest } from '../support/responses.ts'
 import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
 import { checkValidators, day, lists, recordsOf, Seen } from '../support/list-changes.ts'

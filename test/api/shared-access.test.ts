@@ -7,7 +7,7 @@ import { endAccess } from '../../src/accounts/shared-access.ts'
 import type { AccessTerms } from '../../src/accounts/access.ts'
 import { defaultScopes, type Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
-import { giveAccess } from '../support/access.ts'
+import { giveAccess } from '../support/sharing.ts'
 import { assertRefused, idsOf, withoutRequest } from '../support/responses.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import {

@@ -16,7 +16,7 @@ import { ask as askService } from '../support/serving.ts'
 import { canMount, CANNOT_MOUNT, mountSmall, smallDatabase } from '../support/small-disk.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { until } from '../support/waiting.ts'
-import { folderOf } from '../support/base-and-more.ts'
+import { folderOf } from '../support/archives.ts'
 
 // Commands that are killed or run out of disk leave the state before or after them, never a part.
 

@@ -7,7 +7,7 @@ import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { importArchive } from '../../src/archive/import.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { largeArchive } from '../support/memory-worker.ts'
-import { needsProc } from '../support/processes.ts'
+import { needsProc } from '../support/programs.ts'
 
 test('backups of any size are made, checked and restored in less than 200 MB of memory', needsProc, async t => {
   await using folder = await makeFolder()

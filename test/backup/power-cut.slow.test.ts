@@ -12,7 +12,7 @@ import { makePowerCut, type Names, type PowerCut } from '../support/power-cut.ts
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
-import { folderOf } from '../support/base-and-more.ts'
+import { folderOf } from '../support/archives.ts'
 
 // engine: sqlite
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
 import { makeFolder } from '../support/command.ts'
-import { openFile } from '../support/files.ts'
+import { openFile } from '../support/archives.ts'
 import { account, lockDevice, lockTemplate, trainingSession, world } from '../support/records.ts'
 
 const ndjson = (lines: readonly object[]) => lines.map(line => `${JSON.stringify(line)}\n`).join('')

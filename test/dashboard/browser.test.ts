@@ -1,9 +1,8 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { needsChromium, openPage } from '../support/chromium.ts'
+import { focusedText, needsChromium, openPage, tabTo } from '../support/chromium.ts'
 import { PASSWORD, sampleService, signIn } from '../support/dashboard.ts'
-import { focusedText, tabTo } from '../support/keyboard.ts'
 import { assertAccessible, assertClean, openSession } from '../support/pages.ts'
 
 /** Pages that look different from each other. The slow tests look at all. */

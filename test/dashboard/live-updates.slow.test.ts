@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
+import { focusedText, needsChromium, openPage, tabTo, type Watched } from '../support/chromium.ts'
 import { sampleService, startSession } from '../support/dashboard.ts'
-import { focusedText, tabTo } from '../support/keyboard.ts'
 import { assertAccessible } from '../support/pages.ts'
 import type { TestService } from '../support/service.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newDatabase } from '../support/databases.ts'
 import { fillLong, longPaths, maxMegabytes, serveLong } from '../support/long-history.ts'
-import { needsProc } from '../support/processes.ts'
+import { needsProc } from '../support/programs.ts'
 
 /**
  * How long others may wait while all sessions are read, in milliseconds: for some turns, which have the same length on any machine, and for

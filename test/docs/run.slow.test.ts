@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { testOnPostgres } from '../support/postgres.ts'
-import { childrenOf, commandLines } from '../support/processes.ts'
+import { childrenOf, commandLines } from '../support/programs.ts'
 import { until } from '../support/waiting.ts'
 
 const program = join(import.meta.dirname, '../run.ts')

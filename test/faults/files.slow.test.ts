@@ -1,6 +1,6 @@
 import { test } from 'node:test'
 import { makeFolder } from '../support/command.ts'
-import { type FailingCalls, type Failure, failures, makeFailingCalls } from '../support/failing-calls.ts'
+import { type FailingCalls, type Failure, failures, makeFailingCalls } from '../support/preloaded.ts'
 import { commands, makeScene, titleOf } from '../support/faulted-commands.ts'
 import { eachPoint, isWhole, type Point } from '../support/sweeps.ts'
 

@@ -1,8 +1,10 @@
 // engine: any
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Status, discoveryMessage, entities, stateMessage, topicsOf } from '../../src/homeassistant/entities.ts'
-import { examples } from '../support/home-statuses.ts'
+import { exampleOf } from '../../scripts/openapi/examples.ts'
+import { Status as StatusSchema } from '../../src/contract/status.ts'
+import { discoveryMessage, entities, stateMessage, type Status, topicsOf } from '../../src/homeassistant/entities.ts'
 import { needsJinja, renderAll } from '../support/jinja.ts'
 
 /**
@@ -143,3 +145,53 @@ test('the state has no id, no zone, no name and no text that the contract does n
     assert.equal(JSON.parse(text).lockState, 'other')
   }
 })
+
+/** Zero is a value as any other. */
+const locked: Status = { ...(exampleOf(StatusSchema) as Status), lastSessionGradePercent: 0, sessionsToday: 0 }
+
+/** What the service answers, and the word for it; undefined where nothing is known. */
+const examples: readonly {
+  readonly name: string
+  readonly status: Status
+  readonly main: string | undefined
+}[] = [
+  { name: 'locked', status: locked, main: 'locked' },
+  { name: 'a break', status: { ...locked, locked: false, lockState: 'break' }, main: 'break' },
+  { name: 'an open lock', status: { ...locked, locked: false, lockState: 'locked' }, main: 'open' },
+  { name: 'a state of its own', status: { ...locked, locked: false, lockState: 'Held' }, main: 'open' },
+  { name: 'a practice lock', status: { ...locked, practiceLock: true }, main: 'practice' },
+  { name: 'an unknown template', status: { ...locked, practiceLock: null }, main: 'locked' },
+  {
+    name: 'hidden time',
+    status: { ...locked, timeHidden: true, plannedEnd: null, plannedEndPassed: null },
+    main: 'locked',
+  },
+  {
+    name: 'no session',
+    status: {
+      ...locked,
+      locked: false,
+      lockState: 'idle',
+      lockedSince: null,
+      stateSince: null,
+      plannedEnd: null,
+      plannedEndPassed: null,
+    },
+    main: 'idle',
+  },
+  {
+    name: 'locks that may not be read',
+    status: {
+      ...locked,
+      locked: null,
+      lockState: null,
+      lockedSince: null,
+      stateSince: null,
+      plannedEnd: null,
+      plannedEndPassed: null,
+      timeHidden: null,
+      practiceLock: null,
+    },
+    main: undefined,
+  },
+]

@@ -8,10 +8,9 @@ import { writeHistory } from '../../src/homeassistant/history.ts'
 import { fullHour, means, metadataOf, sums as sumSeries } from '../../src/homeassistant/series.ts'
 import { type Folder, makeFolder, start } from '../support/command.ts'
 import { ADMIN, startHomeAssistant, USER } from '../support/home-assistant.ts'
-import { checkGrades, checkTotals } from '../support/home-history.ts'
+import { checkGrades, checkTotals, yearsOfDemo } from '../support/home-history.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
-import { yearsOfDemo } from '../support/ten-years.ts'
 import { until } from '../support/waiting.ts'
 
 let folder: Folder

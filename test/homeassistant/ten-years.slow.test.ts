@@ -5,9 +5,8 @@ import { makeClient } from '../../src/client.ts'
 import { writeHistory } from '../../src/homeassistant/history.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { ADMIN, startHomeAssistant } from '../support/home-assistant.ts'
-import { checkTotals } from '../support/home-history.ts'
+import { checkTotals, yearsOfDemo } from '../support/home-history.ts'
 import { startService, unlimited } from '../support/service.ts'
-import { yearsOfDemo } from '../support/ten-years.ts'
 
 test('ten years have the same days and months in Home Assistant, also where clocks change by half an hour', async () => {
   const zone = 'Australia/Lord_Howe'

@@ -5,7 +5,7 @@ import { makeFolder } from '../support/command.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask } from '../support/serving.ts'
-import { makeSetClock } from '../support/set-clock.ts'
+import { makeSetClock } from '../support/preloaded.ts'
 import { until } from '../support/waiting.ts'
 
 const YEAR = 365 * 86_400

@@ -3,14 +3,13 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
-import { startSecondServer } from '../support/second-server.ts'
+import { gatedStore, startSecondServer } from '../support/second-server.ts'
 import { type Ended, type Folder, makeFolder, type Running } from '../support/command.ts'
 import { exchange, header, open } from '../support/raw.ts'
 import { trainerSegment, trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { archiveOf, startService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
-import { gatedStore } from '../support/gated-store.ts'
 
 // engine: any
 

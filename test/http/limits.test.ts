@@ -10,14 +10,13 @@ import { LimitError } from '../../src/http/limits.ts'
 import { RateLimits } from '../../src/http/rate-limits.ts'
 import { listKeys, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
-import { startSecondServer } from '../support/second-server.ts'
+import { gatedStore, startSecondServer } from '../support/second-server.ts'
 import { assertPromised } from '../support/error-responses.ts'
 import { exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
 import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
-import { gatedStore } from '../support/gated-store.ts'
 
 // engine: any
 

@@ -8,7 +8,7 @@ import { open } from '../../src/store/index.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { newDatabase } from '../support/databases.ts'
 import { largeArchive } from '../support/memory-worker.ts'
-import { needsProc } from '../support/processes.ts'
+import { needsProc } from '../support/programs.ts'
 import { serve } from '../support/serving.ts'
 
 test('a process takes less than 220 MB under load', needsProc, async t => {

@@ -6,10 +6,9 @@ import { allowSignIn, visitor, visitorAs } from '../support/dashboard.ts'
 import { open } from '../support/raw.ts'
 import { world } from '../support/records.ts'
 import { lines } from '../support/requests.ts'
-import { startSecondServer } from '../support/second-server.ts'
+import { gatedStore, startSecondServer } from '../support/second-server.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
-import { gatedStore } from '../support/gated-store.ts'
 
 // engine: any
 

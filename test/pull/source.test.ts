@@ -12,7 +12,7 @@ import {
   StoppedError,
   systemClock,
 } from '../../src/pull/source.ts'
-import { sendEndlessly } from '../support/endless.ts'
+import { sendEndlessly } from '../support/http-server.ts'
 import { selfSigned } from '../support/sources/certificate.ts'
 import { freePort } from '../support/postgres.ts'
 import { makeClock, makeSource } from '../support/sources/pulls.ts'

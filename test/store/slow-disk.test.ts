@@ -13,7 +13,7 @@ import { account, trainingSession } from '../support/records.ts'
 import { lines } from '../support/requests.ts'
 import { onBusyMachine } from '../support/service.ts'
 import { ask, serve } from '../support/serving.ts'
-import { makeSyncGate } from '../support/sync-gate.ts'
+import { makeSyncGate } from '../support/preloaded.ts'
 
 const PASSWORD = 'correct horse battery'
 

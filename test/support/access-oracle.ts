@@ -22,7 +22,7 @@ import {
   type Terms,
   termsOf,
 } from './access-model.ts'
-import { giveAccess } from './access.ts'
+import { giveAccess } from './sharing.ts'
 import { allowSignIn, type Visitor, visitor } from './dashboard.ts'
 import * as records from './records.ts'
 import { inBrowser, startService, type TestService, unlimited } from './service.ts'

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { after } from 'node:test'
 import { exportArchive } from '../../src/archive/export.ts'
-import { importArchive, ImportError, type ImportOptions, type ImportReport } from '../../src/archive/import.ts'
+import { type FormatOptions, openRecords, type Records } from '../../src/archive/formats/open.ts'
+import {
+  importArchive,
+  ImportError,
+  importLines,
+  type ImportOptions,
+  type ImportReport,
+} from '../../src/archive/import.ts'
 import { open, type Store } from '../../src/store/index.ts'
+import { type Folder, makeFolder } from './command.ts'
 import { newDatabase, type TestDatabase } from './databases.ts'
 
 /** Imports and exports of a store, without a service. */
@@ -113,4 +122,55 @@ export function totals({ kinds }: ImportReport) {
 
 function chunksOf(archive: readonly Line[] | Buffer): AsyncGenerator<Buffer> {
   return cut(Buffer.isBuffer(archive) ? archive : bytesOf(archive), [])
+}
+
+/** Files in the formats that people have. */
+
+export type Content = string | Uint8Array
+
+/** Opens a file in pieces of random length, as they arrive. */
+export function openFile(content: Content, options: Partial<FormatOptions> = {}): Promise<Records> {
+  return openRecords(pieces(Buffer.from(content)), { decrypt: () => assertNotEncrypted(), ...options })
+}
+
+/** Imports a file, as the command does. */
+export async function importFile(
+  { store }: { readonly store: Store },
+  content: Content,
+  options: Partial<FormatOptions> & ImportOptions = {},
+): Promise<ImportReport> {
+  const { format, lines } = await openFile(content, options)
+  return importLines(store, lines, { ...options, isArchive: format === 'archive' })
+}
+
+async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length;) {
+    const length = 1 + Math.floor(Math.random() * 5000)
+    yield bytes.subarray(start, start + length)
+    start += length
+  }
+}
+
+function assertNotEncrypted(): never {
+  throw new Error('the file is not encrypted')
+}
+
+/** A folder with a database and a backup of `base`, an archive of each and of both, and a database and a backup of both. */
+export async function folderOf(base: readonly object[], more: readonly object[]): Promise<Folder> {
+  const folder = await makeFolder()
+  const archive = (lines: readonly object[]) => `${lines.map(line => JSON.stringify(line)).join('\n')}\n`
+  writeFileSync(folder.file('base.ndjson'), archive(base))
+  writeFileSync(folder.file('more.ndjson'), archive(more))
+  writeFileSync(folder.file('whole.ndjson'), archive([...base, ...more]))
+  const all = ['--database', 'sqlite:all.db']
+  for (const args of [
+    ['import', 'whole.ndjson', ...all],
+    ['backup', 'whole.db', ...all],
+    ['import', 'base.ndjson'],
+    ['backup', 'base.db'],
+  ]) {
+    const { code, stderr } = await folder.run(args)
+    assert.equal(code, 0, stderr)
+  }
+  return folder
 }

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { open } from '../../src/store/index.ts'
 import { endLeasesOf } from './jobs.ts'
-import { folderOf } from './base-and-more.ts'
+import { folderOf } from './archives.ts'
 import { type Ended, type Folder, makeFolder, runShared } from './command.ts'
 import { PASSWORD } from './dashboard.ts'
 import { everything } from './every-table.ts'

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 interface HttpServer extends AsyncDisposable {
@@ -21,4 +21,21 @@ export async function startHttpServer(listener: RequestListener): Promise<HttpSe
       await once(server, 'close')
     },
   }
+}
+
+/** Sends spaces until the connection is closed. Returns how many bytes. */
+export async function sendEndlessly(response: ServerResponse, chunkBytes: number): Promise<number> {
+  const chunk = Buffer.alloc(chunkBytes, ' ')
+  let sent = 0
+  const send = () => {
+    while (!response.destroyed) {
+      sent += chunk.length
+      if (!response.write(chunk)) return response.once('drain', send)
+    }
+    return undefined
+  }
+  const closed = once(response, 'close')
+  send()
+  await closed
+  return sent
 }

@@ -6,7 +6,7 @@ import { keptPage } from '../../src/dashboard/keep/kept-page.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { makeFolder } from './command.ts'
 import { signInAs } from './dashboard.ts'
-import { importFile } from './files.ts'
+import { importFile } from './archives.ts'
 import { account } from './records.ts'
 import { startService } from './service.ts'
 

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { compileLibrary } from './preload.ts'
+import { compileLibrary } from './preloaded.ts'
 
 /**
  * What a disk holds after a power cut: the bytes that processes have synced, under the names of folders that they have synced.

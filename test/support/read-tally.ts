@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Random } from '../../src/demo/random.ts'
 import { listReads } from '../../src/accounts/read-log-queries.ts'
 import { pages } from '../../src/dashboard/routes.ts'
-import { giveAccess } from './access.ts'
+import { giveAccess } from './sharing.ts'
 import { allowSignIn, type Visitor, visitor } from './dashboard.ts'
 import {
   account,

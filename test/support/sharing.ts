@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertRefused, idsOf } from './responses.ts'
+import type { AccessTerms } from '../../src/accounts/access.ts'
+import { type AccessPair, addAccess } from '../../src/accounts/shared-access.ts'
+import type { Store } from '../../src/store/index.ts'
 import { account, partnership } from './records.ts'
+import { assertRefused, idsOf } from './responses.ts'
 import { startService, unlimited } from './service.ts'
 
 /** Ann gives Ben access. Dee and Eve give each other access. Cas is a stranger to all of them. */
@@ -91,4 +94,12 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
     const { text } = await service.fetch(path, 'ann')
     assert.equal(text, '{"ok":true,"data":{"data":[],"pagination":{"limit":50,"offset":0}}}')
   })
+}
+
+/** Access to everything, without an end. */
+export const FULL_ACCESS: AccessTerms = { areas: ['lkbx', 'dtt'], recordsFrom: null, until: null }
+
+/** Gives access as `lockstep access add --again` does: to everything and without an end, unless a test says otherwise. */
+export function giveAccess(store: Store, pair: AccessPair, terms: Partial<AccessTerms> = {}, now = Date.now()) {
+  return addAccess(store, { ...pair, ...FULL_ACCESS, ...terms, again: true }, now)
 }

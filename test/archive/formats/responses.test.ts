@@ -6,9 +6,8 @@ import { sql } from 'kysely'
 import { exportArchive } from '../../../src/archive/export.ts'
 import { UnclearKindError, UnclearOwnerError } from '../../../src/archive/formats/errors.ts'
 import type { SourceLine } from '../../support/arbitraries.ts'
-import { openStore } from '../../support/archives.ts'
+import { importFile, openFile, openStore } from '../../support/archives.ts'
 import { sampleService } from '../../support/dashboard.ts'
-import { importFile, openFile } from '../../support/files.ts'
 import {
   account,
   lockDevice,

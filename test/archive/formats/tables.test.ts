@@ -6,9 +6,8 @@ import { csvCells, csvLine, type CsvRow, csvRows } from '../../../src/archive/cs
 import { templates } from '../../../src/archive/formats/tables.ts'
 import type { LockSession } from '../../../src/contract/lock-sessions.ts'
 import type { TrainingSession } from '../../../src/contract/training-sessions.ts'
-import { openStore } from '../../support/archives.ts'
+import { importFile, openFile, openStore } from '../../support/archives.ts'
 import { sampleService, visitor } from '../../support/dashboard.ts'
-import { importFile, openFile } from '../../support/files.ts'
 import { account, trainingSession, world } from '../../support/records.ts'
 import { unlimited } from '../../support/service.ts'
 
