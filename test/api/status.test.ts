@@ -374,28 +374,6 @@ test('the time up to which records are known is returned by the hour, and exactl
   assert.equal(data.locked, true)
 })
 
-test('the whole response fits into 900 bytes', async () => {
-  const started = ago(400 * DAY)
-  const lock = lockSession(5, 1, {
-    isActive: true,
-    startDate: started,
-    endDate: ago(-900 * DAY),
-    lockState: 'abandoned',
-    LockSegment: [lockSegment(1, 'start', started, true)],
-  })
-  const session = trainingSession(1, 1, {
-    created_at: '2026-02-17T18:00:00.123Z',
-    distanceTravelled: 12345.678901,
-    repsMeasured: 123456,
-  })
-  await using service = await startService([...world, lock, session], unlimited)
-  const { text } = await service.fetch(
-    `${PATH}?tz=America/Argentina/ComodRivadavia&relative=seconds`,
-    await service.token('ann'),
-  )
-  assert.ok(Buffer.byteLength(text) <= 900, String(Buffer.byteLength(text)))
-})
-
 test('in random stores no status contains a name, an identifier of a record, or a hidden end', () =>
   checkRandomStores(25, 1))
 

@@ -19,12 +19,6 @@ test('the benchmark runs: it measures the service against the floor, without an 
   }
 })
 
-test('the depth benchmark runs', async () => {
-  const program = fileURLToPath(new URL('../../bench/depth.ts', import.meta.url))
-  const { stdout } = await promisify(execFile)(process.execPath, [program, '--rounds', '1', '--depth', '300'])
-  assert.match(stdout, /^\| page after 300 rows, by cursor \| \d+\.\d\d ms \|/m)
-})
-
 test('the check of the plan for many accounts runs: it predicts the cost of a load and measures it', async () => {
   const program = fileURLToPath(new URL('../../bench/plan.ts', import.meta.url))
   const sizes = ['--accounts', '60', '--few', '40', '--seconds', '2', '--costSeconds', '0.2']

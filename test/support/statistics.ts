@@ -17,24 +17,16 @@ export const DAY = 24 * HOUR
 export const HARD_ZONES = [
   'UTC',
   'Africa/Cairo',
-  'Africa/Casablanca',
   'America/Havana',
   'America/New_York',
-  'America/Santiago',
   'America/Sao_Paulo',
-  'America/Scoresbysund',
   'America/St_Johns',
   'Antarctica/Casey',
   'Antarctica/Troll',
-  'Asia/Beirut',
-  'Asia/Gaza',
   'Asia/Kathmandu',
-  'Asia/Pyongyang',
-  'Asia/Tehran',
   'Australia/Lord_Howe',
   'Europe/Berlin',
   'Pacific/Apia',
-  'Pacific/Chatham',
 ]
 
 const MAX_BUCKETS = 400
