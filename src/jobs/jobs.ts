@@ -151,13 +151,13 @@ export async function holdJob(
   { name, by, running, onTakeOver }: HoldOptions,
 ): Promise<Hold> {
   const holder = newHolder(by)
-  let before: Job | undefined
+  let before = await readJob(store.db, name)
   while (!(await takeJob(store, { name, holder }))) {
+    await sleep(LOOK_MS)
     const job = await readJob(store.db, name)
-    const isRenewed = before !== undefined && job !== undefined && job.lease_until !== before.lease_until
+    const isRenewed = job !== undefined && job.lease_until !== null && job.lease_until !== before?.lease_until
     if (isRenewed) throw new Refusal('busy', `${running} is running ${textOf(job.holder ?? '')}`)
     before = job
-    await sleep(LOOK_MS)
   }
   if (before?.holder != null) onTakeOver?.(`${running} ${textOf(before.holder)} stands still: this one takes over`)
   const hold = { name, holder }

@@ -3,7 +3,7 @@ import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { PulledAccount, RowStore, type OfferedRow } from './storing.ts'
+import { PulledAccount, RowStore, type OfferedRow, type RoundState } from './storing.ts'
 import { claimRejected } from './rejected.ts'
 import { checkJob, holdJob, pullJob } from '../jobs/jobs.ts'
 import {
@@ -34,7 +34,7 @@ import {
   openRows,
 } from './state.ts'
 import { checkApi, findTarget, identify, type Identity, Ownership, type Target, usernameOf } from './whose.ts'
-import { type BatchImporterOptions, UNANSWERED } from '../archive/batch-importer.ts'
+import { UNANSWERED } from '../archive/batch-importer.ts'
 import { markGone } from './gone.ts'
 
 export interface RoundOptions {
@@ -79,7 +79,7 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
       })
     }
     const known = await findSource(store, target.id, source.address)
-    return await new Round({ ...options, check }, { identity, target, known }).run()
+    return await runRound({ ...options, check }, { identity, target, known })
   } finally {
     await hold?.release()
   }
@@ -104,137 +104,86 @@ interface RoundFacts {
   readonly known: PullSource | undefined
 }
 
-class Round {
-  readonly #options: RoundOptions
-  readonly #facts: RoundFacts
-  readonly #startedAt: number
-  readonly #isFull: boolean
-  readonly #report = new ReportBuilder()
-  readonly #reader: SourceReader
-  readonly #account: PulledAccount
-  readonly #lists: ListPull
-  readonly #mine: boolean
-
-  constructor(options: RoundOptions, facts: RoundFacts) {
-    const { store, source, check } = options
-    const { identity, target, known } = facts
-    this.#options = options
-    this.#facts = facts
-    const mine = options.mine ?? known?.mine === 1
-    this.#mine = mine
-    this.#startedAt = source.clock.now()
-    this.#isFull =
-      options.full === true || known?.full_at == null || this.#startedAt - known.full_at >= FULL_WALK_EVERY_MS
-    const capabilities = this.#isFull ? {} : readCapabilities(known?.capabilities)
-    const reader = new SourceReader(source, capabilities, identity && target.id)
-    const report = this.#report
-    const account = new PulledAccount(store, source.address, target, { known, user: identity?.user, report, check })
-    const ownership = new Ownership(store, source, reader, target.id)
-    const quota = options.quota && new Quota(store, options.quota, target.id)
-    this.#reader = reader
-    this.#account = account
-    this.#lists = new ListPull({
-      store,
-      reader,
-      account,
-      ownership,
-      rows: new RowStore({ store, source, reader, account, ownership, report, mine, quota, check }),
-      report,
-      startedAt: this.#startedAt,
-      isFull: this.#isFull,
-      readsAll: options.full === true,
-      progress: options.progress,
-      check,
-    })
+/** Reads the lists of the source, and stores what is new. */
+async function runRound(options: RoundOptions, { identity, target, known }: RoundFacts): Promise<PullReport> {
+  const { store, source, check, full: readsAll = false, lockSessions: numbers = [] } = options
+  const mine = options.mine ?? known?.mine === 1
+  const startedAt = source.clock.now()
+  const isFull = readsAll || known?.full_at == null || startedAt - known.full_at >= FULL_WALK_EVERY_MS
+  const reader = new SourceReader(source, isFull ? {} : readCapabilities(known?.capabilities), identity && target.id)
+  const report = new ReportBuilder()
+  const account = new PulledAccount(store, source.address, target, { known, user: identity?.user, report, check })
+  const ownership = new Ownership(store, source, reader, target.id)
+  const quota = options.quota && new Quota(store, options.quota, target.id)
+  const { progress } = options
+  const round = {
+    store,
+    source,
+    reader,
+    account,
+    ownership,
+    report,
+    mine,
+    quota,
+    check,
+    startedAt,
+    isFull,
+    readsAll,
+    progress,
   }
-
-  async run(): Promise<PullReport> {
-    const { store, source, lockSessions: numbers = [], check } = this.#options
-    const { target } = this.#facts
-    try {
-      const { known } = this.#facts
-      if (this.#mine && known !== undefined) this.#report.claimed = await claimRejected(store, known, check)
-      for (const list of sourceLists) {
-        await this.#lists.pullList(list)
-        if (list === lockSessions) {
-          await this.#lists.pullNumbers(list, numbers)
-          await this.#tryCurrentLock()
-        }
-        if (list === lockSessions || list === trainingSessions) await this.#lists.pullOpenRows(list)
+  const lists = new ListPull(round)
+  try {
+    if (mine && known !== undefined) report.claimed = await claimRejected(store, known, check)
+    for (const list of sourceLists) {
+      await lists.pullList(list)
+      if (list === lockSessions) {
+        await lists.pullNumbers(list, numbers)
+        await pullCurrentLock(round, lists)
       }
-      await this.#finish()
-    } finally {
-      await this.#account.close()
+      if (list === lockSessions || list === trainingSessions) await lists.pullOpenRows(list)
     }
-    const { id: accountId, username } = target
-    const isFull = this.#isFull
-    return this.#report.finish({ origin: source.address, accountId, username, isFull, requests: source.requests })
+    const path = identity === undefined ? {} : { identityPath: identity.path }
+    const name = usernameOf(identity?.user)
+    await account.complete(source.clock.now(), {
+      capabilities: JSON.stringify({ ...reader.capabilities, ...path }),
+      mine: mine ? 1 : 0,
+      knows_me: identity === undefined ? 0 : 1,
+      ...(name === undefined ? {} : { username: name }),
+      ...(isFull ? { full_at: startedAt } : {}),
+    })
+  } finally {
+    await account.close()
   }
+  const { id: accountId, username } = target
+  return report.finish({ origin: source.address, accountId, username, isFull, requests: source.requests })
+}
 
-  /** Pulls the current lock; if the source fails to return it, the round continues. */
-  async #tryCurrentLock() {
-    try {
-      await this.#pullCurrentLock()
-    } catch (error) {
-      if (!(error instanceof SourceUnavailableError)) throw error
-      this.#report.notes.push('the source does not return the current lock: the next round tries again')
-    }
-  }
-
-  /** Pulls the active lock with its template, which sources send only while the lock is active. */
-  async #pullCurrentLock() {
-    const { source } = this.#options
-    const list = lockSessions
-    const query = this.#reader.hasIncluded(list) ? { include: 'template' } : {}
+/** Pulls the active lock with its template, which sources send only while the lock is active; if the source fails, the round goes on. */
+async function pullCurrentLock({ source, reader, report }: RoundState, lists: ListPull) {
+  try {
+    const query = reader.hasIncluded(lockSessions) ? { include: 'template' } : {}
     const { data: session } = await source.get('/lkbx/session/current', query)
     if (!isObject(session) || idOf(session['id']) === undefined) return
     const { data: template } = await source.get('/lkbx/templates/active')
     const templateId = isObject(template) ? idOf(template['id']) : undefined
-    const row = sourceRow(session)
-    await this.#lists.storeAgain(list, [row], templateId === undefined ? {} : { templateId })
+    await lists.storeAgain(lockSessions, [sourceRow(session)], templateId === undefined ? {} : { templateId })
+  } catch (error) {
+    if (!(error instanceof SourceUnavailableError)) throw error
+    report.notes.push('the source does not return the current lock: the next round tries again')
   }
-
-  async #finish() {
-    const { identity } = this.#facts
-    const path = identity === undefined ? {} : { identityPath: identity.path }
-    const name = usernameOf(identity?.user)
-    await this.#account.complete(this.#options.source.clock.now(), {
-      capabilities: JSON.stringify({ ...this.#reader.capabilities, ...path }),
-      mine: this.#mine ? 1 : 0,
-      knows_me: identity === undefined ? 0 : 1,
-      ...(name === undefined ? {} : { username: name }),
-      ...(this.#isFull ? { full_at: this.#startedAt } : {}),
-    })
-  }
-}
-
-/** What the steps of a round share. */
-interface RoundState {
-  readonly store: Store
-  readonly reader: SourceReader
-  readonly account: PulledAccount
-  readonly ownership: Ownership
-  readonly rows: RowStore
-  readonly report: ReportBuilder
-  readonly startedAt: number
-  /** Whether all lists are read to their end. */
-  readonly isFull: boolean
-  /** Whether every record is read again. */
-  readonly readsAll: boolean
-  readonly progress: ((progress: PullProgress) => void) | undefined
-  /** Runs at the start of each transaction, which it ends if it throws. */
-  readonly check: BatchImporterOptions['check']
 }
 
 /** Pulls the rows of lists, and single records by id. */
 class ListPull {
   readonly #state: RoundState
+  readonly #rows: RowStore
   /** Programs that were read by id, because the source has no list of them. */
   readonly #programsRead = new Set<number>()
   #hasPrograms = true
 
   constructor(state: RoundState) {
     this.#state = state
+    this.#rows = new RowStore(state)
   }
 
   async pullList(list: SourceList) {
@@ -264,12 +213,12 @@ class ListPull {
 
   /** Reads sessions again that may have ended since they were read. */
   async pullOpenRows(list: SourceList) {
-    const { store, account, startedAt, rows } = this.#state
+    const { store, account, startedAt } = this.#state
     const source = account.source
     if (source === undefined) return
     const unfinished = await openRows(store, source.id, list.kind, startedAt - RECENT_MS)
     const active = list === lockSessions ? await activeLocks(store, source.id, account.id) : []
-    const ids = [...new Set([...unfinished, ...active].map(({ id }) => id))].filter(id => !rows.hasRead(list, id))
+    const ids = [...new Set([...unfinished, ...active].map(({ id }) => id))].filter(id => !this.#rows.hasRead(list, id))
     for (const id of ids) {
       await this.#readAgain(list, id)
     }
@@ -359,7 +308,7 @@ class ListPull {
   }
 
   async #store(list: SourceList, rows: readonly OfferedRow[], found: Parameters<RowStore['store']>[2]) {
-    const stored = await this.#state.rows.store(list, rows, found)
+    const stored = await this.#rows.store(list, rows, found)
     if (list !== trainingSessions || this.#hasPrograms) return stored
     for (const { data } of stored.prepared) await this.#pullProgram(idOf(data['settings_id']))
     return stored

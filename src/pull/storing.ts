@@ -11,7 +11,7 @@ import type { Quota } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import { type SourceList, trainingSessions, instantOf, type SourceData, type SourceRow, toRecord } from './lists.ts'
 import type { SourceReader } from './walk.ts'
-import type { ReportBuilder } from './report.ts'
+import type { PullProgress, ReportBuilder } from './report.ts'
 import { type Source, StoppedError, SourceError } from './source.ts'
 import { checked, type NewPullRow, type PullRow, saveRows, type PullSource } from './state.ts'
 import { type Ownership, type Target, usernameOf } from './whose.ts'
@@ -45,28 +45,35 @@ export interface StoredRows {
   readonly isChanged: boolean
 }
 
-export interface RowStoreOptions {
+/** What the steps of a round share. */
+export interface RoundState {
   readonly store: Store
   readonly source: Source
   readonly reader: SourceReader
   readonly account: PulledAccount
   readonly ownership: Ownership
   readonly report: ReportBuilder
+  readonly startedAt: number
+  /** Whether all lists are read to their end. */
+  readonly isFull: boolean
+  /** Whether every record is read again. */
+  readonly readsAll: boolean
   /** Whether training sessions whose owner the source does not tell belong to the account of the API key. */
   readonly mine: boolean
   /** The room that the account of the API key has; none is counted if it is missing. */
-  readonly quota?: Quota | undefined
+  readonly quota: Quota | undefined
+  readonly progress: ((progress: PullProgress) => void) | undefined
   /** Runs at the start of each transaction, which it ends if it throws. */
   readonly check: BatchImporterOptions['check']
 }
 
 /** Stores rows of the source as complete records of their owners, each batch in one transaction. */
 export class RowStore {
-  readonly #options: RowStoreOptions
+  readonly #options: RoundState
   /** Records that were read by id in this round. */
   readonly #read = new Set<string>()
 
-  constructor(options: RowStoreOptions) {
+  constructor(options: RoundState) {
     this.#options = options
   }
 
