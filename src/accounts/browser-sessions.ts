@@ -1,4 +1,6 @@
 import { type Kysely, sql } from 'kysely'
+import * as Type from 'typebox'
+import { act } from './act.ts'
 import { checkedQuery, readChecked } from './checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, BrowserSessionRow, Tables } from '../store/tables.ts'
@@ -177,25 +179,28 @@ export async function endSession(store: Store, id: number): Promise<void> {
 }
 
 /** Signs out another browser of the account, or all others. */
-export function signOutOthers(
-  store: Store,
-  { accountId, id }: Pick<BrowserSession, 'accountId' | 'id'>,
-  { actor, now, chosen }: { readonly actor: Actor; readonly now: number; readonly chosen?: number | undefined },
-): Promise<void> {
-  return store.db.transaction().execute(async db => {
-    if (chosen === undefined) await endSessions(db, accountId, id)
+export const signOutOthers = act({
+  title: 'Sign out others',
+  event: 'browsers-signed-out',
+  input: Type.Object({
+    accountId: Type.Integer(),
+    keepSession: Type.Integer(),
+    chosen: Type.Optional(Type.Integer()),
+  }),
+  async run({ db, record }, { accountId, keepSession, chosen }) {
+    if (chosen === undefined) await endSessions(db, accountId, keepSession)
     else {
       const { numDeletedRows } = await db
         .deleteFrom('browser_session')
         .where('id', '=', chosen)
-        .where('id', '!=', id)
+        .where('id', '!=', keepSession)
         .where('account_id', '=', accountId)
         .executeTakeFirstOrThrow()
       if (numDeletedRows === 0n) return
     }
-    await recordEvent(db, { accountId, kind: 'browsers-signed-out', now, actor })
-  })
-}
+    await record({ accountId })
+  },
+})
 
 /**
  * Ends the sessions of an account except `keepSession`, and forgets its known browsers, within a transaction. Returns how many

@@ -36,11 +36,11 @@ import {
   databaseOption,
   databaseUrlOf,
   errorCode,
-  interruption,
   jsonOption,
   print,
   printRows,
   say,
+  stopSignals,
   type StoreOptions,
   withOptions,
   withStore,
@@ -104,7 +104,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
   // Checked first: otherwise a wrong name would be noticed only after the archives before it were stored.
   checkNames(files)
   const identities = identitiesOf(flags)
-  const signal = interruption()
+  const { signal } = stopSignals('interrupted: nothing of this archive was stored')
   await withStore(
     flags,
     async store => {

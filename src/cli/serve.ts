@@ -30,7 +30,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { endingOnFailure, isWorker, onPullDue, onSecret, portOfWorkers, supervise, tellPullDue } from './workers.ts'
+import { isWorker, onPullDue, onSecret, portOfWorkers, supervise, tellPullDue } from './workers.ts'
 import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 interface ServeFlags extends StoreOptions {
@@ -122,7 +122,7 @@ async function serve(flags: ServeFlags) {
     onConnectionChange(tellPullDue)
     onSecret(setPassingSecret)
     const port = portOfWorkers() ?? config.port
-    await endingOnFailure(async () => runService(await openServed(), { ...config, port }))
+    await runService(await openServed(), { ...config, port })
     return
   }
   const secret = passingSecret()

@@ -213,15 +213,6 @@ export async function askPassword(): Promise<string> {
   return first
 }
 
-/** Aborts on SIGINT. */
-export function interruption(): AbortSignal {
-  const controller = new AbortController()
-  process.once('SIGINT', () =>
-    controller.abort(new Refusal('interrupted', 'interrupted: nothing of this archive was stored')),
-  )
-  return controller.signal
-}
-
 export interface StopSignals {
   /** Aborted by the first SIGTERM or SIGINT; a second one ends the program at once. */
   readonly signal: AbortSignal

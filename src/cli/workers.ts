@@ -145,16 +145,6 @@ async function drain(worker: Worker, maxStopMs: number, logFailure: Supervision[
   clearTimeout(killTimer)
 }
 
-/** Runs a worker. If that fails, lets the process exit: the channel to its supervisor would keep it alive. */
-export async function endingOnFailure(work: () => Promise<unknown>): Promise<void> {
-  try {
-    await work()
-  } catch (error) {
-    process.channel?.unref()
-    throw error
-  }
-}
-
 /** Calls `stop` once when this worker has to stop, then exits. Signals that a terminal sends to all processes are ignored. */
 export function onRetirement(stop: () => Promise<void>) {
   let stopped: Promise<void> | undefined

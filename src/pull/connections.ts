@@ -128,7 +128,7 @@ export interface ChangedBy {
   readonly now: number
 }
 
-/** Stores a connection in place of any other of the account. Throws Refusal, and Refusal if keys cannot be stored. */
+/** Stores a connection in place of any other of the account. Throws Refusal, also if keys cannot be stored. */
 export async function connect(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,

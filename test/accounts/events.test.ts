@@ -66,7 +66,7 @@ const actions: readonly Action[] = [
   { route: 'POST /display', act: ({ ann }) => ann.post('/display', { theme: 'dark' }) },
   { route: 'POST /subject', act: ({ ann }) => ann.post('/subject', { subject: '2' }) },
   { route: 'POST /confirm', act: ({ ann }) => ann.post('/confirm', { confirm: PASSWORD, next: '/' }) },
-  { route: 'POST /settings/sessions', act: ({ ann }) => ann.post('/settings/sessions'), leaves: 'browsers-signed-out' },
+  { route: 'POST /settings/sessions', act: ({ ann }) => ann.post('/settings/sessions') },
   {
     route: 'POST /source/upload',
     act: ({ ann, site }) => upload(site, ann, { a: `${JSON.stringify(trainingSession(9, 1))}\n` }),

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Act } from '../../accounts/act.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type PageResult, type View, view, type Visit } from '../page.ts'
-import { isRefusal } from '../../contract/refusal.ts'
+import { Refusal } from '../../contract/refusal.ts'
 
 interface FormPage {
   readonly title: string
@@ -79,7 +79,7 @@ export function submitAct<Input, Result>(
 
 /** Why a form was refused, for its page. Throws what is no refusal. */
 export function problemOf(error: unknown): string {
-  if (isRefusal(error, 'refused')) return `That did not work: ${error.message}.`
+  if (error instanceof Refusal) return `That did not work: ${error.message}.`
   throw error
 }
 

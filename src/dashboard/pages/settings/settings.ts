@@ -76,15 +76,14 @@ export const settingsPages: readonly DashboardPage[] = [
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/sessions',
+    act: signOutOthers,
     async handler(visit) {
       const { form, store, viewer, now, actor } = visit
-      const chosen = form.get('session')
-      if (chosen === null) {
-        await signOutOthers(store, viewer.session, { actor, now })
-        return othersSignedOut(visit, 'sessions')
-      }
-      await signOutOthers(store, viewer.session, { actor, now, chosen: parseId(chosen) ?? 0 })
-      return redirect('/settings?saved=sessions')
+      const { accountId, id: keepSession } = viewer.session
+      const session = form.get('session')
+      const chosen = session === null ? {} : { chosen: parseId(session) ?? 0 }
+      await signOutOthers(store, { accountId, keepSession, ...chosen }, now, actor)
+      return session === null ? othersSignedOut(visit, 'sessions') : redirect('/settings?saved=sessions')
     },
   },
   {

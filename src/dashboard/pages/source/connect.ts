@@ -5,7 +5,7 @@ import { checkConnection, type CheckedSource } from '../../../pull/check-connect
 import { changeKey, connect, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
 import { card, code, facts } from '../../layout/components.ts'
-import { formPage } from '../../layout/form-page.ts'
+import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
 import { isFresh } from '../../sign-in/reauthentication.ts'
@@ -164,10 +164,9 @@ async function checked(
     const key = form.get('key') ?? ''
     return await next(await checkConnection({ store, config, now }, viewer.session.accountId, { origin, key }))
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
     const isLimited = isRefusal(error, 'too-often')
     if (isLimited) limitReached('sourceChecks')
-    return again(`That did not work: ${error.message}.`, isLimited ? 429 : 422)
+    return again(problemOf(error), isLimited ? 429 : 422)
   }
 }
 
