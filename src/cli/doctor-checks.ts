@@ -182,31 +182,20 @@ export function oldServer(version: number): string[] {
 
 function contradictionsIn(config: Config, environment: Environment): string[] {
   const isSet = (name: keyof Config) => (environment[settings[name].env] ?? '') !== ''
-  const { publicUrl, allowedHosts, host } = config
+  const { publicUrl, allowedHosts, host, dashboard, insecureHttp } = config
   const hostname = URL.parse(publicUrl)?.hostname
-  const found: readonly (readonly [found: boolean, problem: string])[] = [
-    [
-      hostname !== undefined && allowedHosts.length > 0 && !allowedHosts.includes(hostname),
-      `${settings.allowedHosts.env} lacks the host of ${settings.publicUrl.env}`,
-    ],
-    [
-      isSet('sourceToken') && isSet('sourceTokenFile'),
-      `both ${settings.sourceToken.env} and ${settings.sourceTokenFile.env} are set`,
-    ],
-    [
-      isSet('oidcIssuer') && !config.dashboard,
-      `${settings.oidcIssuer.env} is set, and ${settings.dashboard.env} is off`,
-    ],
-    [
-      config.insecureHttp && publicUrl.startsWith('https:'),
-      `${settings.insecureHttp.env} is on, and ${settings.publicUrl.env} is https`,
-    ],
-    [
-      config.dashboard && publicUrl === '' && !config.insecureHttp && !isLoopbackHost(host) && host !== '::1',
-      `${settings.host.env} is ${host}, and ${settings.publicUrl.env} is not set: nobody can sign in from another machine`,
-    ],
-  ]
-  return found.flatMap(([isFound, problem]) => (isFound ? [problem] : []))
+  const lacksHost = hostname !== undefined && allowedHosts.length > 0 && !allowedHosts.includes(hostname)
+  const isUnreachable = publicUrl === '' && !insecureHttp && !isLoopbackHost(host) && host !== '::1'
+  const { publicUrl: url, sourceToken, sourceTokenFile } = settings
+  return [
+    lacksHost && `${settings.allowedHosts.env} lacks the host of ${url.env}`,
+    isSet('sourceToken') && isSet('sourceTokenFile') && `both ${sourceToken.env} and ${sourceTokenFile.env} are set`,
+    isSet('oidcIssuer') && !dashboard && `${settings.oidcIssuer.env} is set, and ${settings.dashboard.env} is off`,
+    insecureHttp && publicUrl.startsWith('https:') && `${settings.insecureHttp.env} is on, and ${url.env} is https`,
+    dashboard &&
+      isUnreachable &&
+      `${settings.host.env} is ${host}, and ${url.env} is not set: nobody can sign in from another machine`,
+  ].filter(problem => problem !== false)
 }
 
 function wrongProxies({ publicUrl, trustedProxies }: Config, machine: Machine): string | undefined {
@@ -292,9 +281,8 @@ function problemsOfSecret(file: string): string[] {
 async function problemsOfDisk(file: string, machine: Machine): Promise<string[]> {
   const { type, freeBytes } = await machine.fileSystem(dirname(resolve(file)))
   const needed = statSync(file).size + MIN_FREE_BYTES
-  const network = NETWORK_FILE_SYSTEMS[type]
   return [
-    ...(network === undefined ? [] : [`${file} is on ${network}`]),
+    ...(NETWORK_FILE_SYSTEMS.includes(type) ? [`${file} is on the file system of a network`] : []),
     ...(freeBytes >= needed ? [] : [`${megabytes(freeBytes)} are free, and ${megabytes(needed)} are needed`]),
   ]
 }
@@ -334,14 +322,5 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / MEGABYTE)} MB`
 }
 
-/** The numbers of `statfs`. Also those of FUSE, which is a network for most. */
-const NETWORK_FILE_SYSTEMS: Readonly<Record<number, string>> = {
-  0x6969: 'NFS',
-  0x517b: 'SMB',
-  0xff534d42: 'SMB',
-  0xfe534d42: 'SMB',
-  0x00c36400: 'Ceph',
-  0x5346414f: 'AFS',
-  0x01021997: '9p',
-  0x65735546: 'FUSE',
-}
+/** The numbers of `statfs` for NFS, SMB, Ceph, AFS, 9p and FUSE, which is a network for most. */
+const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x00c36400, 0x5346414f, 0x01021997, 0x65735546]

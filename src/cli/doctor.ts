@@ -52,13 +52,10 @@ async function examine({ name, advice, examine: look, note }: Check, patient: Pa
   } catch (error) {
     problems = [messageOf(error)]
   }
+  // With commands as people run them here.
+  const here = advice.replaceAll('`lockstep ', `\`${ownCommand} `)
   const result = problems === undefined ? 'skipped' : problems.length === 0 ? 'ok' : 'wrong'
-  return { check: name, result, problems: problems ?? [], advice: named(advice), note: note?.(patient) }
-}
-
-/** Advice with commands as people run them here. */
-function named(advice: string): string {
-  return advice.replaceAll('`lockstep ', `\`${ownCommand} `)
+  return { check: name, result, problems: problems ?? [], advice: here, note: note?.(patient) }
 }
 
 function textOf({ check, result, problems, advice, note }: Diagnosis): string {

@@ -77,7 +77,11 @@ const damages: readonly Damage[] = [
     host: { fileSystem: async () => ({ type: 0, freeBytes: 1024 * 1024 }) },
     says: /1 MB are free, and \d+ MB are needed/,
   },
-  { check: 'space', host: { fileSystem: async () => ({ type: 0x6969, freeBytes: 1e12 }) }, says: /is on NFS/ },
+  {
+    check: 'space',
+    host: { fileSystem: async () => ({ type: 0x6969, freeBytes: 1e12 }) },
+    says: /is on the file system of a network/,
+  },
   { check: 'backup', store: store => store.db.deleteFrom('note').execute(), says: /^made: never; checked: never$/ },
   { check: 'backup', store: store => recordBackup(store, daysAgo(3)), says: /^made: last 3 days ago$/ },
   { check: 'backup', store: store => recordCheck(store, daysAgo(9).madeAt), says: /^checked: last 9 days ago$/ },

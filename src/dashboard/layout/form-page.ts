@@ -73,7 +73,7 @@ export function submitAct<Input, Result>(
   done: (result: Result) => PageResult | Promise<PageResult>,
   showAgain: (problem: string) => PageResult | Promise<PageResult>,
 ): Promise<PageResult> {
-  const input = { accountId: viewer.session.accountId, ...entered } as Input
+  const input = { ...entered, accountId: viewer.session.accountId } as Input
   return submit(async () => done(await act(store, input, now, actor)), showAgain)
 }
 
