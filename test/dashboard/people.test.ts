@@ -37,7 +37,12 @@ function rowsOf(text: string, title: string): string[][] {
   const [, card = ''] = text.split(`<h2>${title}</h2>`)
   const [body = ''] = card.split('</section>')
   return [...body.matchAll(/<tr>(.*?)<\/tr>/gs)]
-    .map(([, row = '']) => [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => plain(cell)))
+    .map(([, row = '']) =>
+      row
+        .split(/<td[^>]*>/)
+        .slice(1)
+        .map(plain),
+    )
     .filter(row => row.length > 0)
 }
 
