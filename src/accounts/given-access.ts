@@ -132,20 +132,12 @@ export const endGiven = act({
 
 /** Throws Refusal if the owner gave access to too many others. Names without an account also cost space. */
 async function checkCount(db: Kysely<Tables>, { ownerId, partnerId }: AccessPair, username: string): Promise<void> {
-  const accounts = await db
-    .selectFrom('partnership')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('owner_id', '=', ownerId)
-    .where('partner_id', '!=', partnerId)
-    .where('ended_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  const names = await db
-    .selectFrom('unmatched_access')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('owner_id', '=', ownerId)
-    .where('username', '!=', username)
-    .executeTakeFirstOrThrow()
-  if (accounts.count + names.count >= MAX_GIVEN) {
+  const { rows } = await sql<{ given: number }>`select
+    (select count(*) from partnership where owner_id = ${ownerId} and partner_id <> ${partnerId} and ended_at is null) +
+    (select count(*) from unmatched_access where owner_id = ${ownerId} and username <> ${username}) as given`.execute(
+    db,
+  )
+  if (Number(rows[0]?.given) >= MAX_GIVEN) {
     throw new Refusal('refused', `you gave access to ${MAX_GIVEN} names, which is the most: end one first`)
   }
 }

@@ -114,19 +114,15 @@ async function signInMethodsOf(
   accountId: number,
   { rpId, issuer }: SignInAddress,
 ): Promise<SignInMethods> {
-  const count = ({ n }: { readonly n: unknown }) => Number(n)
-  const account = await db.selectFrom('account').select('password_hash').where('id', '=', accountId).executeTakeFirst()
-  const passkeys = await db
-    .selectFrom('passkey')
-    .select(({ fn }) => fn.countAll().as('n'))
-    .where('account_id', '=', accountId)
-    .where('rp_id', '=', rpId ?? '')
-    .executeTakeFirstOrThrow()
-  const links = await db
-    .selectFrom('linked_identity')
-    .select(({ fn }) => fn.countAll().as('n'))
-    .where('account_id', '=', accountId)
-    .where('issuer', 'in', spellingsOf(issuer ?? ''))
-    .executeTakeFirstOrThrow()
-  return { hasPassword: account?.password_hash != null, passkeys: count(passkeys), isLinked: count(links) > 0 }
+  const { rows } = await sql<{ passwords: number; passkeys: number; links: number }>`select
+    (select count(*) from account where id = ${accountId} and password_hash is not null) as passwords,
+    (select count(*) from passkey where account_id = ${accountId} and rp_id = ${rpId ?? ''}) as passkeys,
+    (select count(*) from linked_identity
+      where account_id = ${accountId} and issuer in (${sql.join(spellingsOf(issuer ?? ''))})) as links`.execute(db)
+  const [found] = rows
+  return {
+    hasPassword: Number(found?.passwords) > 0,
+    passkeys: Number(found?.passkeys),
+    isLinked: Number(found?.links) > 0,
+  }
 }
