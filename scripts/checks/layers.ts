@@ -57,6 +57,8 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   pg: ['store'],
   kysely: querying,
   'age-encryption': ['backup'],
+  'csv-parse': ['archive'],
+  'csv-parse/sync': ['archive'],
   '@simplewebauthn/server': ['accounts'],
   'openid-client': ['accounts'],
 }

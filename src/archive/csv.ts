@@ -1,4 +1,6 @@
-import { isUtf8 } from 'node:buffer'
+import { type CsvError, parse } from 'csv-parse'
+import { finished } from 'node:stream/promises'
+import { FormatError } from './formats/errors.ts'
 import { MAX_LINE_BYTES } from './lines.ts'
 
 /** CSV files (RFC 4180), as the pages write them and as spreadsheets save them. */
@@ -22,104 +24,71 @@ function cellText(value: string | number | null): string {
 export const csvDelimiters = [',', ';', '\t'] as const
 export type CsvDelimiter = (typeof csvDelimiters)[number]
 
-/** More cells than a table of records has. */
-export const MAX_CELLS = 200
-
-/** The cells of a row, at most one more than MAX_CELLS, without the mark of text. */
-export function csvCells(row: string, delimiter: CsvDelimiter): string[] {
-  const cells: string[] = []
-  for (let at = 0; at <= row.length && cells.length <= MAX_CELLS;) {
-    let text = ''
-    if (row[at] === '"') {
-      const close = closingQuote(row, at + 1)
-      text = row.slice(at + 1, close).replaceAll('""', '"')
-      at = close + 1
-    }
-    const end = row.indexOf(delimiter, at)
-    const stop = end === -1 ? row.length : end
-    text += row.slice(at, stop)
-    cells.push(text.replace(/^'(?='*[=+\-@\t\r])/, ''))
-    at = stop + 1
-  }
-  return cells
-}
-
-function closingQuote(row: string, from: number): number {
-  for (let at = row.indexOf('"', from); at !== -1; at = row.indexOf('"', at + 2)) if (row[at + 1] !== '"') return at
-  return row.length
-}
-
 export interface CsvRow {
   /** Of the line that the row begins in. */
   readonly number: number
+  /** Without the marks of text. */
+  readonly cells: readonly string[]
+  /** As it is in the file. */
   readonly text: string
   /** Why it cannot be read. */
   readonly fault?: string
-  readonly bytes?: Buffer
 }
 
-/** Splits bytes into rows, a batch for each chunk, and holds one row in memory. Blank rows are skipped. */
-export async function* csvRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<CsvRow[]> {
-  const splitter = new RowSplitter()
-  for await (const chunk of chunks) yield splitter.read(chunk)
-  yield splitter.end()
+/** The rows of a file, a batch for each chunk. Blank rows are skipped. Throws FormatError if it is not UTF-8. */
+export async function* csvRows(chunks: AsyncIterable<Buffer>, delimiter: CsvDelimiter): AsyncGenerator<CsvRow[]> {
+  let rows: CsvRow[] = []
+  let last = 0
+  const add = (end: number, raw: string, row: Pick<CsvRow, 'cells' | 'fault'>) => {
+    const text = raw.replaceAll(/^[\r\n]+|[\r\n]+$/g, '')
+    const number = end - (text.match(/\r\n|\r|\n/g)?.length ?? 0)
+    // What is too long is reported again and again.
+    if (number > last) rows.push({ number, text, ...row })
+    last = number
+  }
+  const parser = parse({
+    delimiter,
+    bom: true,
+    raw: true,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    skip_empty_lines: true,
+    skip_records_with_empty_values: true,
+    skip_records_with_error: true,
+    max_record_size: MAX_LINE_BYTES,
+    on_record: (given: unknown, { lines, raw = '' }) => {
+      // With `raw`, it is in an object.
+      const { record } = given as { readonly record: readonly string[] }
+      add(lines, raw, { cells: record.map(cell => cell.replace(/^'(?='*[=+\-@\t\r])/, '')) })
+      return null
+    },
+    on_skip: (error, raw = '') => {
+      if (error !== undefined) add(Number(error['lines']), raw, { cells: [], fault: faultOf(error) })
+    },
+  })
+  parser.resume()
+  for await (const text of textOf(chunks)) {
+    await new Promise(resolve => parser.write(text, resolve))
+    yield rows
+    rows = []
+  }
+  await finished(parser.end())
+  yield rows
 }
 
-class RowSplitter {
-  #parts: Buffer[] = []
-  #length = 0
-  #isQuoted = false
-  /** The number of the line that is read, and of that in which the row began. */
-  #line = 1
-  #first = 1
-
-  read(chunk: Buffer): CsvRow[] {
-    const rows: CsvRow[] = []
-    let from = 0
-    for (let index = 0; index < chunk.length; index += 1) {
-      const byte = chunk[index]
-      if (byte === QUOTE) this.#isQuoted = !this.#isQuoted
-      if (byte !== NEWLINE) continue
-      this.#line += 1
-      if (this.#isQuoted) continue
-      this.#add(chunk.subarray(from, index))
-      rows.push(...this.#finish())
-      from = index + 1
-    }
-    this.#add(chunk.subarray(from))
-    return rows
-  }
-
-  end(): CsvRow[] {
-    if (!this.#isQuoted) return this.#finish()
-    return [{ number: this.#first, text: '', fault: 'has a quotation mark without a second one' }]
-  }
-
-  #add(part: Buffer) {
-    this.#length += part.length
-    if (this.#length > MAX_LINE_BYTES) this.#parts = []
-    else if (part.length > 0) this.#parts.push(part)
-  }
-
-  #finish(): CsvRow[] {
-    if (this.#length === 0) {
-      this.#first = this.#line
-      return NO_ROWS
-    }
-    const [number, bytes, length] = [this.#first, Buffer.concat(this.#parts), this.#length]
-    this.#parts = []
-    this.#length = 0
-    this.#first = this.#line
-    if (length > MAX_LINE_BYTES) return [{ number, text: '', fault: 'is longer than 1 MiB' }]
-    if (!isUtf8(bytes)) return [{ number, text: '', fault: 'is not valid UTF-8', bytes }]
-    const text = bytes
-      .toString('utf8')
-      .replace(/^\uFEFF/, '')
-      .replace(/\r$/, '')
-    return /^[\s,;]*$/.test(text) ? [] : [{ number, text, bytes }]
-  }
+function faultOf({ code }: CsvError): string {
+  if (code === 'CSV_MAX_RECORD_SIZE') return 'is longer than 1 MiB'
+  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'has a quotation mark without a second one'
+  return 'has a quotation mark within a cell: put the cell in quotation marks, and write each within it twice'
 }
 
-const NO_ROWS: CsvRow[] = []
-const QUOTE = 0x22
-const NEWLINE = 0x0a
+async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  try {
+    for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true })
+    yield decoder.decode()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new FormatError('this is text in another encoding: save it as CSV UTF-8', { cause: error })
+  }
+}

@@ -252,6 +252,7 @@ const CHUNK_BYTES = 256 * 1024
 function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: FormatOptions) {
   if (found.usesTimeZone) say(`${file}: times without a zone are read as times in ${timeZone}`)
   if (found.notRead.length > 0) say(`${file}: columns that are not read: ${found.notRead.join(', ')}`)
+  for (const [what, times] of found.converted) say(`${file}: converted ${what}: ${times}`)
 }
 
 function sayNoEnd(file: string) {

@@ -116,6 +116,7 @@ export class UploadedFiles {
       hasNoEnd: !this.isArchive,
       usesTimeZone: this.#found.some(({ usesTimeZone }) => usesTimeZone),
       notRead: this.#notRead(),
+      converted: [...new Map(this.#found.flatMap(({ converted }) => [...converted]))],
       ...(unit === undefined ? {} : { unit }),
     }
   }

@@ -31,6 +31,8 @@ export interface UploadReport {
   readonly usesTimeZone?: boolean
   /** The titles of columns that are not read. */
   readonly notRead?: readonly string[]
+  /** What was done to values of tables, and how often. */
+  readonly converted?: readonly (readonly [what: string, times: number])[]
   /** Whether some of the files are of a format that has no last line. */
   readonly hasNoEnd?: boolean
 }

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..')
 
 test('a field that the contract names appears in the API, pages, CSV files in both directions, files to keep, exports and backups', async () => {
   await using folder = await makeFolder()
-  for (const name of ['src', 'test/support', 'package.json', 'lockstep'])
+  for (const name of ['src', 'test/support', 'scripts', 'docs/archive.md', 'package.json', 'lockstep'])
     cpSync(join(root, name), folder.file(name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), folder.file('node_modules'))
   for (const name of ['training-sessions', 'lock-sessions']) {

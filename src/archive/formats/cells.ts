@@ -1,5 +1,6 @@
 import { parseInstant, formatTimestamp } from '../../contract/time.ts'
 import { InvalidError } from '../faults.ts'
+import { FormatError } from './errors.ts'
 
 /** How the cells of a column are written and read. */
 export interface CellType<Value> {
@@ -11,8 +12,14 @@ export interface CellType<Value> {
 interface CellContext {
   /** Of times that have none. */
   readonly timeZone: string
+  /** Between the cells of the file. */
+  readonly delimiter: string
+  /** The time before the one that is read, in the same row. */
+  readonly after?: number | undefined
   /** Whether a time had none. */
   usesTimeZone: boolean
+  /** Called with what was done to a value, to be counted. */
+  readonly note: (what: string) => void
 }
 
 export const textCell: CellType<string> = { write: text => text, read: text => text }
@@ -27,32 +34,107 @@ export const yesNoCell: CellType<boolean> = {
   },
 }
 
-export const numberCell: CellType<number> = {
+export const numberCell: CellType<number> = { write: number => number, read: readNumber }
+
+export const wholeCell: CellType<number> = {
   write: number => number,
-  read: text => {
-    if (!/^[+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?$/i.test(text)) throw new InvalidError('must be a number')
-    return Number(text.replace(',', '.'))
+  read: (text, context) => {
+    const number = readNumber(text, context)
+    if (!Number.isSafeInteger(number)) throw new InvalidError('must be a whole number')
+    return number
   },
 }
 
-/** Instants, in milliseconds since 1970. */
+/** The number of a record. */
+export const identifierCell: CellType<number> = {
+  write: number => number,
+  read: text => {
+    if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
+    throw new InvalidError(
+      'is no number of a record: format the column as text if the spreadsheet shortened it, or leave it empty',
+    )
+  },
+}
+
+/** Seconds. Spreadsheets show a part of a day as a time. */
+export const secondsCell: CellType<number> = {
+  write: number => number,
+  read: (text, context) => {
+    const seconds = readNumber(text, context)
+    if (seconds > 0 && seconds < 1)
+      throw new InvalidError('is less than a second: a part of a day must be written in seconds')
+    if (!Number.isSafeInteger(seconds)) throw new InvalidError('must be whole seconds')
+    return seconds
+  },
+}
+
+/** Whole percents. */
+export const percentCell: CellType<number> = {
+  write: number => number,
+  read: (text, context) => {
+    const percent = readNumber(text.replace(/ ?%$/, ''), context)
+    // What one cell is, the whole column is.
+    if (percent > 0 && percent < 1)
+      throw new FormatError('the column Grade has parts of 1: write percents, as in 80 or 80%')
+    if (!Number.isSafeInteger(percent)) throw new InvalidError('must be a whole number')
+    return percent
+  },
+}
+
+/** Digits, a sign and a decimal mark. A mark before three digits may separate thousands. Throws InvalidError. */
+function readNumber(text: string, { delimiter }: CellContext): number {
+  const {
+    whole = '',
+    mark,
+    fraction = '',
+  } = /^(?<whole>[+-]?\d+)(?:(?<mark>[.,])(?<fraction>\d+))?$/.exec(text)?.groups ?? {}
+  if (whole === '') throw new InvalidError('must be a number, without separators of thousands')
+  const isDecimal = fraction.length !== 3 || /^[+-]?0/.test(whole) || (mark === '.' && delimiter === ',')
+  if (mark !== undefined && !isDecimal) {
+    throw new InvalidError('may mean thousands or thousandths: write 1234 for the one, and 1.2340 for the other')
+  }
+  return Number(`${whole}.${fraction || '0'}`)
+}
+
+/** Instants, in milliseconds since 1970: the earliest reading that is not before the time before it. */
 export const instantCell: CellType<number> = {
   write: formatTimestamp,
   read: (text, context) => {
+    const { timeZone, after = -Infinity, note } = context
     const local = localTime(text)
     if (local === undefined) throw new InvalidError(NO_TIME)
     const zoned = local.zone === '' ? undefined : parseInstant(local.time + local.zone)
     if (zoned !== undefined) return zoned.instant
     if (local.zone !== '') throw new InvalidError(NO_TIME)
-    const { timeZone } = context
-    try {
-      const instant = Temporal.PlainDateTime.from(local.time, { overflow: 'reject' }).toZonedDateTime(timeZone)
-      context.usesTimeZone = true
-      return instant.epochMilliseconds
-    } catch {
-      throw new InvalidError(NO_TIME)
+    const plain = plainOf(local.time)
+    const [first, second] = [
+      plain.toZonedDateTime(timeZone, { disambiguation: 'earlier' }),
+      plain.toZonedDateTime(timeZone, { disambiguation: 'later' }),
+    ]
+    if (!first.toPlainDateTime().equals(plain)) {
+      throw new InvalidError(
+        'does not exist on that day, because clocks were put forward: write it with its offset, as in +01:00',
+      )
     }
+    const [earlier, later] = [first.epochMilliseconds, second.epochMilliseconds]
+    context.usesTimeZone = true
+    if (earlier !== later) note('times that a clock showed twice on that day to the first that fits')
+    return earlier < after ? later : earlier
   },
+}
+
+function plainOf(time: string): Temporal.PlainDateTime {
+  try {
+    return Temporal.PlainDateTime.from(time, { overflow: 'reject' })
+  } catch {
+    throw new InvalidError(NO_TIME)
+  }
+}
+
+/** The minute of a time as it is written, whatever the form; undefined if it is none. */
+export function minuteOf(text: string): string | undefined {
+  const { time, zone } = localTime(text) ?? {}
+  return time === undefined ? undefined : `${time.slice(0, 16)}${zone}`
 }
 
 /** Instants as records have them. */
@@ -80,10 +162,10 @@ function localTime(text: string): { readonly time: string; readonly zone: string
   } = DATE_TIME.exec(text)?.groups ?? {}
   const parts = [year ?? otherYear, month ?? otherMonth, day ?? otherDay]
   if (parts.includes(undefined)) return undefined
-  const time = `${parts.map(part => part?.padStart(2, '0')).join('-')}T${hour.padStart(2, '0')}:${minute}:${second}${fraction}`
+  const time = `${parts.map(part => part?.padStart(2, '0')).join('-')}T${hour.padStart(2, '0')}:${minute}:${second}${fraction.slice(0, 4)}`
   const isOffset = /^[+-]\d{4}$/.test(zone)
   return { time, zone: isOffset ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase() }
 }
 
 const DATE_TIME =
-  /^(?:(?<year>\d{4})-(?<month>\d\d?)-(?<day>\d\d?)|(?<otherDay>\d\d?)\.(?<otherMonth>\d\d?)\.(?<otherYear>\d{4}))(?:[T ,]+(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d)(?<fraction>\.\d{1,9})?)? ?(?<zone>Z|[+-]\d\d:?\d\d)?)?$/i
+  /^(?:(?<year>\d{4})-(?<month>\d\d?)-(?<day>\d\d?)|(?<otherDay>\d\d?)\.(?<otherMonth>\d\d?)\.(?<otherYear>\d{4}))(?:[T ,]+(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d)(?<fraction>\.\d+)?)? ?(?<zone>Z|[+-]\d\d:?\d\d)?)?$/i

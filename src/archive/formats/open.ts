@@ -28,7 +28,7 @@ export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOp
   const { onRead } = options
   const { start, chunks: unwrapped } = await unwrap(file, options.decrypt)
   const chunks = onRead === undefined ? unwrapped : counting(unwrapped, onRead)
-  const found: Found = { usesTimeZone: false, notRead: [] }
+  const found: Found = { usesTimeZone: false, notRead: [], converted: new Map() }
   const foreign = foreignFormat(start)
   if (foreign !== undefined) throw new FormatError(foreign)
   if (isJson(start) && !isArchive(start)) return { format: 'responses', lines: responseLines(chunks, options), found }

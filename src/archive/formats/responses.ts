@@ -41,6 +41,9 @@ class Reader {
     if (parsed['ok'] === false)
       throw new FormatError('this is an error that the API sent, and not a response with records')
     if (value.isEnvelope) return []
+    const pages = value.isItem ? pageOf(parsed) : undefined
+    if (pages !== undefined)
+      return pages.flatMap(record => this.read({ text: JSON.stringify(record), isItem: true, isEnvelope: false }))
     const isWrapped = !value.isItem && 'data' in parsed && typeof parsed['kind'] !== 'string'
     const record = isWrapped ? parsed['data'] : parsed
     if (record === null) return []
@@ -67,6 +70,14 @@ class Reader {
     const { templateId } = record
     return lineText(kind, owned, kind === 'lock-session' && templateId !== undefined ? { templateId } : {})
   }
+}
+
+/** The records of a response in a list of responses. */
+function pageOf({ ok, data }: JsonObject): readonly unknown[] | undefined {
+  if (ok !== true) return undefined
+  const inner: unknown = isObject(data) && 'data' in data ? data['data'] : data
+  const records: readonly unknown[] = Array.isArray(inner) ? inner : [inner]
+  return records.filter(record => record !== null)
 }
 
 /** Other servers of this API may name the owner in this field. Only an id says which account it is; the check of the line refuses others. */

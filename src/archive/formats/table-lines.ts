@@ -1,7 +1,9 @@
-import { type CsvDelimiter, csvCells, csvDelimiters, type CsvRow, csvRows, MAX_CELLS } from '../csv.ts'
+import { parse } from 'csv-parse/sync'
+import { DAY_MS } from '../../contract/time.ts'
+import { type CsvDelimiter, csvDelimiters, type CsvRow, csvRows } from '../csv.ts'
 import { Faults, InvalidError } from '../faults.ts'
 import type { Line, Lines } from '../lines.ts'
-import { instantCell } from './cells.ts'
+import { instantCell, minuteOf, numberCell, secondsCell } from './cells.ts'
 import { FormatError, UnclearOwnerError } from './errors.ts'
 import { type Break, numberOf, type Table, tables } from './tables.ts'
 
@@ -11,6 +13,8 @@ export interface Found {
   usesTimeZone: boolean
   /** The titles of columns that records do not have. */
   notRead: readonly string[]
+  /** What was done to values, and how often. */
+  readonly converted: Map<string, number>
 }
 
 interface FoundTable {
@@ -20,28 +24,48 @@ interface FoundTable {
 
 /** The table whose header a file begins with; undefined if it does not begin as a table. Throws FormatError for tables without records. */
 export function findTable(start: Buffer): FoundTable | undefined {
-  const [first = ''] = start
+  const lines = start
     .toString('utf8')
     .replace(/^\uFEFF/, '')
-    .split(/\r?\n/, 1)
-  const headers = csvDelimiters.map(delimiter => ({ delimiter, titles: titlesOf(csvCells(first, delimiter)) }))
+    .split(/\r\n|\r|\n/, MAX_LINES_ABOVE)
+  const [first = ''] = lines
   if (first === '' || first.startsWith('{')) return undefined
-  const widest = Math.max(...headers.map(({ titles }) => titles.length))
+  const widest = Math.max(...csvDelimiters.map(delimiter => cellsOf(first, delimiter).length))
   if (widest > MAX_CELLS) throw new FormatError(`the table has more than ${MAX_CELLS} columns`)
-  for (const { delimiter, titles } of headers) {
-    const table = tables.find(({ recognised }) => recognised.every(title => titles.includes(title.toLowerCase())))
-    if (table !== undefined) return { table, delimiter }
-  }
+  const found = tableWith(first)
+  if (found !== undefined) return found
   // Two cells may also be a damaged line of an archive.
   const isTable = widest > 2 || (widest === 2 && !start.includes('{'))
   // No table has NUL in its text: these bytes are something else.
   if (!isTable || first.includes('\0')) return undefined
+  const below = lines.findIndex(line => tableWith(line) !== undefined)
+  if (below > 0) throw new FormatError(`the titles of the columns are in line ${below + 1}: remove the lines above it`)
   const needed = tables.map(({ recognised }) => recognised.join(' and ')).join(', or ')
-  throw new FormatError(`this looks like a table, but its first line has no columns named ${needed}`)
+  throw new FormatError(
+    `this looks like a table, but its first line has no columns named ${needed}: the page Source has such first lines`,
+  )
 }
 
-function titlesOf(cells: readonly string[]): string[] {
-  return cells.map(cell => cell.trim().toLowerCase())
+/** A table may have a heading, which must be removed. */
+const MAX_LINES_ABOVE = 20
+/** More cells than a table of records has. */
+const MAX_CELLS = 200
+
+function tableWith(header: string): FoundTable | undefined {
+  for (const delimiter of csvDelimiters) {
+    const titles = cellsOf(header, delimiter).map(normal)
+    const table = tables.find(({ recognised }) => recognised.every(title => titles.includes(normal(title))))
+    if (table !== undefined) return { table, delimiter }
+  }
+  return undefined
+}
+
+function cellsOf(line: string, delimiter: CsvDelimiter): readonly string[] {
+  return parse(line, { delimiter, relax_quotes: true, skip_records_with_error: true, to: 1 })[0] ?? []
+}
+
+function normal(title: string): string {
+  return title.trim().toLowerCase()
 }
 
 interface TableOptions {
@@ -59,14 +83,22 @@ export async function* tableLines(
   const { account } = options
   if (account === undefined) throw new UnclearOwnerError()
   let reader: RowReader | undefined
-  for await (const rows of csvRows(chunks)) {
+  const kept: Line[] = []
+  for await (const rows of csvRows(chunks, delimiter)) {
     const lines: Line[] = []
     for (const row of rows) {
       if (reader !== undefined) lines.push(reader.read(row))
-      else reader = new RowReader({ table, delimiter, account, header: csvCells(row.text, delimiter), options })
+      else reader = new RowReader({ table, delimiter, account, header: row.cells, options })
     }
-    yield lines
+    // Whether a lock overlaps another one is known at the end.
+    if (table.hasBreaks) kept.push(...lines)
+    else yield lines
   }
+  const faults = reader?.overlaps() ?? new Map<number, string>()
+  yield kept.map(line => {
+    const fault = faults.get(line.number)
+    return fault === undefined ? line : { ...line, text: undefined, fault }
+  })
 }
 
 interface ReaderOptions extends FoundTable {
@@ -75,36 +107,56 @@ interface ReaderOptions extends FoundTable {
   readonly options: TableOptions
 }
 
+/** Where a value of a row is, and in which unit. */
+interface Place {
+  readonly title: string
+  /** The key of a column, or of a time of a break. */
+  readonly key: string
+  readonly factor: number
+}
+
+interface Span {
+  readonly line: number
+  readonly from: number
+  readonly to: number
+}
+
 class RowReader {
   readonly #table: Table
-  readonly #delimiter: CsvDelimiter
   readonly #account: number
   readonly #found: Found
-  readonly #context: { readonly timeZone: string; usesTimeZone: boolean }
-  /** What each cell of a row is: a key of the columns, or a break. */
-  readonly #cells: readonly (string | BreakColumn | undefined)[]
-  /** How often rows without a number occurred, by the number that they get. */
-  readonly #occurrences = new Map<number, number>()
+  readonly #context: Omit<Parameters<typeof instantCell.read>[1], 'after'>
+  /** What each cell of a row is. */
+  readonly #places: readonly (Place | undefined)[]
+  /** The lines of the rows without a number, by the minute in which they began. */
+  readonly #minutes = new Map<string, number>()
+  readonly #spans: Span[] = []
 
   constructor({ table, delimiter, account, header, options }: ReaderOptions) {
     this.#table = table
-    this.#delimiter = delimiter
     this.#account = account
     this.#found = options.found
-    this.#context = { timeZone: options.timeZone ?? 'UTC', usesTimeZone: false }
-    const keys = new Map(Object.entries(table.columns).map(([key, { title }]) => [title.toLowerCase(), key]))
-    this.#cells = titlesOf(header).map(title => keys.get(title) ?? (table.hasBreaks ? breakColumn(title) : undefined))
-    const derived = [...table.derived, ...(this.#cells.includes('number') ? table.derivedIfNumbered : [])]
+    const note = (what: string) => void options.found.converted.set(what, (options.found.converted.get(what) ?? 0) + 1)
+    this.#context = { timeZone: options.timeZone ?? 'UTC', delimiter, usesTimeZone: false, note }
+    this.#places = header.map(title => placeOf(table, title))
+    for (const [index, place] of this.#places.entries()) {
+      const other = place && this.#places.findIndex(one => one?.key === place.key)
+      if (other === undefined || other === index) continue
+      throw new FormatError(`the column ${place?.title} is there twice: remove one, or give it another title`)
+    }
+    const isNumbered = this.#places.some(place => place?.key === 'number')
+    const derived = [...table.derived, ...(isNumbered ? table.derivedIfNumbered : [])]
     this.#found.notRead = header
       .map(title => title.trim())
-      .filter((title, index) => title !== '' && (this.#cells[index] === undefined || derived.includes(title)))
+      .filter((title, index) => title !== '' && (this.#places[index] === undefined || derived.includes(title)))
+      .map(title => nameHint(table, title, this.#places))
   }
 
-  read({ number, text, fault, bytes }: CsvRow): Line {
-    const raw = bytes === undefined ? {} : { bytes }
+  read({ number, cells, text, fault }: CsvRow): Line {
+    const raw = { bytes: Buffer.from(text) }
     if (fault !== undefined) return { number, text: undefined, fault, ...raw }
     try {
-      const line = this.#lineOf(csvCells(text, this.#delimiter))
+      const line = this.#lineOf(number, cells)
       this.#found.usesTimeZone ||= this.#context.usesTimeZone
       return { number, fault: undefined, ...line }
     } catch (error) {
@@ -113,72 +165,144 @@ class RowReader {
     }
   }
 
-  #lineOf(cells: readonly string[]): Pick<Line, 'text' | 'isPartial'> {
-    const { columns, required, line } = this.#table
+  #lineOf(lineNumber: number, cells: readonly string[]): Pick<Line, 'text' | 'isPartial'> {
+    const { required, line, columns } = this.#table
+    if (cells.slice(this.#places.length).some(cell => cell.trim() !== '')) {
+      throw new InvalidError('has more cells than the first line')
+    }
+    const given = new Map<string, Place & { readonly text: string }>()
+    for (const [index, place] of this.#places.entries()) {
+      const text = cells[index]?.trim() ?? ''
+      if (place !== undefined && text !== '') given.set(place.key, { ...place, text })
+    }
     const faults = new Faults()
-    const values: Record<string, unknown> = {}
-    const breaks: Partial<Record<'from' | 'to', number>>[] = []
-    const content: string[] = []
-    for (const [index, cell] of cells.entries()) {
-      const key = this.#cells[index]
-      const text = cell.trim()
-      if (text !== '' && index >= this.#cells.length) throw new InvalidError('has more cells than the first line')
-      if (text === '' || key === undefined) continue
-      if (typeof key === 'string') {
-        const { title = '', type } = columns[key] ?? {}
-        values[key] = faults.collect(() => readCell(title, () => type?.read(text, this.#context)))
-        content.push(`${title}: ${text}`)
-      } else {
-        const title = `Break ${key.index} ${key.end}`
-        const at = faults.collect(() => readCell(title, () => instantCell.read(text, this.#context))) ?? 0
-        breaks[key.index] = { ...breaks[key.index], [key.end]: at }
-        content.push(`${title}: ${text}`)
-      }
-    }
-    for (const key of required) {
-      if (!(key in values)) faults.add(new InvalidError('is missing', columns[key]?.title))
-    }
+    const values = this.#valuesOf(given, faults)
+    for (const key of required) if (!given.has(key)) faults.add(new InvalidError('is missing', columns[key]?.title))
     faults.throwIfAny()
-    const given = values['number']
-    const id = typeof given === 'number' ? given : this.#numberOf(content.toSorted().join('\n'))
-    const record = line(values, { id, account: this.#account, breaks: completed(breaks) })
-    return { text: JSON.stringify(record), ...(typeof given === 'number' ? { isPartial: true } : {}) }
+    const number = values['number']
+    const isNumbered = typeof number === 'number'
+    const id = isNumbered ? number : this.#numberOf(given.get(required[0])?.text ?? '', lineNumber)
+    const record = line(values, { id, account: this.#account, breaks: breaksFrom(values) })
+    const { started, ended = Infinity } = values
+    if (!isNumbered && typeof started === 'number')
+      this.#spans.push({ line: lineNumber, from: started, to: Number(ended) })
+    return { text: JSON.stringify(record), ...(isNumbered ? { isPartial: true } : {}) }
   }
 
-  /** Equal rows of a file are different records. */
-  #numberOf(content: string): number {
-    const first = numberOf(this.#table, this.#account, content, 0)
-    const occurrence = this.#occurrences.get(first) ?? 0
-    this.#occurrences.set(first, occurrence + 1)
-    if (this.#occurrences.size > MAX_ROWS)
+  /** Why locks that people filled in cannot have been: of two that overlap, each. */
+  overlaps(): ReadonlyMap<number, string> {
+    const faults = new Map<number, string>()
+    let last: Span | undefined
+    for (const span of this.#spans.toSorted((a, b) => a.from - b.from)) {
+      if (last !== undefined && last.to === Infinity) {
+        faults.set(
+          last.line,
+          `Ended is missing: only the newest lock can be without, and that of line ${span.line} is newer`,
+        )
+      } else if (last !== undefined && span.from < last.to) {
+        faults.set(span.line, `overlaps the lock of line ${last.line}`)
+        faults.set(last.line, `overlaps the lock of line ${span.line}`)
+      }
+      if (last === undefined || last.to === Infinity || span.to > last.to) last = span
+    }
+    return faults
+  }
+
+  /** The values of a row, in the order of its times: each begins where the one before it ended. */
+  #valuesOf(given: ReadonlyMap<string, Place & { readonly text: string }>, faults: Faults): Record<string, unknown> {
+    const values: Record<string, unknown> = {}
+    const isTyped = !given.has('number')
+    let after: number | undefined
+    const order = (key: string) => (key === 'ended' ? 1e6 : Number(/^break (\d+) /.exec(key)?.[1] ?? -1))
+    for (const [key, place] of [...given].toSorted(([a], [b]) => order(a) - order(b))) {
+      const value = faults.collect(() => within(place.title, () => this.#valueOf(place, isTyped, after)))
+      if (value !== undefined) values[key] = value
+      if (typeof value === 'number' && this.#isTime(key)) after = value
+    }
+    return values
+  }
+
+  #isTime(key: string): boolean {
+    return (this.#table.columns[key]?.type ?? instantCell) === instantCell
+  }
+
+  #valueOf({ key, title, factor, text }: Place & { readonly text: string }, isTyped: boolean, after?: number): unknown {
+    const context = { ...this.#context, after }
+    const { type = instantCell, most, title: ours } = this.#table.columns[key] ?? {}
+    let value: unknown
+    if (factor === 1) value = type.read(text, context)
+    else {
+      value = converted(numberCell.read(text, context), factor)
+      if (type === secondsCell && !Number.isSafeInteger(value)) throw new InvalidError('must be whole seconds')
+      context.note(`${title} to ${ours}`)
+    }
+    this.#context.usesTimeZone ||= context.usesTimeZone
+    if (typeof value !== 'number' || !isTyped) return value
+    if (type === instantCell && !(value >= 0 && value < Date.now() + DAY_MS)) {
+      throw new InvalidError('must be from 1970 to tomorrow')
+    }
+    if (value < 0 || (most !== undefined && value > most)) {
+      throw new InvalidError(most === undefined ? 'must not be negative' : `must be 0 to ${most}`)
+    }
+    return value
+  }
+
+  /** The number of a row without one. Throws InvalidError if another row began in the same minute. */
+  #numberOf(began: string, lineNumber: number): number {
+    const minute = minuteOf(began) ?? began
+    const other = this.#minutes.get(minute)
+    if (other !== undefined)
+      throw new InvalidError(`begins in the same minute as line ${other}: one of them must be changed or removed`)
+    this.#minutes.set(minute, lineNumber)
+    if (this.#minutes.size > MAX_ROWS)
       throw new FormatError(`the table has more than ${MAX_ROWS} rows without a number`)
-    return occurrence === 0 ? first : numberOf(this.#table, this.#account, content, occurrence)
+    return numberOf(this.#table, this.#account, minute)
   }
 }
 
 /** People fill in fewer rows. */
 const MAX_ROWS = 200_000
 
-interface BreakColumn {
-  readonly index: number
-  readonly end: 'from' | 'to'
+function placeOf({ columns, hasBreaks }: Table, written: string): Place | undefined {
+  const title = written.trim()
+  const isSame = (one: string) => normal(one) === normal(title)
+  for (const [key, { title: ours, units = {} }] of Object.entries(columns)) {
+    if (isSame(ours)) return { title: ours, key, factor: 1 }
+    const base = ours.replace(/ \(.*\)$/, '')
+    const unit = Object.keys(units).find(one => isSame(`${base} (${one})`))
+    if (unit !== undefined) return { title, key, factor: units[unit] ?? 1 }
+  }
+  const isBreak = hasBreaks && /^break \d{1,2} (?:from|to)$/i.test(title)
+  return isBreak ? { title, key: normal(title), factor: 1 } : undefined
 }
 
-function breakColumn(title: string): BreakColumn | undefined {
-  const [, index = '', end] = /^break (\d{1,2}) (from|to)$/.exec(title) ?? []
-  return end === 'from' || end === 'to' ? { index: Number(index), end } : undefined
+/** A title that is not read, with that of ours that may be meant: it begins alike, and is not there. */
+function nameHint({ columns }: Table, title: string, places: readonly (Place | undefined)[]): string {
+  const start = normal(title).slice(0, 3)
+  const [, meant] =
+    Object.entries(columns).find(
+      ([key, one]) =>
+        one.title !== title && normal(one.title).startsWith(start) && !places.some(place => place?.key === key),
+    ) ?? []
+  return meant === undefined || start.length < 3 ? title : `${title} (call it ${meant.title} to have it read)`
 }
 
-function completed(breaks: readonly (Partial<Break> | undefined)[]): Break[] {
-  return breaks
-    .filter(one => one !== undefined)
-    .map(({ from, to }) => {
-      if (from === undefined || to === undefined) throw new InvalidError('must have a start and an end', 'breaks')
-      return { from, to }
+function converted(number: number, factor: number): number {
+  return Math.round(number * factor * 1e6) / 1e6
+}
+
+function breaksFrom(values: Readonly<Record<string, unknown>>): Break[] {
+  const ends = Object.keys(values).flatMap(key => /^break (\d+) /.exec(key)?.[1] ?? [])
+  return [...new Set(ends)]
+    .toSorted((a, b) => Number(a) - Number(b))
+    .map(index => {
+      const [from, to] = [values[`break ${index} from`], values[`break ${index} to`]]
+      if (typeof from === 'number' && typeof to === 'number') return { from, to }
+      throw new InvalidError('must have a start and an end', 'breaks')
     })
 }
 
-function readCell<Value>(title: string, read: () => Value): Value {
+function within<Value>(title: string, read: () => Value): Value {
   try {
     return read()
   } catch (error) {

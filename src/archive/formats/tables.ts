@@ -7,23 +7,41 @@ import { formatTimestamp } from '../../contract/time.ts'
 import type { CsvCells } from '../csv.ts'
 import { InvalidError } from '../faults.ts'
 import type { JsonObject } from '../values.ts'
-import { type CellType, instantCell, numberCell, textCell, timestampCell, yesNoCell } from './cells.ts'
+import {
+  type CellType,
+  identifierCell,
+  instantCell,
+  numberCell,
+  percentCell,
+  secondsCell,
+  textCell,
+  timestampCell,
+  wholeCell,
+  yesNoCell,
+} from './cells.ts'
 
 /**
  * The tables of records: their columns as the pages write them, as people fill them in, and as they are read. A record that has a number
  * came from here; the table has only some of its fields.
  */
 
-interface Column<Value> {
+interface Column<Value> extends Rules {
   readonly title: string
   readonly type: CellType<Value>
+}
+
+interface Rules {
+  /** What rows that people fill in may have: 0 or more unless it says how much. */
+  readonly most?: number
+  /** Units that a title may have, and how much of ours they are. */
+  readonly units?: Readonly<Record<string, number>>
 }
 
 type ValueOf<C> = C extends Column<infer Value> ? Value : never
 type Values<C> = { readonly [Key in keyof C]?: ValueOf<C[Key]> }
 
 /** A column whose values are of any type. */
-interface ReadColumn {
+interface ReadColumn extends Rules {
   readonly title: string
   readonly type: Pick<CellType<unknown>, 'read'>
 }
@@ -39,8 +57,8 @@ export interface Table {
   readonly columns: Readonly<Record<string, ReadColumn>>
   /** Titles of columns without which it is another table. */
   readonly recognised: readonly string[]
-  /** The columns that each row must fill. */
-  readonly required: readonly string[]
+  /** The columns that each row must fill; the first one says when it began. */
+  readonly required: readonly [string, ...string[]]
   /** Titles of columns that are not read, because records do not have them. */
   readonly derived: readonly string[]
   /** Further ones if the rows have numbers. */
@@ -59,9 +77,11 @@ interface RowContext {
   readonly breaks: readonly Break[]
 }
 
-function column<V>(title: string, type: CellType<V>): Column<V> {
-  return { title, type }
+function column<V>(title: string, type: CellType<V>, rules: Rules = {}): Column<V> {
+  return { title, type, ...rules }
 }
+
+const SECONDS = { s: 1, min: 60, h: 3600 }
 
 /** A field that tables show as records have it. */
 export interface FieldColumn extends ReadColumn {
@@ -86,7 +106,8 @@ function fieldType(
   if (inner !== undefined) return fieldType(inner)
   if (schema.type === 'string') return schema.format === 'date-time' ? timestampCell : textCell
   if (schema.type === 'boolean') return yesNoCell
-  return schema.type === 'integer' || schema.type === 'number' ? numberCell : undefined
+  if (schema.type === 'integer') return wholeCell
+  return schema.type === 'number' ? numberCell : undefined
 }
 
 /** The values of a record under these columns; null where it has none, and for text while names are hidden. */
@@ -139,17 +160,17 @@ export const trainingFields = fieldColumns(TrainingSession, [
 ])
 
 const trainingColumns = {
-  number: column('Number', numberCell),
+  number: column('Number', identifierCell),
   recorded: column('Recorded', instantCell),
-  programNumber: column('Program number', numberCell),
+  programNumber: column('Program number', wholeCell),
   program: column('Program', textCell),
   passed: column('Passed', yesNoCell),
   kind: column('Kind', textCell),
-  grade: column('Grade', numberCell),
-  segments: column('Segments', numberCell),
-  seconds: column('Duration (s)', numberCell),
-  repetitions: column('Repetitions', numberCell),
-  distance: column('Distance (m)', numberCell),
+  grade: column('Grade', percentCell, { most: 100, units: { '%': 1 } }),
+  segments: column('Segments', wholeCell),
+  seconds: column('Duration (s)', secondsCell, { units: SECONDS }),
+  repetitions: column('Repetitions', wholeCell),
+  distance: column('Distance (m)', numberCell, { units: { m: 1, km: 1000, cm: 0.01 } }),
   approximate: column('Approximate distance', yesNoCell),
 }
 
@@ -244,15 +265,15 @@ export const lockFields = fieldColumns(LockSession, [
 ])
 
 const lockColumns = {
-  number: column('Number', numberCell),
+  number: column('Number', identifierCell),
   name: column('Name', textCell),
   state: column('State', stateCell),
   started: column('Started', instantCell),
   ended: column('Ended', instantCell),
-  planned: column('Planned (s)', numberCell),
-  locked: column('Locked (s)', numberCell),
-  breakSeconds: column('Breaks (s)', numberCell),
-  breaks: column('Breaks', numberCell),
+  planned: column('Planned (s)', secondsCell, { units: SECONDS }),
+  locked: column('Locked (s)', secondsCell),
+  breakSeconds: column('Breaks (s)', secondsCell),
+  breaks: column('Breaks', wholeCell),
 }
 
 export const lockWriter = writer(
@@ -273,6 +294,10 @@ const lockTable: Table = {
   line: (values: Values<typeof lockColumns>, { id, account, breaks }) => {
     const { number, started, ended } = values
     const state = values.state ?? (ended === undefined ? 'locked' : 'completed')
+    const isRunning = state === 'locked' || state === 'break'
+    if (number === undefined && isRunning !== (ended === undefined)) {
+      throw new InvalidError(isRunning ? 'must be empty while the lock is locked' : 'is missing', 'Ended')
+    }
     if (started !== undefined && ended !== undefined && ended < started) {
       throw new InvalidError('must not be before Started', 'Ended')
     }
@@ -288,7 +313,7 @@ const lockTable: Table = {
         // Of zero, nobody knows what it means.
         duration: values.planned ?? 0,
         startDate: timestamp(started),
-        isActive: ended === undefined && (state === 'locked' || state === 'break'),
+        isActive: ended === undefined && isRunning,
         LockSegment: number === undefined && started !== undefined ? eventsOf(started, ended, breaks) : [],
         endDate: ended === undefined ? null : timestamp(ended),
         ...fieldsFrom(lockFields, values),
@@ -324,9 +349,9 @@ export const templates: Readonly<Record<'training' | 'locks', readonly string[]>
   locks: lockTable.template,
 }
 
-/** The number of a row that has none: it follows from its content, so that the same row again is the same record. */
-export function numberOf(table: Table, account: number, content: string, occurrence: number): number {
-  const digest = hash('sha256', JSON.stringify([table.kind, account, content, occurrence]), 'buffer')
+/** The number of a row that has none: it follows from the minute in which it began, as written. */
+export function numberOf(table: Table, account: number, minute: string): number {
+  const digest = hash('sha256', JSON.stringify([table.kind, account, minute]), 'buffer')
   return FIRST_NUMBER + digest.readUIntBE(0, 6) * 8 + (digest.readUInt8(6) & 7)
 }
 

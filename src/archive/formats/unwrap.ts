@@ -46,7 +46,7 @@ const RATIO_APPLIES_BYTES = 16 * 1024 ** 2
 
 function openerOf(start: Buffer, decrypt: Decrypt): Decrypt | undefined {
   if (startsWith(start, [0x1f, 0x8b])) return chunks => unzip(chunks, createGunzip({ chunkSize: UNZIPPED_BYTES }))
-  if (startsWith(start, [0x28, 0xb5, 0x2f, 0xfd])) {
+  if (startsWith(start, [0x28, 0xb5, 0x2f, 0xfd]) || isSkippable(start)) {
     return chunks => unzip(chunks, createZstdDecompress({ chunkSize: UNZIPPED_BYTES }))
   }
   const header = start.toString('latin1')
@@ -56,6 +56,11 @@ function openerOf(start: Buffer, decrypt: Decrypt): Decrypt | undefined {
     throw new FormatError('the encrypted file takes too much memory to open: encrypt it again with a lower work factor')
   }
   return decrypt
+}
+
+/** Whether it begins with a frame of zstd that is to be skipped. */
+function isSkippable([kind = 0, ...magic]: Buffer): boolean {
+  return kind >> 4 === 5 && startsWith(Buffer.from(magic.slice(0, 3)), [0x2a, 0x4d, 0x18])
 }
 
 /** A passphrase is tried in 256 MB of memory then, which is what age asks for by default. */

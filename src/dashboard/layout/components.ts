@@ -1,4 +1,4 @@
-import { numberCell, timestampCell } from '../../archive/formats/cells.ts'
+import { numberCell, timestampCell, wholeCell } from '../../archive/formats/cells.ts'
 import { type FieldColumn, fieldValues } from '../../archive/formats/tables.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
@@ -106,7 +106,7 @@ export function fieldColumns<Row extends { readonly record?: object | undefined 
 ): TableColumn<Row>[] {
   return columns.map(column => ({
     title: column.title,
-    numeric: column.type === numberCell,
+    numeric: column.type === numberCell || column.type === wholeCell,
     cell({ record }) {
       const [value = null] = fieldValues([column], record, viewer.discreet)
       if (typeof value === 'boolean') return value ? 'Yes' : 'No'

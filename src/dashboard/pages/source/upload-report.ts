@@ -59,7 +59,7 @@ function kindTitle(kind: string): string {
 
 /** What the table does not say. */
 function notes({ viewer }: Visit, upload: Upload): Html {
-  const { preview, usesTimeZone = false, notRead = [] } = reportOf(upload)
+  const { preview, usesTimeZone = false, notRead = [], converted = [] } = reportOf(upload)
   const { accounts = 0, access = 0, others = 0 } = preview?.leftOut ?? {}
   const left = [
     ...(others > 0 ? [`${countText(others, 'record')} of other accounts`] : []),
@@ -70,6 +70,7 @@ function notes({ viewer }: Visit, upload: Upload): Html {
   return html`
     ${usesTimeZone ? html`<p class="muted">Times without a zone are read as times in ${viewer.timeZone.replaceAll('_', ' ')}, which <a href="/settings">Settings</a> can change.</p>` : nothing}
     ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.join(', ')}.</p>`}
+    ${converted.map(([what, times]) => html`<p class="muted">Converted ${what}: ${countText(times, 'value')}.</p>`)}
     ${left.length === 0 ? nothing : html`<p class="muted">Left out: ${left.join(', ')}. Only records of your own account, number ${viewer.session.accountId}, can be stored here.</p>`}
     ${isCut ? html`<p class="muted">The line that ends an export is missing, so the file may have been cut off.</p>` : nothing}
   `
