@@ -105,7 +105,7 @@ const forms: readonly Form[] = [
 for (const form of forms) {
   // Deleted bytes are erased afterwards, in the background.
   test(`${form.title} is stored whole or not at all`, () =>
-    assertWholeOrNothing(() => prepared(form), ['delete on "note"']))
+    assertWholeOrNothing(() => prepared(form), ['update on "job"', 'delete on "job"']))
 }
 
 /** Ann is signed in, and what comes before the form is done. */

@@ -55,7 +55,10 @@ const commands: readonly Command[] = [
 for (const command of commands) {
   // Deleted bytes are erased afterwards.
   test(`what ${command.args.join(' ')} writes is stored whole or not at all`, () =>
-    assertWholeOrNothing(() => prepared(command), command.args.includes('--yes') ? ['delete on "note"'] : []))
+    assertWholeOrNothing(
+      () => prepared(command),
+      command.args.includes('--yes') ? ['update on "job"', 'delete on "job"'] : [],
+    ))
 }
 
 async function prepared({ args, input = '', before }: Command) {

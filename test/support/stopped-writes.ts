@@ -12,7 +12,7 @@ export interface Writing extends AsyncDisposable {
 
 /**
  * Shows that nothing of it is stored if any one of its writes fails. `prepare` makes a database in the same state each time;
- * `after` names writes that come after it was stored, such as `delete on "note"`.
+ * `after` names writes that come after it was stored, such as `delete on "job"`.
  */
 export async function assertWholeOrNothing(prepare: () => Promise<Writing>, after: readonly string[] = []) {
   const steps = (await stepsOf(prepare)).filter(step => !after.includes(step))
