@@ -240,7 +240,7 @@ describe('on any screen and on paper', needsChromium, () => {
         })
         return [looks.length, new Set(looks).size]
       })
-    await page.goto(`${service.url}/training?range=12w&compare=before`)
+    await page.goto(`${service.url}/training?range=6m&compare=before`)
     assert.deepEqual(await bordersOf('#grades :is(.mark.line, .mark.before)'), [2, 2])
     await page.goto(`${service.url}/locks/43`)
     assert.deepEqual(await bordersOf('.legend :is(.mark.tick, .mark.now)'), [2, 2])

@@ -93,7 +93,7 @@ export function table<Row>(
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
         <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr${attributes?.(row)}>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr${attributes?.(row)}>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}${attributes === undefined ? CELL_END : nothing}`)}</tr>`)}</tbody>
       </table>
     </div>
   `
@@ -115,6 +115,9 @@ export function fieldColumns<Row extends { readonly record?: object | undefined 
     },
   }))
 }
+
+/** Figures of pictures have thousands of cells, which do without. */
+const CELL_END = html`</td>`
 
 /** A link to a record by its time. On narrow screens the year is left out where nobody would take it for another one. */
 export function recordLink({ viewer, now }: { viewer: Zoned; now: number }, address: string, at: number): Html {

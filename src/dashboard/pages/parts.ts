@@ -13,14 +13,14 @@ import { dayText } from '../text/period.ts'
 import { capital, monthText, NONE, numberText } from '../text/text.ts'
 
 /** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
-export type Unit = 'week' | 'month' | 'quarter'
+export type Unit = 'week' | 'month' | 'quarter' | 'year'
 
 interface Time {
   readonly from: number
   readonly to: number
 }
 
-/** A whole week, month or quarter, and which of its days are shown. */
+/** A whole week, month, quarter or year, and which of its days are shown. */
 export interface TimePart {
   readonly begin: number
   readonly until: number
@@ -66,23 +66,28 @@ export function inParts({ from, to }: Time, now: number, { timeZone }: Viewer): 
   return { from, to, unit, parts, earlier }
 }
 
-/** So that a year has at most 54 marks, and five years at most 60. */
+/** So that a picture has at most 60 marks. */
 function unitOf(days: number): Unit {
   if (days <= MAX_DAYS_BY_WEEK) return 'week'
-  return days <= MAX_DAYS_BY_MONTH ? 'month' : 'quarter'
+  if (days <= MAX_DAYS_BY_MONTH) return 'month'
+  return days <= MAX_DAYS_BY_QUARTER ? 'quarter' : 'year'
 }
 
 const MAX_DAYS_BY_WEEK = 372
 const MAX_DAYS_BY_MONTH = 1795
+const MAX_DAYS_BY_QUARTER = 5385
+
+/** The months of a unit that consists of months. */
+const MONTHS = { month: 1, quarter: 3, year: 12 } as const
 
 function unitStart(unit: Unit, day: number): number {
   if (unit === 'week') return bucketStart('week', 'monday', day)
   const month = bucketStart('month', 'monday', day)
-  return unit === 'month' ? month : addBuckets('month', month, -(new Date(month * DAY_MS).getUTCMonth() % 3))
+  return addBuckets('month', month, -(new Date(month * DAY_MS).getUTCMonth() % MONTHS[unit]))
 }
 
 function addUnits(unit: Unit, day: number, count: number): number {
-  return unit === 'quarter' ? addBuckets('month', day, 3 * count) : addBuckets(unit, day, count)
+  return unit === 'week' ? addBuckets('week', day, count) : addBuckets('month', day, MONTHS[unit] * count)
 }
 
 /** The instants between whole parts. */
@@ -158,7 +163,10 @@ function unitText(viewer: Viewer, unit: Unit, part: TimePart): string {
   }
   const month = monthText(viewer, part.begin)
   if (unit === 'month') return month
-  return `Q${Math.floor(new Date(daysOf(viewer, part)[0] * DAY_MS).getUTCMonth() / 3) + 1} ${month.slice(-4)}`
+  const year = month.slice(-4)
+  return unit === 'year'
+    ? year
+    : `Q${Math.floor(new Date(daysOf(viewer, part)[0] * DAY_MS).getUTCMonth() / 3) + 1} ${year}`
 }
 
 const WEEK = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
@@ -328,12 +336,19 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
-  const { time, series, compared, goal, axisText = numberText } = bars
+  const { time, series, compared, goal, axisText = shortText } = bars
   const sums = time.parts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
   const others = [...(compared?.values ?? []).map(value => value ?? 0), ...usual.map(range => range?.high ?? 0)]
   const highest = Math.max(goal?.value ?? 0, ...sums, ...others)
   return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
 }
+
+/** `20,000`, `20M`: the axis has little space. */
+function shortText(value: number): string {
+  return value < 100_000 ? numberText(value) : COMPACT.format(value)
+}
+
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })
 
 function drawingOf(
   space: Plane,

@@ -8,7 +8,7 @@ import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type DayLook, daysTable, longDay } from '../../charts/days.ts'
 import { SHADES, shadesOf } from '../../charts/shades.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, stat, stats } from '../../layout/components.ts'
+import { card } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
 import { comparedText, comparisons, periodText } from '../../text/period.ts'
 import {
@@ -22,10 +22,10 @@ import {
   round1,
   unbroken,
 } from '../../text/text.ts'
+import { addressOf, figureTiles } from '../area.ts'
 import { barPicture, partPictures } from '../parts.ts'
-import { lockAddress, type LockTime, type ShownLocks } from './filters.ts'
+import { lockAddresses, type LockTime, type ShownLocks } from './filters.ts'
 import { lockText, stateName } from './states.ts'
-import { differenceNote } from '../training/comparison.ts'
 
 /** The figures, the chart and the calendar of time under lock. */
 
@@ -39,7 +39,7 @@ export function shareText(viewer: Viewer, { query, period, total, before, first,
     : durationText(total.lockedSeconds)
   const text = lockText(`${lockedText(total)} of the time under lock ${when}, ${amount}`, viewer)
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return html`${text}.`
-  const address = lockAddress(query, { days: [before.first, before.last], compare: undefined })
+  const address = addressOf(lockAddresses, query, { days: [before.first, before.last], compare: undefined })
   return html`${text}; <a href="${address}">${lockedText(before.total)} ${comparedText(period, query.compare)}</a>.`
 }
 
@@ -50,10 +50,6 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
   const { query, total, counted, sessions } = shown
   const compared = knownBefore(shown)
   const [now, then] = [figuresOf(shown), compared && figuresOf(compared)]
-  const title = query.compare && comparisons[query.compare]
-  const noteOf = (name: keyof typeof now, text: (value: number) => string, note?: string) =>
-    title === undefined ? note : differenceNote(now[name], then?.[name], title, { text, differenceText: text })
-  const length = (seconds: number) => durationText(seconds)
   const states = [...Map.groupBy(counted, ({ state }) => stateName(state, viewer).toLowerCase())]
   const practice = sessions.length - counted.length
   const outcomes = states.map(([name, { length: count }]) => `${numberText(count)} ${name}`).join(', ')
@@ -62,28 +58,27 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
       ? ''
       : `${outcomes === '' ? '' : '; '}${numberText(practice)}${outcomes === '' ? '' : ' more'} not counted`
   const isKnown = total.knownSeconds > 0
-  return stats(
-    stat(
+  const length = (seconds: number) => durationText(seconds)
+  const figure = (name: string, of: keyof typeof now, text: (value: number) => string, note?: string) => {
+    return { name, value: now[of], before: then?.[of], text, note }
+  }
+  const figures = [
+    figure(
       stateName('locked', viewer),
-      lockedText(total),
-      noteOf('percent', percentText, isKnown ? `${length(total.lockedSeconds)}${knownText(shown)}` : undefined),
+      'percent',
+      percentText,
+      isKnown ? `${length(total.lockedSeconds)}${knownText(shown)}` : undefined,
     ),
-    stat(
+    figure(
       'Breaks',
-      isKnown ? numberText(now.breaks) : NONE,
-      noteOf(
-        'breaks',
-        numberText,
-        now.breaks === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
-      ),
+      'breaks',
+      numberText,
+      (now.breaks ?? 0) === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
     ),
-    stat('Sessions', numberText(now.sessions), noteOf('sessions', numberText, `${outcomes}${uncounted}`)),
-    stat(
-      lockText('Longest locked stretch', viewer),
-      now.longest === 0 ? NONE : length(now.longest),
-      noteOf('longest', length),
-    ),
-  )
+    figure('Sessions', 'sessions', numberText, `${outcomes}${uncounted}`),
+    figure(lockText('Longest locked stretch', viewer), 'longest', length),
+  ]
+  return figureTiles(figures, query.compare && comparisons[query.compare])
 }
 
 /** What is shown beside the period, if anything is known of it: nothing known is not 0. */
@@ -95,10 +90,10 @@ function figuresOf({ counted, from, to, total }: LockTime) {
   const breaks = breaksOf(counted.flatMap(({ intervals }) => intervals.filter(one => one.start < to && one.end > from)))
   return {
     percent: lockedPercent(total),
-    breaks: breaks.count,
+    breaks: total.knownSeconds > 0 ? breaks.count : null,
     longestBreak: breaks.longest / 1000,
     sessions: counted.length,
-    longest: total.longestLockedSeconds,
+    longest: total.longestLockedSeconds === 0 ? null : total.longestLockedSeconds,
   }
 }
 

@@ -4,58 +4,33 @@ import { locksSince, type LockStats } from '../../../stats/lock-queries.ts'
 import { type LockedShare, lockedShares, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { html, type Html } from '../../html.ts'
 import type { Visit } from '../../page.ts'
-import {
-  comparedDays,
-  type Days,
-  movedTo,
-  type Period,
-  periodFor,
-  type PeriodQuery,
-  readPeriod,
-  timeOfDays,
-  writePeriod,
-} from '../../text/period.ts'
+import { comparedDays, type Days, movedTo, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
 import { bucketsOfParts, inParts, type TimeInParts } from '../parts.ts'
-import { compareField, hiddenFields, periodBar } from '../period-bar.ts'
+import type { Addresses } from '../area.ts'
 
 /** The lock sessions and the time that the page of locks shows. */
 
-/** The query of the page. Invalid values are ignored. */
+/** The query of the page. */
 export interface LockQuery extends PeriodQuery {
   /** Of the sessions in the table; empty for any. */
   readonly state: string
 }
 
-export function readLockQuery({ query, viewer, now }: Visit): LockQuery {
-  const state = query.get('state') ?? ''
-  return { ...readPeriod(query, now, viewer.timeZone), state: state.length > MAX_STATE_LENGTH ? '' : state }
+export const lockAddresses: Addresses<LockQuery> = {
+  path: '/locks',
+  // The state is a filter of the table.
+  unfiltered: {},
+  read({ query }) {
+    const state = query.get('state') ?? ''
+    return { state: state.length > MAX_STATE_LENGTH ? '' : state }
+  },
+  write(query, { state }) {
+    if (state !== '') query.set('state', state)
+  },
 }
 
 const MAX_STATE_LENGTH = 64
-
-/** The address of the page for a query, without defaults. */
-export function lockAddress(shown: LockQuery, changes: Partial<LockQuery> = {}, path = '/locks'): string {
-  const changed = { ...shown, ...changes }
-  const query = new URLSearchParams()
-  writePeriod(query, changed)
-  if (changed.state !== '') query.set('state', changed.state)
-  return query.size === 0 ? path : `${path}?${query}`
-}
-
-export function lockFilters({ query, period }: ShownLocks): Html {
-  return html`
-    <div class="filters">
-      ${periodBar({ query, period, addressOf: changes => lockAddress(query, changes) })}
-      <form method="get" action="/locks" data-submit-on-change>
-        ${hiddenFields(lockAddress(query, { compare: undefined }))}
-        ${compareField(query)}
-        <button class="small">Show</button>
-      </form>
-    </div>
-  `
-}
 
 /** Days, the lock sessions of them, and how much of them was locked. */
 export interface LockTime extends Days {
@@ -84,13 +59,15 @@ export interface ShownLocks extends LockTime {
 }
 
 /** The time that the page shows, and the one it is compared with. */
-export async function shownLocks(visit: Visit, history: LockHistory): Promise<ShownLocks> {
-  const { store, viewer, pageAccess, now } = visit
+export async function shownLocks(
+  { store, viewer, pageAccess, now }: Visit,
+  history: LockHistory,
+  query: LockQuery,
+  period: Period | undefined,
+): Promise<ShownLocks> {
   const { timeZone } = viewer
-  const query = readLockQuery(visit)
   const clock = zoneClock(timeZone)
   const until = countedUntil(viewer.asOf, now)
-  const period = periodFor(query, now, timeZone)
   const days = period ?? { first: clock.dayOf(Math.min(history.since, now)), last: clock.dayOf(now) }
   const compared = period && comparedDays(period, query.compare)
   const time = inParts(timeOfDays(days, timeZone), now, viewer)

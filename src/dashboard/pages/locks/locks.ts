@@ -2,78 +2,70 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { totalsOf } from '../../../stats/intervals.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { activeLock, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
+import { activeLock, type LockEntry, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplate } from '../../../stats/lock-template-queries.ts'
 import { countedUntil } from '../../../stats/status.ts'
-import { emptyState, facts, noRecords } from '../../layout/components.ts'
+import { facts } from '../../layout/components.ts'
 import { isTimeHidden } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
-import { type DashboardPage, view, type Visit } from '../../page.ts'
-import { periodProblem, periodText } from '../../text/period.ts'
+import type { Visit } from '../../page.ts'
+import { periodText } from '../../text/period.ts'
 import { ageText, dateTime, durationText, NONE } from '../../text/text.ts'
+import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek } from '../parts.ts'
 import { lockCalendar, lockTiles, sharePicture, shareText } from './charts.ts'
-import { lockFilters, shownLocks } from './filters.ts'
+import { lockAddresses, type LockQuery, type ShownLocks, shownLocks } from './filters.ts'
 import { breaksText, lockNow, plannedEndText, timeBar } from './time.ts'
 import { knownEnd, lockText, practiceMark, stateName } from './states.ts'
-import { downloadCsv, downloadRecords, lockTable } from './table.ts'
+import { lockFile, lockRows } from './table.ts'
 
-const OF_LOCKS = { section: 'locks', area: 'lkbx' } as const
-
-export const lockPages: readonly DashboardPage[] = [
-  { ...OF_LOCKS, path: '/locks', reads: 'list', handler: showLocks },
-  { ...OF_LOCKS, path: '/locks.csv', reads: 'export', isDownload: true, handler: downloadCsv },
-  { ...OF_LOCKS, path: '/locks.ndjson', reads: 'export', isDownload: true, handler: downloadRecords },
-]
-
-async function showLocks(visit: Visit) {
-  const { store, viewer, pageAccess, now } = visit
-  const sessions = pageAccess.sessions('lkbx')
-  const until = countedUntil(viewer.asOf, now)
-  const history = await lockHistory(store, sessions)
-  const { entries } = history
-  const [newest] = entries
-  if (newest === undefined) {
-    return view({
-      title: 'Locks',
-      body: noRecords(
-        viewer,
-        'No lock sessions yet',
-        `This page will show the running session, the ${lockText('time under lock', viewer)} by week and month, and every session with its breaks.`,
-      ),
-    })
-  }
-  const [shown, active, [last]] = await Promise.all([
-    shownLocks(visit, history),
-    activeLock(store, sessions, until),
-    someLocks(store, sessions, [newest.id], until),
-  ])
-  const problem = shown.period && periodProblem(shown.period)
-  const isEmpty = shown.sessions.length === 0
-  const isOneDay = shown.first === shown.last
-  return view({
-    title: 'Locks',
-    lead: isEmpty ? undefined : shareText(viewer, shown),
-    body: html`
-      ${await nowCard(visit, active, last === undefined ? shown.sessions : [...shown.sessions, last])}
-      ${lockFilters(shown)}
-      ${
-        isEmpty
-          ? emptyState(
-              'No lock sessions',
-              problem ?? `There is none${shown.period === undefined ? '' : ` ${periodText(shown.period)}`}.`,
-            )
-          : html`
-              ${lockTiles(viewer, shown)}
-              ${isLongerThanWeek(shown) ? sharePicture(viewer, shown) : nothing}
-              ${isOneDay ? nothing : lockCalendar(viewer, shown)}
-              ${await lockTable(visit, entries, shown)}
-            `
-      }
-    `,
-  })
+interface ShownWithNow extends ShownLocks {
+  readonly entries: readonly LockEntry[]
+  readonly active: Active
+  readonly newest: LockStats | undefined
 }
+
+const locks: Area<LockQuery, ShownWithNow, LockStats> = {
+  section: 'locks',
+  area: 'lkbx',
+  title: 'Locks',
+  addresses: lockAddresses,
+  nothingYet: viewer => [
+    'No lock sessions yet',
+    `This page will show the running session, the ${lockText('time under lock', viewer)} by week and month, and every session with its breaks.`,
+  ],
+  async read(visit, query, period) {
+    const { store, viewer, pageAccess, now } = visit
+    const access = pageAccess.sessions('lkbx')
+    const until = countedUntil(viewer.asOf, now)
+    const history = await lockHistory(store, access)
+    const { entries } = history
+    const [newest] = entries
+    if (newest === undefined) return undefined
+    const [shown, active, [last]] = await Promise.all([
+      shownLocks(visit, history, query, period),
+      activeLock(store, access, until),
+      someLocks(store, access, [newest.id], until),
+    ])
+    return { ...shown, entries, active, newest: last }
+  },
+  isEmpty: ({ sessions }) => sessions.length === 0,
+  lead: shareText,
+  none: (_viewer, { period }) => [
+    'No lock sessions',
+    `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
+  ],
+  before: (visit, { active, newest, sessions }) =>
+    nowCard(visit, active, newest === undefined ? sessions : [...sessions, newest]),
+  tiles: lockTiles,
+  pictures: ({ viewer }, shown) =>
+    html`${isLongerThanWeek(shown) ? sharePicture(viewer, shown) : nothing}${lockCalendar(viewer, shown)}`,
+  table: (visit, shown) => lockRows(visit, shown.entries, shown),
+  file: lockFile,
+}
+
+export const lockPages = areaPages(locks)
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 

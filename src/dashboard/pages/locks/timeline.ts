@@ -125,7 +125,7 @@ function axisOf({ origin, length, count }: Lines): Html {
         : `${Math.round((part * days) / parts)}\u00a0d`
   const ticks = Array.from({ length: parts + 1 }, (_, part) => {
     const x = percent((part * 100) / parts)
-    return html`<text class="${part % 2 === 0 ? 'main' : ''}${part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
+    return html`<text class="${part % parts === 0 ? 'main' : ''}${part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
   })
   const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
     const at = origin + line * length

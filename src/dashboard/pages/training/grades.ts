@@ -32,12 +32,19 @@ import {
   usualLegend,
   usualOf,
 } from '../parts.ts'
-import type { Compared } from './comparison.ts'
 
 /** The picture of grades: of each session, or of each week, month or quarter where there are too many sessions; and those of kinds. */
 
 /** More sessions are too many for a mark each. */
 const MAX_DRAWN_SESSIONS = 60
+
+/** The sessions that the shown ones are compared with. */
+export interface Compared {
+  readonly sessions: readonly SessionStats[]
+  /** By the parts that are shown, moved to the compared time. */
+  readonly summary: TrainingSummary
+  readonly title: string
+}
 
 /** Sessions, the oldest first, and the time that pictures show. */
 export interface ShownSessions {
@@ -263,7 +270,7 @@ function spreadText(spread: GradeSpread | null): string {
 function kindText({ session, kinds }: Mark, kind: string, index: number): string {
   const grade = kinds[index] ?? null
   if (grade === null) return NONE
-  if (session === undefined) return `${grade.median} (${grade.low}–${grade.high})`
+  if (session === undefined) return numberText(grade.median)
   return `${allPassed(session, kind) ? '●' : '○'} ${grade.median}`
 }
 

@@ -1,44 +1,26 @@
 import { trainingFields } from '../../../archive/formats/tables.ts'
-import { PartSize } from '../../../archive/part-size.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
-import { forEachPausing, pause } from '../../../fairness.ts'
+import { forEachPausing } from '../../../fairness.ts'
 import { html, type Html } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import {
-  type TableColumn,
-  fieldColumns,
-  recordLink,
-  resultMark,
-  downloadLinks,
-  table,
-} from '../../layout/components.ts'
-import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type PagerWords, paginate, tableFoot } from '../../paging.ts'
+import { type TableColumn, fieldColumns, recordLink, resultMark, table } from '../../layout/components.ts'
+import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type Paged, type PagerWords, tableFoot } from '../../paging.ts'
 import type { Programs } from '../../text/program-names.ts'
 import { distanceText, NONE, numberText } from '../../text/text.ts'
-import { addressOf, type TrainingQuery, type Sort } from './filters.ts'
+import { addressOf, fewAtOnce } from '../area.ts'
+import { type Sort, trainingAddresses, type TrainingQuery } from './filters.ts'
 
 /** Training sessions as a table that its headings sort. */
 
-export async function sessionsTable(
+export async function sessionRows(
   visit: Visit,
-  filters: TrainingQuery,
-  sessions: readonly SessionStats[],
+  query: TrainingQuery,
+  paged: Paged<SessionStats>,
   programs: Programs,
 ): Promise<Html> {
-  const { path, query } = visit
-  const paged = paginate(await sortedBy(filters, sessions, programs), filters.page)
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  return html`
-    <section class="card" id="sessions">
-      <div class="card-head">
-        <h2>Sessions</h2>
-        ${downloadLinks(visit.viewer, addressOf(filters, {}, '/training.csv'), addressOf(filters, {}, '/training.ndjson'))}
-      </div>
-      ${table('Sessions', sessionColumns(visit, programs, filters), rows, { id: 'session-table' })}
-      ${tableFoot(path, query, paged, pagerWords(filters))}
-    </section>
-  `
+  return html`${table('Sessions', sessionColumns(visit, programs, query), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged, pagerWords(query))}`
 }
 
 function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
@@ -98,15 +80,13 @@ export async function* withRecords(
   sessions: readonly SessionStats[],
 ): AsyncGenerator<SessionRow> {
   if (trainingFields.length === 0) return yield* sessions
-  const size = new PartSize()
-  for (let start = 0; start < sessions.length;) {
-    const some = sessions.slice(start, start + size.rows)
-    start += some.length
+  const access = pageAccess.sessions('dtt')
+  const read = async (some: readonly SessionStats[]) => {
     const ids = some.map(({ id }) => id)
-    const documents = await trainingRecords(store, pageAccess.sessions('dtt'), ids)
-    size.adaptTo(documents)
-    for (const session of some) yield { ...session, record: JSON.parse(documents.get(session.id) ?? '{}') as object }
-    await pause()
+    return { sessions: some, documents: await trainingRecords(store, access, ids) }
+  }
+  for await (const { session, document = '{}' } of fewAtOnce(sessions, read)) {
+    yield { ...session, record: JSON.parse(document) as object }
   }
 }
 
@@ -127,7 +107,7 @@ function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
   const descending = isSorted ? !filters.descending : sort !== 'program'
   const mark = isSorted ? (filters.descending ? '↓' : '↑') : ''
   const how = isSorted ? `, ${orderText(sort, filters.descending)}` : ''
-  return html`<a class="sort" data-keep="${sort}" href="${addressOf(filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
+  return html`<a class="sort" data-keep="${sort}" href="${addressOf(trainingAddresses, filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
 }
 
 function orderText(sort: Sort, descending: boolean): string {

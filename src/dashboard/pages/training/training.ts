@@ -1,92 +1,169 @@
 import { fieldValues, trainingFields, trainingWriter } from '../../../archive/formats/tables.ts'
-import { PartSize } from '../../../archive/part-size.ts'
-import { csvFile, ndjsonFile } from '../../files.ts'
-import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
+import { roundedRatio } from '../../../contract/numbers.ts'
+import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import { pause } from '../../../fairness.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import type { KindTotals, SessionStats, Totals } from '../../../stats/training.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import type { Viewer, Visit } from '../../page.ts'
+import { paginate, pageNumber } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
-import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { emptyState, noRecords } from '../../layout/components.ts'
-import { readPrograms } from '../../text/program-names.ts'
 import {
   comparedDays,
+  comparedText,
   comparisons,
+  type Days,
   movedTo,
   type Period,
-  periodFor,
-  periodProblem,
+  periodText,
   timeOfDays,
 } from '../../text/period.ts'
-import { clearLink, filterBar, isFiltered, readTrainingQuery, type TrainingQuery, weekAddress } from './filters.ts'
-import { changeText, type Compared, totalTiles } from './comparison.ts'
-import { boundaries, inParts, isLongerThanWeek, partPictures, type TimeInParts, timeSince } from '../parts.ts'
-import { gradePicture, type ShownSessions } from './grades.ts'
-import { type SessionRow, sessionsTable, sortedBy, withRecords } from './table.ts'
+import { type Programs, readPrograms } from '../../text/program-names.ts'
+import {
+  capital,
+  countText,
+  dateText,
+  distanceText,
+  numberText,
+  partText,
+  percentText,
+  unbroken,
+} from '../../text/text.ts'
+import { addressOf, type Area, areaPages, daysAddress, fewAtOnce, figureTiles, type WithDocument } from '../area.ts'
+import { boundaries, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
+import { filterFields, trainingAddresses, type TrainingQuery } from './filters.ts'
+import { type Compared, gradePicture, type ShownSessions } from './grades.ts'
+import { sessionRows, sortedBy } from './table.ts'
 import { distancePicture, repetitionsPicture } from './weeks.ts'
 
-const OF_TRAINING = { section: 'training', area: 'dtt' } as const
+interface ShownTraining extends ShownSessions {
+  readonly query: TrainingQuery
+  /** Undefined for all days. */
+  readonly period: Period | undefined
+  /** What it is compared with: as many days before, if nothing else was chosen. */
+  readonly before: (Compared & { readonly days: Days }) | undefined
+  readonly programs: Programs
+  /** Of the period, whatever the filters. */
+  readonly all: readonly SessionStats[]
+  readonly kinds: readonly KindTotals[]
+}
 
-export const trainingPages: readonly DashboardPage[] = [
-  { ...OF_TRAINING, path: '/training', reads: 'list', handler: showTraining },
-  { ...OF_TRAINING, path: '/training.csv', reads: 'export', isDownload: true, handler: downloadCsv },
-  { ...OF_TRAINING, path: '/training.ndjson', reads: 'export', isDownload: true, handler: downloadRecords },
-]
+const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
+  section: 'training',
+  area: 'dtt',
+  title: 'Training',
+  addresses: trainingAddresses,
+  nothingYet: () => [
+    'No training sessions yet',
+    'This page will show your sessions with their grades, repetitions and distances over time.',
+  ],
+  read: readTraining,
+  isEmpty: ({ sessions }) => sessions.length === 0,
+  lead: changeText,
+  none: (viewer, shown) => [isFiltered(shown.query) ? 'No session matches' : 'No sessions', changeText(viewer, shown)],
+  fields: (visit, { query, programs, all, kinds }) => filterFields(visit, query, programs, all, kinds),
+  note: (viewer, { query: { kind } }) => (kind === undefined ? nothing : kindNote(viewer, kind)),
+  tiles: totalTiles,
+  pictures,
+  async table(visit, { query, sessions, programs }) {
+    const paged = paginate(await sortedBy(query, sessions, programs), pageNumber(visit.query))
+    return { rows: await sessionRows(visit, query, paged, programs) }
+  },
+  file: {
+    header: trainingWriter.header,
+    sessions(visit, query, period) {
+      const access = visit.pageAccess.sessions('dtt')
+      return sessionsOf(visit, access, query, period)
+    },
+    async cells(visit) {
+      const programs = await readPrograms(visit)
+      return ({ session, document }) => {
+        const record = document === undefined ? undefined : (JSON.parse(document) as object)
+        const { id, at, program, passed, grade, segments, reps, distance, approximate } = session
+        const cells = {
+          number: id,
+          recorded: at,
+          programNumber: program,
+          program: programs.nameOf(program),
+          passed,
+          grade,
+          segments,
+          repetitions: reps,
+          distance: distance === null ? null : distance / 1_000_000,
+          approximate,
+        }
+        return trainingWriter.cells(cells, fieldValues(trainingFields, record, visit.viewer.discreet))
+      }
+    },
+    line: (_visit, _session, document) => document,
+  },
+}
 
-async function showTraining(visit: Visit) {
+export const trainingPages = areaPages(training)
+
+function isFiltered({ kind, program, passed }: TrainingQuery): boolean {
+  return kind !== undefined || program !== undefined || passed !== undefined
+}
+
+async function readTraining(
+  visit: Visit,
+  query: TrainingQuery,
+  period: Period | undefined,
+): Promise<ShownTraining | undefined> {
   const { store, viewer, pageAccess, now } = visit
-  const filters = readTrainingQuery(visit)
-  const period = periodFor(filters, now, viewer.timeZone)
-  const span = period && timeOfDays(period, viewer.timeZone)
-  const problem = period && periodProblem(period)
+  const { timeZone } = viewer
+  const span = period && timeOfDays(period, timeZone)
   const [history, programs] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
     readPrograms(visit),
   ])
-  if (history.sessions.length === 0) return view({ title: 'Training', body: noTraining(viewer) })
+  if (history.sessions.length === 0) return undefined
   const within = await history.select({}, span?.from, span?.to)
-  const selection = await history.select(filters, span?.from, span?.to)
+  const selection = await history.select(query, span?.from, span?.to)
   const { sessions } = selection
   const time = inParts(span ?? timeSince(sessions, now, viewer), now, viewer)
   const summary = await history.summary(selection, boundaries(time.parts))
-  const before = period && problem === undefined ? await compareWith(visit, history, filters, period, time) : undefined
-  const shown: ShownSessions = {
+  const { kinds } = selection.name === within.name ? summary : await history.summary(within)
+  const earlier = boundaries(time.earlier)
+  const compareWith = async (period: Period) => {
+    const days = comparedDays(period, query.compare)
+    const { from, to } = timeOfDays(days, timeZone)
+    const selection = await history.select(query, from, to)
+    const summary = await history.summary(selection, movedTo(days, period, boundaries(time.parts), timeZone))
+    return { days, sessions: selection.sessions, summary, title: comparisons[query.compare ?? 'before'] }
+  }
+  const isShown = period !== undefined && period.length > 0 && period.first <= period.today
+  const before = isShown ? await compareWith(period) : undefined
+  return {
+    query,
+    period,
+    programs,
     sessions,
     summary,
     time,
-    earlier: await earlierThan(history, filters, time),
-    compared: filters.compare === undefined ? undefined : before,
-    daysAddress: weekAddress(filters),
+    earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
+    before,
+    compared: query.compare === undefined ? undefined : before,
+    daysAddress: daysAddress(trainingAddresses, query),
+    all: within.sessions,
+    kinds,
   }
-  const { kinds } = selection.name === within.name ? summary : await history.summary(within)
-  const isOneDay = period !== undefined && period.first === period.last
-  const change = changeText(viewer, { query: filters, period, sessions, totals: summary.totals }, before)
-  return view({
-    title: 'Training',
-    lead: sessions.length === 0 ? undefined : change,
-    body: html`
-      ${filterBar(visit, filters, period, programs, within.sessions, kinds)}
-      ${problem === undefined || sessions.length === 0 ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
-      ${filters.kind === undefined ? nothing : kindNote(viewer, filters.kind)}
-      ${totalTiles(viewer, filters, summary.totals, shown.compared)}
-      ${isOneDay || sessions.length === 0 ? nothing : pictures(visit, filters, shown)}
-      ${sessions.length === 0 ? noSession(filters, problem ?? change) : await sessionsTable(visit, filters, sessions, programs)}
-    `,
+}
+
+async function* sessionsOf(
+  visit: Visit,
+  access: Parameters<typeof trainingHistory>[1],
+  query: TrainingQuery,
+  period: Period | undefined,
+): AsyncGenerator<WithDocument<SessionStats>> {
+  const { store, viewer } = visit
+  const span = period && timeOfDays(period, viewer.timeZone)
+  const history = await trainingHistory(store, access)
+  const { sessions } = await history.select(query, span?.from, span?.to)
+  const sorted = await sortedBy(query, sessions, await readPrograms(visit))
+  yield* fewAtOnce(sorted, async some => {
+    const ids = some.map(({ id }) => id)
+    return { sessions: some, documents: await trainingRecords(store, access, ids) }
   })
-}
-
-function noSession(filters: TrainingQuery, text: Part): Html {
-  return isFiltered(filters)
-    ? emptyState('No session matches', text, clearLink(filters))
-    : emptyState('No sessions', text)
-}
-
-function noTraining(viewer: Viewer): Html {
-  return noRecords(
-    viewer,
-    'No training sessions yet',
-    'This page will show your sessions with their grades, repetitions and distances over time.',
-  )
 }
 
 /** With a filter by kind, the page shows that kind alone, except for results. */
@@ -94,33 +171,8 @@ function kindNote(viewer: Viewer, kind: string): Html {
   return html`<p class="muted">Grades, repetitions and distances are of segments of the kind ${kindName(viewer, kind)} only. Results are of whole sessions.</p>`
 }
 
-/** The sessions that a period is compared with, summed up by the weeks or months of its charts. */
-async function compareWith(
-  { viewer: { timeZone } }: Visit,
-  history: TrainingHistory,
-  filters: TrainingQuery,
-  period: Period,
-  { parts }: TimeInParts,
-): Promise<Compared> {
-  const days = comparedDays(period, filters.compare)
-  const { from, to } = timeOfDays(days, timeZone)
-  const selection = await history.select(filters, from, to)
-  const summary = await history.summary(selection, movedTo(days, period, boundaries(parts), timeZone))
-  return {
-    days,
-    sessions: selection.sessions,
-    summary,
-    title: comparisons[filters.compare ?? 'before'],
-  }
-}
-
-/** The sessions of the parts before, which say what is usual. */
-async function earlierThan(history: TrainingHistory, filters: TrainingQuery, { earlier }: TimeInParts) {
-  const periods = boundaries(earlier)
-  return history.summary(await history.select(filters, periods[0], periods.at(-1)), periods)
-}
-
-function pictures({ viewer, now }: Visit, { kind }: TrainingQuery, shown: ShownSessions): Html {
+function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
+  const { kind } = shown.query
   // Of one kind that was chosen, its grades are those of all.
   const kinds = kind === undefined ? shown.summary.kinds.map(one => one.kind) : []
   const isOwn = viewer.subject.id === viewer.session.accountId
@@ -132,58 +184,70 @@ function pictures({ viewer, now }: Visit, { kind }: TrainingQuery, shown: ShownS
   return html`<div class="charts">${cards}</div>`
 }
 
-async function filteredSessions(visit: Visit) {
-  const { store, viewer, pageAccess, now } = visit
-  const filters = readTrainingQuery(visit)
-  const period = periodFor(filters, now, viewer.timeZone)
-  const span = period && timeOfDays(period, viewer.timeZone)
-  const history = await trainingHistory(store, pageAccess.sessions('dtt'))
-  const { sessions } = await history.select(filters, span?.from, span?.to)
-  const programs = await readPrograms(visit)
-  return { programs, sessions: await sortedBy(filters, sessions, programs) }
-}
-
-async function downloadCsv(visit: Visit) {
-  const { sessions, programs } = await filteredSessions(visit)
-  const rowOf = (session: SessionRow) => {
-    const cells = {
-      number: session.id,
-      recorded: session.at,
-      programNumber: session.program,
-      program: programs.nameOf(session.program),
-      passed: session.passed,
-      grade: session.grade,
-      segments: session.segments,
-      repetitions: session.reps,
-      distance: session.distance === null ? null : session.distance / 1_000_000,
-      approximate: session.approximate,
-    }
-    return trainingWriter.cells(cells, fieldValues(trainingFields, session.record, visit.viewer.discreet))
+/** A sentence on what changed. What it is compared with links to the page that shows it. */
+function changeText(viewer: Viewer, shown: ShownTraining): Html | string {
+  const { query, period, sessions, before, summary } = shown
+  const { totals } = summary
+  const [first] = sessions
+  const count = countText(totals.sessions, 'session')
+  const { figures, changes } = figuresText(query, totals, before?.summary.totals)
+  if (period === undefined || before === undefined) {
+    return first === undefined ? `${noSessions(shown)}.` : `${count} since ${dateText(viewer, first.at)}${figures}.`
   }
-  return csvFile(visit, 'training', trainingWriter.header, withRecords(visit, sessions), rowOf)
+  const then = before.sessions.length
+  const when = comparedText(period, query.compare)
+  const { days } = before
+  const link = html`<a href="${addressOf(trainingAddresses, query, { days: [days.first, days.last], compare: undefined })}">${numberText(then)} ${when}</a>`
+  if (first === undefined) return then === 0 ? `${noSessions(shown)}.` : html`${noSessions(shown)}; ${link}.`
+  const start = `${count} ${periodText(period)}`
+  return then === 0 ? `${start}${figures}; nothing ${when} to compare with.` : html`${start}, ${link}${changes}.`
 }
 
-/** The records as the API sends them, one a line. */
-async function downloadRecords(visit: Visit) {
-  const { sessions } = await filteredSessions(visit)
-  const ids = sessions.map(({ id }) => id)
-  return ndjsonFile(visit, 'training', recordLines(visit, ids))
+function noSessions({ query, period }: ShownTraining): string {
+  const when = period === undefined ? '' : ` ${periodText(period)}`
+  return isFiltered(query) ? `No session${when} matches the filters` : `No sessions${when}`
 }
 
-async function* recordLines({ store, pageAccess }: Visit, ids: readonly number[]): AsyncGenerator<string> {
-  const access = pageAccess.sessions('dtt')
-  const size = new PartSize()
-  for (let start = 0; start < ids.length;) {
-    const some = ids.slice(start, start + size.rows)
-    start += some.length
-    const records = await trainingRecords(store, access, some)
-    // Records that were removed in the meantime are left out.
-    yield some
-      .map(id => records.get(id))
-      .filter(record => record !== undefined)
-      .map(record => `${record}\n`)
-      .join('')
-    size.adaptTo(records)
-    await pause()
+/** The figures of sessions alone, and how they differ from those before. Of sessions chosen by their result, the rate says nothing. */
+function figuresText({ passed, compare }: TrainingQuery, now: Totals, then: Totals | undefined) {
+  const rated = passed === undefined
+  const rate = `${partText(now.passed, now.sessions)} passed`
+  const grade = now.grade === null ? [] : [`mean grade ${now.grade}\u00a0%`]
+  const figures = [...(rated ? [rate] : []), ...grade].map(text => `, ${text}`).join('')
+  if (then === undefined) return { figures, changes: '' }
+  const before = compare === 'year' ? 'a year before' : 'before'
+  const change =
+    now.grade === null || then.grade === null
+      ? []
+      : now.grade === then.grade
+        ? [`the mean grade stayed at ${now.grade}\u00a0%`]
+        : [`the mean grade went from ${then.grade} to ${now.grade}\u00a0%`]
+  const rates = rated ? [`${rate} (${partText(then.passed, then.sessions)} ${before})`] : []
+  const text = [...rates, ...change].join(', and ')
+  return { figures, changes: text === '' ? '' : `. ${capital(text)}` }
+}
+
+/** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
+function totalTiles(viewer: Viewer, { query, summary, compared }: ShownTraining): Html {
+  const now = summary.totals
+  const then = compared === undefined || compared.sessions.length === 0 ? undefined : compared.summary.totals
+  const figure = (
+    name: string,
+    of: (totals: Totals) => number | null,
+    text: (value: number) => string,
+    differenceText = text,
+  ) => {
+    return { name, value: of(now), before: then && of(then), text, differenceText }
   }
+  const points = (value: number) => unbroken(countText(value, 'point'))
+  const rate = ({ passed, sessions }: Totals) => roundedRatio(passed * 100, sessions)
+  const distance = ({ measured, approximate }: Totals) => (now.distance === null ? null : measured + approximate)
+  const figures = [
+    figure('Sessions', ({ sessions }) => sessions, numberText),
+    ...(query.passed === undefined ? [figure('Passed', rate, percentText, points)] : []),
+    figure('Mean grade', ({ grade }) => grade, percentText, points),
+    figure('Repetitions', ({ reps }) => reps, numberText),
+    figure('Distance', distance, value => distanceText(viewer, value)),
+  ]
+  return figureTiles(figures, compared?.title)
 }

@@ -1,0 +1,353 @@
+import type { Area as AreaName } from '../../contract/areas.ts'
+import { formatDate } from '../../contract/calendar.ts'
+import { DAY_MS } from '../../contract/time.ts'
+import type { CsvCells } from '../../archive/csv.ts'
+import { PartSize } from '../../archive/part-size.ts'
+import { pause } from '../../fairness.ts'
+import { csvFile, ndjsonFile } from '../files.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
+import { downloadLinks, emptyState, noRecords, stat, stats } from '../layout/components.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
+import {
+  comparisons,
+  daysText,
+  DEFAULT_PRESET,
+  type Period,
+  periodFor,
+  periodProblem,
+  type PeriodQuery,
+  presetNames,
+  presetTitle,
+  readPeriod,
+  stepFrom,
+  writePeriod,
+} from '../text/period.ts'
+import { NONE } from '../text/text.ts'
+
+/** Training and Locks: sessions of a period, with filters, figures, pictures, a table, and the same as files. */
+
+/** What the addresses of an area say beside the period. Invalid values are ignored. */
+export interface Addresses<Query extends PeriodQuery> {
+  readonly path: string
+  readonly read: (visit: Visit) => Omit<Query, keyof PeriodQuery>
+  readonly write: (query: URLSearchParams, shown: Query) => void
+  /** Without filters. */
+  readonly unfiltered: Partial<Query>
+}
+
+/** The address of a page for a query, without defaults. A changed query starts at the first page. */
+export function addressOf<Query extends PeriodQuery>(
+  { path, write }: Addresses<Query>,
+  shown: Query,
+  changes: Partial<Query> = {},
+  extension = '',
+): string {
+  const changed = { ...shown, ...changes }
+  const query = new URLSearchParams()
+  writePeriod(query, changed)
+  write(query, changed)
+  return query.size === 0 ? `${path}${extension}` : `${path}${extension}?${query}`
+}
+
+/** The address of some days, with `{from}` and `{to}` for them. */
+export function daysAddress<Query extends PeriodQuery>(addresses: Addresses<Query>, shown: Query): string {
+  const plain: Partial<PeriodQuery> = { preset: DEFAULT_PRESET, days: undefined, compare: undefined }
+  const address = addressOf(addresses, { ...shown, ...plain })
+  return `${address}${address.includes('?') ? '&' : '?'}from={from}&to={to}`
+}
+
+function queryOf<Query extends PeriodQuery>({ read }: Addresses<Query>, visit: Visit): Query {
+  // The query of an area is what it reads and the period.
+  return { ...readPeriod(visit.query, visit.now, visit.viewer.timeZone), ...read(visit) } as Query
+}
+
+/** A session for a file, with the text of its record, which may be removed meanwhile. */
+export interface WithDocument<Session> {
+  readonly session: Session
+  readonly document: string | undefined
+}
+
+export interface Area<Query extends PeriodQuery, Shown, Session> {
+  readonly section: 'training' | 'locks'
+  readonly area: AreaName
+  readonly title: string
+  readonly addresses: Addresses<Query>
+  /** What the page will show, where there are no records yet. */
+  readonly nothingYet: (viewer: Viewer) => readonly [title: string, text: string]
+  /** What is shown of a period, all days if it is undefined; undefined if there are no records at all. */
+  readonly read: (visit: Visit, query: Query, period: Period | undefined) => Promise<Shown | undefined>
+  readonly isEmpty: (shown: Shown) => boolean
+  /** The sentence on the figures, and on what they are compared with. */
+  readonly lead: (viewer: Viewer, shown: Shown) => Html | string
+  /** The title and the text where no session is in the period, or matches. */
+  readonly none: (viewer: Viewer, shown: Shown) => readonly [title: string, text: Part]
+  /** What does not depend on the period. */
+  readonly before?: (visit: Visit, shown: Shown) => Promise<Html>
+  /** The fields of the filters. */
+  readonly fields?: (visit: Visit, shown: Shown) => Html
+  /** A note on what filters do to figures. */
+  readonly note?: (viewer: Viewer, shown: Shown) => Html
+  readonly tiles: (viewer: Viewer, shown: Shown) => Html
+  /** Of several days. */
+  readonly pictures: (visit: Visit, shown: Shown) => Html
+  /** The rows in their order, with a filter of their own beside the links to files. */
+  readonly table: (visit: Visit, shown: Shown) => Promise<{ readonly filter?: Html; readonly rows: Html }>
+  readonly file: {
+    readonly header: readonly string[]
+    /** Notes at once what it reads, because a read noted after the response has begun is lost. */
+    readonly sessions: (visit: Visit, query: Query, period: Period | undefined) => AsyncIterable<WithDocument<Session>>
+    /** What the rows need. */
+    readonly cells: (visit: Visit) => Promise<(item: WithDocument<Session>) => CsvCells>
+    /** The record as the API sends it, but for what is hidden. */
+    readonly line: (visit: Visit, session: Session, document: string) => string
+  }
+}
+
+/** The pages of an area: the list, and its files. */
+export function areaPages<Query extends PeriodQuery, Shown, Session>(
+  area: Area<Query, Shown, Session>,
+): readonly DashboardPage[] {
+  const { section, addresses, file } = area
+  const { path } = addresses
+  const shared = { section, area: area.area }
+  const sessionsOf = (visit: Visit) => {
+    const query = queryOf(addresses, visit)
+    return file.sessions(visit, query, periodFor(query, visit.now, visit.viewer.timeZone))
+  }
+  const download = { ...shared, reads: 'export', isDownload: true } as const
+  return [
+    { ...shared, path, reads: 'list', handler: visit => showArea(area, visit) },
+    {
+      ...download,
+      path: `${path}.csv`,
+      handler: async visit => csvFile(visit, section, file.header, sessionsOf(visit), await file.cells(visit)),
+    },
+    {
+      ...download,
+      path: `${path}.ndjson`,
+      handler: visit => ndjsonFile(visit, section, linesOf(area, visit, sessionsOf(visit))),
+    },
+  ]
+}
+
+async function* linesOf<Query extends PeriodQuery, Shown, Session>(
+  { file }: Area<Query, Shown, Session>,
+  visit: Visit,
+  sessions: AsyncIterable<WithDocument<Session>>,
+): AsyncGenerator<string> {
+  for await (const { session, document } of sessions) {
+    // A record that was removed in the meantime is left out.
+    if (document !== undefined) yield `${file.line(visit, session, document)}\n`
+  }
+}
+
+/** Items, read a few at a time, because records can be long. */
+export async function* fewAtOnce<Item, Session>(
+  items: readonly Item[],
+  read: (some: readonly Item[]) => Promise<{ sessions: readonly Session[]; documents: ReadonlyMap<number, string> }>,
+): AsyncGenerator<WithDocument<Session>> {
+  const size = new PartSize()
+  for (let start = 0; start < items.length;) {
+    const some = items.slice(start, start + size.rows)
+    start += some.length
+    const { sessions, documents } = await read(some)
+    size.adaptTo(documents)
+    for (const session of sessions) yield { session, document: documents.get((session as { id: number }).id) }
+    await pause()
+  }
+}
+
+async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Query, Shown, Session>, visit: Visit) {
+  const { viewer, now } = visit
+  const { title, addresses } = area
+  const query = queryOf(addresses, visit)
+  const period = periodFor(query, now, viewer.timeZone)
+  const problem = period && periodProblem(period)
+  const shown = await area.read(visit, query, period)
+  if (shown === undefined) return view({ title, body: noRecords(viewer, ...area.nothingYet(viewer)) })
+  const isEmpty = area.isEmpty(shown)
+  const [none, text] = area.none(viewer, shown)
+  const isOneDay = period !== undefined && period.first === period.last
+  return view({
+    title,
+    lead: isEmpty ? undefined : area.lead(viewer, shown),
+    body: html`
+      ${await area.before?.(visit, shown)}
+      ${filterBar(addresses, query, period, area.fields?.(visit, shown))}
+      ${problem === undefined || isEmpty ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
+      ${area.note?.(viewer, shown)}
+      ${
+        isEmpty
+          ? emptyState(none, problem ?? text, clearLink(addresses, query))
+          : html`
+              ${area.tiles(viewer, shown)}
+              ${isOneDay ? nothing : area.pictures(visit, shown)}
+              ${await tableCard(area, visit, query, shown)}
+            `
+      }
+    `,
+  })
+}
+
+async function tableCard<Query extends PeriodQuery, Shown, Session>(
+  area: Area<Query, Shown, Session>,
+  visit: Visit,
+  query: Query,
+  shown: Shown,
+): Promise<Html> {
+  const { filter, rows } = await area.table(visit, shown)
+  const file = (extension: string) => addressOf(area.addresses, { ...query, compare: undefined }, {}, extension)
+  const links = downloadLinks(visit.viewer, file('.csv'), file('.ndjson'))
+  return html`
+    <section class="card" id="sessions">
+      <div class="card-head">
+        <h2>Sessions</h2>
+        ${filter === undefined ? links : html`<div class="row">${filter}${links}</div>`}
+      </div>
+      ${rows}
+    </section>
+  `
+}
+
+function isFiltered<Query extends PeriodQuery>({ unfiltered }: Addresses<Query>, shown: Query): boolean {
+  return Object.entries(unfiltered).some(([name, none]) => shown[name as keyof Query] !== none)
+}
+
+function clearLink<Query extends PeriodQuery>(addresses: Addresses<Query>, shown: Query): Html {
+  if (!isFiltered(addresses, shown)) return nothing
+  return html`<a class="clear" href="${addressOf(addresses, shown, addresses.unfiltered)}">Clear filters</a>`
+}
+
+/** The filters: links and a form, each of which keeps the other's values. */
+function filterBar<Query extends PeriodQuery>(
+  addresses: Addresses<Query>,
+  query: Query,
+  period: Period | undefined,
+  fields: Html = nothing,
+): Html {
+  const { path, unfiltered } = addresses
+  return html`
+    <div class="filters">
+      ${periodBar({ query, period, addressOf: changes => addressOf(addresses, { ...query, ...changes }) })}
+      <form method="get" action="${path}" data-submit-on-change>
+        ${hiddenFields(addressOf(addresses, { ...query, compare: undefined }, unfiltered))}
+        ${fields}
+        ${compareField(query)}
+        <button class="small">Show</button>
+      </form>
+      ${clearLink(addresses, query)}
+    </div>
+  `
+}
+
+/** A figure of a period, and how it differs from that of another one. */
+export interface Figure {
+  readonly name: string
+  /** Null if it is not known. */
+  readonly value: number | null
+  readonly before: number | null | undefined
+  readonly text: (value: number) => string
+  readonly differenceText?: (value: number) => string
+  /** Where nothing is compared. */
+  readonly note?: string | undefined
+}
+
+/** Figures as tiles. With the title of what they are compared with, each says how much it differs. */
+export function figureTiles(figures: readonly Figure[], compared: string | undefined): Html {
+  return stats(
+    ...figures.map(({ name, value, before = null, text, differenceText = text, note }) => {
+      const shown = value === null ? NONE : text(value)
+      if (compared === undefined) return stat(name, shown, note)
+      if (value === null || before === null) return stat(name, shown, `${compared}: ${NONE}`)
+      const difference = value - before
+      const sign = difference > 0 ? '+' : '−'
+      const how = difference === 0 ? 'the same' : `${sign}${differenceText(Math.abs(difference))}`
+      return stat(name, shown, `${compared}: ${text(before)} (${how})`)
+    }),
+  )
+}
+
+/** The control of the period that a page shows: an arrow at each side of its days, fields for the first and the last one, and presets. */
+
+interface PeriodControl {
+  readonly query: PeriodQuery
+  /** Undefined if all days are shown. */
+  readonly period: Period | undefined
+  /** The address of the page with these changes. */
+  readonly addressOf: (changes: Partial<PeriodQuery>) => string
+}
+
+function periodBar(control: PeriodControl): Html {
+  const { query, period, addressOf } = control
+  return html`
+    ${period === undefined || period.length === 0 ? nothing : stepper(period, addressOf)}
+    ${dateFields(control)}
+    <nav class="choice" aria-label="Period">${presetNames.map(preset => {
+      const isShown = query.days === undefined && query.preset === preset
+      return html`<a href="${addressOf({ preset, days: undefined })}"${isShown ? html` aria-current="true"` : nothing}>${presetTitle(preset)}</a>`
+    })}</nav>
+  `
+}
+
+function stepper(period: Period, addressOf: PeriodControl['addressOf']): Html {
+  const address = (steps: -1 | 1) => {
+    const step = stepFrom(period, steps)
+    return step && addressOf(step)
+  }
+  const text = daysText(period)
+  // Paper is also read in other years.
+  const hasYear = / \d{4}$/.test(text)
+  return html`
+    <nav class="stepper" aria-label="Steps">
+      ${stepTo('prev', address(-1), 'Period before')}
+      <span class="span"${hasYear ? nothing : html` data-year="${new Date(period.last * DAY_MS).getUTCFullYear()}"`}>${text}</span>
+      ${stepTo('next', address(1), 'Period after')}
+    </nav>
+  `
+}
+
+/** An arrow that leads to the page before or after this one, also by its key; a mark without a link where there is none. */
+export function stepTo(rel: 'prev' | 'next', address: string | undefined, name: string): Html {
+  const [sign, key] = rel === 'prev' ? ['‹', 'ArrowLeft'] : ['›', 'ArrowRight']
+  return address === undefined
+    ? html`<span class="end" aria-hidden="true">${sign}</span>`
+    : html`<a href="${address}" data-shortcut="${key.toLowerCase()}" aria-keyshortcuts="${key}" rel="${rel}"><span aria-hidden="true">${sign}</span><span class="hidden">${name}</span></a>`
+}
+
+/** In a menu: fields of dates take long to draw, and few people need them. */
+function dateFields({ query, period, addressOf }: PeriodControl): Html {
+  const days = query.days ?? (period && [period.first, period.last])
+  const [from = '', to = ''] = days?.map(formatDate) ?? []
+  const address = addressOf({ preset: DEFAULT_PRESET, days: undefined })
+  return html`
+    <details class="menu dates">
+      <summary>Dates</summary>
+      <form method="get" action="${address.split('?')[0]}" class="sheet">
+        ${hiddenFields(address)}
+        <label><span>From</span> <input type="date" name="from" value="${from}"></label>
+        <label><span>To</span> <input type="date" name="to" value="${to}"></label>
+        <button class="small">Show</button>
+      </form>
+    </details>
+  `
+}
+
+function compareField({ compare }: PeriodQuery): Html {
+  return html`
+    <label><span class="hidden">Compare with</span>
+      <select name="compare">
+        <option value="">No comparison</option>
+        ${Object.entries(comparisons).map(
+          ([name, title]) =>
+            html`<option value="${name}"${name === compare ? html` selected` : nothing}>${title}</option>`,
+        )}
+      </select>
+    </label>
+  `
+}
+
+/** The fields of an address, for a form that changes others. */
+export function hiddenFields(address: string): Html[] {
+  const query = new URLSearchParams(address.split('?')[1] ?? '')
+  return [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+}
