@@ -1,6 +1,5 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
@@ -13,6 +12,7 @@ import { startHttpServer } from '../support/http-server.ts'
 import { type Mosquitto, needsMosquitto, retained, startMosquitto, watch } from '../support/mosquitto.ts'
 import { account, lockSegment, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { selfSigned } from '../support/sources/certificate.ts'
 import { until } from '../support/waiting.ts'
 
 const TEXT = 'Evening with Ben'
@@ -361,29 +361,8 @@ test(
   needsMosquitto,
   async () => {
     const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'ec',
-        '-pkeyopt',
-        'ec_paramgen_curve:P-256',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        cert,
-        '-days',
-        '2',
-        '-subj',
-        '/CN=localhost',
-        '-addext',
-        'subjectAltName=DNS:localhost',
-      ],
-      { stdio: 'ignore' },
-    )
+    writeFileSync(cert, selfSigned.cert)
+    writeFileSync(key, selfSigned.key)
     await using broker = await startMosquitto({ tls: { cert, key } })
     await using unknown = publishing(broker)
     const refused = await unknown.ended

@@ -4,7 +4,6 @@ import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { matchesEtag } from '../../src/contract/responses.ts'
 import { exchange, header, type RawAnswer } from '../support/raw.ts'
-import { EVERYWHERE } from '../support/error-responses.ts'
 import { oneOfEach, trainingSession, world } from '../support/records.ts'
 import { bearer, lines, OUTSIDE_API } from '../support/requests.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -165,16 +164,4 @@ test('HEAD gets the headers of GET everywhere, Content-Length included, and no b
   }
   const etag = header(await ask(ONE), 'ETag') ?? ''
   assert.equal((await send('HEAD', ONE, `If-None-Match: ${etag}`)).status, 304)
-})
-
-test('every response of the API has the documented headers, and none that names the software', async () => {
-  for (const path of PATHS) {
-    const answer = await ask(path)
-    assert.equal(answer.status, 200, path)
-    for (const [name, value] of Object.entries(EVERYWHERE)) assert.equal(header(answer, name), value, name)
-    assert.match(header(answer, 'X-Request-Id') ?? '', /^[A-Za-z0-9._-]{16,}$/)
-    assert.equal(header(answer, 'Content-Type'), 'application/json; charset=utf-8')
-    const names = answer.headers.map(([name]) => name.toLowerCase())
-    for (const name of ['server', 'x-powered-by', 'set-cookie', 'vary', 'age', 'via']) assert.ok(!names.includes(name))
-  }
 })

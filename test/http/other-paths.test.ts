@@ -1,26 +1,26 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
 import { test } from 'node:test'
 import { openapi } from '../../src/openapi/document.ts'
 import { currentVersion } from '../../src/store/migrations.ts'
-import { startService } from '../support/service.ts'
-import { OUTSIDE_API } from '../support/requests.ts'
+import { exchange } from '../support/raw.ts'
+import { lines, OUTSIDE_API } from '../support/requests.ts'
+import { startService, type TestService } from '../support/service.ts'
 
 test('paths outside the API ignore Accept and query', async () => {
   await using service = await startService()
   for (const path of OUTSIDE_API) {
-    const { status } = await ask(service.url, 'GET', `${path}?limit=0&token=1`, { Accept: 'image/png' })
+    const { status } = await ask(service, 'GET', `${path}?limit=0&token=1`, { Accept: 'image/png' })
     assert.equal(status, 200, path)
   }
 })
 
 test('an unknown path gets the same error as one of the API, whatever the method', async () => {
   await using service = await startService()
-  const api = await ask(service.url, 'GET', '/api/v1/nothing')
+  const api = await ask(service, 'GET', '/api/v1/nothing')
   for (const path of ['/nothing', '/docs/', '/Healthz', '/healthz/', '//healthz', '/docs%2Fconsole.js', '/*', '/:a(']) {
     for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'PROPFIND']) {
-      const { status, names, text } = await ask(service.url, method, path)
+      const { status, names, text } = await ask(service, method, path)
       assert.equal(status, 404, `${method} ${path}`)
       assert.deepEqual(names, api.names)
       if (method !== 'HEAD') assert.equal(JSON.parse(text).code, 'no_route')
@@ -32,7 +32,7 @@ test('a page, which needs to know its own address, refuses a Host that names non
   await using service = await startService()
   for (const path of ['/', '/signin', '/nothing', '/docs']) {
     for (const host of ['a b', 'a/b', 'user@a', '[::1', 'a:http']) {
-      const { status, text } = await ask(service.url, 'GET', path, { Host: host, Accept: 'text/html' })
+      const { status, text } = await ask(service, 'GET', path, { Host: host, Accept: 'text/html' })
       assert.equal(status, 400, `${path} ${host}`)
       assert.match(text, /not well-formed/)
     }
@@ -41,32 +41,32 @@ test('a page, which needs to know its own address, refuses a Host that names non
 
 test('with a schema of another version the service is alive, but not ready', async () => {
   await using service = await startService()
-  assert.equal((await ask(service.url, 'GET', '/readyz')).text, '{"ok":true}')
+  assert.equal((await ask(service, 'GET', '/readyz')).text, '{"ok":true}')
   await service.store.db
     .insertInto('migration')
     .values({ version: currentVersion + 1, name: 'of a later program', checksum: '', applied_at: 0 })
     .execute()
-  const { status, headers, text } = await ask(service.url, 'GET', '/readyz')
+  const { status, headers, text } = await ask(service, 'GET', '/readyz')
   const { error, requestId, ...rest } = JSON.parse(text)
   assert.deepEqual({ status, ...rest }, { ok: false, code: 'unavailable', status: 503 })
   assert.equal(error, 'The service is not available right now')
   assert.equal(requestId, headers['x-request-id'])
   assert.match(headers['retry-after'] ?? '', /^[0-9]+$/)
-  assert.equal((await ask(service.url, 'GET', '/healthz')).text, '{"ok":true}')
+  assert.equal((await ask(service, 'GET', '/healthz')).text, '{"ok":true}')
 })
 
 test('the OpenAPI document is that of the contract, and gets 304 if it is current', async () => {
   await using service = await startService()
-  const { headers, text } = await ask(service.url, 'GET', '/openapi.json')
+  const { headers, text } = await ask(service, 'GET', '/openapi.json')
   assert.equal(headers['content-type'], 'application/json; charset=utf-8')
   assert.deepEqual(JSON.parse(text), openapi())
-  const again = await ask(service.url, 'GET', '/openapi.json', { 'If-None-Match': headers['etag'] ?? '' })
+  const again = await ask(service, 'GET', '/openapi.json', { 'If-None-Match': headers['etag'] ?? '' })
   assert.deepEqual([again.status, again.text], [304, ''])
 })
 
 test('the policy of the console allows scripts, styles and connections of this service only, none inline, and no forms', async () => {
   await using service = await startService()
-  const { headers, text } = await ask(service.url, 'GET', '/docs/console')
+  const { headers, text } = await ask(service, 'GET', '/docs/console')
   assert.deepEqual((headers['content-security-policy'] ?? '').split('; ').toSorted(), [
     "base-uri 'none'",
     "connect-src 'self'",
@@ -81,37 +81,10 @@ test('the policy of the console allows scripts, styles and connections of this s
   assert.match(text, /<script type="module" src="\.\.\/docs\/console\.js\?v=[\w-]+"><\/script>/)
 })
 
-interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | undefined>>
-  readonly names: readonly string[]
-  readonly text: string
-}
-
-/** Like fetch, for any method and with the header names as they are sent. */
-function ask(
-  url: string,
-  method: string,
-  path: string,
-  headers: Record<string, string> = {},
-  body = '',
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const sent = request(url, { method, path, headers, agent: false }, response => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk: Buffer) => chunks.push(chunk))
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: Object.fromEntries(
-            Object.entries(response.headers).map(([name, value]) => [name, value?.toString()]),
-          ),
-          names: response.rawHeaders.filter((_, index) => index % 2 === 0).toSorted(),
-          text: Buffer.concat(chunks).toString(),
-        }),
-      )
-    })
-    sent.on('error', reject)
-    sent.end(body)
-  })
+/** A response with the names of its headers as they are sent. */
+async function ask({ service }: TestService, method: string, path: string, more: Record<string, string> = {}) {
+  const sent = Object.entries({ Host: 'localhost', ...more }).map(([name, value]) => `${name}: ${value}`)
+  const { status, headers, body } = await exchange(service.port, lines(`${method} ${path} HTTP/1.1`, ...sent))
+  const named = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
+  return { status, headers: named, names: headers.map(([name]) => name).toSorted(), text: body }
 }
