@@ -139,7 +139,7 @@ const OTHER_ADDRESS = 'choose others with --host and --port'
 
 function cannotListen(error: unknown, host: string, port: number, instead: string): unknown {
   const code = errorCode(error)
-  if (code === undefined) return error
+  if (code === undefined || error instanceof Refusal) return error
   return new Refusal(
     'usage',
     code === 'EADDRINUSE'

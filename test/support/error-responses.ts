@@ -10,7 +10,7 @@ const DATE =
   /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d (Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) \d{4} \d\d:\d\d:\d\d GMT$/
 
 /** Headers of every response of the API, and of every error wherever it is thrown. */
-export const EVERYWHERE: Readonly<Record<string, string>> = {
+const EVERYWHERE: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
