@@ -2,8 +2,7 @@
  * The dashboard: pages for people, rendered by the server, which work without scripts. CONTRIBUTING.md says how to add one.
  *
  *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
- *    which the policy forbids. A view that names its `charts` waits for the script before it is shown, and allows the styles
- *    that Plot sets.
+ *    which the policy forbids. Charts are drawn with charts/plane.ts.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
  *  - Names, kinds and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.

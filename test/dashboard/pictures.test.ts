@@ -81,7 +81,7 @@ describe('pictures', () => {
     const known = reps.map(value => (value ?? 0) * scale)
     for (const height of heights)
       assert.ok(
-        known.some(one => Math.abs(one - height) < 0.3),
+        known.some(one => Math.abs(one - height) < 3),
         `${height}`,
       )
   })
@@ -91,7 +91,7 @@ describe('pictures', () => {
     assert.ok(boxes(text, 'repetitions', 'usual').length > 10)
     assert.match(text, /Usual: the middle half of up to 12 weeks before/)
     assert.match(shownText({ text }), /repetitions in the last whole week, (as usual|[\d,]+ (over|under) the usual)/)
-    assert.match(shownText({ text }), / (within|[\d,]+ (over|under)) \(\d+ to \d+\)/)
+    assert.match(shownText({ text }), / (within|[\d,]+ (over|under)) \(\d+–\d+\)/)
   })
 
   test('lines are broken, and the time is hatched, where nothing was recorded for two weeks', async () => {

@@ -128,7 +128,7 @@ export function boxes(look: string, all: readonly Box[]): Html {
   if (!HATCHED.has(look)) {
     const path = all.map(
       ({ x: [left, right], y: [top, bottom] }) =>
-        `M${round(left)} ${round(top)}H${round(right)}V${round(bottom)}H${round(left)}z`,
+        `M${unit(left)} ${unit(top)}H${unit(right)}V${unit(bottom)}H${unit(left)}z`,
     )
     return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
   }
@@ -144,20 +144,20 @@ export function uprights(
   { x, y }: Plane,
   all: readonly { readonly at: number; readonly low: number; readonly high: number }[],
 ): Html {
-  const path = all.map(({ at, low, high }) => `M${round(x(at))} ${round(y(low))}V${round(y(high))}`)
+  const path = all.map(({ at, low, high }) => `M${unit(x(at))} ${unit(y(low))}V${unit(y(high))}`)
   return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
 }
 
 /** Level lines from left to right. */
 export function levels(look: string, all: readonly { readonly x: Range; readonly y: number }[]): Html {
-  const path = all.map(({ x: [left, right], y }) => `M${round(left)} ${round(y)}H${round(right)}`)
+  const path = all.map(({ x: [left, right], y }) => `M${unit(left)} ${unit(y)}H${unit(right)}`)
   return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
 }
 
 /** Dots, which are round in every width: a path of points with round ends. A hollow one is a smaller dot on a larger one. */
 export function dots(look: 'filled' | 'hollow', { x, y }: Plane, points: readonly Point[]): Html {
   if (points.length === 0) return nothing
-  const path = points.map(({ at, value }) => `M${round(x(at))} ${round(y(value))}h0`).join('')
+  const path = points.map(({ at, value }) => `M${unit(x(at))} ${unit(y(value))}h0`).join('')
   return stretched(
     html`<path class="dots ${look}" d="${path}"/>${look === 'hollow' ? html`<path class="dots inner" d="${path}"/>` : nothing}`,
   )
@@ -169,15 +169,20 @@ export interface Point {
   readonly value: number
 }
 
+/** In the thousandths of stretched drawings. */
+function unit(position: number): number {
+  return Math.round(position * 10)
+}
+
 /** Lines and areas, which are stretched. They are broken where nothing was recorded for two weeks. */
 export function stretched(...paths: readonly Html[]): Html {
-  return html`<svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">${paths}</svg>`
+  return html`<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">${paths}</svg>`
 }
 
 export function linePath(look: string, { x, y }: Plane, points: readonly Point[], days = 0): Html {
   const path = line<Point | null>(
-    point => round(x(point?.at ?? 0)),
-    point => round(y(point?.value ?? 0)),
+    point => unit(x(point?.at ?? 0)),
+    point => unit(y(point?.value ?? 0)),
   ).defined(point => point !== null)
   return html`<path class="${look}" d="${path(broken(points, days)) ?? ''}"/>`
 }

@@ -395,7 +395,7 @@ function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableCol
   ]
 }
 
-/** `36 under (2,480 to 2,900)`; no column if nothing is known to be usual. */
+/** `36 under (2,480–2,900)`; no column if nothing is known to be usual. */
 export function usualColumn(
   { text, differenceText = text }: Words,
   measured: readonly Measured[],
@@ -407,7 +407,7 @@ export function usualColumn(
     if (range === undefined || value === null) return NONE
     const beyond = beyondUsual(value, range)
     const how = beyond === 0 ? 'within' : `${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'}`
-    return `${how} (${numberText(range.low)} to ${numberText(range.high)})`
+    return `${how} (${numberText(range.low)}–${numberText(range.high)})`
   }
   return [{ title: 'Usual', cell }]
 }

@@ -131,7 +131,7 @@ function axisOf({ origin, length, count }: Lines): Html {
     const at = origin + line * length
     return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${isDay ? DAY.format(at) : DATE.format(at)}</text>`
   })
-  const grid = Array.from({ length: parts + 1 }, (_, part) => `M${(part * 100) / parts} 0V100`).join('')
+  const grid = Array.from({ length: parts + 1 }, (_, part) => `M${Math.round((part * 1000) / parts)} 0V1000`).join('')
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
 }
 

@@ -12,7 +12,7 @@ import { dateTimeText, NONE, numberText } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { segmentsPicture } from './program-segments.ts'
-import { gradePicture } from './grades.ts'
+import { gradePicture } from './pictures.ts'
 
 export async function showProgram(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit

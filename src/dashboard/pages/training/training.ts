@@ -31,9 +31,8 @@ import {
 import { addressOf, type Area, areaPages, daysAddress, fewAtOnce, figureTiles, type WithDocument } from '../area.ts'
 import { boundaries, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
 import { filterFields, trainingAddresses, type TrainingQuery } from './filters.ts'
-import { type Compared, gradePicture, type ShownSessions } from './grades.ts'
+import { type Compared, distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 import { sessionRows, sortedBy } from './table.ts'
-import { distancePicture, repetitionsPicture } from './weeks.ts'
 
 interface ShownTraining extends ShownSessions {
   readonly query: TrainingQuery

@@ -1,6 +1,5 @@
+import { monthName, SHADES } from '../../charts/days.ts'
 import type { YearStatistics } from '../../../stats/year.ts'
-import { monthName } from '../../charts/days.ts'
-import { SHADES } from '../../charts/shades.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'

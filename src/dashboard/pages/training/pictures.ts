@@ -1,12 +1,14 @@
 import { formatDate } from '../../../contract/calendar.ts'
 import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import { DAY_MS } from '../../../contract/time.ts'
+import { countedUntil } from '../../../stats/status.ts'
 import {
   BREAK_DAYS,
   type GradeSpread,
   gradeOfKind,
   type KindTotals,
   type SessionStats,
+  type Totals,
   type TrainingSummary,
 } from '../../../stats/training.ts'
 import type { Usual } from '../../../stats/usual.ts'
@@ -17,8 +19,18 @@ import { html, type Html } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
 import { kindName } from '../../text/names.ts'
-import { countText, dateTimeText, NONE, numberText, percentText, unbroken } from '../../text/text.ts'
 import {
+  countText,
+  dateTimeText,
+  distanceIn,
+  distanceText,
+  NONE,
+  numberText,
+  percentText,
+  unbroken,
+} from '../../text/text.ts'
+import {
+  barPicture,
   comparedLines,
   type Measured,
   type PartPicture,
@@ -262,9 +274,9 @@ function partColumns(
   ]
 }
 
-/** `88 % (80 to 95)` */
+/** `88 % (80–95)` */
 function spreadText(spread: GradeSpread | null): string {
-  return spread === null ? NONE : `${percentText(spread.median)} (${spread.low} to ${spread.high})`
+  return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
 }
 
 function kindText({ session, kinds }: Mark, kind: string, index: number): string {
@@ -349,4 +361,89 @@ function kindSummary(viewer: Viewer, kinds: readonly KindTotals[]): string {
 /** The kinds whose grades differ between sessions. */
 function drawnKinds(kinds: readonly KindTotals[]): ReadonlySet<string> {
   return new Set(kinds.flatMap(({ kind, grade, isSteady }) => (grade === null || isSteady ? [] : [kind])))
+}
+
+/** Repetitions and distance by week, month, quarter or year. */
+
+export function repetitionsPicture(
+  viewer: Viewer,
+  shown: ShownSessions,
+  goal: number | undefined,
+  now: number,
+): PartPicture {
+  const { time } = shown
+  return barPicture(viewer, {
+    ...sharedOf(viewer, shown, now, ({ reps }) => reps),
+    id: 'repetitions',
+    title: `Repetitions per ${time.unit}`,
+    empty: 'No repetitions in this period',
+    series: [{ title: 'Repetitions', look: 'solid', values: shown.summary.periods.map(({ reps }) => reps) }],
+    goal:
+      goal === undefined || time.unit !== 'week'
+        ? undefined
+        : { value: goal, text: `Weekly goal: ${numberText(goal)}` },
+    more: { title: 'Sessions', cells: shown.summary.periods.map(({ sessions }) => numberText(sessions)) },
+    text: value => countText(value, 'repetition'),
+    cellText: numberText,
+    differenceText: numberText,
+  })
+}
+
+export function distancePicture(viewer: Viewer, shown: ShownSessions, now: number): PartPicture {
+  const { time, summary } = shown
+  const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)[0]
+  const [, measure] = distanceIn(viewer.units, 0)
+  const isApproximate = summary.periods.some(({ approximate }) => approximate > 0)
+  const known = ({ distance }: Totals, value: number) => (distance === null ? null : inUnits(value))
+  const isKnown = summary.periods.some(({ sessions, distance }) => sessions > 0 && distance !== null)
+  return barPicture(viewer, {
+    ...sharedOf(viewer, shown, now, ({ distance }) => (distance === null || !isKnown ? null : inUnits(distance))),
+    id: 'distance',
+    title: `Distance per ${time.unit} (${measure})`,
+    empty: 'No distance is known in this period',
+    note: isApproximate ? 'Lightly hatched distances may have been estimated.' : undefined,
+    series: [
+      {
+        title: `${isApproximate ? 'Measured' : 'Distance'} (${measure})`,
+        look: 'solid',
+        values: summary.periods.map(totals => known(totals, totals.measured)),
+      },
+      ...(isApproximate
+        ? [
+            {
+              title: `Approximate (${measure})`,
+              look: 'approximate' as const,
+              values: summary.periods.map(totals => known(totals, totals.approximate)),
+            },
+          ]
+        : []),
+    ],
+    cellText: numberText,
+    text: value => distanceText(viewer, value * (viewer.units === 'imperial' ? 304_800 : 1_000_000)),
+  })
+}
+
+/** What both have, with what a week is measured by. */
+function sharedOf(
+  viewer: Viewer,
+  { time, summary, earlier, compared }: ShownSessions,
+  now: number,
+  valueOf: (totals: Totals) => number | null,
+) {
+  const knownUntil = countedUntil(viewer.asOf, now)
+  const measuredIn = (parts: typeof time.parts, periods: readonly Totals[]): Measured[] =>
+    periods.map((totals, index) => {
+      const isKnown = (parts[index]?.begin ?? 0) <= knownUntil || totals.sessions > 0
+      return { value: isKnown ? valueOf(totals) : null, isEmpty: totals.sessions === 0 }
+    })
+  return {
+    time,
+    measured: measuredIn(time.parts, summary.periods),
+    earlier: measuredIn(time.earlier, earlier.periods),
+    // There may be nothing to compare with.
+    compared:
+      compared === undefined || compared.sessions.length === 0
+        ? undefined
+        : { title: compared.title, values: compared.summary.periods.map(valueOf) },
+  }
 }
