@@ -9,6 +9,7 @@ export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder, waitForLock }
 export {
   type OpenOptions,
+  OldSchemaError,
   SchemaError,
   type Store,
   StoreError,

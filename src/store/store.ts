@@ -53,7 +53,12 @@ export class StoreError extends Error {
 
 /** The schema of the database cannot be used by this program. */
 export class SchemaError extends StoreError {
-  override readonly name = 'SchemaError'
+  override readonly name: string = 'SchemaError'
+}
+
+/** It is older than the first that this program can use. */
+export class OldSchemaError extends SchemaError {
+  override readonly name = 'OldSchemaError'
 }
 
 /** There is no database where the address leads, or it is no address. */

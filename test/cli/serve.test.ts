@@ -146,15 +146,28 @@ test('the demo works in an empty folder, as often as one likes in a day, and lea
   assert.equal((await me(third.url, third.token)).status, 200)
 })
 
-test('the demo refuses a database of an older schema, and leaves it as it is', async () => {
+test('a demo database of an older schema is made again, and other records of one are left alone', async () => {
   await using folder = await makeFolder()
+  const age = (file: string) => {
+    using database = new DatabaseSync(folder.file(file))
+    database.exec('delete from migration where version > 21; update migration set version = 20')
+  }
+  {
+    await using first = await demo(folder, '--port', '0')
+    first.running.process.kill('SIGINT')
+    await first.running.ended
+  }
+  age('data/demo.db')
+  await using second = await demo(folder, '--port', '0')
+  assert.equal((await me(second.url, second.token)).status, 200)
+
   const url = 'sqlite:data/own.db'
   await folder.run(['account', 'add', '--username', 'ann', '--database', url])
-  using database = new DatabaseSync(folder.file('data/own.db'))
-  database.exec('delete from migration where version > 21; update migration set version = 20')
+  age('data/own.db')
   const refused = await folder.run(['demo', '--port', '0', '--database', url])
   assert.equal(refused.code, 3)
   assert.match(refused.stderr, /start it once with the version of 2026-11-24/)
+  using database = new DatabaseSync(folder.file('data/own.db'))
   assert.equal(database.prepare('select username from account').get()?.['username'], 'ann')
 })
 

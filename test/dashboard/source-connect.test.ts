@@ -365,7 +365,7 @@ test('what is gone at the source is removed after its numbers were shown', async
   await db.updateTable('pull_row').set({ missing_at: 1, gone_at: 2 }).where('id', 'in', [2, 3]).execute()
   assert.match((await ann.get('/source')).text, /href="\/source\/gone">Remove what is gone there/)
   const { text } = await ann.get('/source/gone')
-  assert.match(text, /<td>Training sessions<td class="number">2<td class="number">20</)
+  assert.match(text, /<td>Training sessions<\/td><td class="number">2<\/td><td class="number">20<\/td>/)
   assert.match(text, /Remove 2 records/)
   const changed = await ann.post('/source/gone', { count: '1' })
   assert.match(changed.text, /That has changed meanwhile/)
@@ -447,7 +447,7 @@ test('while records come, each kind says how many there are if that is known, an
     await it.db.updateTable('job').set({ state: 'running', report: progress }).execute()
     const { text } = await it.ann.get('/source')
     const cells = (kind: string) =>
-      new RegExp(`<td>${kind}<td class="number">([^<]*)<td class="number">([^<]*)<`).exec(text)?.slice(1)
+      new RegExp(`<td>${kind}</td><td class="number">([^<]*)</td><td class="number">([^<]*)</td>`).exec(text)?.slice(1)
     return {
       text,
       templates: cells('Lock templates'),

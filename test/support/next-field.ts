@@ -26,7 +26,7 @@ for (const [name, file] of Object.entries(files)) {
   const list = await service.fetch(name === 'locks' ? '/api/v1/lkbx/sessions' : '/api/v1/dtt/sessions', 'ann')
   assert.match(list.text, /"moodAfter":4/)
   const page = await ann.get(`/${name}?range=all`)
-  assert.match(page.text, /<th[^>]*>Mood after<.*<td[^>]*>4<\/tr>/s, `the page ${name}`)
+  assert.match(page.text, /<th[^>]*>Mood after<.*<td[^>]*>4<\/td><\/tr>/s, `the page ${name}`)
   const csv = await ann.get(`/${name}.csv?range=all`)
   assert.match(csv.text, /,Mood after\r\n.*,4\r\n$/, `${name}.csv`)
   await restored.import([account(1, 'ann')])
