@@ -32,7 +32,10 @@ interface Result extends TestResult {
   readonly engine: Engine
 }
 
-/** Files that take long or measure time, in a process of their own or with others that share a browser: the longest first. */
+/**
+ * Files that take long, measure time, or set what a process has once, in a process of their own or with others that share a browser: the
+ * longest first.
+ */
 const FIRST: readonly (readonly string[])[] = [
   ['docs/installed.slow'],
   ['dashboard/pages.slow'],
@@ -45,6 +48,8 @@ const FIRST: readonly (readonly string[])[] = [
   ['store/postgres-trouble'],
   ['cli/serve'],
   ['http/timeouts'],
+  // Its public address has a path, which holds for all pages of a process.
+  ['docs/integrations-client'],
 ].map(names => names.map(name => `${name}.test.ts`))
 
 /** It runs all tests, so that nothing else has to run beside it. */
@@ -57,7 +62,7 @@ const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 20 : 8
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
-const FILES_PER_PROCESS = 24
+const FILES_PER_PROCESS = 12
 
 /** Files that fail are run once more, alone: a busy machine delays what tests wait for. More than these are a fault for certain. */
 const MAX_FILES_RUN_AGAIN = 4
