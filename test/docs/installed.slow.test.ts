@@ -235,6 +235,9 @@ describe('on a Debian that has nothing else', { skip }, () => {
 
     const upgraded = await inside('dpkg --force-confold -i /tmp/new.deb; tail -n 1 /etc/lockstep/lockstep.env')
     assert.deepEqual([upgraded.code, upgraded.stdout.endsWith('# mine\n')], [0, true], upgraded.stderr)
+    // As the service does when it starts, which nothing does here.
+    const migrated = await inside('lockstep migrate')
+    assert.equal(migrated.code, 0, migrated.stderr)
     assert.match(await data(), /alex +ultra/)
     const units = 'lockstep.service lockstep-{pull,backup}.{service,timer} lockstep-homeassistant.service'
     const verified = await ended(inRoot(root, ['bash', '-c', `systemd-analyze verify ${units}`]))
