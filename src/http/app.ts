@@ -189,23 +189,29 @@ export function refusalOf(error: Error): HttpError {
   return new ApiError(statusCode < 500 ? 'malformed_request' : 'internal_error')
 }
 
-/** Answers what the parser refused, or what did not arrive in time; the answer to an earlier request is the last. */
+/** Answers what the parser refused, or what did not arrive in time; once, although all that follows is refused too. */
 function onClientError(
   { code = '' }: NodeJS.ErrnoException,
   socket: Socket,
   connections: Connections,
   options: AppOptions,
 ) {
-  // All that follows is refused too.
-  if (socket.writableEnded) return
+  if (refused.has(socket)) return
+  refused.add(socket)
   const newest = connections.newest(socket)
   const isPending = newest !== undefined && !newest.writableFinished
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy()
-  else if (isPending && (newest.req.complete || newest.headersSent)) newest.once('finish', () => socket.destroySoon())
+  // What follows a whole request is answered after it.
+  else if (isPending && newest.req.complete) newest.once('finish', () => answerClientError(code, socket, options))
+  // What was refused is the body of a request that has its answer.
+  else if (isPending && newest.headersSent) newest.once('finish', () => socket.destroySoon())
   else answerClientError(code, socket, options)
 }
 
+const refused = new WeakSet<Socket>()
+
 function answerClientError(code: string, socket: Socket, options: AppOptions) {
+  if (!socket.writable) return
   const times = { now: Date.now(), startedAt: performance.now() }
   const error = clientError(code)
   const limit = limitOf(error)
