@@ -154,12 +154,14 @@ export const revokeKey = act({
   event: 'key-revoked',
   input: Type.Object({ id: Type.Optional(Type.Integer()), accountId: Type.Optional(accountId) }),
   async run(scene, { id, accountId }) {
-    const key = await scene.db
+    // `revokeKeys` would take it for all.
+    if (id === undefined && accountId === undefined) throw new Refusal('refused', 'name an API key or an account')
+    const found = scene.db
       .selectFrom('token')
       .select('id')
       .where('id', '=', id ?? 0)
-      .executeTakeFirst()
-    if (id !== undefined && key === undefined) throw new Refusal('refused', 'there is no API key with this id')
+    if (id !== undefined && (await found.executeTakeFirst()) === undefined)
+      throw new Refusal('refused', 'there is no API key with this id')
     await revokeKeys(scene, { id, accountId })
   },
 })

@@ -60,7 +60,7 @@ export async function applySteps(
   rewriting?: Rewriting,
 ): Promise<readonly string[]> {
   // SQLite transactions have the write lock from their start.
-  if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(db)
+  if (engine === 'postgres') await sql`select pg_advisory_xact_lock(5625001)`.execute(db)
   // Another program may have brought it up to date before this one got the lock.
   const version = await schemaVersion({ db, engine })
   if (version === currentVersion) return []
@@ -90,8 +90,6 @@ async function requireUtf8(db: Kysely<Tables>) {
   const encoding = rows[0]?.server_encoding
   if (encoding !== 'UTF8') throw new SchemaError(`the database has the encoding ${encoding}: create one with UTF8`)
 }
-
-const MIGRATION_LOCK = 5625_001
 
 /** Only in the search path of PostgreSQL: other schemas may belong to other programs. */
 async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolean> {

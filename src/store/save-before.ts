@@ -17,7 +17,9 @@ export function saveBefore(path: string, version: number): string | undefined {
   const copy = `${path}.schema-${version}`
   // Always the same name, so that what a killed process left is removed.
   const unfinished = `${copy}.unfinished`
-  for (const left of [unfinished, `${unfinished}-journal`]) rmSync(left, { force: true })
+  const remove = () => [unfinished, `${unfinished}-journal`].forEach(name => rmSync(name, { force: true }))
+  remove()
+  using _rest = { [Symbol.dispose]: remove }
   // Only its owner may read it.
   closeSync(openSync(unfinished, 'wx', 0o600))
   using database = new DatabaseSync(path, { readOnly: true })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -356,6 +356,17 @@ test('before records of SQLite are rewritten, the database is copied next to it,
     assert.doesNotMatch((await runNext(['migrate', '--database', url])).stderr, /rewritten/)
     assert.ok(!existsSync(`${copy}.unfinished`))
   }
+})
+
+test('a copy that cannot be made stops the migration, and nothing of it is left', async () => {
+  await using folder = await makeFolder()
+  const url = `sqlite:${folder.file('old.db')}`
+  await makeReleased(url)
+  const before = await contentOf(url)
+  mkdirSync(folder.file('old.db.schema-21'))
+  assert.notEqual((await runNext(['migrate', '--database', url])).code, 0)
+  assert.ok(!existsSync(folder.file('old.db.schema-21.unfinished')))
+  assert.deepEqual(await contentOf(url), before)
 })
 
 testOnPostgres('a database of another encoding than UTF8 is refused, and stays empty', async () => {

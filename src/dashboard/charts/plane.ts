@@ -174,11 +174,12 @@ function unit(position: number): number {
   return Math.round(position * 10)
 }
 
-/** Lines and areas, which are stretched. They are broken where nothing was recorded for two weeks. */
+/** Lines and areas, in the size of the plane. */
 export function stretched(...paths: readonly Html[]): Html {
   return html`<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">${paths}</svg>`
 }
 
+/** A line, broken where nothing was recorded for two weeks and the days that a point stands for. */
 export function linePath(look: string, { x, y }: Plane, points: readonly Point[], days = 0): Html {
   const path = line<Point | null>(
     point => unit(x(point?.at ?? 0)),

@@ -267,8 +267,6 @@ export function figureTiles(figures: readonly Figure[], compared: string | undef
   )
 }
 
-/** The control of the period that a page shows: an arrow at each side of its days, fields for the first and the last one, and presets. */
-
 interface PeriodControl {
   readonly query: PeriodQuery
   /** Undefined if all days are shown. */
@@ -277,6 +275,7 @@ interface PeriodControl {
   readonly addressOf: (changes: Partial<PeriodQuery>) => string
 }
 
+/** The control of the period that a page shows: an arrow at each side of its days, fields for the first and the last one, and presets. */
 function periodBar(control: PeriodControl): Html {
   const { query, period, addressOf } = control
   return html`
