@@ -6,7 +6,6 @@ import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import {
   comparedDays,
   daysText,
-  lengthText,
   periodFor,
   type Period,
   type PeriodQuery,
@@ -18,7 +17,7 @@ import {
   timeOfDays,
   writePeriod,
 } from '../../src/dashboard/text/period.ts'
-import { figures, type Seen, shownText, signInAs, tableRows, type Visitor } from '../support/dashboard.ts'
+import { figures, type Seen, shownText, signInAs, tableRows, tilesOf, type Visitor } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -54,20 +53,20 @@ function shownAt(address: Partial<PeriodQuery>, now: number, timeZone: string): 
 
 const startOf = (date: Temporal.PlainDate, timeZone: string) => date.toZonedDateTime(timeZone).epochMilliseconds
 
-test('a preset has exactly its whole days up to today, on each weekday, also where clocks change', () => {
+test('a preset has whole weeks from Monday on and this one so far, on each weekday, also where clocks change', () => {
   let count = 0
   for (const { timeZone, date, now } of moments()) {
     for (const preset of presetNames) {
       const period = shownAt({ preset }, now, timeZone)
-      const days = presets[preset]
-      if (days === undefined) assert.equal(period, undefined)
+      const weeks = presets[preset]
+      if (weeks === undefined) assert.equal(period, undefined)
       else {
         assert.ok(period)
         assert.deepEqual(timeOfDays(period, timeZone), {
-          from: startOf(date.subtract({ days: days - 1 }), timeZone),
+          from: startOf(date.subtract({ days: date.dayOfWeek - 1, weeks: weeks - 1 }), timeZone),
           to: startOf(date.add({ days: 1 }), timeZone),
         })
-        assert.equal(periodText(period), `in the last ${lengthText(days)}`)
+        assert.equal(periodText(period), `in the last ${weeks} weeks`)
         count += 1
       }
     }
@@ -75,7 +74,7 @@ test('a preset has exactly its whole days up to today, on each weekday, also whe
   assert.equal(count, 3 * 3 * 8 * 2 * 4)
 })
 
-test('a step back leads to as many days, right before, which are what a period is compared with; the step forward leads back', () => {
+test('a step back leads to as many weeks, right before; a period is compared with as many days of them; the step forward leads back', () => {
   for (const { timeZone, now } of moments()) {
     for (const preset of presetNames.filter(name => name !== 'all')) {
       const shown = shownAt({ preset }, now, timeZone)
@@ -83,9 +82,11 @@ test('a step back leads to as many days, right before, which are what a period i
       assert.ok(shown && step)
       const before = shownAt(step, now, timeZone)
       assert.ok(before)
-      assert.deepEqual(comparedDays(shown), { first: before.first, last: before.last })
+      const compared = comparedDays(shown)
+      assert.equal(compared.first, before.first)
+      assert.equal(compared.last - compared.first, shown.last - shown.first)
       assert.equal(timeOfDays(before, timeZone).to, timeOfDays(shown, timeZone).from)
-      assert.equal(before.length, presets[preset])
+      assert.equal(before.length, 7 * (presets[preset] ?? 0))
       assert.deepEqual(stepFrom(before, 1), { preset, days: undefined })
       assert.equal(stepFrom(shown, 1), undefined)
       // 52 weeks earlier, so that the days of the week are the same.
@@ -118,7 +119,7 @@ test('an address with one of the two days is completed, and what is no date is i
   assert.deepEqual(days('to=2026-05-31&range=4w'), ['2026-05-04', '2026-05-31'])
   assert.deepEqual(days('day=2026-05-31'), ['2026-05-31', '2026-05-31'])
   for (const query of ['', 'from=2026-02-30', 'to=x', 'day=31', 'range=9w']) {
-    assert.deepEqual(days(query), ['2026-03-19', '2026-06-10'], query)
+    assert.deepEqual(days(query), ['2026-03-23', '2026-06-10'], query)
   }
 })
 
@@ -137,11 +138,6 @@ function history(today: Temporal.PlainDate, timeZone: string): object[] {
     }),
   )
   return [records.account(1, 'ann'), ...sessions]
-}
-
-function tilesOf({ text }: Seen): Map<string, string> {
-  const tiles = [...text.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>([^<]+)/g)]
-  return new Map(tiles.map(([, name = '', value = '']) => [name, value.replaceAll(/\s/g, ' ')]))
 }
 
 const leadOf = ({ text }: Seen) => /<p class="lead">([^]*?)<\/p>/.exec(text)?.[1] ?? ''
@@ -164,18 +160,24 @@ describe('with the clock on each weekday of a week in which clocks change', () =
           const preset = presetNames[day % 4] ?? '4w'
           for (const compare of ['', '&compare=year']) {
             const page = await ann.get(`/training?range=${preset}${compare}`)
-            sameEverywhere(page, presets[preset] ?? 0)
+            sameEverywhere(page, presets[preset] ?? 0, day)
             const [, link = ''] = /<a href="([^"]+)">/.exec(leadOf(page)) ?? []
-            const before = tilesOf(await ann.get(link.replaceAll('&amp;', '&')))
+            const before = tilesOf((await ann.get(link.replaceAll('&amp;', '&'))).text)
             const lead = shownText({ text: leadOf(page) })
-            assert.match(lead, new RegExp(`, ${before.get('Sessions')} (in the \\d+ \\w+ before|a year before)`), link)
+            assert.match(
+              lead,
+              new RegExp(
+                `, ${before.get('Sessions')} (in the (\\d+ weeks|same part of the \\d+ weeks) before|a year before)`,
+              ),
+              link,
+            )
             assert.match(
               lead,
               new RegExp(`\\(${before.get('Passed')} .* (from ${before.get('Mean grade')?.slice(0, -2)} to|stayed)`),
             )
           }
           const csv = (await ann.get(`/training.csv?range=${preset}`)).text.trim().split('\r\n')
-          const shown = tilesOf(await ann.get(`/training?range=${preset}`)).get('Sessions')
+          const shown = tilesOf((await ann.get(`/training?range=${preset}`)).text).get('Sessions')
           assert.equal(csv.length - 1, Number(shown?.replaceAll(',', '')))
           await sameOnOverview(ann)
         }
@@ -189,21 +191,21 @@ describe('with the clock on each weekday of a week in which clocks change', () =
   async function sameOnOverview(ann: Visitor) {
     const overview = await ann.get('/')
     const week = /href="([^"]+)">This week</.exec(overview.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
-    const tiles = tilesOf(await ann.get(week))
+    const tiles = tilesOf((await ann.get(week)).text)
     for (const name of ['Sessions', 'Repetitions']) {
       assert.equal(new RegExp(`<dt>${name}</dt><dd>([\\d,]+)`).exec(overview.text)?.[1], tiles.get(name), week)
     }
-    const twelve = tilesOf(await ann.get('/training'))
+    const twelve = tilesOf((await ann.get('/training')).text)
     const [, reps, grade] = /12 weeks Repetitions ([\d,]+) .* Grade (\d+ %)/.exec(shownText(overview)) ?? []
     assert.deepEqual([reps, grade], [twelve.get('Repetitions'), twelve.get('Mean grade')])
   }
 
   /** The sentence, the tiles, the table and the charts of a page say the same, of exactly these days. */
-  function sameEverywhere(page: Seen, days: number) {
-    const tiles = tilesOf(page)
+  function sameEverywhere(page: Seen, weeks: number, weekday: number) {
+    const tiles = tilesOf(page.text)
     const number = (name: string) => Number(tiles.get(name)?.replaceAll(',', ''))
     const lead = shownText({ text: leadOf(page) })
-    assert.match(lead, new RegExp(`^${tiles.get('Sessions')} sessions in the last ${lengthText(days)}, `))
+    assert.match(lead, new RegExp(`^${tiles.get('Sessions')} sessions in the last ${weeks} weeks, `))
     assert.match(lead, new RegExp(`${tiles.get('Passed')} passed .* (to|at) ${tiles.get('Mean grade')}\\.`))
     assert.equal(sum(figures(page.text, 'Repetitions').map(value => value ?? 0)), number('Repetitions'))
     const total = / of ([\d,]+)/.exec(shownText({ text: page.text.split('id="session-table"')[1] ?? '' }))?.[1]
@@ -211,7 +213,7 @@ describe('with the clock on each weekday of a week in which clocks change', () =
     const [first, last] = ['from', 'to'].map(name =>
       Date.parse(new RegExp(`name="${name}" value="([^"]+)"`).exec(page.text)?.[1] ?? ''),
     )
-    assert.equal(((last ?? 0) - (first ?? 0)) / DAY_MS + 1, days)
+    assert.equal(((last ?? 0) - (first ?? 0)) / DAY_MS + 1, 7 * (weeks - 1) + weekday + 1)
   }
 })
 
@@ -231,5 +233,5 @@ test('the page says that From is later than To, and that days are yet to come', 
   // A period that has begun shows its days so far, without a note.
   const running = await ann.get(`/training?from=${today.subtract({ days: 2 }).toString()}&to=${to}`)
   assert.doesNotMatch(running.text, /yet to come|later than/)
-  assert.match(leadOf(running), /in the last 3 days, <a [^>]*>\d+ in the same part of the period before</)
+  assert.match(leadOf(running), /in the last 3 days, <a [^>]*>\d+ in the same part of the 12 days before</)
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { cellTexts, figures, tableRows, type Visitor, signInAs } from '../support/dashboard.ts'
+import { cellTexts, figures, tableRows, tilesOf, type Visitor, signInAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -107,13 +107,8 @@ describe('pages say no more than is known', () => {
     const { text } = await ann.get('/training?range=all&kind=endurance')
     assert.match(text, /are of segments of the kind Endurance only\. Results are of whole sessions\./)
     assert.deepEqual(figures(text, 'Grade', { card: 'grades' }), [45, 45, 45, 45])
-    const tiles = new Map(
-      [...text.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>([^<]+)/g)].map(([, name, value]) => [name, value]),
-    )
-    assert.deepEqual(
-      [tiles.get('Mean grade'), tiles.get('Repetitions'), tiles.get('Distance')],
-      ['45\u00a0%', '44', '–'],
-    )
+    const tiles = tilesOf(text)
+    assert.deepEqual([tiles.get('Mean grade'), tiles.get('Repetitions'), tiles.get('Distance')], ['45 %', '44', '–'])
     assert.match(text, /<p class="lead">4 sessions since [^<]*, 75\s% passed, mean grade 45\s%\.<\/p>/)
     const sum = figures(text, 'Repetitions').reduce<number>((total, value) => total + (value ?? 0), 0)
     assert.equal(sum, 4 * 11)

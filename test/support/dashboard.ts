@@ -154,6 +154,18 @@ export function figures(page: string, column: string, { card = 'figures', after 
   })
 }
 
+/** The values of the figures of a page by what they are: `reps 2026-09-07/2026-11-27`. */
+export function dataOf(page: string): Map<string, number> {
+  const found = [...page.matchAll(/<data value="([^"]*)" data-of="([^"]*)">/g)]
+  return new Map(found.map(([, value, of = '']) => [of, Number(value)]))
+}
+
+/** The texts of the tiles of a page by their titles. */
+export function tilesOf(page: string): Map<string, string> {
+  const tiles = [...page.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>(?:<data[^>]*>)?([^<]+)/g)]
+  return new Map(tiles.map(([, name = '', value = '']) => [name, value.replaceAll(/\s/g, ' ')]))
+}
+
 /** The rows of a table as their markup, in their order; undefined if the page has no such table. */
 export function tableRows(page: string, id: string): string[] | undefined {
   const [, body] = new RegExp(`<table id="${id}"[^>]*>[^]*?<tbody>([^]*?)</tbody>`).exec(page) ?? []

@@ -5,7 +5,7 @@ import type { CsvCells } from '../../archive/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
 import { csvFile, ndjsonFile } from '../files.ts'
-import { html, type Html, nothing, type Part } from '../html.ts'
+import { figure, html, type Html, nothing, type Part } from '../html.ts'
 import { downloadLinks, emptyState, noRecords, stat, stats } from '../layout/components.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import {
@@ -243,6 +243,8 @@ function filterBar<Query extends PeriodQuery>(
 /** A figure of a period, and how it differs from that of another one. */
 export interface Figure {
   readonly name: string
+  /** What it is, for its mark. */
+  readonly of: string
   /** Null if it is not known. */
   readonly value: number | null
   readonly before: number | null | undefined
@@ -252,17 +254,24 @@ export interface Figure {
   readonly note?: string | undefined
 }
 
-/** Figures as tiles. With the title of what they are compared with, each says how much it differs. */
-export function figureTiles(figures: readonly Figure[], compared: string | undefined): Html {
+/** The days and the filters of figures, and those of what they are compared with, with its title. */
+interface FigureScope {
+  readonly scope: string
+  readonly compared: { readonly title: string; readonly scope: string } | undefined
+}
+
+/** Figures as tiles. If they are compared, each says how much it differs. */
+export function figureTiles(figures: readonly Figure[], { scope, compared }: FigureScope): Html {
   return stats(
-    ...figures.map(({ name, value, before = null, text, differenceText = text, note }) => {
-      const shown = value === null ? NONE : text(value)
+    ...figures.map(({ name, of, value, before = null, text, differenceText = text, note }) => {
+      const shown = value === null ? NONE : figure(`${of} ${scope}`, value, text(value))
       if (compared === undefined) return stat(name, shown, note)
-      if (value === null || before === null) return stat(name, shown, `${compared}: ${NONE}`)
+      if (value === null || before === null) return stat(name, shown, `${compared.title}: ${NONE}`)
       const difference = value - before
       const sign = difference > 0 ? '+' : '−'
       const how = difference === 0 ? 'the same' : `${sign}${differenceText(Math.abs(difference))}`
-      return stat(name, shown, `${compared}: ${text(before)} (${how})`)
+      const then = figure(`${of} ${compared.scope}`, before, text(before))
+      return stat(name, shown, html`${compared.title}: ${then} (${how})`)
     }),
   )
 }

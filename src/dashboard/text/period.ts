@@ -1,4 +1,4 @@
-import { formatDate, parseDate } from '../../contract/calendar.ts'
+import { bucketStart, formatDate, parseDate } from '../../contract/calendar.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import type { Periods } from '../../stats/periods.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
@@ -9,8 +9,8 @@ import { countText, dateText, NONE } from './text.ts'
  * take them from here. A day is a number (`contract/calendar.ts`), and a period has whole days of the zone of the account.
  */
 
-/** How many days each preset has, today included. They are whole weeks, so that all weekdays are in them equally often. */
-export const presets = { '4w': 28, '12w': 84, '6m': 182, '1y': 364, all: undefined } as const
+/** How many weeks each preset has: whole ones from Monday on, and this one so far. */
+export const presets = { '4w': 4, '12w': 12, '6m': 26, '1y': 52, all: undefined } as const
 export type Preset = keyof typeof presets
 
 export const DEFAULT_PRESET = '12w'
@@ -52,7 +52,7 @@ export function readPeriod(query: URLSearchParams, now: number, timeZone: string
   if (day !== undefined) return { ...read, days: [day, day] }
   if (from === undefined && to === undefined) return read
   const last = to ?? Math.max(from ?? 0, zoneClock(timeZone).dayOf(now))
-  return { ...read, days: [from ?? last + 1 - (presets[read.preset] ?? presets[DEFAULT_PRESET]), last] }
+  return { ...read, days: [from ?? last + 1 - 7 * (presets[read.preset] ?? presets[DEFAULT_PRESET]), last] }
 }
 
 /** Writes the period into an address, without defaults. */
@@ -69,18 +69,30 @@ export function writePeriod(query: URLSearchParams, { preset, days, compare }: P
 
 /** The days of a period; undefined for the preset of all days. */
 export function periodFor({ preset, days }: PeriodQuery, now: number, timeZone: string): Period | undefined {
-  const count = presets[preset]
-  if (days === undefined) return count === undefined ? undefined : lastDays(count, now, timeZone)
+  const weeks = presets[preset]
   const today = zoneClock(timeZone).dayOf(now)
+  if (days === undefined) return weeks === undefined ? undefined : lastWeeks(weeks, today)
   const [first, end] = days
   const length = Math.max(0, end + 1 - first)
   return { first, last: length === 0 || first > today ? end : Math.min(end, today), length, today }
 }
 
-/** So many days, of which today is the last. */
-export function lastDays(count: number, now: number, timeZone: string): Period {
-  const today = zoneClock(timeZone).dayOf(now)
-  return { first: today + 1 - count, last: today, length: count, today }
+/** So many weeks, of which this one, so far, is the last. */
+export function lastWeeks(weeks: number, today: number): Period {
+  return { first: bucketStart('week', 'monday', today) - 7 * (weeks - 1), last: today, length: 7 * weeks, today }
+}
+
+/** The weeks of a period that consists of whole ones and this one so far. */
+function weeksUpTo({ first, length, today }: Period): number | undefined {
+  const isUpToNow = first + length === bucketStart('week', 'monday', today) + 7
+  return isUpToNow && length > 0 && length % 7 === 0 ? length / 7 : undefined
+}
+
+/** The days of a figure, for its mark (`figure` in html.ts): those that have been. */
+export function daysName(days: (Days & { readonly today?: number }) | undefined): string {
+  if (days === undefined) return 'all'
+  const { first, last, today = last } = days
+  return `${formatDate(first)}/${formatDate(Math.min(last, today))}`
 }
 
 /** When days begin, and when they end. */
@@ -94,9 +106,9 @@ export function timeOfDays({ first, last }: Days, timeZone: string): { readonly 
 export function stepFrom({ first, length, today }: Period, steps: number): Partial<PeriodQuery> | undefined {
   const start = first + steps * length
   if (length === 0 || (steps > 0 && start > today)) return undefined
-  const end = start + length - 1
-  const preset = end === today ? presetNames.find(name => presets[name] === length) : undefined
-  return preset === undefined ? { days: [start, end] } : { preset, days: undefined }
+  const weeks = weeksUpTo({ first: start, last: today, length, today })
+  const preset = weeks === undefined ? undefined : presetNames.find(name => presets[name] === weeks)
+  return preset === undefined ? { days: [start, start + length - 1] } : { preset, days: undefined }
 }
 
 /** The days that a period is compared with: as many as it shows. A year before is 52 weeks, so that weekdays are the same. */
@@ -119,25 +131,27 @@ export function periodProblem({ first, last, length, today }: Period): string | 
   return first > today ? 'These days are yet to come.' : undefined
 }
 
-/** `28 days`, `12 weeks` */
-export function lengthText(days: number): string {
+/** `10 days`, `12 weeks` */
+function lengthText(days: number): string {
   return days >= WEEKS_FROM && days % 7 === 0 ? countText(days / 7, 'week') : countText(days, 'day')
 }
 
-const WEEKS_FROM = 42
+const WEEKS_FROM = 28
 
-/** `in the last 28 days`, `in these 10 days`, `on this day` */
+/** `in the last 4 weeks`, `this week`, `in these 10 days`, `on this day` */
 export function periodText(period: Period): string {
   const { first, last, today } = period
+  const weeks = weeksUpTo(period)
+  if (weeks !== undefined) return weeks === 1 ? 'this week' : `in the last ${countText(weeks, 'week')}`
   if (first === last) return last === today ? 'today' : 'on this day'
   return `in ${last === today ? 'the last' : 'these'} ${lengthText(last + 1 - first)}`
 }
 
-/** `in the 28 days before`: what a period is compared with. */
+/** `in the 10 days before`: what a period is compared with. */
 export function comparedText({ first, last, length }: Period, compare: Compare = 'before'): string {
   if (compare === 'year') return 'a year before'
   const shown = last + 1 - first
-  if (shown < length) return 'in the same part of the period before'
+  if (shown < length) return `in the same part of the ${length === 7 ? 'week' : lengthText(length)} before`
   return shown === 1 ? 'on the day before' : `in the ${lengthText(shown)} before`
 }
 
@@ -158,8 +172,8 @@ const SHORT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short',
 
 /** The name of a preset in the list of them. */
 export function presetTitle(preset: Preset): string {
-  const days = presets[preset]
-  return days === undefined ? 'All' : lengthText(days)
+  const weeks = presets[preset]
+  return weeks === undefined ? 'All' : countText(weeks, 'week')
 }
 
 // These are all of its keys.

@@ -6,21 +6,11 @@ import { breaksOf } from '../../../stats/intervals.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { type LockedShare, lockStatistics } from '../../../stats/lock-statistics.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { figure, html, type Html, nothing } from '../../html.ts'
 import { card } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
-import { comparedText, comparisons, periodText } from '../../text/period.ts'
-import {
-  countText,
-  dateText,
-  durationText,
-  NONE,
-  numberText,
-  partText,
-  percentText,
-  round1,
-  unbroken,
-} from '../../text/text.ts'
+import { comparedText, comparisons, daysName, periodText } from '../../text/period.ts'
+import { countText, dateText, durationText, NONE, numberText, percentText, round1, unbroken } from '../../text/text.ts'
 import { addressOf, figureTiles } from '../area.ts'
 import { barPicture, partPictures } from '../parts.ts'
 import { lockAddresses, type LockTime, type ShownLocks } from './filters.ts'
@@ -36,17 +26,17 @@ export function shareText(viewer: Viewer, { query, period, total, before, first,
   const amount = isLong
     ? `${durationText((total.lockedSeconds / total.knownSeconds) * MONTH_SECONDS)} a month`
     : durationText(total.lockedSeconds)
-  const text = lockText(`${lockedText(total)} of the time under lock ${when}, ${amount}`, viewer)
+  const text = html`${lockedFigure(total, daysName(period))} ${lockText(`of the time under lock ${when}, ${amount}`, viewer)}`
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return html`${text}.`
   const address = addressOf(lockAddresses, query, { days: [before.first, before.last], compare: undefined })
-  return html`${text}; <a href="${address}">${lockedText(before.total)} ${comparedText(period, query.compare)}</a>.`
+  return html`${text}; <a href="${address}">${lockedFigure(before.total, daysName(before))} ${comparedText(period, query.compare)}</a>.`
 }
 
 const MIN_DAYS_FOR_MONTHS = 56
 const MONTH_SECONDS = (365.25 * 24 * 3600) / 12
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
-  const { query, total, counted, sessions } = shown
+  const { query, period, total, counted, sessions } = shown
   const compared = knownBefore(shown)
   const [now, then] = [figuresOf(shown), compared && figuresOf(compared)]
   const states = [...Map.groupBy(counted, ({ state }) => stateName(state, viewer).toLowerCase())]
@@ -58,26 +48,30 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
       : `${outcomes === '' ? '' : '; '}${numberText(practice)}${outcomes === '' ? '' : ' more'} not counted`
   const isKnown = total.knownSeconds > 0
   const length = (seconds: number) => durationText(seconds)
-  const figure = (name: string, of: keyof typeof now, text: (value: number) => string, note?: string) => {
-    return { name, value: now[of], before: then?.[of], text, note }
+  const tile = (name: string, of: keyof typeof now, text: (value: number) => string, note?: string) => {
+    return { name, of, value: now[of], before: then?.[of], text, note }
   }
   const figures = [
-    figure(
+    tile(
       stateName('locked', viewer),
-      'percent',
+      'lockedPercent',
       percentText,
       isKnown ? `${length(total.lockedSeconds)}${knownText(shown)}` : undefined,
     ),
-    figure(
+    tile(
       'Breaks',
       'breaks',
       numberText,
       (now.breaks ?? 0) === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
     ),
-    figure('Sessions', 'sessions', numberText, `${outcomes}${uncounted}`),
-    figure(lockText('Longest locked stretch', viewer), 'longest', length),
+    tile('Sessions', 'lockSessions', numberText, `${outcomes}${uncounted}`),
+    tile(lockText('Longest locked stretch', viewer), 'longestLockedSeconds', length),
   ]
-  return figureTiles(figures, query.compare && comparisons[query.compare])
+  const title = query.compare && comparisons[query.compare]
+  return figureTiles(figures, {
+    scope: daysName(period),
+    compared: title === undefined ? undefined : { title, scope: daysName(shown.before) },
+  })
 }
 
 /** What is shown beside the period, if anything is known of it: nothing known is not 0. */
@@ -88,11 +82,11 @@ function knownBefore({ query, before }: ShownLocks) {
 function figuresOf({ counted, from, to, total }: LockTime) {
   const breaks = breaksOf(counted.flatMap(({ intervals }) => intervals.filter(one => one.start < to && one.end > from)))
   return {
-    percent: lockedPercent(total),
+    lockedPercent: lockedPercent(total),
     breaks: total.knownSeconds > 0 ? breaks.count : null,
     longestBreak: breaks.longest / 1000,
-    sessions: counted.length,
-    longest: total.longestLockedSeconds === 0 ? null : total.longestLockedSeconds,
+    lockSessions: counted.length,
+    longestLockedSeconds: total.longestLockedSeconds === 0 ? null : total.longestLockedSeconds,
   }
 }
 
@@ -188,6 +182,8 @@ function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | n
   return roundedRatio(lockedSeconds * 100, knownSeconds)
 }
 
-function lockedText({ lockedSeconds, knownSeconds }: LockedShare): string {
-  return partText(lockedSeconds, knownSeconds)
+/** `43 %` of a time of which something is known. */
+function lockedFigure(share: LockedShare, scope: string): Html {
+  const percent = lockedPercent(share) ?? 0
+  return figure(`lockedPercent ${scope}`, percent, percentText(percent))
 }

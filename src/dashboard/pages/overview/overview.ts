@@ -12,7 +12,7 @@ import { emptyState, noRecords } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { html, type Html } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
-import { lastDays, presets } from '../../text/period.ts'
+import { DEFAULT_PRESET, lastWeeks, presets } from '../../text/period.ts'
 import { dateText } from '../../text/text.ts'
 import { readPrograms } from '../../text/program-names.ts'
 import { dayCard } from '../day-card.ts'
@@ -72,7 +72,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
     new LockFigures(bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now))
   const ofDays = figuresOf('day', first)
   const ofMonth = figuresOf('month', bucketStart('month', 'monday', today))
-  const ofWeeks = figuresOf('week', lastDays(presets['12w'], now, viewer.timeZone).first)
+  const ofWeeks = figuresOf('week', lastWeeks(presets[DEFAULT_PRESET], today).first)
   await addLocks(counted, { since, until }, [ofDays, ofMonth, ofWeeks])
   const training = await history.days(viewer.timeZone, first, today)
   const days = drawnDays(knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets))

@@ -3,7 +3,7 @@ import type { Filters, KindTotals, SessionStats } from '../../../stats/training.
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { kindName } from '../../text/names.ts'
-import type { PeriodQuery } from '../../text/period.ts'
+import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import type { Programs } from '../../text/program-names.ts'
 import type { Addresses } from '../area.ts'
 
@@ -41,6 +41,13 @@ export const trainingAddresses: Addresses<TrainingQuery> = {
     if (sort !== 'at') query.set('sort', sort)
     if (!descending) query.set('order', 'ascending')
   },
+}
+
+/** The days and the filters of figures, for their marks. */
+export function scopeOf(query: TrainingQuery, days: Days | undefined): string {
+  const filters = new URLSearchParams()
+  trainingAddresses.write(filters, { ...query, sort: 'at', descending: true })
+  return filters.size === 0 ? daysName(days) : `${daysName(days)} ${filters}`
 }
 
 /** The fields of the filters; kinds and programs are those of the period. */

@@ -30,7 +30,7 @@ import {
 } from '../../text/text.ts'
 import { addressOf, type Area, areaPages, daysAddress, fewAtOnce, figureTiles, type WithDocument } from '../area.ts'
 import { boundaries, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
-import { filterFields, trainingAddresses, type TrainingQuery } from './filters.ts'
+import { filterFields, scopeOf, trainingAddresses, type TrainingQuery } from './filters.ts'
 import { type Compared, distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 import { sessionRows, sortedBy } from './table.ts'
 
@@ -227,26 +227,30 @@ function figuresText({ passed, compare }: TrainingQuery, now: Totals, then: Tota
 }
 
 /** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
-function totalTiles(viewer: Viewer, { query, summary, compared }: ShownTraining): Html {
+function totalTiles(viewer: Viewer, { query, period, summary, compared, before }: ShownTraining): Html {
   const now = summary.totals
   const then = compared === undefined || compared.sessions.length === 0 ? undefined : compared.summary.totals
-  const figure = (
+  const tile = (
     name: string,
-    of: (totals: Totals) => number | null,
+    of: string,
+    valueOf: (totals: Totals) => number | null,
     text: (value: number) => string,
     differenceText = text,
   ) => {
-    return { name, value: of(now), before: then && of(then), text, differenceText }
+    return { name, of, value: valueOf(now), before: then && valueOf(then), text, differenceText }
   }
   const points = (value: number) => unbroken(countText(value, 'point'))
   const rate = ({ passed, sessions }: Totals) => roundedRatio(passed * 100, sessions)
   const distance = ({ measured, approximate }: Totals) => (now.distance === null ? null : measured + approximate)
   const figures = [
-    figure('Sessions', ({ sessions }) => sessions, numberText),
-    ...(query.passed === undefined ? [figure('Passed', rate, percentText, points)] : []),
-    figure('Mean grade', ({ grade }) => grade, percentText, points),
-    figure('Repetitions', ({ reps }) => reps, numberText),
-    figure('Distance', distance, value => distanceText(viewer, value)),
+    tile('Sessions', 'sessions', ({ sessions }) => sessions, numberText),
+    ...(query.passed === undefined ? [tile('Passed', 'passedPercent', rate, percentText, points)] : []),
+    tile('Mean grade', 'grade', ({ grade }) => grade, percentText, points),
+    tile('Repetitions', 'reps', ({ reps }) => reps, numberText),
+    tile('Distance', 'distance', distance, value => distanceText(viewer, value)),
   ]
-  return figureTiles(figures, compared?.title)
+  return figureTiles(figures, {
+    scope: scopeOf(query, period),
+    compared: compared && { title: compared.title, scope: scopeOf(query, before?.days) },
+  })
 }
