@@ -13,7 +13,6 @@ const files = {
   'dashboard.js': () => script('dashboard.js'),
   'signin.js': () => script('signin.js'),
   'console.js': () => script('console.js'),
-  'kept.js': () => script('kept.js'),
   'webauthn-get.js': () => read('webauthn-get.js'),
   'webauthn-create.js': () => read('webauthn-create.js'),
   'favicon.svg': () => read('favicon.svg'),

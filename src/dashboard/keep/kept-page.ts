@@ -16,14 +16,14 @@ import { readYear, yearCards, yearFigures, yearsOf } from '../pages/year/year.ts
 import { type Programs, readPrograms } from '../text/program-names.ts'
 import { ownName } from '../text/names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
-import { type KeptTable, keptTables, ROWS_AT_ONCE } from './kept-tables.ts'
+import { dayOf, type KeptTable, keptTableNames, keptTables, ROWS_AT_ONCE } from './kept-tables.ts'
 
 /** Who keeps their records, and how they are shown: names may be hidden. */
 export type Keeper = Pick<Viewer, 'session' | 'discreet' | 'timeZone' | 'units'>
 
 /**
- * The whole history of an account as one HTML file, which needs no network: its policy allows its own style and script alone. Records of
- * others are not in it. Others have their turns while it is written.
+ * The whole history of an account as one HTML file, which needs no network and no script: its policy allows its own style alone.
+ * Records of others are not in it. Others have their turns while it is written.
  */
 export async function* keptPage(store: Store, keeper: Keeper, now: number): AsyncGenerator<string> {
   const reader = await readerOf(store, keeper, now)
@@ -34,17 +34,18 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   yield head
   const overview = await readOverview(reader, null)
   const present = overview?.cards ?? html`<p>There are no records.</p>`
-  yield asKept(html`<section class="kept" id="present"><h1>${presentText(reader)}</h1>${present}</section>`)
   const { sessions } = await trainingHistory(store, reader.pageAccess.sessions('dtt'))
+  const days = new Set(sessions.map(({ at }) => dayOf(reader, at)))
+  yield asKept(html`<section class="kept" id="present"><h1>${presentText(reader)}</h1>${present}</section>`, days)
   const all: YearStatistics[] = []
   const sections: string[] = []
   for (const year of years) {
     await pause()
     const statistics = await readYear(reader, year)
     all.push(statistics)
-    sections.push(asKept(yearSection(reader, statistics, programs)))
+    sections.push(asKept(yearSection(reader, statistics, programs), days))
   }
-  yield asKept(card('All years', allYears(reader, all), { id: 'overview' }))
+  yield asKept(card('All years', allYears(reader, all), { id: 'overview' }), days)
   yield* sections
   for await (const kept of keptTables(reader, programs, sessions)) yield* tableOf(kept)
   yield foot
@@ -76,25 +77,12 @@ async function readerOf(store: Store, { session, discreet, timeZone, units }: Ke
 }
 
 function documentOf({ viewer }: Reader, body: Html): string {
-  const [style, script] = [contentOf('dashboard.css'), contentOf('kept.js')]
-  const policy = `default-src 'none'; style-src '${hashOf(style)}'; script-src '${hashOf(script)}'; base-uri 'none'; form-action 'none'`
+  const style = Buffer.from(asset('dashboard.css').body).toString()
+  const policy = `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; base-uri 'none'; form-action 'none'`
   const head = html`<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="referrer" content="no-referrer">
 <style>${raw(style)}</style>`
-  return htmlDocument(
-    viewer,
-    ownName(viewer),
-    head,
-    html`<main id="main" class="kept">${body}</main><script>${raw(script)}</script>`,
-  ).toString()
-}
-
-function contentOf(name: 'dashboard.css' | 'kept.js'): string {
-  return Buffer.from(asset(name).body).toString()
-}
-
-function hashOf(text: string): string {
-  return `sha256-${hash('sha256', text, 'base64')}`
+  return htmlDocument(viewer, ownName(viewer), head, html`<main id="main" class="kept">${body}</main>`).toString()
 }
 
 function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
@@ -103,7 +91,7 @@ function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
   const asOf = known === written ? nothing : html`, as of ${known}`
   return html`
     <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${written}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.</p></div></div>
-    <nav class="kept-contents" aria-label="Contents"><a href="#present">${presentText({ viewer, now })}</a> <a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)} <a href="#tables">Tables</a></nav>
+    <nav class="kept-contents" aria-label="Contents"><a href="#present">${presentText({ viewer, now })}</a> <a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)}${Object.entries(keptTableNames).map(([id, name]) => html` <a href="#${id}">${name}</a>`)}</nav>
   `
 }
 
@@ -135,31 +123,37 @@ function yearSection(reader: Reader, year: YearStatistics, programs: Programs): 
   return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="year">${yearCards(reader, year, programs)}</div></section>`
 }
 
-/** Records have no page in the file, and how long ago something was holds for one day. */
-function asKept(markup: Html): string {
+/**
+ * Records have no page in the file, but a row, to which the marks of pictures lead. Scripts show what a day says elsewhere. How long ago
+ * something was holds for one day.
+ */
+function asKept(markup: Html, days: ReadonlySet<string>): string {
   return markup
     .toString()
+    .replaceAll(/ href="\/(training|locks)\/(\d+)"/g, ' href="#$1-$2"')
+    .replaceAll(/ href="\?day=([\d-]+)#day"/g, (_, date: string) => (days.has(date) ? ` href="#day-${date}"` : ''))
     .replaceAll(/ href="(?!#)[^"]*"/g, '')
+    .replaceAll(/(<(?:a|td) class="day [^>]*)>([^<]+)/g, '$1 title="$2">$2')
     .replaceAll(/<time[^>]*data-exact="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')
 }
 
-/**
- * Scripts read the rows from the text of `noscript`, and show some at a time: where they run, it makes no elements. Without scripts, and
- * in viewers that run none, it is the table. End tags that HTML does not need are left out, because rows are most of the file.
- */
-async function* tableOf({ name, columns, rows }: KeptTable): AsyncGenerator<string> {
-  const heads = columns.map(({ title, numeric }) => html`<th${numeric ? html` class="number"` : nothing}>${title}`)
+/** End tags that HTML does not need are left out, because rows are most of the file. */
+async function* tableOf({ id, columns, rows }: KeptTable): AsyncGenerator<string> {
+  const heads = columns.map(
+    ({ title, numeric }) => html`<th scope="col"${numeric ? html` class="number"` : nothing}>${title}`,
+  )
+  const name = keptTableNames[id]
   yield html`
-    <section class="card kept-table"${name === 'Training sessions' ? html` id="tables"` : nothing}>
+    <section class="card" id="${id}">
       <div class="card-head"><h2>${name}</h2><span class="muted">${numberText(rows.length)} rows</span></div>
-      <noscript><div class="scroll"><table class="compact"><thead><tr>${heads}<tbody>
+      <div class="scroll" role="region" aria-label="${name}" tabindex="0"><table class="compact"><thead><tr>${heads}<tbody>
   `
     .toString()
     .trimEnd()
   for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
     await pause()
     const some = rows.slice(start, start + ROWS_AT_ONCE)
-    yield html`${some.map(row => html`<tr>${row.map(text => html`<td>${text}`)}`)}`.toString()
+    yield html`${some.map(row => html`<tr${row.id === undefined ? nothing : html` id="${row.id}"`}>${row.cells.map((text, index) => html`<td${index === 0 && row.day !== undefined ? html` id="day-${row.day}"` : nothing}>${text}`)}`)}`.toString()
   }
-  yield '</table></div></noscript></section>\n'
+  yield '</table></div></section>\n'
 }

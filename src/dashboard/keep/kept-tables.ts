@@ -8,6 +8,8 @@ import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import { trainingRecords } from '../../stats/training-queries.ts'
 import type { SessionStats } from '../../stats/training.ts'
+import { zoneClock } from '../../stats/zone-clock.ts'
+import { formatDate } from '../../contract/calendar.ts'
 import { pause } from '../../fairness.ts'
 import { html, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
@@ -21,11 +23,29 @@ import { kindName } from '../text/names.ts'
 import type { Programs } from '../text/program-names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
 
-/** The tables of a file to keep: cells are the texts that pages show. */
+/** The tables of a file to keep, by the anchor of each. The anchors of the rows of two of them begin with it. */
+export const keptTableNames = {
+  training: 'Training sessions',
+  segments: 'Segments',
+  programs: 'Programs',
+  locks: 'Lock sessions',
+  'lock-templates': 'Lock templates',
+  'lock-events': 'Lock events',
+} as const
+
+/** Cells are the texts that pages show. */
 export interface KeptTable {
-  readonly name: string
+  readonly id: keyof typeof keptTableNames
   readonly columns: readonly { readonly title: string; readonly numeric: boolean }[]
-  readonly rows: readonly (readonly string[])[]
+  readonly rows: readonly KeptRow[]
+}
+
+interface KeptRow {
+  /** Undefined if no mark of a picture leads to it. */
+  readonly id?: string
+  /** For the newest training session of a day. */
+  readonly day?: string | undefined
+  readonly cells: readonly string[]
 }
 
 /** The rows of each are in the order of time, the newest first. */
@@ -36,14 +56,17 @@ export async function* keptTables(
 ): AsyncGenerator<KeptTable> {
   const { store, viewer, pageAccess, now } = reader
   const newest = sessions.toReversed()
-  yield await tableOf('Training sessions', sessionColumns(reader, programs), withRecords(reader, newest))
+  const training = await tableOf('training', sessionColumns(reader, programs), withRecords(reader, newest))
+  const days = newest.map(({ at }) => dayOf(reader, at))
+  const rows = training.rows.map((row, index) => (days[index] === days[index - 1] ? row : { ...row, day: days[index] }))
+  yield { ...training, rows }
   yield await segmentTable(reader, newest)
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
   const all = await programPage(store, pageAccess.templates('training_template'), {
     limit: Number.MAX_SAFE_INTEGER,
     offset: 0,
   })
-  yield await tableOf('Programs', programColumns(viewer, await history.programUses(), now), all)
+  yield await tableOf('programs', programColumns(viewer, await history.programUses(), now), all)
   const access = pageAccess.sessions('lkbx')
   const locks = (await locksSince(store, access, countedUntil(viewer.asOf, now))).toReversed()
   const names = await lockRecords(
@@ -51,22 +74,28 @@ export async function* keptTables(
     access,
     locks.map(({ id }) => id),
   )
-  const rows = locks.map(lock => ({ ...lock, ...totalsOf(lock.intervals), record: recordOf(names.get(lock.id)) }))
-  yield await tableOf('Lock sessions', lockColumns(reader), rows)
+  const lockRows = locks.map(lock => ({ ...lock, ...totalsOf(lock.intervals), record: recordOf(names.get(lock.id)) }))
+  yield await tableOf('locks', lockColumns(reader), lockRows)
   const templates = await lockTemplates(store, pageAccess.templates('lock_template'), pageAccess.ofAll('lock_session'))
   const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
-  yield await tableOf('Lock templates', [...lockTemplateColumns(viewer), rules], templates)
+  yield await tableOf('lock-templates', [...lockTemplateColumns(viewer), rules], templates)
   yield {
-    name: 'Lock events',
+    id: 'lock-events',
     columns: [
       { title: 'When', numeric: false },
       { title: 'Lock session', numeric: true },
       { title: 'Event', numeric: false },
     ],
     rows: locks.flatMap(({ id, events }) =>
-      events.toReversed().map(([at, , kind]) => [dateTimeText(viewer, at), String(id), eventName(reader, kind)]),
+      events.toReversed().map(([at, , kind]) => {
+        return { cells: [dateTimeText(viewer, at), String(id), eventName(reader, kind)] }
+      }),
     ),
   }
+}
+
+export function dayOf({ viewer }: Reader, at: number): string {
+  return formatDate(zoneClock(viewer.timeZone).dayOf(at))
 }
 
 function eventName({ viewer }: Reader, kind: string): string {
@@ -74,20 +103,26 @@ function eventName({ viewer }: Reader, kind: string): string {
 }
 
 async function tableOf<Row>(
-  name: string,
+  id: KeptTable['id'],
   columns: readonly TableColumn<Row>[],
   items: readonly Row[] | AsyncIterable<Row>,
 ): Promise<KeptTable> {
-  const rows: string[][] = []
+  const rows: KeptRow[] = []
   for await (const item of items) {
     if (rows.length % ROWS_AT_ONCE === 0) await pause()
-    rows.push(columns.map(({ cell }) => textOf(cell(item))))
+    const cells = columns.map(({ cell }) => textOf(cell(item)))
+    rows.push(isRecord(item) ? { id: `${id}-${item.id}`, cells } : { cells })
   }
   return {
-    name,
+    id,
     columns: columns.map(({ title, numeric = false }) => ({ title: textOf(title), numeric })),
     rows,
   }
+}
+
+/** Whether it is a session, to which marks of pictures lead. */
+function isRecord(item: unknown): item is { readonly id: number } {
+  return typeof item === 'object' && item !== null && 'id' in item
 }
 
 /** Each segment as the API sends it. */
@@ -96,7 +131,7 @@ async function segmentTable(
   sessions: readonly SessionStats[],
 ): Promise<KeptTable> {
   const access = pageAccess.sessions('dtt')
-  const rows: string[][] = []
+  const rows: KeptRow[] = []
   const size = new PartSize()
   for (let start = 0; start < sessions.length;) {
     const some = sessions.slice(start, start + size.rows)
@@ -115,19 +150,15 @@ async function segmentTable(
       const when = dateTimeText(viewer, at)
       for (const segment of TrainerSegment) {
         const { type, passed, percentGrade, points, durationMeasured, repsMeasured, distanceTravelled } = segment
-        rows.push([
-          when,
-          kindName(viewer, type),
-          passed ? 'Passed' : 'Not passed',
-          ...[percentGrade, points, durationMeasured, repsMeasured, distanceTravelled].map(known),
-        ])
+        const numbers = [percentGrade, points, durationMeasured, repsMeasured, distanceTravelled].map(known)
+        rows.push({ cells: [when, kindName(viewer, type), passed ? 'Passed' : 'Not passed', ...numbers] })
       }
     }
     await pause()
   }
   const numbers = [label('percentGrade'), label('points'), 'Time (s)', label('repsMeasured'), 'Distance (m)']
   return {
-    name: 'Segments',
+    id: 'segments',
     columns: [
       ...['Session', label('type'), label('passed')].map(title => ({ title, numeric: false })),
       ...numbers.map(title => ({ title, numeric: true })),

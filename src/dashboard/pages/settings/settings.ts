@@ -151,7 +151,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
               ${query.has('confirmed') ? CONFIRMED : nothing}
               <p>All records of this account as NDJSON, one on each line, in the format that <code>lockstep import</code> reads. Passwords and API keys are not included.${viewer.discreet ? html` ${AS_STORED}` : nothing}</p>
               <p><a class="button" href="/settings/export">Download</a></p>
-              <p>Or all of it as one page to keep: every year, and all tables, which it searches and sorts. It needs no network, and is not for <code>import</code>.</p>
+              <p>Or all of it as one page to keep: every year, and all tables. It needs no network, and is not for <code>import</code>.</p>
               <p><a class="button" href="/settings/page">Download the page</a></p>
             `,
           )}
