@@ -32,7 +32,6 @@ const components = [
   'marks',
   'tabs',
   'code',
-  'dialogs',
   'charts',
   'calendar',
   'year',

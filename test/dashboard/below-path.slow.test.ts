@@ -155,17 +155,17 @@ async function download(page: Page, url: string) {
   assert.equal(await file.failure(), null)
 }
 
-/** Creates a key in the dialog, which calls the API with it. */
+/** Creates a key in the form, which calls the API with it. */
 async function createKey(page: Page, url: string): Promise<string> {
   await page.goto(`${url}/keys`)
   await page.getByRole('link', { name: 'Create key' }).first().click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Name').fill('Below a path')
-  await dialog.getByLabel('Expires').press('ArrowDown')
-  await dialog.getByRole('button', { name: 'Create key' }).click()
-  await dialog.getByRole('button', { name: 'Test it now' }).click()
-  await dialog.getByText(/^200/).waitFor()
-  return (await dialog.locator('.secret code').textContent()) ?? ''
+  const form = page.locator('main')
+  await form.getByLabel('Name').fill('Below a path')
+  await form.getByLabel('Expires').press('ArrowDown')
+  await form.getByRole('button', { name: 'Create key' }).click()
+  await form.getByRole('button', { name: 'Test it now' }).click()
+  await form.getByText(/^200/).waitFor()
+  return (await form.locator('.secret code').textContent()) ?? ''
 }
 
 /** Follows the pages of a list by their Link header, as a program does. */

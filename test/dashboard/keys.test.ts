@@ -195,7 +195,7 @@ test('names are escaped, whatever they contain', async () => {
 test('all keys are revoked by one form, which is offered when a sign-in method is replaced or removed and when access ends', async () => {
   await using it = await signedIn([...world, account(9, 'eve')])
   const { service, ann } = it
-  const offer = /href="\/keys\/revoke-all" data-dialog>Revoke all keys/
+  const offer = /href="\/keys\/revoke-all">Revoke all keys/
   for (const path of ['/settings?saved=password', '/people?done=ended', '/keys']) {
     assert.doesNotMatch((await ann.get(path)).text, offer, `${path} without a key`)
   }
@@ -218,7 +218,7 @@ test('all keys are revoked by one form, which is offered when a sign-in method i
 
   const asked = (await ann.get('/keys/revoke-all')).text
   assert.match(asked, /<li>First/)
-  assert.match(asked, /data-close[^>]*>Keep them</)
+  assert.match(asked, /<a class="button"[^>]*>Keep them</)
   assert.equal((await service.fetch('/api/v1/me', first)).status, 200, 'asking changes nothing')
   const done = await ann.post('/keys/revoke-all')
   assert.match((await ann.get(done.to ?? '')).text, /All keys were revoked/)

@@ -56,12 +56,12 @@ for (const theme of ['light', 'dark'] as const) {
       await ageSignIns(service, 11)
       await page.goto(`${url}/people`)
       await page.getByRole('link', { name: 'Give access' }).click()
-      const dialog = page.getByRole('dialog')
-      await dialog.getByLabel('Username').fill('robin')
-      await dialog.getByRole('button', { name: 'Give access' }).click()
-      await dialog.getByRole('link', { name: 'Continue with Example ID' }).waitFor()
+      const form = page.locator('main')
+      await form.getByLabel('Username').fill('robin')
+      await form.getByRole('button', { name: 'Give access' }).click()
+      await form.getByRole('link', { name: 'Continue with Example ID' }).waitFor()
       await check('confirmation')
-      await dialog.getByRole('link', { name: 'Continue with Example ID' }).click()
+      await form.getByRole('link', { name: 'Continue with Example ID' }).click()
       // The issuer knows who it is, and asks nevertheless.
       await signInThere(page, 'alex at home')
       await page.waitForURL(`${url}/confirm/continue`)
@@ -71,7 +71,7 @@ for (const theme of ['light', 'dark'] as const) {
 
       await page.goto(`${url}/settings`)
       await page.getByRole('link', { name: 'Remove link' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Remove link' }).click()
+      await page.locator('main').getByRole('button', { name: 'Remove link' }).click()
       await page.waitForURL(`${url}/settings?saved=oidc`)
       // The page that asks for a confirmation is a 403, and pages of the issuer load files that do not exist.
       assert.deepEqual(

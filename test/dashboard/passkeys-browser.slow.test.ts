@@ -53,25 +53,25 @@ test(
     await page.keyboard.press('Enter')
     await page.waitForURL(`${origin}/keys`)
 
-    // The sign-in is made old, so that a key needs the passkey once more, in the dialog.
+    // The sign-in is made old, so that a key needs the passkey once more, in the form.
     const old = { created_at: Date.now() - 11 * 60_000, confirmed_at: null }
     await service.store.db.updateTable('browser_session').set(old).where('account_id', '=', 3).execute()
     await tabTo(page, /^Create key$/)
     await page.keyboard.press('Enter')
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').waitFor()
+    const form = page.locator('main')
+    await form.getByLabel('Name').waitFor()
     await page.keyboard.type('Kitchen')
-    await dialog.getByLabel('Expires').press('ArrowDown')
+    await form.getByLabel('Expires').press('ArrowDown')
     await tabTo(page, /^Create key$/)
     await page.keyboard.press('Enter')
-    await dialog.getByText('Confirm that it is you').waitFor()
+    await form.getByText('Confirm that it is you').waitFor()
     assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Use a passkey')
     await page.keyboard.press('Enter')
-    await dialog
+    await form
       .getByText(/lks_[0-9A-Za-z]{36}/)
       .first()
       .waitFor()
-    assert.ok(await dialog.getByText('Kitchen').isVisible())
+    assert.ok(await form.getByText('Kitchen').isVisible())
     // The page that asks for a confirmation is a 403.
     assert.deepEqual(
       browser.problems.filter(problem => !problem.includes('403')),

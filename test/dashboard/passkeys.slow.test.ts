@@ -11,9 +11,9 @@ import { openWithPasskeys } from '../support/virtual-authenticator.ts'
 async function addPasskey(page: Page, origin: string, name: string) {
   await page.goto(`${origin}/settings`)
   await page.getByRole('link', { name: 'Add a passkey' }).click()
-  const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Name').fill(name)
-  await dialog.getByRole('button', { name: 'Add passkey' }).click()
+  const form = page.locator('main')
+  await form.getByLabel('Name').fill(name)
+  await form.getByRole('button', { name: 'Add passkey' }).click()
   await page.waitForURL(/saved=passkeys/)
 }
 
@@ -28,9 +28,9 @@ test(
     assert.ok(await page.getByRole('region', { name: 'Passkeys' }).getByText('Laptop').isVisible())
 
     await page.getByRole('link', { name: 'Add a passkey' }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByRole('button', { name: 'Add passkey' }).click()
-    await dialog.getByText('already has a passkey for this account').waitFor()
+    const form = page.locator('main')
+    await form.getByRole('button', { name: 'Add passkey' }).click()
+    await form.getByText('already has a passkey for this account').waitFor()
     assert.equal(await device.credentials(), 1)
 
     await page.context().clearCookies()
@@ -40,7 +40,7 @@ test(
 
     await page.goto(`${origin}/settings`)
     await page.getByRole('link', { name: 'Remove Laptop' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Remove passkey' }).click()
+    await page.locator('main').getByRole('button', { name: 'Remove passkey' }).click()
     await page.waitForURL(/saved=passkeys/)
     await page.context().clearCookies()
     await page.goto(`${origin}/signin`)

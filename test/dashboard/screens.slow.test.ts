@@ -210,8 +210,8 @@ describe('on any screen and on paper', needsChromium, () => {
     await page.getByRole('link', { name: 'API keys' }).click()
     await page.waitForURL(`${service.url}/keys`)
     await page.getByRole('link', { name: 'Revoke' }).first().click()
-    const value = await page.getByRole('dialog').locator('.facts dd').first().boundingBox()
-    assert.ok((value?.width ?? 0) > 200, 'of a dialog, too')
+    const value = await page.locator('main').locator('.facts dd').first().boundingBox()
+    assert.ok((value?.width ?? 0) > 200, 'of a form, too')
   })
 
   test('in forced colours the days of a calendar still differ', async () => {

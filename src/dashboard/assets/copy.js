@@ -15,7 +15,7 @@ async function copy(button) {
   const result = (await writeClipboard(text)) ? 'Copied' : 'Select and copy'
   button.textContent = result
   // The name of the button says what it copies, and stays.
-  announce(result, button)
+  announce(result)
   setTimeout(() => {
     button.textContent = label
   }, 2000)

@@ -2,7 +2,6 @@
 
 import { enableUpdates } from './live-updates.js'
 import { enableCopying } from './copy.js'
-import { enableDialogs } from './dialogs.js'
 import { enableDisplay } from './display.js'
 import { elementAt } from './events.js'
 import { keepFocusOnSteps, restoreFocus } from './focus.js'
@@ -14,7 +13,6 @@ import { enablePictures } from './pictures.js'
 import { enableSignOut } from './sign-out.js'
 
 enableCopying()
-enableDialogs()
 enableKeyTest()
 enableDisplay()
 enableForms()

@@ -1,7 +1,7 @@
 /** Forms keep what was entered if the connection is lost or the session has ended, and say so next to the form. */
 
 import { to } from './addresses.js'
-import { elementAt } from './events.js'
+import { elementAt, onClick } from './events.js'
 import { keepFocus } from './focus.js'
 import { showNotice } from './notices.js'
 
@@ -12,7 +12,7 @@ export function enableForms() {
   document.addEventListener('submit', event => {
     const form = event.target
     if (!(form instanceof HTMLFormElement) || event.defaultPrevented || checked.has(form)) return
-    if (form.method !== 'post' || form.closest('dialog') !== null || form.matches('[data-display]')) return
+    if (form.method !== 'post' || form.matches('[data-display]')) return
     if ([to('/signin'), to('/signout')].includes(new URL(form.action).pathname) || !form.closest('main')) return
     event.preventDefault()
     void sendChecked(form, event.submitter)
@@ -21,6 +21,12 @@ export function enableForms() {
     if (!(event.target instanceof HTMLFormElement) || event.target.method !== 'get') return
     // Filters that are not set stay out of the address.
     for (const [name, value] of Array.from(event.formData)) if (value === '') event.formData.delete(name)
+  })
+  onClick('[data-fill]', button => {
+    const field = button.closest('form')?.elements.namedItem(button.dataset.fill ?? '')
+    if (!(field instanceof HTMLInputElement)) return
+    field.value = button.textContent
+    field.focus()
   })
   enableSelects()
 }
@@ -52,12 +58,12 @@ async function connectionProblem() {
   }
 }
 
-export const SESSION_ENDED = {
+const SESSION_ENDED = {
   text: 'You are signed out. What you entered is kept: sign in again in a new tab, then send this again.',
   action: { text: 'Sign in', href: to('/signin') },
 }
 
-export const NO_CONNECTION = {
+const NO_CONNECTION = {
   text: 'There is no connection. What you entered is kept: send it again later.',
   action: {
     text: 'Check again',
@@ -65,7 +71,7 @@ export const NO_CONNECTION = {
   },
 }
 
-export const NO_ANSWER = {
+const NO_ANSWER = {
   text: 'The service cannot do this at the moment. What you entered is kept: send it again later.',
   action: undefined,
 }

@@ -14,7 +14,7 @@ export function enableKeyTest() {
 
 /** @param {HTMLButtonElement} button */
 async function testKey(button) {
-  const body = button.closest('dialog, [data-dialog-body]')
+  const body = button.closest('[data-once]')
   const result = body?.querySelector('[data-test-result]')
   const key = body?.querySelector('.secret code')?.textContent ?? ''
   if (result == null) return

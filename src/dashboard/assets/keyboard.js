@@ -5,7 +5,7 @@ import { elementAt } from './events.js'
 export function enableKeyboard() {
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.defaultPrevented) return
-    if (elementAt(event)?.closest('input, select, textarea, dialog, [contenteditable]') != null) return
+    if (elementAt(event)?.closest('input, select, textarea, [contenteditable]') != null) return
     // Arrow keys scroll tables, and move in calendars.
     if (event.key.startsWith('Arrow') && elementAt(event)?.closest('.scroll, .code') != null) return
     const button = document.querySelector(`[data-shortcut="${CSS.escape(event.key.toLowerCase())}"]`)

@@ -23,17 +23,15 @@ export function showNotice(text, action, place = document.body) {
 }
 
 /**
- * Announces a text to screen readers. While a dialog is open, they ignore everything outside of it.
+ * Announces a text to screen readers.
  *
  * @param {string} text
- * @param {Element} near
  */
-export function announce(text, near) {
-  const place = near.closest('dialog') ?? document.body
-  let status = place.querySelector(':scope > .announcement')
+export function announce(text) {
+  let status = document.querySelector('body > .announcement')
   if (status === null) {
     status = make('div', { className: 'announcement hidden', role: 'status' })
-    place.append(status)
+    document.body.append(status)
   }
   const filled = status
   filled.textContent = ''

@@ -22,7 +22,7 @@ interface FormPage {
   readonly focusesButton?: boolean
 }
 
-/** A page that consists of one form. It opens as a dialog over the page that links to it. Canceling leads to the first page of the section. */
+/** A page that consists of one form. Canceling leads to the first page of the section. */
 export function formPage({ sectionStart, path }: Visit, { title, problem, body, ...more }: FormPage): View {
   const {
     action = path,
@@ -37,14 +37,13 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     back: sectionStart,
     status,
     body: html`
-      <div class="card narrow" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">${title}</h2>
+      <div class="card narrow">
         <form class="stack" method="post" action="${action}">
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
           ${body}
           <div class="buttons">
             <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}>${button}</button>
-            <a class="button" href="${sectionStart.path}" data-close${isDangerous ? html` autofocus` : nothing}>${isDangerous ? keep : 'Cancel'}</a>
+            <a class="button" href="${sectionStart.path}"${isDangerous ? html` autofocus` : nothing}>${isDangerous ? keep : 'Cancel'}</a>
           </div>
         </form>
       </div>

@@ -95,15 +95,14 @@ async function ask(visit: Visit, form: AskedForm): Promise<PageResult> {
     status: 403,
     cookies: cookie === undefined ? [] : [cookie],
     body: html`
-      <div class="card narrow stack" data-dialog-body>
-        <h2 class="dialog-title" id="dialog-title">Confirm</h2>
+      <div class="card narrow stack">
         <p>You signed in more than ten minutes ago. ${methods.hasPassword ? 'Enter your password to continue' : 'Confirm that it is you to continue'}${form.confirms === undefined ? nothing : html` with: ${form.confirms}`}.</p>
         ${form.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${form.problem}</p>`}
         ${methods.hasPassword ? passwordForm(visit, form) : nothing}
         ${methods.passkeys > 0 ? passkeyForm(methods, form) : nothing}
         ${methods.isLinked ? html`<p><a class="button" href="/confirm/oidc"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
         ${isStuck(methods) ? html`<p>No sign-in method of this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>lockstep account invite</code>.`}</p>` : nothing}
-        ${methods.hasPassword ? nothing : html`<p><a class="button" href="${sectionStart.path}" data-close>Cancel</a></p>`}
+        ${methods.hasPassword ? nothing : html`<p><a class="button" href="${sectionStart.path}">Cancel</a></p>`}
       </div>
     `,
   })
@@ -125,7 +124,7 @@ function passwordForm({ viewer, sectionStart }: Visit, form: AskedForm): Html {
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
       </label>
-      <div class="buttons"><button class="primary">Continue</button><a class="button" href="${sectionStart.path}" data-close>Cancel</a></div>
+      <div class="buttons"><button class="primary">Continue</button><a class="button" href="${sectionStart.path}">Cancel</a></div>
     </form>
   `
 }

@@ -105,7 +105,7 @@ async function showKeys(visit: Visit) {
     actions:
       full || !entitled
         ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
-        : html`<a class="button primary" href="/keys/new" data-dialog>Create key</a>`,
+        : html`<a class="button primary" href="/keys/new">Create key</a>`,
     body: html`
       ${noteOf(query.get('done'))}
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
@@ -118,7 +118,7 @@ async function showKeys(visit: Visit) {
           : card(
               'Keys',
               html`${keyTable(visit, keys, entitled)}
-                <p><a class="button" href="/keys/revoke-all" data-dialog>Revoke all keys</a></p>`,
+                <p><a class="button" href="/keys/revoke-all">Revoke all keys</a></p>`,
             )
       }
       <p class="muted">A key can read what you can read, and cannot change anything. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
@@ -193,7 +193,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
 
 function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html {
   const action = (path: string, text: string) =>
-    html`<a class="button small" href="/keys/${key.id}/${path}" data-dialog aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
+    html`<a class="button small" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
   return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
 }
 

@@ -30,5 +30,5 @@ export async function ownKey(visit: Visit): Promise<ListedKey> {
 export async function revokeAllOffer(visit: Visit, why: string): Promise<Html> {
   const working = (await keysOf(visit)).keys.filter(key => !hasEnded(key.expires_at, visit.now)).length
   if (working === 0) return nothing
-  return html` ${why} <a class="button small" href="/keys/revoke-all" data-dialog>Revoke all keys</a>`
+  return html` ${why} <a class="button small" href="/keys/revoke-all">Revoke all keys</a>`
 }

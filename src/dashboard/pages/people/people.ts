@@ -93,7 +93,7 @@ async function showPeople(visit: Visit) {
   const names = await makeNames(visit, given)
   return view({
     title: 'People',
-    actions: html`<a class="button primary" href="/people/give" data-dialog>Give access</a>`,
+    actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${await noteOf(visit, query.get('done'))}
       ${card(
@@ -147,8 +147,8 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
         title: html`<span class="hidden">Actions</span>`,
         numeric: true,
         cell: ({ handle, username }) => html`
-          <a class="button small" href="/people/${handle}/narrow" data-dialog aria-label="Narrow ${names.of(username)}">Narrow</a>
-          <a class="button small" href="/people/${handle}/end" data-dialog aria-label="End ${names.of(username)}">End</a>
+          <a class="button small" href="/people/${handle}/narrow" aria-label="Narrow ${names.of(username)}">Narrow</a>
+          <a class="button small" href="/people/${handle}/end" aria-label="End ${names.of(username)}">End</a>
         `,
       },
     ],

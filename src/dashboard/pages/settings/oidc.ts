@@ -78,7 +78,7 @@ export async function oidcCard({ store, viewer, now }: Visit, oidc: Oidc, messag
             ['Linked', dateText(viewer, link.linked_at)],
             ['Last used', lastUsed(viewer, link.last_used_at, now)],
           ])}
-          <p><a class="button" href="/settings/oidc/remove" data-dialog>Remove link</a></p>`,
+          <p><a class="button" href="/settings/oidc/remove">Remove link</a></p>`,
   )
 }
 

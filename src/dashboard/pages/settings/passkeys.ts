@@ -85,7 +85,7 @@ export async function passkeyCard(visit: Visit): Promise<Html> {
     ${
       why === undefined
         ? html`
-            <p class="needs-script"><a class="button" href="/settings/passkeys/new" data-dialog>Add a passkey</a></p>
+            <p class="needs-script"><a class="button" href="/settings/passkeys/new">Add a passkey</a></p>
             <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
           `
         : html`<p class="muted">${why}</p>`
@@ -112,7 +112,7 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
         title: html`<span class="hidden">Action</span>`,
         numeric: true,
         cell: passkey =>
-          html`<a class="button small" href="/settings/passkeys/${passkey.id}/remove" data-dialog aria-label="Remove ${recordName(viewer, 'passkey', passkey)}">Remove</a>`,
+          html`<a class="button small" href="/settings/passkeys/${passkey.id}/remove" aria-label="Remove ${recordName(viewer, 'passkey', passkey)}">Remove</a>`,
       },
     ],
     passkeys,

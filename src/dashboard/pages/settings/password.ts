@@ -64,14 +64,14 @@ export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinke
           ? html`<p>It has only one sign-in method. Set a password or add a passkey, in case you lose that one.</p>`
           : nothing
       }
-      <p><a class="button" href="/settings/password/new" data-dialog>Set a password</a></p>
+      <p><a class="button" href="/settings/password/new">Set a password</a></p>
     `
   }
   return html`
     ${changeForm(viewer.session.username, viewer.discreet)}
     ${
       passkeys >= 2 || isLinked
-        ? html`<p><a class="button" href="/settings/password/remove" data-dialog>Remove password</a></p>`
+        ? html`<p><a class="button" href="/settings/password/remove">Remove password</a></p>`
         : nothing
     }
   `
