@@ -5,7 +5,13 @@ import { layerFaults } from './checks/layers.ts'
 import { wordingFaults } from './checks/wording.ts'
 
 /** Checks what needs no running service: documents, what systemd and Docker read, and which code may use which. */
-const faults = [...documentFaults(), ...wordingFaults(), ...asvsFaults(), ...layerFaults(), ...deploymentFaults()]
+const faults = [
+  ...(await documentFaults()),
+  ...wordingFaults(),
+  ...asvsFaults(),
+  ...layerFaults(),
+  ...deploymentFaults(),
+]
 for (const fault of faults) console.error(fault)
 if (faults.length > 0) process.exitCode = 1
 

@@ -14,7 +14,8 @@ import { archiveLines } from './archive-lines.ts'
 import { generateClientFiles } from './client-files.ts'
 import { yamlPackage } from './home-assistant-package.ts'
 import { makeDocument } from './openapi/document.ts'
-import { guide } from './openapi/guide.ts'
+import { makeGuide, type SampleName } from './openapi/guide.ts'
+import { sampleResponses } from './sample-responses.ts'
 
 interface GeneratedFile {
   readonly path: string
@@ -22,11 +23,11 @@ interface GeneratedFile {
 }
 
 /** The files that follow from the code, as they should be. */
-export function generateDocs(): GeneratedFile[] {
+export async function generateDocs(): Promise<GeneratedFile[]> {
   return [
     { path: join(root, 'src/openapi/openapi.json'), text: `${JSON.stringify(makeDocument(), null, 2)}\n` },
     { path: join(docs, 'settings.md'), text: settingsPage() },
-    { path: join(docs, 'api.md'), text: apiPage() },
+    { path: join(docs, 'api.md'), text: apiPage(await sampleResponses()) },
     {
       path: join(root, 'examples/home-assistant/lockstep.yaml'),
       text: yamlPackage(settings.url.fallback, alwaysPresent(api.getStatus.data)),
@@ -42,8 +43,20 @@ const docs = join(root, 'docs')
 const archive = join(docs, 'archive.md')
 const troubleshooting = join(docs, 'troubleshooting.md')
 
-/** The guide to the API, and all operations. */
-function apiPage(): string {
+/** What stands before each example of the guide. */
+const INTRODUCTIONS: Readonly<Record<SampleName, string>> = {
+  record: 'One record, `GET /lkbx/sessions/{id}`:',
+  list: 'One page of a list, `GET /dtt?limit=1&cursor=`:',
+  loop: 'A program that reads a whole list, and waits where the service asks it to:',
+  unchanged: 'A request for a record that has not changed since, and its response:',
+  error: 'A request with `limit=1000` gets:',
+}
+
+/** The guide to the API with responses, and all operations. */
+function apiPage(responses: Readonly<Record<Exclude<SampleName, 'loop'>, string>>): string {
+  const loop = readFileSync(join(root, 'examples/python/sessions.py'), 'utf8')
+  const samples = { ...responses, loop: `\`\`\`python\n${loop.slice(loop.indexOf('import json'))}\`\`\`` }
+  const guide = makeGuide(name => `\n${INTRODUCTIONS[name]}\n\n${samples[name]}\n`)
   const rows = Object.values(api).map(
     ({ path, summary }) => `| \`${path.replace('/api/v1', '').replace(':id', '{id}')}\` | ${summary} |`,
   )

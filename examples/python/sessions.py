@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -24,8 +25,15 @@ if hasattr(signal, "SIGPIPE"):
 
 def read(path, **parameters):
     address = URL + path + "?" + urllib.parse.urlencode(parameters, quote_via=urllib.parse.quote)
-    with urllib.request.urlopen(urllib.request.Request(address, headers=HEADERS), timeout=30) as response:
-        return json.load(response)["data"]
+    for attempt in range(5):
+        try:
+            with urllib.request.urlopen(urllib.request.Request(address, headers=HEADERS), timeout=30) as response:
+                return json.load(response)["data"]
+        except urllib.error.HTTPError as error:
+            # The service is busy, or the limit of the key is reached.
+            if error.code not in (429, 503) or attempt == 4:
+                raise
+            time.sleep(int(error.headers.get("Retry-After", 1)))
 
 
 def read_all(path, **filters):
@@ -41,5 +49,5 @@ try:
         # The distance is absent where it is not known.
         print(session["created_at"], session["passed"], session["repsMeasured"], session.get("distanceTravelled"), sep="\t")
 except urllib.error.HTTPError as error:
-    refusal = json.load(error)
-    sys.exit(refusal["code"] + ": " + refusal["error"])
+    body = json.load(error)
+    sys.exit(body["code"] + ": " + body["error"])

@@ -5,9 +5,10 @@ import { generateDocs } from '../generated-docs.ts'
 import { documents, filesIn, read, root } from './files.ts'
 
 /** Where a document names something that does not exist, or is older than the code it follows from. */
-export function documentFaults(): string[] {
+export async function documentFaults(): Promise<string[]> {
+  const generated = await generateDocs()
   return [
-    ...generateDocs()
+    ...generated
       .filter(({ path, text }) => readFileSync(path, 'utf8') !== text)
       .map(({ path }) => `${path} is out of date: run npm run docs`),
     ...packageFaults(),

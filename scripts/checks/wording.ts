@@ -8,14 +8,14 @@ import { documents, read } from './files.ts'
  * grows with each endpoint or setting. Those that a recipe of CONTRIBUTING.md adds a line to have room for some.
  */
 const MAX_BYTES: Readonly<Record<string, number>> = {
-  'README.md': 5300,
-  'CHANGELOG.md': 7000,
+  'README.md': 4900,
+  'CHANGELOG.md': 4200,
   'CONTRIBUTING.md': 11_800,
   'SECURITY.md': 2100,
   'bench/README.md': 14_000,
   'docs/api.md': Infinity,
   'docs/architecture.md': 11_000,
-  'docs/archive.md': 10_200,
+  'docs/archive.md': 10_700,
   'docs/asvs.md': 15_200,
   'docs/backups.md': 6500,
   'docs/citus.md': 3200,

@@ -8,7 +8,7 @@ import {
   offsetPagination,
   type Scope,
 } from '../../src/contract/endpoint.ts'
-import { guide } from './guide.ts'
+import { makeGuide } from './guide.ts'
 import { LockSegment, lockSessions, LockSessionWithTemplate } from '../../src/contract/lock-sessions.ts'
 import { LockTemplate, lockTemplates } from '../../src/contract/lock-templates.ts'
 import { id, type Parameter } from '../../src/contract/parameters.ts'
@@ -45,7 +45,7 @@ export function makeDocument(): OpenApi {
       version: API_VERSION,
       'x-api-version': 'v1',
       summary: 'A read API for lock and training history.',
-      description: guide,
+      description: makeGuide(),
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'This service' }],

@@ -1,8 +1,12 @@
 import { errors } from '../../src/contract/errors.ts'
 import { EXAMPLE_ADDRESS } from '../../src/openapi/document.ts'
 
-/** The introduction of the reference, in Markdown. */
-export const guide = `The API reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the headers alone. No API key can
+export type SampleName = 'list' | 'record' | 'unchanged' | 'error' | 'loop'
+
+/** The introduction of the reference, in Markdown, with examples where `sample` has them. */
+export const makeGuide = (
+  sample: (name: SampleName) => string = () => '',
+) => `The API reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the headers alone. No API key can
 change a record.
 
 \`\`\`sh
@@ -22,14 +26,14 @@ that account can read. The account needs a subscription tier. A key has the scop
 
 ## Whose records
 
-Lists mix the records of the caller with those of the accounts that gave the caller access. Lists of devices have those of the caller alone.
-\`ownerId\` names one account, and \`ownerId=me\` is the caller. \`targetUserId\` is its earlier name. A record that the caller may not read
-gets the same response as one that does not exist.
+A list has the records of the caller, and the records of every account that gave the caller access. A list of devices has only the devices of
+the caller. \`ownerId\` selects one account; \`ownerId=me\` is the caller. \`targetUserId\` is a deprecated name of \`ownerId\`. A record that
+the caller may not read gets the same response as a record that does not exist.
 
 ## Responses
 
 Every response is JSON: \`{"ok":true,"data":…}\`, or \`{"ok":false,…}\` with a \`code\` that says what is wrong.
-
+${sample('record')}
 - **Units.** Lengths of time are seconds, distances metres, grades percent, usually 0 to 100. Other units are named in the description of the field.
 - **Times** are UTC, \`2026-02-16T18:00:00Z\`, with milliseconds only if they are not zero.
 - **Days.** In a list, \`from\` and \`to\` are days in UTC or exact times. In statistics they are days in the time zone \`tz\`.
@@ -53,20 +57,20 @@ curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
 **To jump to a page, use an offset.** \`offset=100\` skips 100 records. If records are added meanwhile, pages can repeat records.
 
 The \`Link\` header has the address of the next page (\`rel="next"\`) and, by offset, of the previous one (\`rel="prev"\`), if they have records.
-
+${sample('list')}${sample('loop')}
 ## Conditional requests
 
 Every 200 has an \`ETag\` that differs if the body differs. Store it with the response and send it as \`If-None-Match\`. While nothing has changed,
 the response is 304 without a body, which does not count against the rate limit. The \`ETag\` of a list can also change with records that the
 page does not show.
-
+${sample('unchanged')}
 \`\`\`sh
 curl --etag-save etag.txt --etag-compare etag.txt -o sessions.json \\
   -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
   '${EXAMPLE_ADDRESS}/api/v1/dtt/sessions?ownerId=me'
 \`\`\`
 
-Only clients store responses. Caches of HTTP must not: every response has \`Cache-Control: no-store\`.
+Every response has \`Cache-Control: no-store\`: proxies must not store it.
 
 ## Limits
 
@@ -84,7 +88,7 @@ know. Nothing that is documented is removed or changes its meaning.
 
 Programs should read the \`code\`; the text may change. \`requestId\` is also in the header \`X-Request-Id\`: quote it when you report a problem. A
 parameter that is unknown, repeated or out of bounds is an error, never ignored.
-
+${sample('error')}
 | Status | Code | When | What to do |
 | --- | --- | --- | --- |
 ${Object.entries(errors)

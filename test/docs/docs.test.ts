@@ -34,7 +34,7 @@ test('the first request of the README is the one the demo prints, and its answer
 
 const owned = [lockTemplate(1, 4711), trainingSession(2, 4711)]
 
-/** Archives that people have, and the step that the README adds for them, before the step that would fail without it. */
+/** Archives that people have, and the step that docs/archive.md adds for them, before the step that would fail without it. */
 const archives: readonly {
   readonly what: string
   readonly records: readonly object[]
@@ -63,7 +63,8 @@ test('the steps to own records need no npm, which a release does not have', () =
 })
 
 test('the steps of the README import records, whatever the id of their account', async t => {
-  const [, section = ''] = read('README.md').split('## Records from an archive\n')
+  const [, section = ''] = read('README.md').split('### From an archive\n')
+  const [, table = ''] = read('docs/archive.md').split('### If an import stops\n')
   const steps = blocks(section, 'sh')[0]?.split('\n') ?? []
   assert.equal(steps.at(-1), './lockstep serve')
   for (const [index, { what, records, extra, says }] of archives.entries()) {
@@ -78,7 +79,7 @@ test('the steps of the README import records, whatever the id of their account',
           const without = await does(folder, step)
           assert.equal(without.code, 1)
           assert.match(without.stderr, says ?? /never/)
-          const [, added = ''] = new RegExp(`\`(\\./lockstep ${extra[0]} [^\`]+)\``).exec(section) ?? []
+          const [, added = ''] = new RegExp(`\`(\\./lockstep ${extra[0]} [^\`]+)\``).exec(table) ?? []
           assert.deepEqual((await does(folder, added)).code, 0, added)
         }
         const { code, stdout, stderr } = await does(folder, step)

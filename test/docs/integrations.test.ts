@@ -12,6 +12,7 @@ import { storedValues } from '../../src/cli/stored-values.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
+import { startHttpServer } from '../support/http-server.ts'
 import { needs } from '../support/programs.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
@@ -96,6 +97,20 @@ test('the Python example ends without an error where its reader stops reading', 
 test('the Python example says what the server refused', needs('python3'), async () => {
   const { code, stderr } = await example('python3', 'python/sessions.py', { LOCKSTEP_TOKEN: 'none' })
   assert.deepEqual([code, stderr], [1, 'invalid_token: Invalid token\n'])
+})
+
+test('the Python example waits as long as a busy service asks it to, and goes on', needs('python3'), async () => {
+  const asked: { at: number; url: string }[] = []
+  await using busy = await startHttpServer((request, response) => {
+    asked.push({ at: performance.now(), url: request.url ?? '' })
+    if (asked.length === 2) return response.writeHead(503, { 'Retry-After': '1' }).end('{}')
+    return void service.fetch(request.url ?? '', token).then(({ text }) => response.end(text))
+  })
+  const { stdout } = await example('python3', 'python/sessions.py', { LOCKSTEP_URL: busy.url })
+  assert.equal(stdout, (await example('python3', 'python/sessions.py')).stdout)
+  const [, refused, again] = asked
+  assert.equal(again?.url, refused?.url)
+  assert.ok((again?.at ?? 0) - (refused?.at ?? 0) >= 990)
 })
 
 test('each query of the Grafana dashboard on the Infinity data source selects fields that a server answers with', async () => {
