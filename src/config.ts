@@ -101,7 +101,7 @@ export const settings = {
   uploadMax: setting(
     'LOCKSTEP_UPLOAD_MAX',
     '256',
-    'Megabytes that the files have which people bring in together in the browser; 0 switches that off.',
+    'The most megabytes that the files of one upload in the browser may have together; 0 allows no uploads.',
     megabytes,
   ),
   keepAlive: setting(
@@ -168,7 +168,7 @@ export const settings = {
   metricsHost: setting(
     'LOCKSTEP_METRICS_HOST',
     '127.0.0.1',
-    'The address to serve metrics on, or a name of it.',
+    'The address on which metrics are served, or its host name.',
     hostName,
     'LOCKSTEP_METRICS_PORT',
   ),
@@ -212,7 +212,7 @@ export const settings = {
   pullDatabaseUrl: setting(
     'LOCKSTEP_PULL_DATABASE_URL',
     '',
-    'The database as a role that may write records, for the processes that pull and that read uploads; that of the service if empty.',
+    'The database, for a role that may write records; for the processes that pull and that read uploads. If empty, they use the role of the service.',
     unlessEmpty(databaseUrl),
   ),
   sourceOrigins: setting(

@@ -22,7 +22,7 @@ that account can read. The account needs a subscription tier. A key has the scop
 - \`lkbx:read\`: locks, their templates, devices and statistics.
 - \`dtt:read\`: training, its programs, devices and statistics.
 - \`status:read\`: the status and all statistics. The two above together include it.
-- \`shared:access\`: in those areas also the records of others, if they gave the account access.
+- \`shared:access\`: in these areas also the records of other accounts that gave this account access.
 
 ## Whose records
 
@@ -39,7 +39,7 @@ ${sample('record')}
 - **Days.** In a list, \`from\` and \`to\` are days in UTC or exact times. In statistics they are days in the time zone \`tz\`.
 - **Integers** without other bounds are at most 9007199254740991, so every JSON reader holds them exactly.
 - **Null and absent.** \`null\` means that there is no value. An optional field is absent if the source of the record did not have it.
-- **Names** of fields, with their casing, are those of the hosted service, so that its integrations work. Pages call a training template a program.
+- **Names** of fields, with their casing, are as in the hosted service, so that its integrations work. Pages call a training template a program.
 
 ## Paging
 
@@ -54,7 +54,7 @@ curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
   '${EXAMPLE_ADDRESS}/api/v1/dtt/sessions?ownerId=me&limit=100&cursor='
 \`\`\`
 
-**To jump to a page, use an offset.** \`offset=100\` skips 100 records. If records are added meanwhile, pages can repeat records.
+**To jump to a page, use an offset.** \`offset=100\` skips 100 records. If records are added while you page, pages can repeat records.
 
 The \`Link\` header has the address of the next page (\`rel="next"\`) and, by offset, of the previous one (\`rel="prev"\`), if they have records.
 ${sample('list')}${sample('loop')}

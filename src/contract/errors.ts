@@ -93,7 +93,7 @@ export const errors = {
   method_not_allowed: {
     status: 405,
     text: 'The method is not allowed here',
-    meaning: 'The path is known, the method is another than `GET` or `HEAD`; `Allow` lists those of the path.',
+    meaning: 'The path has no such method; `Allow` lists the methods that it has.',
     advice: 'Use `GET`.',
   },
   request_timeout: {

@@ -77,7 +77,7 @@ function ownerParameters(description: string) {
   }
   const targetUserId: Parameter<number | 'me', number | typeof CALLER, undefined> & Alias = {
     ...ownerId,
-    description: 'An earlier name of `ownerId`. Only one of them can be sent.',
+    description: 'A deprecated name of `ownerId`. Send only one of the two.',
     aliasOf: 'ownerId',
   }
   return { ownerId, targetUserId }
