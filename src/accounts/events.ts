@@ -128,9 +128,9 @@ export async function* allEvents(
 ): AsyncGenerator<AccountEvent> {
   let before: AccountEvent | undefined
   do {
-    const events = await listEvents(store, accountId, { group, before, limit: ROWS_AT_ONCE })
+    const events = await listEvents(store, accountId, { group, before, limit: MAX_BATCH_ROWS })
     yield* events
-    before = events.length < ROWS_AT_ONCE ? undefined : events.at(-1)
+    before = events.length < MAX_BATCH_ROWS ? undefined : events.at(-1)
   } while (before !== undefined)
 }
 
@@ -173,7 +173,7 @@ const SYSTEMS = [
   ['Linux', 'Linux'],
 ] as const
 
-const ROWS_AT_ONCE = 500
+const MAX_BATCH_ROWS = 500
 
 function kindsOf(group: EventGroup | undefined): EventKind[] {
   return Object.keys(eventKinds)

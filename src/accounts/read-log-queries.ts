@@ -56,15 +56,15 @@ export async function* allReads(
 ): AsyncGenerator<ReadEntry> {
   let before: { readonly beforeAt?: number | undefined; readonly beforeId?: number } = { beforeAt: range.beforeAt }
   for (;;) {
-    const entries = await listReads(store, ownerId, { ...range, ...before, limit: ROWS_AT_ONCE })
+    const entries = await listReads(store, ownerId, { ...range, ...before, limit: MAX_BATCH_ROWS })
     yield* entries
     const last = entries.at(-1)
-    if (last === undefined || entries.length < ROWS_AT_ONCE) return
+    if (last === undefined || entries.length < MAX_BATCH_ROWS) return
     before = { beforeAt: last.hour, beforeId: last.id }
   }
 }
 
-const ROWS_AT_ONCE = 500
+const MAX_BATCH_ROWS = 500
 
 /** Everybody whose reads of an account's records are in the log, by identifier; the account itself included. */
 export async function listReaders(store: Store, ownerId: number): Promise<{ id: number; username: string }[]> {

@@ -93,11 +93,11 @@ async function deleteInParts(db: Kysely<Tables>, id: number) {
     const table = sql.table(name)
     for (;;) {
       const { numAffectedRows = 0n } = await sql`delete from ${table} where rowid in
-        (select rowid from ${table} where ${condition} limit ${ROWS_AT_ONCE})`.execute(db)
-      if (numAffectedRows < ROWS_AT_ONCE) break
+        (select rowid from ${table} where ${condition} limit ${MAX_BATCH_ROWS})`.execute(db)
+      if (numAffectedRows < MAX_BATCH_ROWS) break
       await setImmediate()
     }
   }
 }
 
-const ROWS_AT_ONCE = 200
+const MAX_BATCH_ROWS = 200

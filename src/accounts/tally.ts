@@ -104,8 +104,8 @@ export class Tally<Row> {
     this.#unanswered = undefined
     // The same order in every process, so that two of them cannot deadlock.
     const all = [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1))
-    for (let start = 0; start < all.length; start += ROWS_AT_ONCE) {
-      const batch = new Map(all.slice(start, start + ROWS_AT_ONCE).map(([key, counted]) => [key, { ...counted }]))
+    for (let start = 0; start < all.length; start += MAX_BATCH_ROWS) {
+      const batch = new Map(all.slice(start, start + MAX_BATCH_ROWS).map(([key, counted]) => [key, { ...counted }]))
       const rows = [...batch.values()]
       const wanted = unwritten === undefined ? rows : await unwritten(rows)
       if (wanted.length > 0) await this.#writeBatch(batch, wanted)
@@ -145,4 +145,4 @@ type Batch<Row> = ReadonlyMap<string, Counted<Row>>
 const TICK_MS = 1000
 
 /** Other writers can write between two batches. */
-const ROWS_AT_ONCE = 1000
+const MAX_BATCH_ROWS = 1000

@@ -67,7 +67,7 @@ export async function* csvRows(chunks: AsyncIterable<Buffer>, delimiter: CsvDeli
     },
   })
   parser.resume()
-  for await (const text of textOf(chunks)) {
+  for await (const text of decodeText(chunks)) {
     await new Promise(resolve => parser.write(text, resolve))
     yield rows
     rows = []
@@ -82,7 +82,7 @@ function faultOf({ code }: CsvError): string {
   return 'has a quotation mark within a cell: put the cell in quotation marks, and write each within it twice'
 }
 
-async function* textOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+async function* decodeText(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   try {
     for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true })

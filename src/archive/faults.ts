@@ -5,7 +5,7 @@ export class InvalidError extends Error {
 
   constructor(reason: string | readonly Fault[], path = '') {
     const faults = typeof reason === 'string' ? [{ reason, path }] : reason
-    super(textOf(faults))
+    super(joinFaults(faults))
     this.faults = faults
   }
 
@@ -56,7 +56,7 @@ export class Faults {
 
 const MAX_FAULTS = 20
 
-function textOf(faults: readonly Fault[]): string {
+function joinFaults(faults: readonly Fault[]): string {
   const texts = faults.map(({ reason, path }) => (path === '' ? reason : `${path} ${reason}`))
   return texts.length > MAX_FAULTS ? `${texts.slice(0, MAX_FAULTS).join('; ')}; and more` : texts.join('; ')
 }

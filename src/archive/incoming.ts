@@ -87,13 +87,12 @@ export class Incoming {
   }
 
   async flushFull() {
-    if (this.#pending.length >= ROWS_WRITTEN_AT_ONCE || this.#pendingCharacters >= CHARACTERS_AT_ONCE)
-      await this.flush()
+    if (this.#pending.length >= MAX_WRITTEN_ROWS || this.#pendingCharacters >= CHARACTERS_AT_ONCE) await this.flush()
   }
 
   async flush() {
-    for (let start = 0; start < this.#pending.length; start += ROWS_WRITTEN_AT_ONCE) {
-      const rows = this.#pending.slice(start, start + ROWS_WRITTEN_AT_ONCE).map(cells => sql`(${sql.join(cells)})`)
+    for (let start = 0; start < this.#pending.length; start += MAX_WRITTEN_ROWS) {
+      const rows = this.#pending.slice(start, start + MAX_WRITTEN_ROWS).map(cells => sql`(${sql.join(cells)})`)
       await sql`insert into incoming (line, kind, id, owner, name, time, decided, fields, document, raw)
         values ${sql.join(rows)}`.execute(this.#db)
     }
@@ -153,14 +152,14 @@ export class Incoming {
     for (;;) {
       const { rows } = await sql<Omit<RejectedRow, 'reason'> & { reasons: string }>`
         select line, kind, id as "recordId", owner as "ownerId", reasons, raw from incoming
-        where reasons is not null and line > ${after} order by line limit ${ROWS_AT_ONCE}`.execute(this.#db)
+        where reasons is not null and line > ${after} order by line limit ${MAX_BATCH_ROWS}`.execute(this.#db)
       for (const { reasons, ...row } of rows) {
         const raw = rawOf === undefined ? (row.raw ?? undefined) : rawOf(row.line)
         for (const reason of reasons.split('\n').slice(0, setsAside ? 1 : undefined))
           rejected.add({ ...row, reason, raw })
       }
       await rejected.flushFull()
-      if (rows.length < ROWS_AT_ONCE) return
+      if (rows.length < MAX_BATCH_ROWS) return
       after = rows.at(-1)?.line ?? after
     }
   }
@@ -272,7 +271,7 @@ export class Incoming {
       // On SQLite, statements keep the process from hearing a signal.
       await nextTurn()
       this.options.signal?.throwIfAborted()
-      if (batch.length < ROWS_AT_ONCE) break
+      if (batch.length < MAX_BATCH_ROWS) break
     }
     if (kind === account) await refuseNames(this.options)
     const { rows } = await sql<{ decided: Decided; count: Cell }>`select decided, count(*) as count from incoming
@@ -301,7 +300,7 @@ export class Incoming {
       select id, line, coalesce(unmerged, fields) as fields, document, ${sql.raw([isRemoved, ...isUnknown].join(', '))} from incoming
       where kind = ${kind.name} and (id, line) > (${after.id}, ${after.line})
       and decided not in ('repeated', 'contradicts', 'invalid') and ${sql.raw(condition)}
-      order by id, line limit ${ROWS_AT_ONCE}`.execute(this.#db)
+      order by id, line limit ${MAX_BATCH_ROWS}`.execute(this.#db)
     return rows.map(({ id, line, fields, document, removed, ...unknown }) => ({
       id,
       line,
@@ -397,8 +396,8 @@ const COMPARED = ['username', 'etag', 'subscription_ends_at', ...recordTables.ma
 const REFUSED_ACCOUNTS = `insert into moved_account select id from incoming where kind = '${account.name}' and decided = 'refused'`
 
 /** How many rows a statement reads: each, and the stored one, can take a megabyte. */
-const ROWS_AT_ONCE = 50
-const ROWS_WRITTEN_AT_ONCE = 100
+const MAX_BATCH_ROWS = 50
+const MAX_WRITTEN_ROWS = 100
 const CHARACTERS_AT_ONCE = 1024 * 1024
 
 /** The columns of a row that have no column of their own in the table `incoming`. */

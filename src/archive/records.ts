@@ -106,11 +106,11 @@ const POINTER = /^(\/([^/~]|~[01])*)+$/
 
 /** Extra fields as they are stored; those found in the data replace those of the envelope. Null if there are none. */
 function extraText(given: JsonObject, { extra }: Notes): string | null {
-  const textOf = (noted: Notes['extra']) =>
+  const extraText = (noted: Notes['extra']) =>
     JSON.stringify({ ...given, ...Object.fromEntries(noted.map(({ pointer, value }) => [pointer, value])) })
-  let text = textOf(extra)
+  let text = extraText(extra)
   // A record is not refused because of the exact values of what it has rounded.
-  if (isTooMuch(text)) text = textOf(extra.filter(({ isRounded }) => isRounded !== true))
+  if (isTooMuch(text)) text = extraText(extra.filter(({ isRounded }) => isRounded !== true))
   if (isTooMuch(text)) throw new InvalidError('has more than 64 KiB of fields that are not part of a record')
   return text === '{}' ? null : text
 }

@@ -56,7 +56,7 @@ export class RejectedRows implements Rejections {
   }
 
   async flushFull() {
-    if (this.#pending.length >= ROWS_AT_ONCE || this.#pendingCharacters >= CHARACTERS_AT_ONCE) await this.flush()
+    if (this.#pending.length >= MAX_BATCH_ROWS || this.#pendingCharacters >= CHARACTERS_AT_ONCE) await this.flush()
   }
 
   async flush() {
@@ -66,8 +66,8 @@ export class RejectedRows implements Rejections {
       const { text, encoding } = encode(raw)
       return sql`(${line}, ${rowKey(kind, recordId, ownerId, raw)}, ${kind}, ${recordId}, ${ownerId}, ${reason}, ${text}, ${encoding})`
     })
-    for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
-      const some = rows.slice(start, start + ROWS_AT_ONCE)
+    for (let start = 0; start < rows.length; start += MAX_BATCH_ROWS) {
+      const some = rows.slice(start, start + MAX_BATCH_ROWS)
       await sql`insert into incoming_set_aside (${sql.raw(STAGED)}) values ${sql.join(some)}`.execute(this.#db)
     }
     this.#staged += this.#pending.length
@@ -184,7 +184,7 @@ function rowKey(kind: string, recordId: number | null, ownerId: number | null, r
 
 const STAGED = 'line, row_key, kind, record_id, owner_id, reason, raw, encoding'
 
-const ROWS_AT_ONCE = 100
+const MAX_BATCH_ROWS = 100
 const CHARACTERS_AT_ONCE = 1024 * 1024
 
 /** Text as it is; bytes that a text column cannot store as base64. */

@@ -32,7 +32,7 @@ export async function retryRejected(store: Store, whose?: RejectedOf): Promise<R
         found.where('account_id', '=', whose?.accountId ?? 0).where('source', '=', whose?.origin ?? ''),
       )
       .orderBy('id')
-      .limit(ROWS_AT_ONCE)
+      .limit(MAX_BATCH_ROWS)
       .execute()
     const last = rows.at(-1)
     if (last === undefined) return { tried, stored }
@@ -45,7 +45,7 @@ export async function retryRejected(store: Store, whose?: RejectedOf): Promise<R
 }
 
 /** A row can take a megabyte. */
-const ROWS_AT_ONCE = 50
+const MAX_BATCH_ROWS = 50
 
 /** Returns how many rows are stored now. */
 async function retry(

@@ -22,7 +22,7 @@ export async function rewriteRecords(db: Kysely<Tables>, table: RecordName): Pro
       .where(({ eb, refTuple, tuple }) => eb(refTuple('owner_id', 'id'), '>', tuple(last.owner_id, last.id)))
       .orderBy('owner_id')
       .orderBy('id')
-      .limit(ROWS_AT_ONCE)
+      .limit(MAX_BATCH_ROWS)
       .execute()
     for (const row of rows) {
       const changed = changesOf(kind, { ...row })
@@ -30,12 +30,12 @@ export async function rewriteRecords(db: Kysely<Tables>, table: RecordName): Pro
       if (Object.keys(changed).length === 0) continue
       await db.updateTable(table).set(changed).where('owner_id', '=', row.owner_id).where('id', '=', row.id).execute()
     }
-    if (rows.length < ROWS_AT_ONCE) return
+    if (rows.length < MAX_BATCH_ROWS) return
   }
 }
 
 /** A row can take a megabyte. */
-const ROWS_AT_ONCE = 50
+const MAX_BATCH_ROWS = 50
 
 function changesOf(kind: Kind, row: Row): Row {
   if (row['etag'] !== etagOf(String(row['document']))) return {}

@@ -28,7 +28,7 @@ export async function readTables(): Promise<readonly Table[]> {
 export async function* readRows(
   db: Kysely<Tables>,
   { name, columns, key }: Table,
-  rowsAtOnce = ROWS_AT_ONCE,
+  rowsAtOnce = MAX_BATCH_ROWS,
 ): AsyncGenerator<readonly Row[]> {
   const names = sql.join(columns.map(column => sql.ref(column)))
   const keys = sql.join(key.map(column => sql.ref(column)))
@@ -44,7 +44,7 @@ export async function* readRows(
 }
 
 /** A row can take a megabyte. */
-const ROWS_AT_ONCE = 50
+const MAX_BATCH_ROWS = 50
 
 export async function insertRows(db: Kysely<Tables>, engine: Engine, { name, columns }: Table, rows: readonly Row[]) {
   let count = 0

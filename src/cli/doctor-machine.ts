@@ -35,13 +35,13 @@ export function makeMachine(unit = UNIT): Machine {
       return { type, freeBytes: bavail * bsize }
     },
     limits() {
-      const process = textOf(`${unit}/cgroup.procs`)?.split('\n')[0] ?? ''
-      const limits = textOf(`/proc/${process === '' ? 'self' : process}/limits`)
+      const process = readIfPresent(`${unit}/cgroup.procs`)?.split('\n')[0] ?? ''
+      const limits = readIfPresent(`/proc/${process === '' ? 'self' : process}/limits`)
       const files = /^Max open files +(\d+|unlimited)/m.exec(limits ?? '')?.[1]
       return {
         openFiles: files === undefined ? undefined : Number(files.replace('unlimited', 'Infinity')),
         memoryBytes:
-          process === '' ? ownMemory() : Math.min(Number(textOf(`${unit}/memory.max`)) || Infinity, totalmem()),
+          process === '' ? ownMemory() : Math.min(Number(readIfPresent(`${unit}/memory.max`)) || Infinity, totalmem()),
         isOfService: process !== '',
       }
     },
@@ -56,7 +56,7 @@ function ownMemory(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
 }
 
-function textOf(file: string): string | undefined {
+function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch {

@@ -25,7 +25,7 @@ export function addDoctorCommand(program: Command) {
       const given = database === undefined ? {} : { [settings.databaseUrl.env]: databaseUrlOf(flags) }
       const found = await diagnose({ ...process.env, ...given })
       if (flags.json === true) print(JSON.stringify(found, null, 2))
-      else for (const diagnosis of found) print(textOf(diagnosis))
+      else for (const diagnosis of found) print(diagnosisText(diagnosis))
       if (found.some(({ result }) => result === 'wrong')) process.exitCode = 1
     })
 }
@@ -58,7 +58,7 @@ async function examine({ name, advice, examine: look, note }: Check, patient: Pa
   return { check: name, result, problems: problems ?? [], advice: here, note: note?.(patient) }
 }
 
-function textOf({ check, result, problems, advice, note }: Diagnosis): string {
+function diagnosisText({ check, result, problems, advice, note }: Diagnosis): string {
   const start = `${{ ok: 'ok', wrong: 'WRONG', skipped: '–' }[result].padEnd(7)}${check}`
   const text = result === 'wrong' ? `${start}: ${problems.join('; ')}\n       ${advice}` : start
   return note === undefined ? text : `${text}\n       ${note}`

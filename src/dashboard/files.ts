@@ -51,7 +51,7 @@ async function* csvParts<Item>(
   let lines: string[] = []
   for await (const item of items) {
     lines.push(csvLine(rowOf(item)))
-    if (lines.length < ROWS_AT_ONCE) continue
+    if (lines.length < MAX_BATCH_ROWS) continue
     yield lines.join('')
     lines = []
     await pause()
@@ -59,7 +59,7 @@ async function* csvParts<Item>(
   if (lines.length > 0) yield lines.join('')
 }
 
-const ROWS_AT_ONCE = 500
+const MAX_BATCH_ROWS = 500
 
 /** The accounts of which everything is being sent by this process: one export at a time for each. */
 export class Exports {

@@ -53,7 +53,7 @@ export function newHolder(by: string, id: string = randomUUID()): string {
 }
 
 /** A holder, for people: since when, and which process. */
-export function textOf(holder: string): string {
+export function holderText(holder: string): string {
   return holder.slice(holder.indexOf(' ') + 1)
 }
 
@@ -110,7 +110,9 @@ export async function checkJob(engine: Engine, db: Kysely<Tables>, { name, holde
   if (held !== undefined) return
   const other = (await readJob(db, name))?.holder
   const what =
-    other == null ? 'it was ended meanwhile' : `another process has taken over, ${textOf(other)}: this one stood still`
+    other == null
+      ? 'it was ended meanwhile'
+      : `another process has taken over, ${holderText(other)}: this one stood still`
   throw new Refusal('busy', `${what} (${name})`)
 }
 
@@ -156,10 +158,10 @@ export async function holdJob(
     await sleep(LOOK_MS)
     const job = await readJob(store.db, name)
     const isRenewed = job !== undefined && job.lease_until !== null && job.lease_until !== before?.lease_until
-    if (isRenewed) throw new Refusal('busy', `${running} is running ${textOf(job.holder ?? '')}`)
+    if (isRenewed) throw new Refusal('busy', `${running} is running ${holderText(job.holder ?? '')}`)
     before = job
   }
-  if (before?.holder != null) onTakeOver?.(`${running} ${textOf(before.holder)} stands still: this one takes over`)
+  if (before?.holder != null) onTakeOver?.(`${running} ${holderText(before.holder)} stands still: this one takes over`)
   const hold = { name, holder }
   // While the database is away nothing is stored.
   const renewing = setInterval(() => void renewJob(store, hold).catch(() => {}), RENEWAL_MS).unref()

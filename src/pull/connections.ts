@@ -129,7 +129,7 @@ export interface ChangedBy {
 }
 
 /** Stores a connection in place of any other of the account. Throws Refusal, also if keys cannot be stored. */
-export async function connect(
+export async function connectSource(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
   { origin, key, everyMinutes, username }: NewConnection,

@@ -52,7 +52,7 @@ export function makeGuardedFetch(
       headers: { ...Object.fromEntries(new Headers(headers)), 'Accept-Encoding': 'gzip' },
       ...(signal ? { signal } : {}),
     }
-    const response = await connect(url, options, guard)
+    const response = await sendRequest(url, options, guard)
     // A response of a server always has a status.
     const { statusCode: status = 0 } = response
     const received = new Headers()
@@ -108,7 +108,7 @@ function resolveAll(name: string): Promise<LookupAddress[]> {
  * The response to a request. Every failure to send it reads the same and takes the same time, except that of a certificate:
  * otherwise whoever asks could find out which names and ports there are in the network of this machine.
  */
-async function connect(url: URL, options: RequestOptions, guard: Guard): Promise<IncomingMessage> {
+async function sendRequest(url: URL, options: RequestOptions, guard: Guard): Promise<IncomingMessage> {
   const connected = new AbortController()
   const floor = sleep(guard.connectMs, true, { signal: connected.signal }).catch(() => false)
   try {

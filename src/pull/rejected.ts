@@ -49,10 +49,10 @@ export async function rejectedByReason(store: Store, whose: RejectedOf, limit: n
 /** All of them, in the order in which they came. */
 export async function* allRejected(store: Store, whose: RejectedOf): AsyncGenerator<RejectedRow> {
   const ids = await rejectedRows(store, whose).select('id').orderBy('id').execute()
-  for (let start = 0; start < ids.length; start += ROWS_AT_ONCE) {
+  for (let start = 0; start < ids.length; start += MAX_BATCH_ROWS) {
     yield* await findRows(
       store,
-      ids.slice(start, start + ROWS_AT_ONCE).map(({ id }) => id),
+      ids.slice(start, start + MAX_BATCH_ROWS).map(({ id }) => id),
     )
   }
 }
@@ -71,7 +71,7 @@ function findRows({ reads }: Store, ids: readonly number[]) {
 }
 
 /** A row can take a megabyte. */
-const ROWS_AT_ONCE = 20
+const MAX_BATCH_ROWS = 20
 
 /**
  * Stores the rejected rows of a source whose owner it does not tell as records of the account that it is pulled into, and
@@ -102,7 +102,7 @@ export async function claimRejected(
         .where('reason', '=', OWNER_UNKNOWN)
         .where('id', '>', after)
         .orderBy('id')
-        .limit(ROWS_AT_ONCE)
+        .limit(MAX_BATCH_ROWS)
         .execute()
       const last = rows.at(-1)
       if (last === undefined) return claimed

@@ -12,7 +12,7 @@ import {
   pullJob,
   RENEWAL_MS,
   renewJob,
-  textOf,
+  holderText,
 } from '../jobs/jobs.ts'
 import { type Store, StoreFullError } from '../store/index.ts'
 import {
@@ -85,7 +85,8 @@ async function pullWhileDue(options: ScheduledOptions, running: Map<number, Prom
     while (running.size < MAX_RUNNING && !stop.aborted) {
       const due = await takeDue(store, { holder, secretId: secret.id, running: [...running.keys()] })
       if (due === undefined) break
-      if (due.holder !== null) onProblem(new Error(`the pull ${textOf(due.holder)} stands still: this one takes over`))
+      if (due.holder !== null)
+        onProblem(new Error(`the pull ${holderText(due.holder)} stands still: this one takes over`))
       const lease: Lease = {
         holder,
         accountId: due.account_id,

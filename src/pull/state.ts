@@ -166,7 +166,7 @@ export async function* rowsOfAccount(
       .where('owner_id', '=', owner)
       .where('id', '>', after)
       .orderBy('id')
-      .limit(ROWS_AT_ONCE)
+      .limit(MAX_BATCH_ROWS)
       .execute()
     const last = rows.at(-1)
     if (last === undefined) return
@@ -175,7 +175,7 @@ export async function* rowsOfAccount(
   }
 }
 
-const ROWS_AT_ONCE = 1000
+const MAX_BATCH_ROWS = 1000
 
 /** The result of all pulls from one source into one account. */
 export interface SourceStatus {

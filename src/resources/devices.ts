@@ -1,7 +1,7 @@
 import { devices } from '../contract/devices.ts'
 import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
-import { recordPage } from './lists/pages.ts'
+import { recordPage } from './lists/list-pages.ts'
 import { recordById } from './record-queries.ts'
 
 const lockDevices = { table: 'lock_device', order: 'id' } as const

@@ -15,7 +15,7 @@ import {
 } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordOrNull, recordById, type RecordRow } from './record-queries.ts'
-import { recordPage } from './lists/pages.ts'
+import { recordPage } from './lists/list-pages.ts'
 
 const templates = { table: 'lock_template', order: 'newest' } as const
 

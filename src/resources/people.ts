@@ -8,7 +8,7 @@ import type { Params } from '../store/query.ts'
 import type { AccountRow, KeyRow } from '../store/tables.ts'
 import { type Caller, type Handlers, jsonResult } from './handler.ts'
 import { recordResult } from './record-queries.ts'
-import { idRangeOf, readListPage } from './lists/pages.ts'
+import { idRangeOf, readListPage } from './lists/list-pages.ts'
 import { pageQueries } from './lists/page-queries.ts'
 
 interface Person {

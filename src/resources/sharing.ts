@@ -5,7 +5,7 @@ import { formatDate } from '../contract/calendar.ts'
 import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'
 import { DAY_MS, formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { type Handlers, jsonResult } from './handler.ts'
-import { timeRangeOf } from './lists/pages.ts'
+import { timeRangeOf } from './lists/list-pages.ts'
 import { DOCUMENT_SEPARATOR } from './lists/page-queries.ts'
 import { pageResult } from './lists/page-results.ts'
 

@@ -1,7 +1,7 @@
 import { trainingSessions } from '../contract/training-sessions.ts'
 import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
-import { recordPage } from './lists/pages.ts'
+import { recordPage } from './lists/list-pages.ts'
 import { type RecordView, newestRecord, recordById } from './record-queries.ts'
 
 export const handlers: Handlers<typeof trainingSessions> = {

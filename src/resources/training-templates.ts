@@ -1,7 +1,7 @@
 import { trainingTemplates } from '../contract/training-templates.ts'
 import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
-import { recordPage } from './lists/pages.ts'
+import { recordPage } from './lists/list-pages.ts'
 import { newestRecord, recordById } from './record-queries.ts'
 
 const table = 'training_template'

@@ -57,7 +57,7 @@ export async function locksSince(
     const { at: lastAt, id: lastId } = end ?? { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER }
     let count: number
     do {
-      const rows = await readChecked(store, activeSince, { ...rest(), lastAt, lastId, from, limit: ROWS_AT_ONCE })
+      const rows = await readChecked(store, activeSince, { ...rest(), lastAt, lastId, from, limit: MAX_BATCH_ROWS })
       for (const row of rows) {
         size.add(300 + row.events.length * 5)
         sessions.push(lockStats(row, now))
@@ -65,7 +65,7 @@ export async function locksSince(
       after = rows.at(-1) ?? after
       count = rows.length
       await pause()
-    } while (count === ROWS_AT_ONCE)
+    } while (count === MAX_BATCH_ROWS)
     if (end === undefined) return sessions
     after = end
   }
@@ -75,7 +75,7 @@ export async function locksSince(
 type Position = Pick<LockRow, 'at' | 'id'>
 
 /** So few that reading them takes about two milliseconds. */
-const ROWS_AT_ONCE = 200
+const MAX_BATCH_ROWS = 200
 
 /** So few that passing over all of them, because they ended before `from`, takes no longer. */
 const ROWS_IN_PART = 2000

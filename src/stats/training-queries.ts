@@ -24,20 +24,20 @@ export async function trainingSessions(
   for (;;) {
     // Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
     const start = Math.max(access.start, after.at)
-    const rows = await readChecked(store, nextSessions, { ...access, start, ...after, limit: ROWS_AT_ONCE })
+    const rows = await readChecked(store, nextSessions, { ...access, start, ...after, limit: MAX_BATCH_ROWS })
     for (const row of rows) {
       const isParsed = sessions.length < PARSED_SESSIONS
       size.add(isParsed ? 250 + row.kinds.length * 4 : 160 + row.kinds.length)
       sessions.push(isParsed ? sessionOf(row) : unparsed(row))
     }
     const last = rows.at(-1)
-    if (last === undefined || rows.length < ROWS_AT_ONCE) return { sessions, bytes: size.bytes }
+    if (last === undefined || rows.length < MAX_BATCH_ROWS) return { sessions, bytes: size.bytes }
     after = { at: last.at, id: last.id }
     await pause()
   }
 }
 
-const ROWS_AT_ONCE = 300
+const MAX_BATCH_ROWS = 300
 
 /** A training session of one of the owners, with its record; undefined where there is none. */
 export async function trainingSession(store: Store, access: Access, id: number) {

@@ -61,7 +61,7 @@ function withSettings(url: string, settings: NonNullable<PoolOptions['settings']
 }
 
 /** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */
-export async function connect(pool: pg.Pool): Promise<pg.PoolClient> {
+export async function takeClient(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
     return await connectPreferring(pool)
   } catch (error) {
@@ -88,7 +88,7 @@ export function guarded(pool: pg.Pool): PostgresPool {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
-      const client = await connect(pool)
+      const client = await takeClient(pool)
       let doubt: StoreUnavailableError | undefined
       const run = async (text: string, values: readonly unknown[]) => {
         // Later statements, such as a rollback, would only time out as well.

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type pg from 'pg'
 import { isConnectionLost, isInDoubt, translate } from './postgres-errors.ts'
-import { connect } from './postgres-pool.ts'
+import { takeClient } from './postgres-pool.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -37,7 +37,7 @@ export function makeReader(db: Kysely<Tables>, pool: pg.Pool, isDistributed: () 
 }
 
 async function run<Row>(pool: pg.Pool, statement: pg.QueryConfig): Promise<Row[]> {
-  const client = await connect(pool)
+  const client = await takeClient(pool)
   let failure: unknown
   try {
     const { rows } = await client.query(statement)

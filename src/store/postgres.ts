@@ -3,7 +3,7 @@ import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
 import { allowDistributedPlans, requireOneServer } from './distributed.ts'
 import { checkReadiness } from './readiness.ts'
-import { APPLICATION_NAME, connect, guarded, makePool } from './postgres-pool.ts'
+import { APPLICATION_NAME, guarded, makePool, takeClient } from './postgres-pool.ts'
 import { keepConnected } from './postgres-presence.ts'
 import { makeReader } from './postgres-reader.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
@@ -26,7 +26,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<S
   const end = () => Promise.all([pool, reading].map(each => each.end()))
   try {
     // One after the other, so that a pooler uses one connection for both.
-    for (const each of exclusive ? [pool] : [pool, reading]) (await connect(each)).release()
+    for (const each of exclusive ? [pool] : [pool, reading]) (await takeClient(each)).release()
   } catch (error) {
     await end()
     throw error

@@ -10,7 +10,7 @@ export function openWriter(path: string, options: OpenOptions): DatabaseSync {
   const { busyTimeoutMs, create = true, bulk = false, exclusive = false, readOnly = false } = options
   if (readOnly) return openFinished(path)
   if (options.inspect === true) return openToInspect(path)
-  const writer = connect(path, create, exclusive ? BLOCKING_BUSY_TIMEOUT_MS : busyTimeoutMs)
+  const writer = openConnection(path, create, exclusive ? BLOCKING_BUSY_TIMEOUT_MS : busyTimeoutMs)
   try {
     configure(writer, path, { exclusive, bulk })
     return writer
@@ -70,7 +70,7 @@ function keepOthersAway(writer: DatabaseSync, path: string) {
   }
 }
 
-function connect(path: string, create: boolean, busyTimeoutMs: number): DatabaseSync {
+function openConnection(path: string, create: boolean, busyTimeoutMs: number): DatabaseSync {
   let database: DatabaseSync | undefined
   try {
     if (path === MEMORY) return new DatabaseSync(path)

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { connect, listRounds, readConnection } from '../../src/pull/connections.ts'
+import { connectSource, listRounds, readConnection } from '../../src/pull/connections.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { makeFolder, start } from '../support/command.ts'
 import { PASSWORD, type Visitor, visitor, visitorAs } from '../support/dashboard.ts'
@@ -215,7 +215,7 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
   const serving = await serve(databaseUrl, { settings })
   const { url, process: service, said } = serving
   const ann = await visitorAs(url, 'ann')
-  await connect({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 5 })
+  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 5 })
   const pid = service.pid ?? 0
   const stopped: number[] = []
 

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { exportArchive } from '../../src/archive/export.ts'
-import { connect, listRounds, pullNow, readConnection } from '../../src/pull/connections.ts'
+import { connectSource, listRounds, pullNow, readConnection } from '../../src/pull/connections.ts'
 import { openKey, openSecret } from '../../src/pull/stored-key.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { makeFolder } from '../support/command.ts'
@@ -60,7 +60,7 @@ async function surviveKills(
   await using source = await startSource({ world, identity: '/users/me', maxLimit: 20 })
   const store = await open(databaseUrl, { busyTimeoutMs: 20_000 })
   await importArchive(store, archiveOf([account(1, 'ann')]))
-  await connect({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 1 })
+  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 1 })
 
   // Who sent each request.
   const senders: number[] = []

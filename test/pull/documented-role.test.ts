@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { readConfig } from '../../src/config.ts'
-import { connect, listRounds, whyNotOffered } from '../../src/pull/connections.ts'
+import { connectSource, listRounds, whyNotOffered } from '../../src/pull/connections.ts'
 import { nextRound, takeDue } from '../../src/pull/scheduled.ts'
 import { openSecret } from '../../src/pull/stored-key.ts'
 import { open } from '../../src/store/index.ts'
@@ -92,7 +92,7 @@ testOnPostgres(
     const config = { databaseUrl, secretFile }
     const store = await open(databaseUrl, { busyTimeoutMs: 5000 })
     await importArchive(store, archiveOf([account(1, 'ann')]))
-    await connect({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
+    await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
     const status = () =>
       run(['pull', 'status', '--database', databaseUrl], { env: { LOCKSTEP_SECRET_FILE: secretFile } })
     assert.doesNotMatch((await status()).stdout, /must be given again/)
@@ -102,7 +102,7 @@ testOnPostgres(
     assert.equal(await nextRound(store, () => secret.id), undefined)
     assert.equal(await takeDue(store, { holder: 'test', secretId: secret.id, running: [] }), undefined)
     assert.match((await status()).stdout, /its key must be given again/)
-    await connect({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
+    await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
     assert.doesNotMatch((await status()).stdout, /must be given again/)
     await store.close()
   },

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
-import { connect, listRounds } from '../../src/pull/connections.ts'
+import { connectSource, listRounds } from '../../src/pull/connections.ts'
 import { makeFolder } from '../support/command.ts'
 import { needsProc } from '../support/programs.ts'
 import { account, trainingSession } from '../support/records.ts'
@@ -28,7 +28,7 @@ test('a source that is not due costs the service at most one hundredth of a proc
   await using served = await serve(made.databaseUrl, {
     settings: { LOCKSTEP_SECRET_FILE: secretFile, LOCKSTEP_SOURCE_ORIGINS: source.url, LOCKSTEP_PULL_RATE: '0' },
   })
-  await connect({ store: made.store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 })
+  await connectSource({ store: made.store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 })
   await until(async () => (await listRounds(made.store, 1)).length === 1)
   // What ran at the start has ended, too.
   await sleep(5000)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { connect, listRounds, readConnection } from '../../src/pull/connections.ts'
+import { connectSource, listRounds, readConnection } from '../../src/pull/connections.ts'
 import { makeFolder } from '../support/command.ts'
 import { allowSignIn, visitorAs } from '../support/dashboard.ts'
 import { account, trainingSession } from '../support/records.ts'
@@ -45,7 +45,7 @@ test('the pages of another account wait no longer while a source is pulled', asy
   }
   await times(async () => false)
   const without = await times(async () => false)
-  await connect({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 })
+  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 })
   await until(async () => (await readConnection(store, 1))?.state === 'running')
   const during = await times(async () => (await listRounds(store, 1)).length === 0)
   const isOver = (await listRounds(store, 1)).length > 0

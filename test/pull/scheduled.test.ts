@@ -8,7 +8,7 @@ import { systemClock } from '../../src/pull/source.ts'
 import {
   changeInterval,
   changeKey,
-  connect,
+  connectSource,
   forgetConnection,
   listRounds,
   progressOf,
@@ -104,7 +104,11 @@ async function setUp({
 
 async function connected(here: Setup, everyMinutes = 5, accountId = 1) {
   const { store } = here.service
-  await connect({ store, config: here.config }, accountId, { origin: here.source.url, key: SOURCE_TOKEN, everyMinutes })
+  await connectSource({ store, config: here.config }, accountId, {
+    origin: here.source.url,
+    key: SOURCE_TOKEN,
+    everyMinutes,
+  })
 }
 
 async function countSessions({ store }: TestService): Promise<number> {
@@ -328,7 +332,11 @@ test('what was said of one source does not hold for another', async () => {
   await connected(here)
   await setMine(store, 1, true)
   await setKnownLocks(store, 1, '12')
-  await connect({ store, config: here.config }, 1, { origin: 'https://other.example', key: 'key', everyMinutes: 5 })
+  await connectSource({ store, config: here.config }, 1, {
+    origin: 'https://other.example',
+    key: 'key',
+    everyMinutes: 5,
+  })
   const connection = await readConnection(store, 1)
   assert.deepEqual([connection?.mine, connection?.known_locks], [0, ''])
 })

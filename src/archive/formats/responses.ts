@@ -49,7 +49,7 @@ class Reader {
     if (record === null) return []
     const text = isWrapped ? JSON.stringify(record) : value.text
     if (!isObject(record) || isLine(record)) return [this.#line({ text })]
-    return [this.#line({ text: this.#textOf(record, text) })]
+    return [this.#line({ text: this.#recordText(record, text) })]
   }
 
   #line(content: { text?: string; fault?: string; bytes?: Buffer }): Line {
@@ -58,7 +58,7 @@ class Reader {
   }
 
   /** The line of a record; `text` is its JSON. */
-  #textOf(record: JsonObject, text: string): string {
+  #recordText(record: JsonObject, text: string): string {
     const kind = kindByFields(record) ?? this.#options.kind ?? this.#kind
     if (kind === undefined) throw new UnclearKindError()
     this.#kind = kind

@@ -35,7 +35,7 @@ async function askFirst(form, answer) {
     answer.value = JSON.stringify(await askBrowser(answer.dataset.passkey ?? '', form))
     form.requestSubmit()
   } catch (error) {
-    showNotice(textOf(error), undefined, form)
+    showNotice(errorText(error), undefined, form)
   } finally {
     asking.delete(form)
   }
@@ -78,7 +78,7 @@ async function askBrowser(purpose, form) {
 class ShownError extends Error {}
 
 /** @param {unknown} error */
-function textOf(error) {
+function errorText(error) {
   if (error instanceof ShownError) return error.message
   const name = error instanceof Error ? error.name : ''
   if (name === 'InvalidStateError') return 'This device already has a passkey for this account.'

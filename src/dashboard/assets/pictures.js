@@ -135,7 +135,7 @@ class Picture {
   /** Tells screen readers of the current mark. */
   tell() {
     this.plot.ariaValueNow = String(this.current + 1)
-    this.plot.ariaValueText = this.textOf(this.current).join(', ')
+    this.plot.ariaValueText = this.tooltipText(this.current).join(', ')
   }
 
   show() {
@@ -144,8 +144,8 @@ class Picture {
     const [first, last] = [Math.min(anchor, current), Math.max(anchor, current)]
     const texts =
       first === last
-        ? this.textOf(current)
-        : [`${this.textOf(first)[0] ?? ''} to ${this.textOf(last)[0] ?? ''}`, 'Show these days']
+        ? this.tooltipText(current)
+        : [`${this.tooltipText(first)[0] ?? ''} to ${this.tooltipText(last)[0] ?? ''}`, 'Show these days']
     const [start, end] = [rows[first]?.start ?? 0, rows[last]?.end ?? 0]
     const line = Math.min(lines - 1, Math.floor(start / 100))
     const x = start - line * 100
@@ -165,7 +165,7 @@ class Picture {
   }
 
   /** @param {number} index */
-  textOf(index) {
+  tooltipText(index) {
     return this.cells.flatMap((cell, place) => {
       const text = this.rows[index]?.row.cells[cell]?.textContent.trim() ?? ''
       if (text === '' || text === '–') return []

@@ -16,7 +16,7 @@ import { readYear, yearCards, yearFigures, yearsOf } from '../pages/year/year.ts
 import { type Programs, readPrograms } from '../text/program-names.ts'
 import { ownName } from '../text/names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
-import { dayOf, type KeptTable, keptTableNames, keptTables, ROWS_AT_ONCE } from './kept-tables.ts'
+import { dayOf, type KeptTable, keptTableNames, keptTables, MAX_BATCH_ROWS } from './kept-tables.ts'
 
 /** Who keeps their records, and how they are shown: names may be hidden. */
 export type Keeper = Pick<Viewer, 'session' | 'discreet' | 'timeZone' | 'units'>
@@ -150,9 +150,9 @@ async function* tableOf({ id, columns, rows }: KeptTable): AsyncGenerator<string
   `
     .toString()
     .trimEnd()
-  for (let start = 0; start < rows.length; start += ROWS_AT_ONCE) {
+  for (let start = 0; start < rows.length; start += MAX_BATCH_ROWS) {
     await pause()
-    const some = rows.slice(start, start + ROWS_AT_ONCE)
+    const some = rows.slice(start, start + MAX_BATCH_ROWS)
     yield html`${some.map(row => html`<tr${row.id === undefined ? nothing : html` id="${row.id}"`}>${row.cells.map((text, index) => html`<td${index === 0 && row.day !== undefined ? html` id="day-${row.day}"` : nothing}>${text}`)}`)}`.toString()
   }
   yield '</table></div></section>\n'

@@ -109,13 +109,13 @@ async function tableOf<Row>(
 ): Promise<KeptTable> {
   const rows: KeptRow[] = []
   for await (const item of items) {
-    if (rows.length % ROWS_AT_ONCE === 0) await pause()
-    const cells = columns.map(({ cell }) => textOf(cell(item)))
+    if (rows.length % MAX_BATCH_ROWS === 0) await pause()
+    const cells = columns.map(({ cell }) => cellText(cell(item)))
     rows.push(isRecord(item) ? { id: `${id}-${item.id}`, cells } : { cells })
   }
   return {
     id,
-    columns: columns.map(({ title, numeric = false }) => ({ title: textOf(title), numeric })),
+    columns: columns.map(({ title, numeric = false }) => ({ title: cellText(title), numeric })),
     rows,
   }
 }
@@ -168,14 +168,14 @@ async function segmentTable(
 }
 
 /** Others have their turns after as many rows. */
-export const ROWS_AT_ONCE = 100
+export const MAX_BATCH_ROWS = 100
 
 function known(value: number | null | undefined): string {
   return value == null ? '–' : numberText(value)
 }
 
 /** The text of a cell without its markup. */
-function textOf(cell: Part): string {
+function cellText(cell: Part): string {
   return html`${cell}`
     .toString()
     .replaceAll(/<svg[^>]*aria-label="([^"]*)"[^>]*>.*?<\/svg>/gs, '$1')

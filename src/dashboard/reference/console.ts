@@ -3,7 +3,7 @@ import { card, curlLine } from '../layout/components.ts'
 import { html, type Html } from '../html.ts'
 import { inline } from './markdown.ts'
 import { parametersOf } from './operation.ts'
-import { operationsOf, type ReferenceContext, referencePage, slugOf } from './pages.ts'
+import { operationsOf, type ReferenceContext, referencePage, slugOf } from './reference-pages.ts'
 
 /**
  * The console: a form with the parameters of all operations, of which assets/console.js shows those of the chosen one and sends its

@@ -9,7 +9,7 @@ import { sendPage } from '../encoding.ts'
 import type { Html } from '../html.ts'
 import { siteOriginOf } from '../origin.ts'
 import { consolePage } from './console.ts'
-import { guidePage, type ReferenceContext, resourcePage, resourcesOfSchemas, slugOf } from './pages.ts'
+import { guidePage, type ReferenceContext, resourcePage, resourcesOfSchemas, slugOf } from './reference-pages.ts'
 
 /** The OpenAPI document, and the reference made from it: pages to read, and a console. All without signing in. */
 export function registerReference(app: FastifyInstance, config: Config) {

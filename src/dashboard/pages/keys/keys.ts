@@ -107,7 +107,7 @@ async function showKeys(visit: Visit) {
         ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
         : html`<a class="button primary" href="/keys/new">Create key</a>`,
     body: html`
-      ${noteOf(query.get('done'))}
+      ${doneNotice(query.get('done'))}
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
       ${
         keys.length === 0
@@ -126,7 +126,7 @@ async function showKeys(visit: Visit) {
   })
 }
 
-function noteOf(done: string | null): Html {
+function doneNotice(done: string | null): Html {
   const revoked = {
     revoked: 'The key was revoked. Programs that use it',
     'all-revoked': 'All keys were revoked. Programs that use them',

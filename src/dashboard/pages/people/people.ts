@@ -95,7 +95,7 @@ async function showPeople(visit: Visit) {
     title: 'People',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
-      ${await noteOf(visit, query.get('done'))}
+      ${await doneNotice(visit, query.get('done'))}
       ${card(
         'Who may read my records',
         given.length === 0
@@ -113,7 +113,7 @@ async function showPeople(visit: Visit) {
   })
 }
 
-async function noteOf(visit: Visit, done: string | null): Promise<Html> {
+async function doneNotice(visit: Visit, done: string | null): Promise<Html> {
   const text = NOTES.get(done ?? '')
   const offer =
     done === 'ended' ? await revokeAllOffer(visit, 'If that person may know one of your API keys:') : nothing

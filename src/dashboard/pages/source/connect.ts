@@ -2,7 +2,7 @@ import { operatorPullCommands } from '../../../accounts/first-steps.ts'
 import { settings } from '../../../config.ts'
 import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
-import { changeKey, connect, readConnection, whyNotOffered } from '../../../pull/connections.ts'
+import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
 import { card, code, facts } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
@@ -255,7 +255,7 @@ async function start(visit: Visit): Promise<PageResult> {
   if (source.fits) {
     const { origin, key, every: everyMinutes, username } = source
     const connection = { origin, key, everyMinutes, username }
-    await connect({ store, config }, viewer.session.accountId, connection, { actor, now })
+    await connectSource({ store, config }, viewer.session.accountId, connection, { actor, now })
   }
   return redirect('/source', { cookies })
 }

@@ -79,14 +79,14 @@ const failureTexts: Readonly<Record<Failure, FailureText>> = {
   },
 }
 
-function textOf(code: string): FailureText {
+function failureText(code: string): FailureText {
   // A later version may have stored a code that this one does not know.
   return Object.hasOwn(failureTexts, code) ? failureTexts[code as Failure] : failureTexts.internal
 }
 
 /** A failure in a few words. */
 export function shortFailure(code: string): string {
-  return textOf(code).short
+  return failureText(code).short
 }
 
 /** The name of a server, which begins a sentence. It may tell as much as a name of a record. */
@@ -111,7 +111,7 @@ export function connectionProblem({ viewer, now }: Visit, connection: Connection
   if (failure === null) return undefined
   const from = failure === 'refused' ? refusedSince : failingSince
   const since = from === null ? 'lately' : `since ${momentText(viewer, from, now)}`
-  const { long, needsKey = false } = textOf(failure)
+  const { long, needsKey = false } = failureText(failure)
   const kept =
     completedAt === null
       ? 'What was copied so far is kept.'
