@@ -25,12 +25,15 @@ export const lockSession = record('lock-session', {
     const session = withoutRepeated(data, 'templateId', templateId)
     const document = faults.collect(() => writeLockSession(session, notes)) ?? ''
     faults.throwIfAny()
-    const endedAt = optionalInstant(data, 'endDate')
+    const at = instant(data, 'startDate')
+    const end = optionalInstant(data, 'endDate')
+    // One before the start cannot be meant.
+    const endedAt = end !== null && end < at ? null : end
     // The end of an active session is only planned.
     if (endedAt !== null && data['isActive'] !== true) notes.addInstant(endedAt)
     return {
       ...owned(data),
-      at: instant(data, 'startDate'),
+      at,
       lock_state: text(data, 'lockState'),
       is_active: flag(data, 'isActive'),
       template_id: templateId,

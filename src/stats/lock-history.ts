@@ -48,9 +48,9 @@ export class LockHistory {
   /**
    * The times without a break up to an instant, of which each was the longest so far or as long; the oldest first. Those among sessions
    * that have ended are cached, because finding them needs the events of each. Running sessions, and those that overlap them, are read
-   * each time.
+   * each time. One that ended at or after `limit`, which cannot be meant, is no longest.
    */
-  async longest(until: number): Promise<readonly Stretch[]> {
+  async longest(until: number, limit: number): Promise<readonly Stretch[]> {
     const [store, access] = [this.#store, this.#access]
     const templates = new Set(this.entries.flatMap(({ template }) => template ?? []))
     // Whether a lock is for practice may change without its owner's records.
@@ -60,10 +60,11 @@ export class LockHistory {
       async () => longestOfEnded(await locksSince(store, access, until), until),
       value => value.others.length * ID_BYTES,
     )
-    if (until < asOf) return longestOf(await locksSince(store, access, until), until)
+    const meant = (sessions: readonly LockStats[]) => sessions.filter(({ endAt }) => (endAt ?? until) < limit)
+    if (until < asOf) return longestOf(meant(await locksSince(store, access, until)), until)
     if (others.length === 0) return ended
     const least = ended.at(-1)?.seconds ?? 0
-    const running = longestOf(await someLocks(store, access, others, until), until)
+    const running = longestOf(meant(await someLocks(store, access, others, until)), until)
     return [...ended, ...running.filter(({ seconds }) => seconds >= least)]
   }
 }

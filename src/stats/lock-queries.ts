@@ -134,9 +134,10 @@ export async function someLocks(
   })
 }
 
-/** The lock sessions of an account that started last, the newest first. */
-export async function newestLocks(store: Store, access: OwnerAccess, limit: number, now: number): Promise<LockStats[]> {
-  return (await readChecked(store, newestLockSessions, { ...access, limit })).map(row => lockStats(row, now))
+/** The lock session of an account that started last; those that start or ended at or after `before` do not count. */
+export async function newestLock(store: Store, access: OwnerAccess, before: number, now: number) {
+  const [row] = await readChecked(store, newestLockSession, { ...access, before })
+  return row && lockStats(row, now)
 }
 
 /** The facts of a running lock session that do not depend on the present time. */
@@ -286,12 +287,13 @@ const locksById = recordQuery<OwnerAccess & { ids: readonly number[] }, LockRow>
     where ${isReadableOf(param, 'by id')} and id in ${param.rows(values => values.ids)}`,
 )
 
-const newestLockSessions = recordQuery<OwnerAccess & { limit: number }, LockRow>(
-  'newest lock sessions',
+const newestLockSession = recordQuery<OwnerAccess & { before: number }, LockRow>(
+  'newest lock session',
   (param, owned) => sql`
     select ${owned}, ${lockColumns(param)} from ${lockSessionTable(param, isReadableOf(param))}
-    where ${isReadableOf(param)}
-    order by at desc, id desc limit ${param.count('limit')}`,
+    where ${isReadableOf(param)} and at < ${param('before')}
+      and (is_active = 1 or ended_at is null or ended_at < ${param('before')})
+    order by at desc, id desc limit 1`,
 )
 
 const runningLockSession = recordQuery<OwnerAccess, LockRow>(

@@ -4,7 +4,7 @@ import { lockIntervals, type LockRules } from './intervals.ts'
 import type { RunningLock } from './lock-queries.ts'
 import { streaksOf } from './streaks.ts'
 import { sessionsBetween, type SessionStats, totalsOf } from './training.ts'
-import type { ZoneClock } from './zone-clock.ts'
+import { endOfTomorrow, type ZoneClock } from './zone-clock.ts'
 
 export interface LockStatus {
   readonly locked: boolean
@@ -117,7 +117,7 @@ export interface TrainingStatus {
   readonly bestGrade: number | null
 }
 
-/** The state after all these sessions, the oldest first. Weeks start on Monday. */
+/** The state after all these sessions, the oldest first; those on a day after tomorrow are no last and no best one. Weeks start on Monday. */
 export async function trainingStatusOf(
   sessions: readonly SessionStats[],
   clock: ZoneClock,
@@ -126,14 +126,15 @@ export async function trainingStatusOf(
   const monday = bucketStart('week', 'monday', today)
   const days = new Set<number>()
   let bestGrade: number | null = null
-  await forEachPausing(sessions, ({ at, grade }) => {
+  const meant = sessionsBetween(sessions, -Infinity, endOfTomorrow(clock, today))
+  await forEachPausing(meant, ({ at, grade }) => {
     days.add(clock.dayOf(at))
     if (grade !== null && grade > (bestGrade ?? -Infinity)) bestGrade = grade
   })
   const { current, longest } = streaksOf([...days], today, clock)
   const week = totalsOf(sessionsBetween(sessions, clock.startOf(monday), clock.startOf(monday + 7)))
   return {
-    last: sessions.at(-1),
+    last: meant.at(-1),
     sessionsToday: sessionsBetween(sessions, clock.startOf(today), clock.startOf(today + 1)).length,
     sessionsThisWeek: week.sessions,
     repsThisWeek: week.reps,

@@ -19,7 +19,7 @@ import {
   type TrainingSummary,
 } from './training.ts'
 import { type TrainingDays, trainingDays } from './training-days.ts'
-import { zoneClock } from './zone-clock.ts'
+import { endOfTomorrow, zoneClock } from './zone-clock.ts'
 
 /**
  * All training sessions of an account that a caller may read, because streaks and bests need every one of them; the oldest first. What is
@@ -83,18 +83,20 @@ export class TrainingHistory {
   }
 
   /** How often each program was run, by its identifier. */
-  programUses(): Promise<ReadonlyMap<number, Readonly<ProgramUse>>> {
+  programUses(timeZone: string, now: number): Promise<ReadonlyMap<number, Readonly<ProgramUse>>> {
+    const clock = zoneClock(timeZone)
+    const end = endOfTomorrow(clock, clock.dayOf(now))
     const compute = async () => {
       const uses = new Map<number, ProgramUse>()
       await forEachPausing(this.sessions, ({ program, passed, at }) => {
-        const use = uses.getOrInsertComputed(program, () => ({ sessions: 0, passed: 0, last: at }))
+        const use = uses.getOrInsertComputed(program, () => ({ sessions: 0, passed: 0, last: null }))
         use.sessions += 1
         use.passed += passed ? 1 : 0
-        use.last = at
+        if (at < end) use.last = at
       })
       return uses
     }
-    return this.#cached('programs', compute, ({ size }) => size * FIGURES_BYTES)
+    return this.#cached(`programs before ${end}`, compute, ({ size }) => size * FIGURES_BYTES)
   }
 
   /** By bucket and in total, with the streaks over all days. */
@@ -134,8 +136,8 @@ export interface RangeStatistics {
 export interface ProgramUse {
   sessions: number
   passed: number
-  /** When the last session with it was recorded. */
-  last: number
+  /** When the last session with it was recorded; null if none has a date that can be meant. */
+  last: number | null
 }
 
 /** The training sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */

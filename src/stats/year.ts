@@ -10,7 +10,7 @@ import { type KnownDay, knownDays, type TrainingDays } from './training-days.ts'
 import { trainingHistory } from './training-history.ts'
 import type { TrainingStatistics } from './training-statistics.ts'
 import type { SessionStats } from './training.ts'
-import { type ZoneClock, zoneClock } from './zone-clock.ts'
+import { endOfTomorrow, type ZoneClock, zoneClock } from './zone-clock.ts'
 
 /** The figures of a calendar year. Those that the API has are the same: `from` and `to` are the parameters of its statistics. */
 export interface YearStatistics {
@@ -97,7 +97,8 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   }
   const training = await history.days(timeZone, from, to)
   const within = locksWithin(sessions, timeOf(clock, { from, to }), until)
-  const stretches = (await locks.longest(until)).filter(stretch => stretch.end <= clock.startOf(end + 1))
+  const limit = endOfTomorrow(clock, clock.dayOf(now))
+  const stretches = (await locks.longest(until, limit)).filter(stretch => stretch.end <= clock.startOf(end + 1))
   return {
     year,
     isRunning: to < end,
@@ -109,8 +110,8 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     months: ofYear.figures.shares(until).buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),
-    firstTraining: history.sessions[0],
-    firstLock: locks.entries.at(-1),
+    firstTraining: history.sessions.find(({ at }) => at < limit),
+    firstLock: locks.entries.findLast(({ at }) => at < limit),
     practiceLocks: within.practiceSessions,
     unknownTemplates: within.unknownTemplate,
     locksWithoutEvents: within.counted.filter(({ intervals }) => intervals.length === 0).length,

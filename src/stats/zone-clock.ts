@@ -32,6 +32,11 @@ export function previousDay(clock: ZoneClock, day: number): number {
   return previous
 }
 
+/** The instant from which on dates cannot be meant: nothing was recorded, or ended, on a day after tomorrow. */
+export function endOfTomorrow(clock: ZoneClock, today: number): number {
+  return clock.startOf(today + 2)
+}
+
 const MAX_CLOCKS = 100
 const clocks = new Map<string, ZoneClock>()
 

@@ -37,4 +37,37 @@ export const steps: readonly Step[] = [
       'drop table pull_access',
     ],
   },
+  {
+    name: 'deletions',
+    statements: [
+      'update lock_session set ended_at = null where ended_at < at',
+      `create table deleted_record (
+        owner_id integer not null references account (id) on delete cascade,
+        kind text not null,
+        id integer not null,
+        at integer,
+        deleted_at integer not null,
+        primary key (owner_id, kind, id)
+      ) strict`,
+      'create index deleted_record_by_id on deleted_record (kind, id)',
+      `create table imported_file (
+        id identity,
+        owner_id integer not null references account (id) on delete cascade,
+        name text not null,
+        at integer not null,
+        added integer not null,
+        replaced integer not null
+      ) strict`,
+      'create index imported_file_by_owner on imported_file (owner_id, id)',
+      `create table imported_record (
+        owner_id integer not null references account (id) on delete cascade,
+        kind text not null,
+        id integer not null,
+        file_id integer not null references imported_file (id) on delete cascade,
+        is_kept integer not null,
+        primary key (owner_id, kind, id)
+      ) strict`,
+      'create index imported_record_by_file on imported_record (file_id, is_kept)',
+    ],
+  },
 ]

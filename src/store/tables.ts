@@ -108,6 +108,7 @@ export const baselineTables = {
     lock_state: 'text not null',
     is_active: 'integer not null',
     template_id: 'integer',
+    /** Null also where the record has an end before its start. */
     ended_at: 'integer',
     /** The events as JSON: `[[<milliseconds since 1970>, <locked: 0 or 1>, <kind>], …]`, in order. */
     events: 'text not null',
@@ -389,6 +390,35 @@ interface Added {
     readonly attempts: 'integer not null'
     /** Of a pull, what the round has read, as JSON: `[{"kind", "read", "total" or null}]`. */
     readonly report: 'text not null'
+  }
+  /** A record that its owner deleted: no import and no pull brings it back. */
+  readonly deleted_record: {
+    readonly owner_id: 'integer not null'
+    /** As in an archive. */
+    readonly kind: 'text not null'
+    readonly id: 'integer not null'
+    /** That of the record; null for kinds without a time. */
+    readonly at: 'integer'
+    readonly deleted_at: 'integer not null'
+  }
+  /** A file that added or replaced records of an account. */
+  readonly imported_file: {
+    readonly id: 'identity'
+    readonly owner_id: 'integer not null'
+    /** As its owner calls it. */
+    readonly name: 'text not null'
+    readonly at: 'integer not null'
+    readonly added: 'integer not null'
+    readonly replaced: 'integer not null'
+  }
+  /** A record that a file added. */
+  readonly imported_record: {
+    readonly owner_id: 'integer not null'
+    readonly kind: 'text not null'
+    readonly id: 'integer not null'
+    readonly file_id: 'integer not null'
+    /** 1 once something else has brought or changed the record, so that it stays when the file is undone. */
+    readonly is_kept: 'integer not null'
   }
 }
 

@@ -95,7 +95,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
     () => programQueries.programsOf(watched, all),
     () => trainingQueries.trainingRecords(watched, mine, [1, 501]),
     () => lockQueries.locksSince(watched, mine, 0),
-    () => lockQueries.newestLocks(watched, mine, 10, 0),
+    () => lockQueries.newestLock(watched, mine, 10, 0),
     () => lockQueries.activeLock(watched, mine, 0),
     () => lockQueries.lockSession(watched, all, 1, 0),
     () => lockQueries.lockRecords(watched, mine, [1, 501]),

@@ -66,7 +66,7 @@ export async function* keptTables(
     limit: Number.MAX_SAFE_INTEGER,
     offset: 0,
   })
-  yield await tableOf('programs', programColumns(viewer, await history.programUses(), now), all)
+  yield await tableOf('programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), all)
   const access = pageAccess.sessions('lkbx')
   const locks = (await locksSince(store, access, countedUntil(viewer.asOf, now))).toReversed()
   const names = await lockRecords(

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../contract/time.ts'
 import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
-import { type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
+import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
 import { boxes, levels, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
@@ -39,11 +39,14 @@ export interface TimeInParts extends Time {
   readonly earlier: readonly TimePart[]
 }
 
-/** The time from the first of some sessions on, in whole weeks, up to now, or to the last one where that is in the future. */
+/** The time from the first of some sessions on, in whole weeks, up to now, or to the last one where that is tomorrow. */
 export function timeSince(sessions: readonly Pick<SessionStats, 'at'>[], now: number, { timeZone }: Viewer): Time {
   const clock = zoneClock(timeZone)
-  const monday = bucketStart('week', 'monday', clock.dayOf(sessions[0]?.at ?? now))
-  return { from: clock.startOf(monday), to: Math.max(now, sessions.at(-1)?.at ?? now) + 1 }
+  const today = clock.dayOf(now)
+  const end = endOfTomorrow(clock, today)
+  const [first = now, last = now] = [sessions[0]?.at, sessions.findLast(({ at }) => at < end)?.at]
+  const monday = bucketStart('week', 'monday', Math.min(clock.dayOf(first), today))
+  return { from: clock.startOf(monday), to: Math.max(now, last) + 1 }
 }
 
 export function inParts({ from, to }: Time, now: number, { timeZone }: Viewer): TimeInParts {

@@ -1,6 +1,7 @@
 import { roundedRatio } from '../../contract/numbers.ts'
 import { countedUntil } from '../../stats/status.ts'
-import { html, type Html } from '../html.ts'
+import { endOfTomorrow, zoneClock } from '../../stats/zone-clock.ts'
+import { html, type Html, nothing } from '../html.ts'
 import type { Units, Viewer } from '../page.ts'
 
 /** Numbers, times and lengths as text for people. A number and its unit stay on one line. */
@@ -27,6 +28,15 @@ export function monthText({ timeZone }: Zoned, instant: number): string {
 /** A `<time>` that shows the instant in full. */
 export function dateTime(viewer: Zoned, instant: number): Html {
   return html`<time datetime="${new Date(instant).toISOString()}">${dateTimeText(viewer, instant)}</time>`
+}
+
+/** Marks a record of which an instant is on a day after tomorrow, so that no figure takes it for the last or the best. */
+export function futureMark({ timeZone }: Zoned, now: number, ...instants: readonly (number | null)[]): Html {
+  const clock = zoneClock(timeZone)
+  const limit = endOfTomorrow(clock, clock.dayOf(now))
+  return instants.some(at => at !== null && at >= limit)
+    ? html` <span class="state">Date in the future</span>`
+    : nothing
 }
 
 /** `18:00` for an instant of today, in the zone of the account; another one in full. */

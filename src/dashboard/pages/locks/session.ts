@@ -13,7 +13,16 @@ import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { card, jsonFile, recordTabs, stat, stats, table } from '../../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
-import { ageText, dateTime, dateTimeText, durationText, NONE, numberText, timeSpan } from '../../text/text.ts'
+import {
+  ageText,
+  dateTime,
+  dateTimeText,
+  durationText,
+  futureMark,
+  NONE,
+  numberText,
+  timeSpan,
+} from '../../text/text.ts'
 import { timeline } from './timeline.ts'
 import { breaksText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
 import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './states.ts'
@@ -43,7 +52,7 @@ async function showSession(visit: Visit) {
       viewer,
       session,
       { until, now },
-    )}${session.endAt === null && session.at <= until ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
+    )}${futureMark(viewer, now, session.at, session.endAt)}${session.endAt === null && session.at <= until ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     body: html`
@@ -148,7 +157,7 @@ function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Ht
 }
 
 function recordFacts(viewer: Viewer, session: LockDetails, isHidden: boolean) {
-  const { record, owner, template } = session
+  const { record, owner, template, at } = session
   return [
     [label('id'), record.id],
     [label('bubbleId'), html`<code>${record.bubbleId}</code>`],
@@ -162,7 +171,7 @@ function recordFacts(viewer: Viewer, session: LockDetails, isHidden: boolean) {
     [
       record.isActive ? 'Planned end' : label('endDate'),
       (record.isActive ? missingEnd(viewer, session, owner) : undefined) ??
-        (record.endDate == null ? NONE : dateTimeText(viewer, Date.parse(record.endDate))),
+        (Date.parse(record.endDate ?? '') >= at ? dateTimeText(viewer, Date.parse(record.endDate ?? '')) : NONE),
     ],
     [label('createdAt'), record.createdAt === undefined ? NONE : dateTimeText(viewer, Date.parse(record.createdAt))],
     [label('LockSegment'), numberText(record.LockSegment.length)],

@@ -1,13 +1,13 @@
 import { addBuckets, bucketStart, type Unit } from '../../../contract/calendar.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { activeLock, locksSince, newestLocks } from '../../../stats/lock-queries.ts'
+import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.ts'
 import { addLocks, LockFigures, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { knownDays } from '../../../stats/training-days.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { sessionsBetween } from '../../../stats/training.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
+import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
 import { emptyState, noRecords } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { html, type Html } from '../../html.ts'
@@ -53,17 +53,18 @@ export async function readOverview(reader: Reader, goal: number | null) {
   const lockSessions = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
   const today = clock.dayOf(now)
+  const limit = endOfTomorrow(clock, today)
   const first = addBuckets('month', bucketStart('month', 'monday', today), 1 - MONTHS)
   const from = clock.startOf(first)
-  const [history, locks, { since }, [newestLock], current, programs] = await Promise.all([
+  const [history, locks, { since, entries }, last, current, programs] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
     locksSince(store, lockSessions, until, from),
     lockHistory(store, lockSessions),
-    newestLocks(store, lockSessions, 1, until),
+    newestLock(store, lockSessions, limit, until),
     activeLock(store, lockSessions, until),
     readPrograms(reader),
   ])
-  if (history.sessions.length === 0 && newestLock === undefined) return undefined
+  if (history.sessions.length === 0 && entries.length === 0) return undefined
   const readable = sharedAreas(viewer)
   // Days to come are shown as such.
   const sessions = sessionsBetween(history.sessions, from, clock.startOf(today + 1))
@@ -79,10 +80,10 @@ export async function readOverview(reader: Reader, goal: number | null) {
   const month = ofMonth.shares(until).total
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${readable.includes('lkbx') ? lockCard(reader, current, newestLock, { days, month, until }) : tileNotShared('Lock')}
+      ${readable.includes('lkbx') ? lockCard(reader, current, last, { days, month, until }) : tileNotShared('Lock')}
       ${
         readable.includes('dtt')
-          ? html`${thisWeek(reader, sessions, days, goal)}${lastSession(reader, history.sessions, programs)}`
+          ? html`${thisWeek(reader, sessions, days, goal)}${lastSession(reader, history.sessions, programs, limit)}`
           : tileNotShared('Training')
       }
     </div>

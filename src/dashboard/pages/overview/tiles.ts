@@ -162,9 +162,14 @@ function goalBar(goal: number | null, reps: number): Html {
   return html`<p class="small muted">${text}</p>${shareBar(Math.min(1, reps / goal), text)}`
 }
 
-/** The last session that has begun, beside what is usual with its program. */
-export function lastSession({ viewer, now }: Reader, sessions: readonly SessionStats[], programs: Programs): Html {
-  const index = sessions.findLastIndex(({ at }) => at <= now)
+/** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */
+export function lastSession(
+  { viewer, now }: Reader,
+  sessions: readonly SessionStats[],
+  programs: Programs,
+  limit: number,
+): Html {
+  const index = sessions.findLastIndex(({ at }) => at < limit)
   const last = sessions[index]
   if (last === undefined) {
     const text =

@@ -8,7 +8,7 @@ import { freeText, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { paged, pageNumber, rowsOfPage, tableFoot } from '../../paging.ts'
 import { programStrip } from '../../charts/program-strip.ts'
-import { countText, dateText, numberText, partText, timeAgo } from '../../text/text.ts'
+import { countText, dateText, NONE, numberText, partText, timeAgo } from '../../text/text.ts'
 import { showProgram, stateMarks } from './program.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
@@ -40,7 +40,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, await history.programUses(), now), shown.rows)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), shown.rows)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -77,7 +77,8 @@ export function programColumns(
       title: 'Last session',
       cell: ({ id }) => {
         const use = useOf.get(id)
-        return use === undefined ? html`<span class="muted">None yet</span>` : timeAgo(viewer, use.last, now)
+        if (use === undefined) return html`<span class="muted">None yet</span>`
+        return use.last === null ? NONE : timeAgo(viewer, use.last, now)
       },
     },
   ]

@@ -13,7 +13,16 @@ import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts
 import { card, jsonFile, recordTabs, type TableColumn, resultMark, table } from '../../layout/components.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { programLink, readPrograms } from '../../text/program-names.ts'
-import { clockText, countText, dateTime, distanceText, durationText, NONE, numberText } from '../../text/text.ts'
+import {
+  clockText,
+  countText,
+  dateTime,
+  distanceText,
+  durationText,
+  futureMark,
+  NONE,
+  numberText,
+} from '../../text/text.ts'
 import { distanceOf } from './table.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
@@ -21,7 +30,7 @@ export const trainingSessionPages: readonly DashboardPage[] = [
 ]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, pageAccess, id, query } = visit
+  const { store, viewer, pageAccess, id, query, now } = visit
   const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
   if (found === undefined) throw notFound('Training session')
   const { session, owner, document } = found
@@ -48,7 +57,7 @@ async function showSession(visit: Visit) {
         : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
     }</span>`,
     back: visit.sectionStart,
-    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
+    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     actions: html`${step(sessions[place - 1], '‹', 'Earlier session', 'prev')}${step(place === -1 ? undefined : sessions[place + 1], '›', 'Later session', 'next')}`,
