@@ -81,7 +81,7 @@ const EXCESSIVE_TURNS = 8
 const ITEMS_IN_PIECE = 200
 
 /** Work of which a key may have so much at the same time; the rest waits, the oldest first. */
-export class Places<Key> {
+export class Slots<Key> {
   readonly #most: number
   readonly #limits = new Map<Key, LimitFunction>()
 
@@ -93,7 +93,7 @@ export class Places<Key> {
     return this.#limits.get(key)?.pendingCount ?? 0
   }
 
-  /** Waits for a place. Dispose of it when the work has ended. */
+  /** Waits for a slot. Dispose of it when the work has ended. */
   async take(key: Key): Promise<Disposable> {
     const limit = this.#limits.getOrInsertComputed(key, () => pLimit(this.#most))
     const { promise: work, resolve: end } = Promise.withResolvers<void>()

@@ -51,11 +51,11 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
     const session = claimedSession(request.headers.cookie, siteOriginOf(context, config))
     pageLimits.count(session, clientAddress(request.raw, config.trustedProxies), context.startedAt)
     if (session === undefined) return
-    const place = await pageLimits.begin(session)
-    context.pagePlace = place
-    reply.raw.once('close', place.end)
+    const slot = await pageLimits.begin(session)
+    context.pageSlot = slot
+    reply.raw.once('close', slot.end)
     // The client has gone while the page waited.
-    if (request.raw.socket.destroyed) place.end()
+    if (request.raw.socket.destroyed) slot.end()
   }
 
   return {
@@ -72,7 +72,7 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
       })
       // How long it takes to send a page is up to its reader.
       app.addHook('onSend', async ({ context }, reply) => {
-        context.pagePlace?.end()
+        context.pageSlot?.end()
         const location = reply.getHeader('Location')
         if (typeof location === 'string') reply.header('Location', addressOfPath(location))
       })

@@ -9,7 +9,7 @@ import { ApiError, notFound } from '../contract/errors.ts'
 import { api } from '../contract/index.ts'
 import { matchesEtag, READ_METHODS, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { formatTimestamp } from '../contract/time.ts'
-import { Places, share } from '../fairness.ts'
+import { Slots, share } from '../fairness.ts'
 import type { Caller, Handler, ListPage, Result } from '../resources/handler.ts'
 import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
@@ -124,7 +124,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
   const ifNoneMatch = raw.headers['if-none-match']
   const read = (by: Grant, now: number) => route.handle({ store, grant: by, now, ifNoneMatch }, query, idOf(request))
   const readInPlace = async () => {
-    using _place = await statisticsPlaces.take(grant.accountId)
+    using _slot = await statisticsSlots.take(grant.accountId)
     // The client has gone meanwhile, or has been told that it took too long.
     if (reply.sent || raw.socket.destroyed) return null
     // The key may have been revoked, and access may have ended.
@@ -150,7 +150,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
   return answers.ok(reply, result.data, etag, link)
 }
 
-const statisticsPlaces = new Places<number>(limits.statistics.max)
+const statisticsSlots = new Slots<number>(limits.statistics.max)
 
 const idOf = ({ params }: FastifyRequest) => (params as { readonly id?: string }).id
 

@@ -34,8 +34,8 @@ export class RequestContext {
   code: string | undefined
   status = 0
   bytes = 0
-  /** The place of its page among those of the session that it names. */
-  pagePlace: PageInWork | undefined
+  /** The slot of its page among those of the session that it names. */
+  pageSlot: PageInWork | undefined
 
   constructor(request: IncomingMessage, requestId: string) {
     this.request = request

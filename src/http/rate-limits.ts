@@ -2,7 +2,7 @@ import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import type { Grant } from '../accounts/grants.ts'
 import { networkOf } from './addresses.ts'
 import type { Config } from '../config.ts'
-import { Places } from '../fairness.ts'
+import { Slots } from '../fairness.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'
 
 type KeyFacts = Pick<Grant, 'keyId' | 'accountId' | 'createdAt'>
@@ -166,7 +166,7 @@ export class PageLimits {
   readonly #sessions = new RateWindows<string>()
   readonly #addresses = new RateWindows<string>()
   readonly #confirmed = new Set<string>()
-  readonly #pages = new Places<string>(limits.pagesInWork.max)
+  readonly #pages = new Slots<string>(limits.pagesInWork.max)
 
   constructor(config: Pick<Config, 'pageLimit' | 'addressPageLimit'>) {
     this.#config = config
@@ -186,7 +186,7 @@ export class PageLimits {
   /** Waits until fewer pages of the session are in work than may be. Throws rate_limited if too many wait already. */
   async begin(session: string) {
     if (this.#pages.waiting(session) >= limits.waitingPages.max) throw new LimitError('waitingPages', 'rate_limited', 1)
-    const place = await this.#pages.take(session)
+    const slot = await this.#pages.take(session)
     return {
       /** Says that the session exists. */
       confirm: () => {
@@ -194,7 +194,7 @@ export class PageLimits {
         this.#confirmed.add(session)
       },
       /** Says that the page is made, or its reader gone. */
-      end: () => place[Symbol.dispose](),
+      end: () => slot[Symbol.dispose](),
     }
   }
 }

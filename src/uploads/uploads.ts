@@ -101,9 +101,9 @@ export class Uploads {
     const release = await this.#folder.waitForLock(id)
     if (release === undefined) throw new Error('the lock of a new upload is taken')
     try {
-      await claim(store.db, { accountId, id, now: context.now })
+      await openUpload(store.db, { accountId, id, now: context.now })
       // Pages of this browser need not wait for it.
-      context.pagePlace?.end()
+      context.pageSlot?.end()
       await this.#readFiles(request, id)
     } catch (error) {
       this.#folder.remove(id)
@@ -312,7 +312,7 @@ export async function findUpload(
 }
 
 /** Makes this the upload of the account. Throws LimitError if it has an open one. */
-async function claim(db: Kysely<Tables>, { accountId, id, now }: { accountId: number; id: string; now: number }) {
+async function openUpload(db: Kysely<Tables>, { accountId, id, now }: { accountId: number; id: string; now: number }) {
   const values = { id, name: '', state: 'receiving', received_at: now, bytes: 0, host: hostname() } as const
   const { numInsertedOrUpdatedRows = 0n } = await db
     .insertInto('upload')
