@@ -120,14 +120,14 @@ const states: readonly Scene[] = [
   { name: 'lock-templates-fresh', path: '/lock-templates', on: 'fresh' },
   { name: 'lock-templates-500', path: '/lock-templates', on: 'broken' },
   { name: 'keys-fresh', path: '/keys', on: 'fresh' },
-  { name: 'keys-dialog', path: '/keys', act: openKeyDialog },
-  { name: 'keys-dialog-revoke', path: '/keys', act: page => openDialog(page, 'Revoke') },
-  { name: 'keys-dialog-regenerate', path: '/keys', act: page => openDialog(page, 'Regenerate') },
-  { name: 'keys-dialog-revoke-all', path: '/keys', act: page => openDialog(page, 'Revoke all keys') },
+  { name: 'keys-new', path: '/keys/new' },
+  { name: 'keys-revoke', path: '/keys', act: page => openForm(page, 'Revoke') },
+  { name: 'keys-regenerate', path: '/keys', act: page => openForm(page, 'Regenerate') },
+  { name: 'keys-revoke-all', path: '/keys/revoke-all' },
   { name: 'keys-never', path: '/keys/new', act: chooseNever },
   { name: 'settings-confirm', path: '/settings', on: 'aged', act: confirmAgain },
   { name: 'invitation', path: '/', act: openInvitation, signedOut: true },
-  { name: 'keys-dialog-shown', path: '/keys', act: createKey },
+  { name: 'keys-shown', path: '/keys', act: createKey },
   { name: 'people-ended', path: '/people?done=ended' },
   { name: 'settings-password-changed', path: '/settings?saved=password' },
   { name: 'settings-weak-password', path: '/settings', act: showPasswordNotice },
@@ -223,22 +223,17 @@ async function confirmAgain(page: Page, { service }: Stage) {
   await page.getByText('Enter your password to continue').waitFor()
 }
 
-async function openKeyDialog(page: Page) {
-  await page.getByRole('link', { name: 'Create key' }).click()
-  await page.locator('dialog').waitFor()
-}
-
-async function openDialog(page: Page, action: string) {
+async function openForm(page: Page, action: string) {
   await page.getByRole('link', { name: action }).first().click()
-  await page.locator('dialog').waitFor()
+  await page.waitForURL(/\/keys\/\d+/)
 }
 
 async function createKey(page: Page, { service }: Stage) {
   await service.store.db.deleteFrom('token').where('name', '=', 'Grafana').execute()
-  await openKeyDialog(page)
+  await page.goto(`${service.url}/keys/new`)
   await page.getByLabel('Name').fill('Grafana')
   await page.getByLabel('Expires').selectOption('365d')
-  await page.locator('dialog').getByRole('button', { name: 'Create key' }).click()
+  await page.locator('main').getByRole('button', { name: 'Create key' }).click()
   await page.getByText('Your new key').waitFor()
 }
 

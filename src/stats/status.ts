@@ -63,7 +63,7 @@ export function countdownOf(
 }
 
 /** States and kinds of events are open lists, and no source documents this one. */
-function isFreeze(name: string): boolean {
+export function isFreeze(name: string): boolean {
   return /^(freez|frozen)/i.test(name)
 }
 

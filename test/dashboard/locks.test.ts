@@ -6,6 +6,7 @@ import { rulesOf } from '../../src/dashboard/pages/locks/templates.ts'
 import { dateText, partText } from '../../src/dashboard/text/text.ts'
 import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
 import {
+  cellTexts,
   dataOf,
   figures as figuresOf,
   shownText,
@@ -48,15 +49,19 @@ async function signedIn(username: 'ann' | 'ben', lines: readonly object[] = reco
   return { service, viewer, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-test('a lock session shows its totals, its longest stretch, and each event with the gap before it', async () => {
+test('a lock session shows its totals, and a row for each locked stretch with the break after it', async () => {
   await using it = await signedIn('ann')
   const { text, status } = await it.viewer.get('/locks/51')
   assert.equal(status, 200)
   assert.match(text, /<title>Lockstep – Weekend<\/title>/)
   assert.match(text, /Locked<\/dt><dd>1\sd 23\sh/)
-  assert.match(text, /Open<\/dt><dd>30\smin/)
+  assert.match(text, /Breaks<\/dt><dd>1<small>30\smin/)
   assert.match(text, /Longest locked stretch<\/dt><dd>1\sd 11\sh/)
-  assert.match(text, /Locked again/)
+  const rows = tableRows(text, 'stretch-table')?.map(cellTexts)
+  assert.deepEqual(rows, [
+    ['Sun 1 Feb, 08:00 → 20:00', '12\u00a0h', 'Break\u00a030\u00a0min'],
+    ['Sun 1 Feb, 20:30 → Tue 08:00', '1\u00a0d 11\u00a0h', ''],
+  ])
   assert.match(text, /href="\/lock-templates\/41"/)
 })
 
@@ -147,6 +152,17 @@ test('the rules of a template state its fields and nothing else', () => {
   ])
   const { data: strict } = lockTemplate(1, 1, { breakKeyholderOnly: true })
   assert.ok(rulesOf(strict).includes('Only the keyholder can start breaks'))
+})
+
+test('the page of a template has the lengths that its rules produced', async () => {
+  const day = (number: number) => `2026-02-0${number}T08:00:00Z`
+  const lasted = (id: number, from: number, to: number) =>
+    lockSession(id, 1, { ...ended, startDate: day(from), endDate: day(to) }, { templateId: 41 })
+  const lines = [...world, lockTemplate(41, 1), lasted(51, 1, 3), lasted(52, 3, 4), lasted(53, 4, 9)]
+  await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
+  const text = shownText(await it.viewer.get('/lock-templates/41'))
+  assert.match(text, /4 sessions have ended\. They lasted 1\sd to 5\sd, half of them 1\sd or less\./)
+  assert.match(text, /Started State Lasted /)
 })
 
 test('discreet mode keeps names out of the page, and is remembered by this browser', async () => {
@@ -327,12 +343,11 @@ test('a partner sees the time that the template hides, and so does its owner whe
     assert.match((await it.viewer.get('/locks.csv')).text, /802801/)
     assert.match((await it.viewer.get('/locks.ndjson')).text, /"duration":802801.*"endDate"/)
     assert.match((await it.viewer.get('/locks/54?view=data')).text, /802801/)
-    for (const path of ['/', '/locks'])
-      assert.match((await it.viewer.get(path)).text, /data-until="\d+"[^>]*>1\sd [\d:]+ left<\/span>/, path)
+    assert.match((await it.viewer.get('/')).text, /data-until="\d+"[^>]*>1\sd [\d:]+ left<\/span>/)
   }
 })
 
-test('a running lock says how long it is locked since the last break, on which day, since when, and one part of its time', async () => {
+test('a running lock says how long it is locked since the last break, on which day, and when it is planned to end', async () => {
   const ago = (days: number) => new Date(Date.parse(start) + (3 - days) * DAY_MS).toISOString()
   const events = [
     lockSegment(7, 'start', start, true),
@@ -346,21 +361,41 @@ test('a running lock says how long it is locked since the last break, on which d
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const text = shownText(await it.viewer.get('/locks'))
   assert.match(text, /Locked 1\sd 00:0\d:\d\d since the last break, day 4/)
-  assert.match(text, /Open 1\sd 1 break\. Over the maximum of 30\smin\. Regularity 1\sd [^,]/)
-  const [, since] = /Locked since (\d+ \w+ \d+, [\d:]+)/.exec(text) ?? []
-  const { body } = await it.service.fetch('/api/v1/status', 'ann')
-  assert.equal(Date.parse(`${since} UTC`), Math.floor(Date.parse(body.data.lockedSince) / 60_000) * 60_000)
-  assert.equal(text.match(/\d\s[dh] of \d/g)?.length, 1)
-  assert.doesNotMatch(shownText(await it.viewer.get('/locks/54')), /\d\s[dh] of \d/)
+  assert.match(text, / · Planned end \d+ \w+ \d+, [\d:]+ in 1\sd 23\sh · Running /)
+  const lock = shownText(await it.viewer.get('/locks/54'))
+  assert.match(lock, /Breaks 1 1\sd\. Over the maximum of 30\smin\. Regularity 1\sd [^,]/)
+  assert.doesNotMatch(lock, /\d\s[dh] of \d/)
 })
 
-test('a lock that has ended says how long it was locked and open, what it was planned for, and no part of that', async () => {
+test('a lock that has ended says how long it was locked, its breaks, and how much later or earlier than planned it ended', async () => {
   await using it = await signedIn('ann')
   const text = shownText(await it.viewer.get('/locks/51'))
-  assert.match(text, /Locked 1\sd 23\sh Open 30\smin 1 break\. Regularity 1\sd, maximum 30\smin/)
+  assert.match(text, /3 Feb 2026, 08:00 , ended 1\sd 22\sh later than planned · Template/)
+  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin\. Regularity 1\sd, maximum 30\smin/)
   assert.match(text, /Completed after 2\sd planned: 2\sh/)
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
-  assert.match(shownText(await it.viewer.get('/locks/52')), /Ended early after 1\sh/)
+  const short = shownText(await it.viewer.get('/locks/52'))
+  assert.match(short, /Ended early after 1\sh/)
+  assert.doesNotMatch(short, /than planned/, 'nobody knows whether its length was drawn by chance')
+  assert.match(
+    shownText(await it.viewer.get('/locks?range=all')),
+    /1 completed, 1 ended early; 1 ended later than planned/,
+  )
+})
+
+test('nobody can say when a lock of random length, or one that was frozen, was planned to end', async () => {
+  const frozen = [...events.slice(0, 1), lockSegment(9, 'freeze', '2026-02-01T10:00:00Z', true), ...events.slice(1)]
+  await using it = await signedIn('ann', [
+    ...world,
+    lockTemplate(41, 1, { isRandomDuration: true, minDuration: 3600, maxDuration: 90_000 }),
+    lockTemplate(42, 1, {}),
+    lockSession(51, 1, ended, { templateId: 41 }),
+    lockSession(52, 1, { ...ended, LockSegment: frozen }, { templateId: 42 }),
+    lockSession(53, 1, { ...ended, duration: 48 * 3600 }, { templateId: 42 }),
+  ])
+  for (const id of [51, 52]) assert.doesNotMatch((await it.viewer.get(`/locks/${id}`)).text, /than planned/, String(id))
+  assert.match((await it.viewer.get('/locks/53')).text, /, ended as planned/)
+  assert.match(shownText(await it.viewer.get('/locks/52')), /Stretches When Locked Then Events .* freeze 10:00 /)
 })
 
 test('a lock says how many of its breaks were longer than its template allows, where that may be shown', async () => {
@@ -382,10 +417,15 @@ test('a lock says how many of its breaks were longer than its template allows, w
   const said = async (id: number) => shownText(await it.viewer.get(`/locks/${id}`))
   assert.match(
     await said(51),
-    /2 breaks\. Longest 30\smin 1\ss\. 1 of 2 over the maximum of 30\smin\. Regularity 1\sd [^,]/,
+    /Breaks 2 1\sh\. Longest 30\smin 1\ss\. 1 of 2 over the maximum of 30\smin\. Regularity 1\sd [^,]/,
   )
+  const { text } = await it.viewer.get('/locks/51')
+  const late = tableRows(text, 'stretch-table')?.map(row => cellTexts(row)[2])
+  assert.deepEqual(late, ['Break\u00a030\u00a0min', 'Break\u00a030\u00a0min 1\u00a0s 1\u00a0s over', ''])
+  assert.equal(text.match(/<rect class="late"/g)?.length, 1)
+  assert.match(text, /Over the maximum of a break/)
   assert.doesNotMatch(await said(52), /maximum/)
-  assert.match(await said(53), /2 breaks\. Longest 30\smin 1\ss\. Regularity 1\sd, maximum 0\ss/)
+  assert.match(await said(53), /Breaks 2 1\sh\. Longest 30\smin 1\ss\. Regularity 1\sd, maximum 0\ss/)
   it.viewer.cookies.set('discreet', '1')
   assert.doesNotMatch(await said(51), /maximum/)
 })
@@ -400,7 +440,7 @@ test('an end that the template hides, and that nobody knows, reads the same for 
     for (const path of ['/locks', '/locks/54'])
       assert.match(
         shownText(await it.viewer.get(path)),
-        /Planned end (The end is hidden|Hidden)/,
+        /Planned end Hidden| · The end is hidden · /,
         `${username} ${path}`,
       )
   }
@@ -428,7 +468,8 @@ test('a running lock whose planned end has passed is still running, and a freeze
 
   const freeze = lockSegment(8, 'freeze', ago(DAY_MS + HOUR_MS), true)
   const frozen = await shownWith({ LockSegment: [lockSegment(7, 'start', start, true), freeze] })
-  for (const text of [frozen.overview, frozen.locks]) assert.match(text, /countdown paused [^]*1\sd 23\sh of 5\sd 3\sd/)
+  assert.match(frozen.overview, /countdown paused [^]*1\sd 23\sh of 5\sd 3\sd/)
+  assert.match(frozen.locks, /countdown paused/)
   assert.match(frozen.lock, /Planned end countdown paused/)
 
   const stated = await shownWith({ lockState: 'frozen' })
@@ -461,7 +502,7 @@ test('the page of a running lock says what Locks says of it now', async () => {
   await using it = await signedIn('ann', running({}, recently()))
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const [list, lock] = [await it.viewer.get('/locks'), await it.viewer.get('/locks/54')]
-  const [, said = ''] = /<h2>(Locked <span[^]*?)<\/h2>/.exec(list.text) ?? []
+  const [, said = ''] = /<strong>(Locked <span[^]*?)<\/strong>/.exec(list.text) ?? []
   const [since, rest = ''] = said.split('</span>')
   assert.match(rest, /^ .*, day \d+$/)
   assert.ok(lock.text.includes(`</span>${rest}`), rest)
@@ -610,7 +651,8 @@ test('a running lock has the instants of its status', async () => {
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const { text } = await it.viewer.get('/locks')
   const status = (await it.service.fetch('/api/v1/status', 'ann')).body.data
-  for (const at of [status.plannedEnd, status.lockedSince])
-    assert.ok(text.includes(`datetime="${new Date(at).toISOString()}"`))
+  assert.ok(text.includes(`datetime="${new Date(status.plannedEnd).toISOString()}"`))
+  const lock = (await it.viewer.get('/locks/54')).text
+  assert.ok(lock.includes(`datetime="${new Date(status.lockedSince).toISOString()}"`))
   assert.ok(text.includes(`data-since="${Date.parse(status.stateSince)}"`))
 })

@@ -34,10 +34,10 @@ describe('narrow screens and paper', needsChromium, () => {
       for (const path of ['/training/100', `/training/${failed.data[0].id}`, '/locks/43']) {
         await page.goto(service.url + path)
         const [content, view] = await page
-          .locator(':is(#rows, #events) > .scroll')
+          .locator(':is(#rows, #stretches) > .scroll')
           .evaluate(table => [table.scrollWidth, table.clientWidth])
         assert.equal(content, view, path)
-        const last = page.locator(':is(#rows, #events) > .scroll tbody tr:nth-child(2) td').last()
+        const last = page.locator(':is(#rows, #stretches) > .scroll tbody tr:nth-child(2) td').last()
         assert.ok(await last.isVisible(), `${path}: the last column is shown`)
       }
     })

@@ -53,7 +53,7 @@ describe('pages say no more than is known', () => {
     await isKnownUpTo(now)
     const { text } = await ann.get('/locks/51')
     assert.match(text, /<dt>Locked<\/dt><dd>–/)
-    assert.match(text, /<dt>Open<\/dt><dd>–/)
+    assert.match(text, /<dt>Breaks<\/dt><dd>–/)
     const rows = tableRows((await ann.get('/locks')).text, 'session-table') ?? []
     const cells = cellTexts(rows.find(row => row.includes('Without events')) ?? '')
     // The time under lock, the breaks and the longest stretch.
@@ -84,7 +84,7 @@ describe('pages say no more than is known', () => {
   test('an active lock with an end in the future runs until then', async () => {
     await isKnownUpTo(now)
     assert.match((await ann.get('/locks/52')).text, / – now/)
-    assert.match((await ann.get('/locks')).text, /<span class="state on">Locked</)
+    assert.match((await ann.get('/locks')).text, /<strong>Locked </)
   })
 
   test('the state of an active lock says how old it is, and time after that is not counted', async () => {
@@ -96,7 +96,7 @@ describe('pages say no more than is known', () => {
     for (const path of ['/', '/locks']) {
       const { text } = await ann.get(path)
       assert.match(text, /Locked <span>1\sd<\/span>/, path)
-      assert.match(text, /<span>5\sd left<\/span>/, path)
+      assert.match(text, path === '/' ? /<span>5\sd left<\/span>/ : /in 5\sd/, path)
       assert.doesNotMatch(text, ticks, path)
     }
     await isKnownUpTo(now)

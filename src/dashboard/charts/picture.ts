@@ -53,6 +53,7 @@ export type LegendItem = readonly [
     | 'so-far'
     | 'approximate'
     | 'tick'
+    | 'late'
     | 'now',
   text: string,
 ]

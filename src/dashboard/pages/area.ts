@@ -82,7 +82,7 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   /** The title and the text where no session is in the period, or matches. */
   readonly none: (viewer: Viewer, shown: Shown) => readonly [title: string, text: Part]
   /** What does not depend on the period. */
-  readonly before?: (visit: Visit, shown: Shown) => Promise<Html>
+  readonly before?: (visit: Visit, shown: Shown) => Html
   /** The fields of the filters. */
   readonly fields?: (visit: Visit, shown: Shown) => Html
   /** A note on what filters do to figures. */
@@ -172,7 +172,7 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
     title,
     lead: isEmpty ? undefined : area.lead(viewer, shown),
     body: html`
-      ${await area.before?.(visit, shown)}
+      ${area.before?.(visit, shown)}
       ${filterBar(addresses, query, period, area.fields?.(visit, shown))}
       ${problem === undefined || isEmpty ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
       ${area.note?.(viewer, shown)}

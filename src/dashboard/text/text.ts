@@ -1,4 +1,5 @@
 import { roundedRatio } from '../../contract/numbers.ts'
+import { DAY_MS } from '../../contract/time.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { endOfTomorrow, zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -52,6 +53,19 @@ export function timeSpan(viewer: Zoned, start: number, end: number): Html {
   const [text, day] = [dateTimeText(viewer, end), dateText(viewer, end)]
   const isSameDay = dateText(viewer, start) === day
   return html`${dateTime(viewer, start)} – <time datetime="${new Date(end).toISOString()}">${isSameDay ? text.slice(day.length + 2) : text}</time>`
+}
+
+/** `Thu 5 Feb, 19:55 → Fri 08:06`, in the zone of the account; the day only where it is another one. */
+export function stretchText(viewer: Zoned, start: number, end: number): Html {
+  const isSameDay = dateText(viewer, start) === dateText(viewer, end)
+  const isSameWeek = end - start < 6 * DAY_MS
+  const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'day').format(end)} `
+  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'day').format(start)}, ${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`
+}
+
+/** `18:00`, in the zone of the account. */
+export function timeOfDay({ timeZone }: Zoned, instant: number): string {
+  return formatIn(timeZone, 'time').format(instant)
 }
 
 /** Text that stays in one piece where lines wrap. */
@@ -171,6 +185,9 @@ const forms = {
   dateTime: { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
   date: { day: 'numeric', month: 'short', year: 'numeric' },
   month: { month: 'long', year: 'numeric' },
+  day: { weekday: 'short', day: 'numeric', month: 'short' },
+  weekday: { weekday: 'short' },
+  time: { hour: '2-digit', minute: '2-digit' },
 } as const
 
 const formats = new Map<string, Intl.DateTimeFormat>()

@@ -13,6 +13,7 @@ import { comparedText, comparisons, daysName, periodText } from '../../text/peri
 import { countText, dateText, durationText, NONE, numberText, percentText, round1, unbroken } from '../../text/text.ts'
 import { addressOf, figureTiles } from '../area.ts'
 import { barPicture, partPictures } from '../parts.ts'
+import { type Endings, endingsText } from './endings.ts'
 import { lockAddresses, type LockTime, type ShownLocks } from './filters.ts'
 import { lockText, stateName } from './states.ts'
 
@@ -35,7 +36,7 @@ export function shareText(viewer: Viewer, { query, period, total, before, first,
 const MIN_DAYS_FOR_MONTHS = 56
 const MONTH_SECONDS = (365.25 * 24 * 3600) / 12
 
-export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
+export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | undefined): Html {
   const { query, period, total, counted, sessions } = shown
   const compared = knownBefore(shown)
   const [now, then] = [figuresOf(shown), compared && figuresOf(compared)]
@@ -46,6 +47,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
     practice === 0
       ? ''
       : `${outcomes === '' ? '' : '; '}${numberText(practice)}${outcomes === '' ? '' : ' more'} not counted`
+  const ended = endings === undefined ? '' : endingsText(endings)
   const isKnown = total.knownSeconds > 0
   const length = (seconds: number) => durationText(seconds)
   const tile = (name: string, of: keyof typeof now, text: (value: number) => string, note?: string) => {
@@ -64,7 +66,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks): Html {
       numberText,
       (now.breaks ?? 0) === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
     ),
-    tile('Sessions', 'lockSessions', numberText, `${outcomes}${uncounted}`),
+    tile('Sessions', 'lockSessions', numberText, [`${outcomes}${uncounted}`, ended].filter(Boolean).join('; ')),
     tile(lockText('Longest locked stretch', viewer), 'longestLockedSeconds', length),
   ]
   const title = query.compare && comparisons[query.compare]

@@ -1,29 +1,27 @@
 import type { LockSession } from '../../../contract/lock-sessions.ts'
-import type { LockTemplate } from '../../../contract/lock-templates.ts'
-import { totalsOf } from '../../../stats/intervals.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockEntry, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
-import { lockTemplate } from '../../../stats/lock-template-queries.ts'
 import { countedUntil } from '../../../stats/status.ts'
-import { facts } from '../../layout/components.ts'
-import { isTimeHidden } from '../../text/hidden-time.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { HIDDEN } from '../../text/hidden-time.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
-import type { Visit } from '../../page.ts'
+import type { Viewer, Visit } from '../../page.ts'
 import { periodText } from '../../text/period.ts'
-import { ageText, dateTime, durationText, NONE } from '../../text/text.ts'
+import { ageText, dateTime } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek } from '../parts.ts'
 import { lockCalendar, lockTiles, sharePicture, shareText } from './charts.ts'
 import { lockAddresses, type LockQuery, type ShownLocks, shownLocks } from './filters.ts'
-import { breaksText, lockNow, plannedEndText, timeBar } from './time.ts'
-import { knownEnd, lockText, practiceMark, stateName } from './states.ts'
+import { type Endings, endingsOf } from './endings.ts'
+import { lockNow, missingEnd, plannedEndText } from './time.ts'
+import { knownEnd, lockText, practiceMark, stateMark } from './states.ts'
 import { lockFile, lockRows } from './table.ts'
 
 interface ShownWithNow extends ShownLocks {
   readonly entries: readonly LockEntry[]
   readonly active: Active
   readonly newest: LockStats | undefined
+  readonly endings: Endings | undefined
 }
 
 const locks: Area<LockQuery, ShownWithNow, LockStats> = {
@@ -48,7 +46,7 @@ const locks: Area<LockQuery, ShownWithNow, LockStats> = {
       activeLock(store, access, until),
       someLocks(store, access, [newest.id], until),
     ])
-    return { ...shown, entries, active, newest: last }
+    return { ...shown, entries, active, newest: last, endings: await endingsOf(visit, shown) }
   },
   isEmpty: ({ sessions }) => sessions.length === 0,
   lead: shareText,
@@ -57,8 +55,8 @@ const locks: Area<LockQuery, ShownWithNow, LockStats> = {
     `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
   ],
   before: (visit, { active, newest, sessions }) =>
-    nowCard(visit, active, newest === undefined ? sessions : [...sessions, newest]),
-  tiles: lockTiles,
+    nowLine(visit, active, newest === undefined ? sessions : [...sessions, newest]),
+  tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) =>
     html`${isLongerThanWeek(shown) ? sharePicture(viewer, shown) : nothing}${lockCalendar(viewer, shown)}`,
   table: (visit, shown) => lockRows(visit, shown.entries, shown),
@@ -69,51 +67,31 @@ export const lockPages = areaPages(locks)
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 
-/** The current lock. */
-async function nowCard(
-  { store, pageAccess, viewer, now }: Visit,
-  active: Active,
-  history: readonly LockStats[],
-): Promise<Html> {
+/** ` · Planned end 29 Nov 2026, 00:59 in 1 d 23 h`, ` · The end is hidden`; nothing if it is not known. */
+function plannedEndPart(viewer: Viewer, lock: LockStats, until: number): Html {
+  const missing = missingEnd(viewer, lock, viewer.subject.id)
+  if (missing === HIDDEN) return html` · ${HIDDEN}`
+  return missing === undefined ? html` · Planned end ${plannedEndText(viewer, lock, until)}` : nothing
+}
+
+/** Whether the line about a lock says its state. Others are shown as they are. */
+function isNamed(state: string): boolean {
+  return state === 'locked' || state === 'break'
+}
+
+/** The running lock in a line, or when the last one ended. */
+function nowLine(visit: Visit, active: Active, history: readonly LockStats[]): Html {
+  const { viewer, now } = visit
+  const clock = { until: countedUntil(viewer.asOf, now), now }
   if (active === undefined) {
     const ends = history.flatMap(session => knownEnd(session) ?? []).filter(end => end <= now)
     const last =
-      ends.length === 0
-        ? 'No session is running.'
-        : html`The last lock session ended ${dateTime(viewer, Math.max(...ends))}.`
-    return html`
-      <section class="card" data-live="now">
-        <div class="card-head"><h2>Open${ageText(viewer, now)}</h2></div>
-        <p>${last}</p>
-      </section>
-    `
+      ends.length === 0 ? nothing : html` The last lock session ended ${dateTime(viewer, Math.max(...ends))}.`
+    return html`<p data-live="now"><strong>No lock</strong>${ageText(viewer, now)}.${last}</p>`
   }
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
-  const clock = { until: countedUntil(viewer.asOf, now), now }
-  const template =
-    active.template === null ? undefined : await lockTemplate(store, pageAccess.ofAll('lock_template'), active.template)
-  if (template !== undefined) pageAccess.note('lkbx', template.owner)
   return html`
-    <section class="card" data-live="now">
-      <div class="card-head">
-        <h2>${lockNow(viewer, active, clock)}</h2>
-        <span class="state on">${stateName(active.state, viewer)}${ageText(viewer, now)}</span>${practiceMark(active.rules)}
-      </div>
-      ${facts([
-        ['Session', html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>`],
-        [lockText('Locked since', viewer), dateTime(viewer, active.at)],
-        ['Open', openText(active, viewer.discreet ? undefined : template?.record)],
-        ['Planned end', plannedEndText(viewer, active, clock.until)],
-      ])}
-      ${isTimeHidden(viewer, viewer.subject.id, active) ? nothing : timeBar(active, clock)}
-    </section>
+    <p data-live="now"><strong>${lockNow(viewer, active, clock)}</strong>${ageText(viewer, now)}${isNamed(active.state) ? nothing : html` ${stateMark(viewer, active.state, true)}`}${practiceMark(active.rules)}${plannedEndPart(viewer, active, clock.until)} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a></p>
   `
-}
-
-/** How long a lock was open so far, and its breaks. */
-function openText(lock: LockStats, template: LockTemplate | undefined): Part {
-  if (lock.intervals.length === 0) return NONE
-  const { open } = totalsOf(lock.intervals)
-  return html`${open === 0 ? 'Not yet' : durationText(open / 1000)} <small class="muted">${breaksText(lock, template)}</small>`
 }

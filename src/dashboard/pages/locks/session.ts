@@ -1,18 +1,17 @@
 import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { patterns } from '../../charts/plane.ts'
-import { totalsOf } from '../../../stats/intervals.ts'
+import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
 import { lockTemplate } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import { eventLabels, label } from '../../text/labels.ts'
+import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { card, jsonFile, recordTabs, stat, stats, table } from '../../layout/components.ts'
-import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { jsonFile, recordTabs, stat, stats } from '../../layout/components.ts'
 import {
   ageText,
   dateTime,
@@ -23,8 +22,9 @@ import {
   numberText,
   timeSpan,
 } from '../../text/text.ts'
+import { stretchCard } from './stretches.ts'
 import { timeline } from './timeline.ts'
-import { breaksText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
+import { breaksText, latenessOf, latenessText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
 import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
@@ -43,6 +43,10 @@ async function showSession(visit: Visit) {
   if (file !== undefined) return file
   const used = template === null ? undefined : await lockTemplate(store, pageAccess.ofAll('lock_template'), template)
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
+  // Discreet mode hides rules.
+  const shown = viewer.discreet ? undefined : used?.record
+  const { drawn, placeOf } = timeline(viewer, session, shown, until)
+  const lateness = latenessText(latenessOf(session, record, used?.record))
   return view({
     owner,
     asOf: viewer.asOf,
@@ -52,17 +56,17 @@ async function showSession(visit: Visit) {
       viewer,
       session,
       { until, now },
-    )}${futureMark(viewer, now, session.at, session.endAt)}${session.endAt === null && session.at <= until ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
+    )}${futureMark(viewer, now, session.at, session.endAt)}${lateness === undefined ? nothing : `, ${lateness}`}${session.endAt === null && session.at <= until ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     body: html`
-      ${sessionStats(viewer, session, used?.record, until)}
+      ${sessionStats(viewer, session, shown, until)}
       ${recordTabs(visit, {
         apiPath: `/api/v1/lkbx/sessions/${record.id}`,
         json: shownJson,
         summary: () => html`
-          ${patterns}${timeline(viewer, session, until)}
-          ${card('Events', eventTable(visit, session), { id: 'events' })}
+          ${patterns}${drawn}
+          ${stretchCard(visit, session, shown, placeOf)}
         `,
         facts: recordFacts(viewer, session, isHidden),
       })}
@@ -101,15 +105,15 @@ function presentText(viewer: Viewer, until: number, now: number): Part {
 
 function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, until: number): Html {
   const { record, intervals, endAt } = session
-  const { locked, open, longest } = totalsOf(intervals)
+  const { locked, longest } = totalsOf(intervals)
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
   const planned = record.duration === 0 ? undefined : `planned: ${durationText(record.duration)}`
   return stats(
     stat(stateName('locked', viewer), intervals.length === 0 ? NONE : durationText(locked / 1000)),
     intervals.length === 0
-      ? stat('Open', NONE)
-      : stat('Open', durationText(open / 1000), breaksText(session, viewer.discreet ? undefined : template)),
+      ? stat('Breaks', NONE)
+      : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(session, template)),
     stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
     endAt === null
       ? plannedEndStat(viewer, session, until)
@@ -123,37 +127,6 @@ function plannedEndStat(viewer: Viewer, session: LockDetails, until: number): Ht
   const missing = missingEnd(viewer, session, session.owner)
   if (missing !== undefined) return stat('Planned end', missing === HIDDEN ? 'Hidden' : NONE)
   return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, session.plannedEnd ?? 0))
-}
-
-function eventTable({ viewer, path, query }: Visit, { events }: LockDetails): Html {
-  if (events.length === 0) return html`<p class="muted">This session has no events.</p>`
-  const rows = events.map(([at, locked, kind], index) => ({
-    at,
-    locked: locked === 1,
-    kind,
-    before: events[index - 1]?.[0],
-  }))
-  const paged = paginate(rows, pageNumber(query), RECORD_ROWS)
-  return html`${table(
-    'Events',
-    [
-      { title: 'When', line: 'first', cell: ({ at }) => html`<span class="nowrap">${dateTimeText(viewer, at)}</span>` },
-      {
-        title: 'Event',
-        line: 'second',
-        cell: ({ kind }) => lockText(eventLabels[kind] ?? (kind === '' ? 'Unknown' : kind), viewer),
-      },
-      { title: 'From then on', line: 'first', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
-      {
-        title: 'Since the event before',
-        numeric: true,
-        line: 'second',
-        unit: ' later',
-        cell: ({ at, before }) => (before === undefined ? '' : durationText((at - before) / 1000)),
-      },
-    ],
-    paged.rows,
-  )}${recordTableFoot(path, query, paged, 'events')}`
 }
 
 function recordFacts(viewer: Viewer, session: LockDetails, isHidden: boolean) {

@@ -1,4 +1,4 @@
-import type { LockRules } from '../../../stats/intervals.ts'
+import type { LockInterval, LockRules } from '../../../stats/intervals.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { label, stateLabels } from '../../text/labels.ts'
@@ -8,6 +8,11 @@ import { durationText, NONE } from '../../text/text.ts'
 export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {
   if (discreet) return neutralStates[state] ?? 'Other state'
   return stateLabels[state] ?? (state === '' ? 'Unknown' : state)
+}
+
+/** The name of the state in an interval of a lock. */
+export function intervalName({ kind }: Pick<LockInterval, 'kind'>): string {
+  return kind === 'break' ? 'Break' : 'Open'
 }
 
 /** A text about locks; in discreet mode with neutral words. */

@@ -76,7 +76,7 @@ function stateFilter(viewer: Viewer, { query, sessions }: ShownLocks): Html {
             html`<option value="${name}"${name === query.state ? html` selected` : nothing}>${stateName(name, viewer)}</option>`,
         )}
       </select>
-      <button class="small">Show</button>
+      <button class="small no-script">Show</button>
     </form>
   `
 }

@@ -3,7 +3,7 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { csvFile, ndjsonFile } from '../../files.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { type LockStats, someLocks } from '../../../stats/lock-queries.ts'
+import { type LockEntry, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import {
   countLockTemplates,
   lockTemplate,
@@ -28,8 +28,8 @@ import {
   type TableColumn,
 } from '../../layout/components.ts'
 import { paged, paginate, pageNumber, rowsOfPage, tableFoot } from '../../paging.ts'
-import { countText, dateText, dateTimeText, durationText, numberText } from '../../text/text.ts'
-import { stateMark, stateName } from './states.ts'
+import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
+import { knownEnd, stateMark, stateName } from './states.ts'
 import { knownLength } from './table.ts'
 import { breakRules } from './time.ts'
 
@@ -118,8 +118,8 @@ async function showTemplate(visit: Visit) {
   const shown = paginate(entries, pageNumber(query))
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
-  const ids = shown.rows.map(entry => entry.id)
-  const sessions = await someLocks(store, access, ids, until)
+  const newest = await someLocks(store, access, idsOf(entries.slice(0, MAX_MEASURED)), until)
+  const sessions = await someLocks(store, access, idsOf(shown.rows), until)
   const person = personOf(viewer, owner)
   return view({
     owner,
@@ -134,7 +134,7 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${card('Rules', ruleList(viewer, record))}
-        ${card('Sessions with this template', html`${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Sessions with this template', html`${lengthsText(newest, entries.length)}${sessionTable(visit, sessions)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
       facts: [
         [label('id'), record.id],
@@ -146,6 +146,32 @@ async function showTemplate(visit: Visit) {
     }),
   })
 }
+
+function idsOf(entries: readonly LockEntry[]): number[] {
+  return entries.map(({ id }) => id)
+}
+
+/** `2 sessions have ended. They lasted 1 h to 2 d.`: the lengths that the rules produced. */
+function lengthsText(newest: readonly LockStats[], all: number): Html {
+  const lengths = newest
+    .flatMap(session => {
+      const end = knownEnd(session)
+      return end === null ? [] : [(end - session.at) / 1000]
+    })
+    .toSorted((a, b) => a - b)
+  const [shortest = 0, longest = 0] = [lengths[0], lengths.at(-1)]
+  if (lengths.length === 0) return nothing
+  const which = newest.length < all ? ` of the newest ${numberText(newest.length)}` : ''
+  if (lengths.length === 1)
+    return html`<p class="summary">One session${which} has ended. It lasted ${durationText(longest)}.</p>`
+  const middle = lengths[Math.ceil(lengths.length / 2) - 1] ?? 0
+  const median = lengths.length < MIN_FOR_MEDIAN ? '' : `, half of them ${durationText(middle)} or less`
+  return html`<p class="summary">${numberText(lengths.length)} sessions${which} have ended. They lasted ${durationText(shortest)} to ${durationText(longest)}${median}.</p>`
+}
+
+/** More would take long. */
+const MAX_MEASURED = 400
+const MIN_FOR_MEDIAN = 4
 
 /** In discreet mode only the length: the other rules contain words that discreet mode hides. */
 export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockTemplate): string[] {
@@ -193,6 +219,15 @@ function sessionTable(visit: Visit, sessions: readonly LockStats[]): Html {
         cell: ({ id, at }) => recordLink(visit, `/locks/${id}`, at),
       },
       { title: label('lockState'), line: 'first', cell: ({ state, isActive }) => stateMark(viewer, state, isActive) },
+      {
+        title: 'Lasted',
+        numeric: true,
+        line: 'second',
+        cell: session => {
+          const end = knownEnd(session)
+          return end === null ? NONE : durationText((end - session.at) / 1000)
+        },
+      },
       {
         title: stateName('locked', viewer),
         numeric: true,

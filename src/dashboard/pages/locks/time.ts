@@ -1,14 +1,15 @@
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { breaksOf } from '../../../stats/intervals.ts'
+import type { LockSession } from '../../../contract/lock-sessions.ts'
+import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
-import { countdownOf } from '../../../stats/status.ts'
+import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { shareBar } from '../../charts/spark.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
-import { countText, dateTime, durationText, inTime, NONE, numberText } from '../../text/text.ts'
-import { lockText, stateName } from './states.ts'
+import { dateTime, durationText, inTime, NONE, numberText } from '../../text/text.ts'
+import { knownEnd, lockText, stateName } from './states.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
 
@@ -35,25 +36,52 @@ export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
 }
 
 /**
- * `7 breaks. Longest 1 h 28 min. Regularity 12 h, maximum 1 h 30 min`: what was, and what the template says. With a longer one,
- * `1 of 7 over the maximum of 1 h 30 min. Regularity 12 h`.
+ * `5 h 12 min. Longest 1 h 28 min. Regularity 12 h, maximum 1 h 30 min`: how long breaks were, and what the template says. With a longer
+ * one, `1 of 7 over the maximum of 1 h 30 min. Regularity 12 h`.
  */
 export function breaksText({ intervals }: Pick<LockStats, 'intervals'>, template?: LockTemplate): string {
-  const { count, longest } = breaksOf(intervals)
+  const { count, total, longest } = breaksOf(intervals)
   const said = [
-    count === 0 ? 'No break' : countText(count, 'break'),
+    ...(count > 0 ? [durationText(total / 1000)] : []),
     ...(count > 1 ? [`Longest ${durationText(longest / 1000)}`] : []),
   ]
   if (template?.isBreakEnabled !== true) return said.join('. ')
   const { breakRegularity, breakMaximum } = template
-  const over = intervals.filter(one => one.kind === 'break' && one.end - one.start > breakMaximum * 1000).length
-  if (over === 0 || breakMaximum <= 0) return [...said, breakRules(template)].join('. ')
+  const over = intervals.filter(one => overMaximum(one, template) > 0).length
+  if (over === 0) return [...said, breakRules(template)].join('. ')
   const which = count === 1 ? 'Over' : `${numberText(over)} of ${numberText(count)} over`
   return [
     ...said,
     `${which} the maximum of ${durationText(breakMaximum)}`,
     `Regularity ${durationText(breakRegularity)}`,
   ].join('. ')
+}
+
+/** By how many milliseconds a break was longer than its template allows. */
+export function overMaximum({ kind, start, end }: LockInterval, template: LockTemplate | undefined): number {
+  if (kind !== 'break' || template?.isBreakEnabled !== true || template.breakMaximum <= 0) return 0
+  return Math.max(0, end - start - template.breakMaximum * 1000)
+}
+
+/**
+ * `ended 6 h later than planned`: an end compared with start and length; undefined where nobody knows what was planned, as with a length
+ * drawn by chance, or after a freeze.
+ */
+export function latenessText(late: number | undefined): string | undefined {
+  if (late === undefined) return undefined
+  if (Math.abs(late) < 60_000) return 'ended as planned'
+  return `ended ${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'later' : 'earlier'} than planned`
+}
+
+/** How many milliseconds later than planned a session ended. */
+export function latenessOf(
+  { at, endAt, events }: Pick<LockStats, 'at' | 'endAt' | 'events'>,
+  { duration }: Pick<LockSession, 'duration'>,
+  template: Pick<LockTemplate, 'isRandomDuration'> | undefined,
+): number | undefined {
+  const ended = knownEnd({ at, endAt })
+  if (ended === null || duration <= 0 || template === undefined || template.isRandomDuration) return undefined
+  return events.some(([, , kind]) => isFreeze(kind)) ? undefined : ended - at - duration * 1000
 }
 
 /** What a template says of breaks, in the words of its fields. */
@@ -99,12 +127,8 @@ export function plannedEndDistance(lock: Lock, until: number): string {
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
-export function plannedEndText(viewer: Viewer, lock: LockStats, until: number): Part {
-  const missing = missingEnd(viewer, lock, viewer.subject.id)
-  return (
-    missing ??
-    html`${dateTime(viewer, lock.plannedEnd ?? 0)} <small class="muted">${plannedEndDistance(lock, until)}</small>`
-  )
+export function plannedEndText(viewer: Viewer, lock: LockStats, until: number): Html {
+  return html`${dateTime(viewer, lock.plannedEnd ?? 0)} <small class="muted">${plannedEndDistance(lock, until)}</small>`
 }
 
 /** What is shown in place of a planned end that is hidden or not known. A partner reads the same as the owner where neither sees it. */

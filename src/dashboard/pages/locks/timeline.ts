@@ -1,18 +1,17 @@
+import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import type { LockDetails } from '../../../stats/lock-queries.ts'
 import { wallClock } from '../../../stats/periods.ts'
-import { percent, stretched } from '../../charts/plane.ts'
-import { figuresTable, LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
+import { percent, round, stretched } from '../../charts/plane.ts'
+import { LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
-import { label } from '../../text/labels.ts'
 import { countText, dateTimeText, durationText } from '../../text/text.ts'
-import { lockText, stateName } from './states.ts'
+import { intervalName, lockText, stateName } from './states.ts'
+import { STRETCHES } from './stretches.ts'
+import { overMaximum } from './time.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
-
-type Interval = LockDetails['intervals'][number]
 
 /** The lines of a timeline. Instants are on the clock of the account, as if that were UTC, so that each day has 24 hours. */
 interface Lines {
@@ -22,18 +21,29 @@ interface Lines {
   readonly count: number
 }
 
-export function timeline(viewer: Viewer, { intervals: all, events, endAt }: LockDetails, now: number): Html {
+/** The picture of a lock, and where on it a time is, as an attribute of the row about it. */
+export function timeline(
+  viewer: Viewer,
+  { intervals: all, events, endAt }: LockDetails,
+  template: LockTemplate | undefined,
+  now: number,
+): { readonly drawn: Html; readonly placeOf: (start: number, end: number) => Html } {
   const intervals = all.slice(0, MAX_ROWS)
   const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
   const [first, last] = [intervals[0], intervals.at(-1)]
   const lines = first === undefined || last === undefined ? undefined : linesOf(clockOf(first.start), clockOf(last.end))
   const positionOf = (at: number) => (lines === undefined ? 0 : (clockOf(at) - lines.origin) / lines.length)
   const isRunning = endAt === null && last?.end === now
+  const late = intervals.filter(interval => overMaximum(interval, template) > 0)
   const marks = intervals.map(({ start, end, locked }) =>
     blocks(locked ? 'solid' : 'open', positionOf(start), positionOf(end)),
   )
+  const over = late.map(interval =>
+    blocks('late', positionOf(interval.end - overMaximum(interval, template)), positionOf(interval.end)),
+  )
   const ticks = events.slice(0, MAX_ROWS).map(([at]) => tick('tick', positionOf(at)))
-  return picture({
+  const open = [...new Set(intervals.filter(({ locked }) => !locked).map(intervalName))]
+  const drawn = picture({
     id: 'timeline',
     title: lockText('Locked and open', viewer),
     summary: lockText(timelineSummary(viewer, all), viewer),
@@ -41,9 +51,10 @@ export function timeline(viewer: Viewer, { intervals: all, events, endAt }: Lock
     plots: [
       {
         drawing:
-          lines && html`${axisOf(lines)}${marks}${ticks}${isRunning ? tick('now', positionOf(now - 1)) : nothing}`,
+          lines &&
+          html`${axisOf(lines)}${marks}${over}${ticks}${isRunning ? tick('now', positionOf(now - 1)) : nothing}`,
         empty: 'No events, so the times of this session are not known.',
-        cells: [0, 1, 2, 3],
+        cells: [0, 1, 2],
         look: 'lines',
         lines: lines?.count ?? 1,
       },
@@ -53,26 +64,17 @@ export function timeline(viewer: Viewer, { intervals: all, events, endAt }: Lock
         ? []
         : [
             ['solid', stateName('locked', viewer)],
-            ...(intervals.some(({ locked }) => !locked) ? ([['open', 'Open']] as const) : []),
+            ...(open.length > 0 ? ([['open', open.join(', ')]] as const) : []),
+            ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
             ['tick', 'Event'],
             ...(isRunning ? ([['now', 'Now']] as const) : []),
           ],
-    figures: figuresTable<Interval>({
-      title: 'Figures by stretch',
-      columns: columnsOf(viewer),
-      rows: all,
-      placeOf: ({ start, end }) => [positionOf(start) * 100, positionOf(end) * 100],
-    }),
+    figuresId: STRETCHES,
   })
-}
-
-function columnsOf(viewer: Viewer): TableColumn<Interval>[] {
-  return [
-    { title: 'From', cell: ({ start }) => dateTimeText(viewer, start) },
-    { title: 'To', cell: ({ end }) => dateTimeText(viewer, end) },
-    { title: 'State', cell: ({ locked }) => (locked ? stateName('locked', viewer) : 'Open') },
-    { title: label('duration'), numeric: true, cell: ({ start, end }) => durationText((end - start) / 1000) },
-  ]
+  return {
+    drawn,
+    placeOf: (start, end) => html` data-x="${round(positionOf(start) * 100)} ${round(positionOf(end) * 100)}"`,
+  }
 }
 
 /** How many days are on a line: the first number that needs no more than MAX_LINES. */

@@ -1,0 +1,54 @@
+import type { LockSession } from '../../../contract/lock-sessions.ts'
+import { lockRecords } from '../../../stats/lock-queries.ts'
+import { lockTemplate } from '../../../stats/lock-template-queries.ts'
+import type { Visit } from '../../page.ts'
+import { numberText } from '../../text/text.ts'
+import type { ShownLocks } from './filters.ts'
+import { latenessOf } from './time.ts'
+
+/** How many sessions ended later or earlier than planned, of those of which that is known. */
+export interface Endings {
+  readonly later: number
+  readonly earlier: number
+}
+
+/** Undefined if there are so many sessions that reading all records would take long. */
+export async function endingsOf(
+  { store, pageAccess }: Pick<Visit, 'store' | 'pageAccess'>,
+  { counted }: Pick<ShownLocks, 'counted'>,
+): Promise<Endings | undefined> {
+  const used = new Set(counted.flatMap(({ template }) => template ?? []))
+  if (counted.length > MAX_SESSIONS || used.size > MAX_TEMPLATES) return undefined
+  const ids = counted.map(({ id }) => id)
+  const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
+  const access = pageAccess.ofAll('lock_template')
+  const found = await Promise.all([...used].map(id => lockTemplate(store, access, id)))
+  const templates = new Map(found.map(template => [template?.record.id, template]))
+  const lates = counted.flatMap(session => {
+    const document = documents.get(session.id)
+    const template = session.template === null ? undefined : templates.get(session.template)
+    if (document === undefined || template === undefined) return []
+    pageAccess.note('lkbx', template.owner)
+    // The archive wrote it in the form of the contract.
+    return latenessOf(session, JSON.parse(document) as LockSession, template.record) ?? []
+  })
+  return {
+    later: lates.filter(late => late >= MINUTE_MS).length,
+    earlier: lates.filter(late => late <= -MINUTE_MS).length,
+  }
+}
+
+const MINUTE_MS = 60_000
+const MAX_SESSIONS = 400
+const MAX_TEMPLATES = 50
+
+/** `2 ended later than planned, 1 earlier` */
+export function endingsText({ later, earlier }: Endings): string {
+  const parts = [
+    ...(later === 0 ? [] : [`${numberText(later)} ended later than planned`]),
+    ...(earlier === 0
+      ? []
+      : [later === 0 ? `${numberText(earlier)} ended earlier than planned` : `${numberText(earlier)} earlier`]),
+  ]
+  return parts.join(', ')
+}

@@ -1,0 +1,93 @@
+import type { LockTemplate } from '../../../contract/lock-templates.ts'
+import type { LockDetails } from '../../../stats/lock-queries.ts'
+import type { LockEvent, LockInterval } from '../../../stats/intervals.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
+import { card, table, type TableColumn } from '../../layout/components.ts'
+import type { Visit } from '../../page.ts'
+import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { eventLabels } from '../../text/labels.ts'
+import { durationText, stretchText, timeOfDay } from '../../text/text.ts'
+import { intervalName, lockText, stateName } from './states.ts'
+import { overMaximum } from './time.ts'
+
+/** A time under lock, and what came after it, up to the next one. The first may have no time under lock. */
+interface Stretch {
+  readonly locked: LockInterval | undefined
+  readonly after: readonly LockInterval[]
+  /** Events that change no state. */
+  readonly others: readonly LockEvent[]
+  readonly start: number
+  readonly end: number
+}
+
+/** The id of the table, to which the timeline leads. */
+export const STRETCHES = 'stretches'
+
+/** What happened to a lock, a row for each time under lock. `placeOf` says where in the timeline a time is. */
+export function stretchCard(
+  { viewer, path, query }: Visit,
+  session: LockDetails,
+  template: LockTemplate | undefined,
+  placeOf: (start: number, end: number) => Html,
+): Html {
+  const all = stretchesOf(session)
+  if (all.length === 0) return nothing
+  const paged = paginate(all, pageNumber(query), RECORD_ROWS)
+  const columns: TableColumn<Stretch>[] = [
+    {
+      title: 'When',
+      line: 'first',
+      cell: ({ locked, start, end }) => stretchText(viewer, start, locked?.end ?? end),
+    },
+    {
+      title: stateName('locked', viewer),
+      numeric: true,
+      line: 'second',
+      unit: `\u00a0${stateName('locked', viewer).toLowerCase()}`,
+      cell: ({ locked }) => (locked === undefined ? '' : durationText((locked.end - locked.start) / 1000)),
+    },
+    {
+      title: 'Then',
+      line: 'second',
+      cell: ({ after }) =>
+        after.map((interval, index) => html`${index === 0 ? nothing : ', '}${openText(interval, template)}`),
+    },
+    ...(all.some(({ others }) => others.length > 0)
+      ? [{ title: 'Events', cell: ({ others }: Stretch) => othersText(viewer, others) }]
+      : []),
+  ]
+  const rows = table(lockText('Locked stretches', viewer), columns, paged.rows, {
+    id: 'stretch-table',
+    attributes: ({ start, end }) => placeOf(start, end),
+  })
+  return card('Stretches', html`${rows}${recordTableFoot(path, query, paged, STRETCHES)}`, { id: STRETCHES })
+}
+
+/** `Break 1 h 12 min`, and how much that is over the maximum of the template. */
+function openText(interval: LockInterval, template: LockTemplate | undefined): Part {
+  const over = overMaximum(interval, template)
+  const text = `${intervalName(interval)}\u00a0${durationText((interval.end - interval.start) / 1000)}`
+  return html`${text}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
+}
+
+function othersText(viewer: Visit['viewer'], others: readonly LockEvent[]): string {
+  return others
+    .map(([at, , kind]) => `${lockText(kind === '' ? 'Unknown' : kind, viewer)} ${timeOfDay(viewer, at)}`)
+    .join(', ')
+}
+
+function stretchesOf({ intervals, events }: LockDetails): Stretch[] {
+  const found: { locked: LockInterval | undefined; after: LockInterval[] }[] = []
+  for (const interval of intervals) {
+    const last = found.at(-1)
+    if (interval.locked) found.push({ locked: interval, after: [] })
+    else if (last === undefined) found.push({ locked: undefined, after: [interval] })
+    else last.after.push(interval)
+  }
+  const others = events.filter(([, , kind]) => eventLabels[kind] === undefined)
+  return found.map(({ locked, after }) => {
+    const [first, last] = [locked ?? after[0], after.at(-1) ?? locked]
+    const [start, end] = [first?.start ?? 0, last?.end ?? 0]
+    return { locked, after, start, end, others: others.filter(([at]) => at >= start && at < end) }
+  })
+}
