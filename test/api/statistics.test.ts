@@ -1,18 +1,9 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatDate } from '../../src/contract/calendar.ts'
 import { api } from '../../src/contract/index.ts'
 import { assertRefused } from '../support/responses.ts'
-import {
-  account,
-  lockSegment,
-  lockSession,
-  lockTemplate,
-  trainerSegment,
-  trainingSession,
-  world,
-} from '../support/records.ts'
+import { lockSegment, lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
 const TRAINING = '/api/v1/dtt/stats'
@@ -127,26 +118,6 @@ test('filters by kind and program also apply to the streak', async () => {
   assert.equal((await dataOf(service, `${TRAINING}?${range}&type=none`)).total.sessions, 0)
 })
 
-test('days are those of the zone, where a late session can belong to the next day', async () => {
-  await using service = await startService(lines, unlimited)
-  const days = async (tz: string) => {
-    const { buckets } = await dataOf(service, `${TRAINING}?bucket=day&from=2026-03-03&to=2026-03-04&tz=${tz}`)
-    return buckets.map(({ start, sessions }: Bucket) => [start, sessions])
-  }
-  assert.deepEqual(await days('UTC'), [
-    ['2026-03-03T00:00:00Z', 1],
-    ['2026-03-04T00:00:00Z', 0],
-  ])
-  assert.deepEqual(await days('Europe/Berlin'), [
-    ['2026-03-02T23:00:00Z', 0],
-    ['2026-03-03T23:00:00Z', 1],
-  ])
-  assert.deepEqual(await days('Asia/Kathmandu'), [
-    ['2026-03-02T18:15:00Z', 0],
-    ['2026-03-03T18:15:00Z', 1],
-  ])
-})
-
 test('lock statistics count time once, leave out practice locks, and say how much is known', async () => {
   const lock = (id: number, from: string, to: string, envelope: object) =>
     lockSession(
@@ -188,24 +159,6 @@ test('lock statistics count time once, leave out practice locks, and say how muc
     { date: '2026-03-02', start: '2026-03-02T00:00:00Z', end: '2026-03-03T00:00:00Z', partial: false, ...figures },
   ])
 })
-
-test('without a range there are twelve buckets, and the last one is the current one', async () => {
-  await using service = await startService(world, unlimited)
-  for (const path of [TRAINING, LOCKS]) {
-    for (const bucket of ['day', 'week', 'month']) {
-      const before = today()
-      const data = await dataOf(service, `${path}?bucket=${bucket}`)
-      assert.equal(data.buckets.length, 12)
-      assert.deepEqual(
-        data.buckets.map(({ partial }: Bucket) => partial),
-        [...Array<boolean>(11).fill(false), true],
-      )
-      assert.ok([before, today()].includes(data.to), data.to)
-    }
-  }
-})
-
-const today = () => formatDate(Math.floor(Date.now() / 86_400_000))
 
 const field = (field: string, message: string) => ({ field, message })
 const BUCKETS = field('from', 'must not make more than 400 buckets')
@@ -277,19 +230,5 @@ test('nothing about an account is read for somebody who may not see it', async (
     assertRefused(await service.fetch(`${path}?ownerId=3`, 'ann'), 403, 'owner_not_accessible')
     assert.equal(reads, 0, path)
     store.read = reading
-  }
-})
-
-test('every zone of the platform is accepted, and returned as it was sent', async () => {
-  await using service = await startService([account(1, 'ann')], unlimited)
-  for (const zone of [
-    ...Intl.supportedValuesOf('timeZone').filter((_, index) => index % 20 === 0),
-    'UTC',
-    'Asia/Kathmandu',
-    'Asia/Katmandu',
-    'Etc/GMT+5',
-  ]) {
-    const { body, status } = await service.fetch(`${LOCKS}?tz=${encodeURIComponent(zone)}`, 'ann')
-    assert.deepEqual([status, body.data.timeZone], [200, zone])
   }
 })

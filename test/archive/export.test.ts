@@ -4,7 +4,6 @@ import { test } from 'node:test'
 import { archiveParts, exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { kinds } from '../../src/archive/kinds.ts'
-import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { bytesOf, cut, openStore } from '../support/archives.ts'
@@ -33,11 +32,6 @@ const linesOf = (text: string) =>
     .map(line => JSON.parse(line) as Exported)
 
 const end = (lines: number) => `{"kind":"end","data":{"lines":${lines}}}\n`
-
-test('the archive of an empty store has only the line that ends it', async () => {
-  await using store = await openStore()
-  assert.equal(await store.export(), end(0))
-})
 
 test('an archive ends with the number of its lines, and several may stand one after the other', async () => {
   await using store = await openStore(archive)
@@ -91,16 +85,6 @@ test('kinds come in their order, and records by identifier, as numbers', async (
     [1, 30],
     [2, 1],
   ])
-})
-
-test('every line ends with a newline, and none is too long for an import', async () => {
-  const text = 'é'.repeat(MAX_LINE_BYTES / 2 - 500)
-  await using store = await openStore([...archive, trainingSession(77, 1, { name: text })])
-  const exported = await store.export()
-  assert.ok(exported.endsWith('}\n'))
-  for (const line of exported.split('\n')) assert.ok(Buffer.byteLength(line) <= MAX_LINE_BYTES)
-  await using copy = await openStore(Buffer.from(exported))
-  assert.equal(await copy.export(), exported)
 })
 
 test('fields of the envelope are exported in the envelope, and only if they are known', async () => {
@@ -216,15 +200,4 @@ test('writers do not wait for an export, and a reader that stops early ends it',
   await stopped.next()
   await stopped.return(undefined)
   assert.equal((await stopped.next()).done, true)
-})
-
-test('a reader that goes away ends the export, and the store can be used again', async () => {
-  await using store = await openStore(archive)
-  const gone = new Error('gone')
-  await assert.rejects(
-    exportArchive(store.store, () => Promise.reject(gone)),
-    gone,
-  )
-  await store.import([account(4, 'dee')])
-  assert.match(await store.export(4), /"dee"/)
 })

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { kinds } from '../../src/archive/kinds.ts'
-import { Notes } from '../../src/archive/notes.ts'
 import { MAX_LINE_BYTES, readLines } from '../../src/archive/lines.ts'
 import { bytesOf, cut, openStore, type TestStore, totals } from '../support/archives.ts'
 import {
@@ -224,27 +223,6 @@ test('an unfinished session is counted and named, but not stored', async () => {
   assert.equal(await store.export(), before)
 })
 
-test('unfinished sessions are counted as skipped, like those that the store has with other content', async () => {
-  await using store = await openStore([...world, trainingSession(5, 1), trainingSession(6, 1)])
-  const { kinds } = await store.import(
-    [
-      trainingSession(5, 1, { name: 'Other' }),
-      trainingSession(6, 1),
-      trainingSession(7, 1, { passed: null }),
-      trainingSession(8, 1),
-      lockDevice(9, 1),
-    ],
-    { onConflict: 'skip' },
-  )
-  assert.deepEqual(
-    kinds.filter(({ kind }) => kind === 'training-session' || kind === 'lock-device'),
-    [
-      { kind: 'lock-device', added: 1, replaced: 0, unchanged: 0, skipped: 0 },
-      { kind: 'training-session', added: 1, replaced: 0, unchanged: 1, skipped: 2 },
-    ],
-  )
-})
-
 test('of many unfinished sessions, the first 100 are named and all are counted', async () => {
   await using store = await openStore(world)
   const lines = Array.from({ length: 150 }, (_, index) => trainingSession(index + 1, 1, { passed: null }))
@@ -279,24 +257,6 @@ test('unknown fields are kept, and their records counted by kind and name', asyn
       undefined,
       { '/since': { year: 2020 } },
     ],
-  )
-})
-
-test('pointers of extra fields follow the items that are sorted', async () => {
-  await using store = await openStore(world)
-  const results = [
-    trainerSegment(1, { order: 2, heart: 120 }),
-    trainerSegment(2, { order: 1, heart: [1] }),
-    trainerSegment(3, { order: 0 }),
-  ]
-  const { extra } = await store.import([trainingSession(5, 1, { ownerId: 2, TrainerSegment: results })])
-  assert.deepEqual(extra, [
-    { kind: 'training-session', field: 'heart', count: 1 },
-    { kind: 'training-session', field: 'ownerId', count: 1 },
-  ])
-  assert.match(
-    await store.export(),
-    /,"ownerId":1,"extra":{"\/TrainerSegment\/2\/heart":120,"\/TrainerSegment\/1\/heart":\[1\],"\/ownerId":2}}\n{"kind":"end"/,
   )
 })
 
@@ -767,19 +727,6 @@ test('devices, settings and templates that a session names need not exist', asyn
   assert.equal(totals(report).added, 5)
 })
 
-test('an error on the last line leaves the store as it was', async () => {
-  await using store = await openStore([...world, lockTemplate(1, 1)])
-  const many = Array.from({ length: 1500 }, (_, index) => trainingSession(index + 1, 1))
-  const before = [account(4, 'dee'), partnership(2, 1), lockTemplate(1, 1, { name: 'New' }), ...many]
-  for (const last of ['{', lockTemplate(2, 99), account(5, 'dee'), trainingSession(3, 2)]) {
-    const { errors } = await store.refuse([...before, last], { onConflict: 'replace' })
-    assert.equal(errors.at(-1)?.line, before.length + 1)
-  }
-  // Nothing of it was stored: the same file without that line is all new.
-  const report = await store.import(before, { onConflict: 'replace' })
-  assert.deepEqual(totals(report), { added: 1502, replaced: 1, unchanged: 0, skipped: 0 })
-})
-
 test('errors are listed by line: the first 100 of all, however they were found', async () => {
   await using store = await openStore([...world, lockTemplate(9999, 1)])
   const wrong = (index: number) =>
@@ -816,22 +763,4 @@ test('values that cannot be summed exactly are refused, not rounded', async () =
     { line: 1, reason: `distanceTravelled ${tooLarge}` },
     { line: 2, reason: `repsMeasured ${tooLarge}` },
   ])
-})
-
-test('the sum of distances does not depend on the order of the segments', () => {
-  const session = kinds.find(({ name }) => name === 'training-session')
-  const distances = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { minLength: 1 })
-  const shuffled = distances.chain(given =>
-    fc.tuple(fc.constant(given), fc.shuffledSubarray(given, { minLength: given.length })),
-  )
-  const total = (given: readonly number[]) => {
-    const { data, ...envelope } = trainingSession(1, 1, { TrainerSegment: results(...given) })
-    return JSON.parse(String(session?.read(data, envelope, new Notes())['document'])).distanceTravelled
-  }
-  fc.assert(
-    fc.property(shuffled, ([given, other]) => {
-      assert.equal(total(given), total(other))
-      assert.ok(Number.isSafeInteger(Math.round(total(given) * 1_000_000)))
-    }),
-  )
 })

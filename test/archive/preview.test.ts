@@ -80,31 +80,6 @@ test('what would be rejected is grouped by reason, with its lines, and each line
   assert.deepEqual((await sql`select 1 from set_aside`.execute(store.store.db)).rows, [])
 })
 
-for (const onConflict of ['fail', 'skip', 'replace'] as const) {
-  test(`a preview counts what an import with --on-conflict ${onConflict} then stores and rejects`, async () => {
-    await using store = await openStore([...world, lockDevice(1, 1), lockDevice(2, 1)])
-    const lines = [
-      account(1, 'anna', { subscriptionTier: 'other' }),
-      lockDevice(1, 1),
-      lockDevice(2, 1, { hueShift: 300 }),
-      lockDevice(3, 1),
-      trainingSession(4, 1, { passed: null }),
-      '{',
-    ]
-    const options = { onConflict, tiers: true }
-    const { kinds, rejectedCount } = await preview(store, lines, options)
-    const report = await store.import(lines, { ...options, onError: 'set-aside' })
-    assert.equal(rejectedCount, report.setAside?.count)
-    assert.equal(rejectedCount, onConflict === 'fail' ? 3 : 1)
-    assert.deepEqual(
-      kinds.map(({ kind, added, changed, unchanged, skipped }) => [kind, added, changed, unchanged, skipped]),
-      report.kinds
-        .map(({ kind, added, replaced, unchanged, skipped }) => [kind, added, replaced, unchanged, skipped] as const)
-        .filter(([kind]) => ['account', 'lock-device', 'training-session'].includes(kind)),
-    )
-  })
-}
-
 test('for one account, accounts, access and records of others are counted and left out', async () => {
   const lines = [
     account(1, 'anna'),
