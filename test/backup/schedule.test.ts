@@ -84,26 +84,6 @@ test('repeated backups continue after a failure', async () => {
   await running.says(/lockstep-\S+\n/)
 })
 
-test('wrong usage of backup is refused with code 2', async () => {
-  await using folder = await makeFolder()
-  await folder.run(['migrate'])
-  const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [[], /name a file, or a folder with --to/],
-    [['a.db', '--to', '.'], /name a file, or a folder with --to/],
-    [['a.db', '--keep', '7d'], /--keep, --check and --every need --to/],
-    [['--to', 'data/lockstep.db'], /data\/lockstep\.db is a file: name a folder/],
-    [['--to', '.', '--keep', '7y'], /numbers of days, weeks and months/],
-    [['a.db', '--recipient', 'age1nobody'], /must be an age recipient/],
-    [['check', 'nothing.db'], /there is no file nothing.db/],
-  ]
-  for (const [args, says] of cases) {
-    const { code, stderr } = await folder.run(['backup', ...args])
-    assert.equal(code, 2, stderr)
-    assert.match(stderr, says)
-  }
-  assert.deepEqual(readdirSync(folder.path), ['data'])
-})
-
 function writeBackupNamed(folder: Folder, name: string) {
   writeFileSync(folder.file(name), 'SQLite format 3\0')
   writeFileSync(folder.file(`${name}.sha256`), `${'0'.repeat(64)}  ${name}\n`)

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
-import { setTier } from '../../src/accounts/accounts.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { createKey, listKeys } from '../../src/accounts/api-keys.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
@@ -57,22 +56,6 @@ test('a tier is set by username or id, until an instant or to the end of a day, 
   }
   const { stdout } = await folder.run(['export'])
   assert.match(stdout, /"username":"ann","accountType":"user","subscriptionTier":null/, 'the record says the same')
-})
-
-test('a tier cannot end beyond the last instant that can be written', async () => {
-  await using folder = await makeWorld()
-  await using store = await folder.store()
-  const beyond = Date.parse('+010000-01-01T00:00:00Z')
-  await assert.rejects(setTier(store, 1, 'ultra', beyond), {
-    code: 'refused',
-    message: 'the end of a tier must not lie beyond 9999-12-31T23:59:59.999Z',
-  })
-  const { subscription_ends_at: ends } = await store.db
-    .selectFrom('account')
-    .select('subscription_ends_at')
-    .where('id', '=', 1)
-    .executeTakeFirstOrThrow()
-  assert.equal(ends, null)
 })
 
 test('a password is read from the first line of stdin, and stored as argon2id only', async () => {

@@ -97,15 +97,6 @@ test('only the first hundred errors are listed, with the number of the others', 
   assert.deepEqual(reported.slice(100), ['-: 150 more errors', 'lockstep: the archive has 250 errors'])
 })
 
-test('a wrong file name stops the command before the first archive is stored', async () => {
-  await using folder = await makeFolder()
-  writeArchive(folder, 'people.ndjson', world)
-  const { code, stdout } = await folder.run(['import', 'people.ndjson', 'poeple.ndjson'])
-  assert.equal(code, 2)
-  assert.equal(stdout, '')
-  assert.ok(!existsSync(folder.file('data')))
-})
-
 test('export piped into import makes an equal store, also for one account with its own rows', async () => {
   await using folder = await makeFolder()
   writeArchive(folder, 'all.ndjson', [...world, lockDevice(1, 1), trainingSession(2, 1), trainingSession(3, 2)])
@@ -137,20 +128,10 @@ test('export --out writes a file that only its owner can read, or none', async (
   assert.deepEqual([code, stdout, stderr], [0, '', ''])
   assert.equal(readFileSync(folder.file('history.ndjson'), 'utf8'), (await folder.run(['export'])).stdout)
   assert.equal(statSync(folder.file('history.ndjson')).mode & 0o777, 0o600)
-
-  const missing = await folder.run(['export', '--out', 'nowhere/history.ndjson'])
-  assert.deepEqual([missing.code, missing.stderr], [2, `lockstep: there is no folder ${folder.file('nowhere')}\n`])
-  const ofFolder = await folder.run(['export', '--out', '.'])
-  assert.deepEqual([ofFolder.code, ofFolder.stderr], [2, 'lockstep: . is a folder: name a file\n'])
+  for (const out of ['nowhere/history.ndjson', '.']) assert.equal((await folder.run(['export', '--out', out])).code, 2)
   const { code: full } = await folder.shell('ulimit -f 1; trap "" XFSZ; "$0" export --out cut.ndjson')
   assert.notEqual(full, 0)
   assert.deepEqual(readdirSync(folder.path).toSorted(), ['all.ndjson', 'data', 'history.ndjson'])
-})
-
-test('an archive that does not end is imported with a warning', async () => {
-  await using folder = await makeFolder()
-  const { code, stderr } = await folder.run(['import', '-'], { input: lines([account(1, 'ann')]) })
-  assert.deepEqual([code, withoutNextSteps(stderr)], [0, '-: has no end line, so it may be truncated\n'])
 })
 
 test('an export ends without an error when its reader closes the pipe', async () => {

@@ -15,16 +15,6 @@ const invalid: Readonly<Record<string, string>> = {
   LOCKSTEP_PROT: '80',
 }
 
-test('an address of the service with a password is refused, and the password is not repeated', async () => {
-  for (const [name, args] of [
-    ['LOCKSTEP_PUBLIC_URL', ['serve', '--port', '0']],
-    ['LOCKSTEP_URL', ['mcp']],
-  ] as const) {
-    const { code, stderr } = await launch([...args], { env: { [name]: 'https://ann:hunter2@history.example' } })
-    assert.deepEqual([code, stderr], [2, `lockstep: ${name} must not contain a username or a password\n`])
-  }
-})
-
 test('invalid settings are reported all at once, and only those', async () => {
   const { code, stdout, stderr } = await launch(['serve'], { env: { ...invalid, LOCKSTEP_HOST: '::1' } })
   assert.equal(code, 2)

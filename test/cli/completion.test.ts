@@ -45,9 +45,3 @@ test('bash completes a word that was begun, the values of an option, and what fo
   // The shell itself completes paths then.
   assert.deepEqual(complete('lockstep backup --to '), [])
 })
-
-test('only shells that have a script are accepted', async () => {
-  const { code, stderr } = await run(['completion', 'tcsh'])
-  assert.equal(code, 2)
-  assert.match(stderr, /choices are bash/)
-})

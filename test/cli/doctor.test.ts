@@ -284,14 +284,6 @@ test('doctor exits with 1 and says what to do if something is wrong, as a table 
   assert.deepEqual(state(), before)
 })
 
-test('doctor reads a database that the service is writing', async () => {
-  await using folder = await makeSound()
-  await using store = await folder.store()
-  await recordBackup(store, daysAgo(5))
-  const found = await diagnose({ LOCKSTEP_DATABASE_URL: folder.databaseUrl })
-  assert.match(wrongOf(found)['backup'] ?? '', /last 5 days ago/)
-})
-
 /** An installation with an account and a backup, of which nothing is wrong. */
 async function makeSound(): Promise<Folder> {
   const folder = await makeFolder()

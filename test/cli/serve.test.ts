@@ -73,6 +73,12 @@ test('a port that is in use is reported with what to do instead, and no process 
     { args: ['--port', '0'], env: { LOCKSTEP_METRICS_PORT: port }, says: /taken: .*LOCKSTEP_METRICS_PORT/ },
     { args: ['--port', port], env: { LOCKSTEP_METRICS_PORT: '0' }, says: /choose others with --host and --port/ },
     { args: ['--host', 'nowhere.invalid', '--port', '0'], says: /cannot listen on nowhere\.invalid/ },
+    { args: ['--workers', '2', '--port', port], says: /^lockstep: port \d+ on 127\.0\.0\.1 is taken: .*\n$/ },
+    {
+      args: ['--workers', '2', '--port', '0'],
+      env: { LOCKSTEP_METRICS_PORT: port },
+      says: /^lockstep: port \d+ on 127\.0\.0\.1 is taken: choose others for metrics.*\n$/,
+    },
   ]
   for (const { args, env, says } of rows) {
     const { code, stdout, stderr } = await folder.run(['serve', ...args], env === undefined ? {} : { env })

@@ -1,11 +1,8 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
-import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { diagnose } from '../../src/cli/doctor.ts'
 import { readConfig, settings } from '../../src/config.ts'
-import { makeFolder } from '../support/command.ts'
 
 const wrongPaths = ['~/secret', '$HOME/secret', '"/etc/secret"', '/etc/secret ', '/etc/']
 const wrongKeys = ['Bearer lks_1', '"lks_1"', 'lks_…']
@@ -119,7 +116,7 @@ test('a value of a setting that looks right but would never match or have an eff
   }
 })
 
-test('a setting that has no effect without another is refused, and doctor names it', async () => {
+test('a setting that has no effect without another is refused', () => {
   for (const [env, value, needs] of [
     ['LOCKSTEP_OIDC_CLIENT_ID', 'lockstep', 'LOCKSTEP_OIDC_ISSUER'],
     ['LOCKSTEP_OIDC_CLIENT_SECRET_FILE', '/etc/lockstep-oidc-secret', 'LOCKSTEP_OIDC_ISSUER'],
@@ -129,45 +126,7 @@ test('a setting that has no effect without another is refused, and doctor names 
   ] as const) {
     const message = `${env} has no effect without ${needs}`
     assert.throws(() => readConfig({ [env]: value }), { code: 'usage', message })
-    const [settingsCheck] = await diagnose({ LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/lockstep.db', [env]: value })
-    assert.deepEqual(settingsCheck?.problems, [message])
   }
-})
-
-test('doctor names a setting that is invalid, and not those that have no effect without it', async () => {
-  const [settingsCheck] = await diagnose({
-    LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/lockstep.db',
-    LOCKSTEP_OIDC_ISSUER: 'id.example',
-    LOCKSTEP_OIDC_CLIENT_ID: 'lockstep',
-  })
-  assert.deepEqual(settingsCheck?.problems, [
-    'LOCKSTEP_OIDC_ISSUER must be an https address, such as https://id.example',
-  ])
-})
-
-test('serve refuses a secret that cannot be used and a pull into another database, before it opens its own; doctor names such a database', async () => {
-  await using folder = await makeFolder()
-  for (const [env, value, says] of [
-    ['LOCKSTEP_SECRET_FILE', '/nowhere/secret', ': /nowhere/secret cannot be made'],
-    ['LOCKSTEP_SECRET_FILE', folder.path, ''],
-    [
-      'LOCKSTEP_PULL_DATABASE_URL',
-      `sqlite:${folder.file('other.db')}`,
-      ' must name the database of the service, as another role of PostgreSQL',
-    ],
-  ] as const) {
-    const { code, stderr } = await folder.run(['serve', '--port', '0'], { env: { [env]: value } })
-    assert.equal(code, 2, stderr)
-    assert.match(stderr, new RegExp(`^lockstep: ${env}${says}.*\n$`))
-    assert.deepEqual(readdirSync(folder.path), [])
-  }
-  const [settingsCheck] = await diagnose({
-    LOCKSTEP_DATABASE_URL: 'sqlite:/nowhere/lockstep.db',
-    LOCKSTEP_PULL_DATABASE_URL: 'postgres://db.example/lockstep',
-  })
-  assert.deepEqual(settingsCheck?.problems, [
-    'LOCKSTEP_PULL_DATABASE_URL must name the database of the service, as another role of PostgreSQL',
-  ])
 })
 
 test('a setting that is absent or empty has its default', () => {

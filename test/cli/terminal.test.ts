@@ -106,39 +106,6 @@ test('a terminal gets no control characters of others; a pipe gets records as th
   assert.equal(listed.username, 'ann\u202e')
 })
 
-test('a prune asks first, and only a yes removes', options, async () => {
-  await using folder = await makeFolder()
-  const input = [account(1, 'ann'), trainingSession(1, 1)].map(line => JSON.stringify(line)).join('\n')
-  await folder.run(['import', '-'], { input })
-  await using store = await folder.store()
-  const { id } = await store.db
-    .insertInto('pull_source')
-    .values({
-      account_id: 1,
-      origin: 'https://history.example',
-      username: 'ann',
-      knows_me: 1,
-      capabilities: '{}',
-      completed_at: 2,
-      full_at: 1,
-    })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const row = { kind: 'training-session', id: 1, owner_id: 1, form: '', open_at: null, missing_at: 1, gone_at: 1 }
-  await store.db
-    .insertInto('pull_row')
-    .values({ source_id: id, ...row })
-    .execute()
-  const prune = (keys: string) => atTerminal(folder, 'pull prune --many', [{ at: /Remove these records\?/, keys }])
-  const sessions = async () => (await store.db.selectFrom('training_session').select('id').execute()).length
-  assert.equal((await prune(ENTER)).code, 130)
-  assert.equal(await sessions(), 1)
-  const { code, screen } = await prune('y')
-  assert.equal(code, 0, screen)
-  assert.match(screen, /gone: 1 training-session of ann/)
-  assert.equal(await sessions(), 0)
-})
-
 interface Keys {
   /** The text on the screen before they are typed. */
   readonly at: RegExp

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { currentVersion } from '../../src/store/migrations.ts'
@@ -10,6 +7,7 @@ import { commandOf, ownCommand, version } from '../../src/version.ts'
 import { makeFolder, run } from '../support/command.ts'
 import { sampleService, visitor } from '../support/dashboard.ts'
 import { postgresUrl } from '../support/databases.ts'
+import { startHttpServer } from '../support/http-server.ts'
 import { makeSource } from '../support/sources/pulls.ts'
 
 test('the program says its version, and with --verbose the engine and the schema of its database', async () => {
@@ -61,16 +59,10 @@ test('pages tell the version to people who are signed in, and to nobody else', a
 
 test('a pull tells the server that it reads from which program and version it is', async () => {
   const agents: (string | undefined)[] = []
-  const server = createServer((request, response) => {
+  await using server = await startHttpServer((request, response) => {
     agents.push(request.headers['user-agent'])
     response.end('{"ok":true,"data":{"id":1}}')
-  }).listen(0, '127.0.0.1')
-  try {
-    await once(server, 'listening')
-    await makeSource(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).get('/me')
-    assert.deepEqual(agents, [`Lockstep/${version}`])
-  } finally {
-    server.closeAllConnections()
-    server.close()
-  }
+  })
+  await makeSource(server.url).get('/me')
+  assert.deepEqual(agents, [`Lockstep/${version}`])
 })

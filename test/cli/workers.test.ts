@@ -1,43 +1,11 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { start } from '../support/command.ts'
 import { newSqlite } from '../support/databases.ts'
 import { isAlive, needsProc } from '../support/programs.ts'
 import { ask, serve } from '../support/serving.ts'
 import { until } from '../support/waiting.ts'
 import { workersOf } from '../support/workers.ts'
-
-test('workers that cannot listen end with code 2 and one message, and no process remains', async () => {
-  const database = newSqlite()
-  const taken = createServer().listen(0, '127.0.0.1')
-  await once(taken, 'listening')
-  const { port } = taken.address() as AddressInfo
-  const serving = (more: readonly string[], env: Record<string, string> = {}) =>
-    start(['serve', '--workers', '2', '--database', database.url, ...more], { env })
-  try {
-    {
-      await using command = serving(['--port', String(port)])
-      const { code, stdout, stderr } = await command.ended
-      assert.equal(stderr, `lockstep: port ${port} on 127.0.0.1 is taken: choose others with --host and --port\n`)
-      assert.equal(code, 2)
-      assert.equal(stdout, '')
-    }
-    {
-      await using command = serving(['--port', '0'], { LOCKSTEP_METRICS_PORT: String(port) })
-      const { code, stdout, stderr } = await command.ended
-      assert.match(stderr, new RegExp(`^lockstep: port ${port} on 127.0.0.1 is taken: choose others for metrics.*\n$`))
-      assert.equal(code, 2)
-      assert.equal(stdout, '')
-    }
-  } finally {
-    taken.close()
-    await database.remove()
-  }
-})
 
 test('workers end with the process that supervises them', needsProc, async () => {
   const database = newSqlite()

@@ -378,24 +378,6 @@ test(
   },
 )
 
-test('a password in the address, an unknown protocol and a bad id are wrong usage', async () => {
-  for (const [more, message] of [
-    [['--broker', 'mqtt://ha:right@127.0.0.1'], /use --username and --password-file/],
-    [['--broker', 'http://127.0.0.1'], /--broker must be the address of an MQTT broker/],
-    [['--broker', 'mqtt://*.example'], /--broker must be the address of an MQTT broker/],
-    [['--broker', 'mqtt://127.0.0.1', '--id', 'Ann Home'], /lower-case letters/],
-    [[], /required option '--broker <url>' not specified/],
-    [['--broker', 'mqtt://127.0.0.1', '--ca', 'x.pem'], /--ca is only used with mqtts:/],
-    [['--broker', 'mqtts://127.0.0.1', '--ca', 'x.pem'], /x\.pem cannot be read/],
-    [['--broker', 'mqtt://127.0.0.1', '--password-file', 'nowhere'], /nowhere cannot be read/],
-  ] as const) {
-    const { code, stderr } = await folder.run(['homeassistant', 'entities', ...more])
-    assert.equal(code, 2)
-    assert.match(stderr, message)
-    assert.doesNotMatch(stderr, /right/)
-  }
-})
-
 test(
   'a broker that is away for an hour is tried again in growing pauses, and then has the present state',
   needsMosquitto,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { holdJob, pullJob } from '../../src/jobs/jobs.ts'
 import { type Ended, type Folder, makeFolder } from '../support/command.ts'
 import { account, lockDevice, lockTemplate, trainingDevice, trainingSession } from '../support/records.ts'
 import { until } from '../support/waiting.ts'
@@ -147,40 +146,6 @@ test('any failure of the source is reported in one line, exits with 4, and creat
   }
 })
 
-test('a usage error exits with 2 and says what to do', async () => {
-  await using folder = await makeFolder()
-  writeFileSync(folder.file('token'), SOURCE_TOKEN)
-  chmodSync(folder.file('token'), 0o640)
-  const cases: readonly { args?: string[]; env: Record<string, string>; says: RegExp }[] = [
-    { env: { LOCKSTEP_SOURCE_TOKEN: 'x' }, says: /--from or LOCKSTEP_SOURCE_URL/ },
-    { env: { LOCKSTEP_SOURCE_URL: 'https://a.example' }, says: /LOCKSTEP_SOURCE_TOKEN or LOCKSTEP_SOURCE_TOKEN_FILE/ },
-    { env: env('http://history.example'), says: /LOCKSTEP_SOURCE_URL must be an https address/ },
-    // What an option replaces is not judged.
-    { args: ['--from', 'ftp://localhost'], env: env('https://*.example'), says: /--from must be an https address/ },
-    { env: env('https://*.example'), says: /LOCKSTEP_SOURCE_URL must name one server, without wildcard/ },
-    { args: ['--every', '5'], env: env('https://a.example'), says: /span such as 30s, 5m/ },
-    { args: ['--every', '5m', '--out', 'x'], env: env('https://a.example'), says: /use either --out/ },
-    { args: ['--out', '-', '--json'], env: env('https://a.example'), says: /use either --out/ },
-    {
-      env: { ...env('https://a.example'), LOCKSTEP_SOURCE_TOKEN: 'a b' },
-      says: /LOCKSTEP_SOURCE_TOKEN must be an API key/,
-    },
-    {
-      env: { LOCKSTEP_SOURCE_URL: 'https://a.example', LOCKSTEP_SOURCE_TOKEN_FILE: 'token' },
-      says: /LOCKSTEP_SOURCE_TOKEN_FILE: others can read token, so it is refused: chmod 600/,
-    },
-    {
-      env: env('https://a.example', { LOCKSTEP_PULL_RATE: 'fast' }),
-      says: /LOCKSTEP_PULL_RATE must be a whole number/,
-    },
-  ]
-  for (const { args = [], env: environment, says } of cases) {
-    const ended = await folder.run(['pull', ...args], { env: environment })
-    assert.match(ended.stderr, says)
-    assert.equal(ended.code, 2)
-  }
-})
-
 test('--out writes a whole archive, or none, and needs no database', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
@@ -268,18 +233,6 @@ test('a source that refuses the API key ends --every after three rounds', async 
   assert.equal(stderr.match(/refuses the API key/g)?.length, 3)
 })
 
-test('one pull for an account at a time: a second ends with 3', async () => {
-  await using source = await startSource(usual(makeWorld()))
-  await using folder = await makeFolder()
-  assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
-  await using store = await folder.store()
-  const held = await holdJob(store, { name: pullJob(1), by: 'the test', running: 'another' })
-  const second = await folder.run(['pull'], { env: env(source.url) })
-  assert.match(second.stderr, /another pull for account 1 is running since \S+ by the test \(process \d+ on .+\)\n/)
-  assert.equal(second.code, 3)
-  await held.release()
-  assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
-})
 test('an id or a name that belongs to another account here stops the pull with 1, unless --account names the id', async () => {
   await using source = await startSource(usual(makeWorld()))
   for (const [id, name, advice] of [

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { createServer, type RequestListener, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { parseAddress, parseKey } from '../../src/contract/address.ts'
 import {
   type Source,
@@ -12,39 +10,21 @@ import {
   StoppedError,
   systemClock,
 } from '../../src/pull/source.ts'
-import { sendEndlessly } from '../support/http-server.ts'
-import { selfSigned } from '../support/sources/certificate.ts'
+import { sendEndlessly, startHttpServer } from '../support/http-server.ts'
 import { freePort } from '../support/postgres.ts'
 import { makeClock, makeSource } from '../support/sources/pulls.ts'
-import { SourceWorld, startSource } from '../support/sources/source-server.ts'
 
 // engine: any
 
-interface Answering extends AsyncDisposable {
-  readonly url: string
-  readonly requests: {
-    readonly method: string | undefined
-    readonly url: string | undefined
-    readonly token: string | undefined
-  }[]
-}
-
-/** A server that answers as the test says. */
-async function answering(listener: RequestListener): Promise<Answering> {
-  const requests: Answering['requests'] = []
-  const server = createServer((request, response) => {
-    requests.push({ method: request.method, url: request.url, token: request.headers.authorization })
+/** A server that answers as the test says, and the requests that it got. */
+async function answering(listener: RequestListener) {
+  const requests: { method: string | undefined; url: string | undefined; token: string | undefined }[] = []
+  const server = await startHttpServer((request, response) => {
+    const { method, url, headers } = request
+    requests.push({ method, url, token: headers.authorization })
     listener(request, response)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    requests,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections()
-      await new Promise(resolve => server.close(resolve))
-    },
-  }
+  return { ...server, requests }
 }
 
 const ok = '{"ok":true,"data":{"id":1}}'
@@ -117,24 +97,6 @@ test('brackets and quotes in texts do not count as depth', async () => {
   const data = { id: 1, name: `\\"${'['.repeat(100)}"\\` }
   await using server = await answering((_request, response) => void response.end(JSON.stringify({ ok: true, data })))
   assert.deepEqual(await makeSource(server.url).get('/me'), { status: 200, data })
-})
-
-test('a response of more than 64 MiB is refused, also if it is compressed, and not tried again', async () => {
-  const large = gzipSync(Buffer.alloc(65 * 1024 * 1024, ' '))
-  await using server = await answering((_request, response) => {
-    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(large)
-  })
-  const error = await failureOf(makeSource(server.url))
-  assert.ok(error instanceof SourceUnavailableError, String(error))
-  assert.equal(error.message, `${server.url} responds to /me with more than 64 MiB`)
-  assert.equal(server.requests.length, 1)
-})
-
-test('a port that is blocked for HTTP is named, and not tried again', async () => {
-  const clock = makeClock()
-  const failure = await failureOf(makeSource('http://127.0.0.1:9', { clock }))
-  assert.equal(failure.message, 'http://127.0.0.1:9 has a port that is blocked for HTTP: use another one')
-  assert.deepEqual(clock.waits, [])
 })
 
 test('a server that is not there is tried six times, and named', async () => {
@@ -228,13 +190,6 @@ for (const { title, answer, says, refused = false } of refusals) {
     assert.deepEqual(server.requests, [{ method: 'GET', url: '/api/v1/me', token: 'Bearer secret' }])
   })
 }
-
-test('an invalid certificate is reported in one line, without a second attempt', async () => {
-  await using server = await startSource({ world: new SourceWorld(), tls: selfSigned })
-  const error = await failureOf(makeSource(server.url))
-  assert.match(error.message, /^the certificate of https:\S+ is not accepted \([A-Z_]+\)$/)
-  assert.deepEqual(server.requests, [])
-})
 
 test('a pull that is stopped sends no further request, and ends its wait', async () => {
   const stop = new AbortController()
