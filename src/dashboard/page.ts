@@ -67,6 +67,8 @@ export interface Viewer extends Display {
   readonly units: Units
   /** Up to when the records of the subject are known; null if that is not known. */
   readonly asOf: number | null
+  /** Whether a copy of them from another server has never been complete. */
+  readonly isPartial: boolean
   /** The rule that the password breaks with which the viewer has just signed in. */
   readonly brokenRule: PasswordRule | undefined
 }

@@ -3,7 +3,7 @@ import { numberText } from './text/text.ts'
 
 /** The pages of a long table. */
 
-const PAGE_SIZE = 25
+const PAGE_SIZE = 15
 
 export interface Paged<Item> {
   readonly rows: readonly Item[]

@@ -21,7 +21,7 @@ export async function viewerOf(
   const chosen = chosenSubject(cookieValue(cookies, SUBJECT, site), session)
   const found = readable.find(({ id }) => String(id) === chosen)
   const subject = found ?? own
-  const { asOf } = await readKnownTime(store, own.id, subject.id, now)
+  const { asOf, isPartial } = await readKnownTime(store, own.id, subject.id, now)
   return {
     ...readDisplay(cookies),
     session,
@@ -30,6 +30,7 @@ export async function viewerOf(
     subject,
     chosenIsGone: chosen !== undefined && found === undefined,
     asOf,
+    isPartial,
     brokenRule: readPasswordNotice(cookies, site),
     timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',

@@ -9,13 +9,19 @@ export interface KnownTime {
   readonly timeZone: string
   /** Up to when the records of the owner are known; null if that is not known. */
   readonly asOf: number | null
+  /** Whether a copy of them from another server has never been complete. */
+  readonly isPartial: boolean
 }
 
 /** The time zone of a reader, and up to when the records of an owner are known. */
 export async function readKnownTime(store: Store, reader: number, owner: number, now: number): Promise<KnownTime> {
   const [row] = await readChecked(store, knownTime, { reader, owner, owners: [reader, owner] })
   const asOf = row?.as_of ?? null
-  return { timeZone: knownTimeZone(row?.time_zone ?? '') ?? 'UTC', asOf: asOf === null ? null : Math.min(asOf, now) }
+  return {
+    timeZone: knownTimeZone(row?.time_zone ?? '') ?? 'UTC',
+    asOf: asOf === null ? null : Math.min(asOf, now),
+    isPartial: row?.partial === 1,
+  }
 }
 
 interface Asked {
@@ -24,9 +30,11 @@ interface Asked {
   readonly owners: readonly number[]
 }
 
-const knownTime = checkedQuery<Asked, { time_zone: string | null; as_of: number | null }>(
+const knownTime = checkedQuery<Asked, { time_zone: string | null; as_of: number | null; partial: number }>(
   'known time',
   (param, named) => sql`
-    select ${named}, cast(id as text) || ',' || cast(${param('reader')} as text) as owners, as_of, (select time_zone from preference where account_id = ${param('reader')}) as time_zone
+    select ${named}, cast(id as text) || ',' || cast(${param('reader')} as text) as owners, as_of,
+      (select time_zone from preference where account_id = ${param('reader')}) as time_zone,
+      case when exists (select 1 from pull_source where account_id = ${param('owner')} and completed_at is null) then 1 else 0 end as partial
     from account where id = ${param('owner')}`,
 )

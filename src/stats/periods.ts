@@ -12,13 +12,6 @@ export function periodsBetween(unit: Unit, from: number, to: number, zone: strin
   return wholePeriods(unit, clock.dayOf(from), clock.dayOf(to), clock)
 }
 
-/** The last `count` periods, the one that holds `now` included. */
-export function lastPeriods(unit: Unit, count: number, now: number, zone: string): Periods {
-  const clock = zoneClock(zone)
-  const last = bucketStart(unit, 'monday', clock.dayOf(now))
-  return wholePeriods(unit, addBuckets(unit, last, 1 - count), last, clock)
-}
-
 /** The periods from the one of a day to that of another. */
 function wholePeriods(unit: Unit, first: number, last: number, clock: ZoneClock): Periods {
   const from = bucketStart(unit, 'monday', first)
@@ -42,20 +35,6 @@ export function periodOf(at: number, periods: Periods): number {
 /** The same, faster if the instant lies in the period `index`. */
 export function periodNear(index: number, at: number, periods: Periods): number {
   return at >= (periods[index] ?? Infinity) && at < (periods[index + 1] ?? -Infinity) ? index : periodOf(at, periods)
-}
-
-/** The items in each of the periods, in their order. */
-export function groupByPeriod<Item extends { readonly at: number }>(
-  items: readonly Item[],
-  periods: Periods,
-): Item[][] {
-  const groups: Item[][] = Array.from({ length: Math.max(0, periods.length - 1) }, () => [])
-  let index = -1
-  for (const item of items) {
-    index = periodNear(index, item.at, periods)
-    groups[index]?.push(item)
-  }
-  return groups
 }
 
 /** How many milliseconds of the intervals lie between two instants. */

@@ -1,7 +1,7 @@
 import { roundedRatio } from '../contract/numbers.ts'
 import { forEachPausing } from '../fairness.ts'
 import { GradeCounts } from './grades.ts'
-import { groupByPeriod, lastPeriods, periodNear, type Periods } from './periods.ts'
+import { periodNear, type Periods } from './periods.ts'
 
 /** Segments of one kind within a session. */
 export interface KindStats {
@@ -40,11 +40,6 @@ export interface SessionStats {
   readonly kinds: readonly KindStats[]
 }
 
-interface Rate {
-  readonly passed: number
-  readonly total: number
-}
-
 /** The mean grade of the graded segments of one kind within a session; null when it has none. */
 export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string): number | null {
   const stats = kinds.find(one => one.kind === kind)
@@ -59,50 +54,12 @@ function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>)
 /** Where nothing was recorded for as many days, lines are broken, and nothing is usual. */
 export const BREAK_DAYS = 14
 
-export function passRate(sessions: readonly Pick<SessionStats, 'passed'>[]): Rate {
-  return { passed: sessions.filter(({ passed }) => passed).length, total: sessions.length }
-}
-
-export interface KindTotals extends Rate {
+/** The segments of one kind of some sessions. */
+export interface KindTotals {
   readonly kind: string
-  readonly grade: number | null
-  /** Whether its mean grades in several sessions hardly differ. */
-  readonly isSteady: boolean
-}
-
-/** A difference that a chart of grades does not show. */
-const STEADY_POINTS = 2
-
-class KindSums {
-  #passed = 0
-  #total = 0
-  #grades = 0
-  #graded = 0
-  /** Sessions with a grade, and their lowest and highest mean grade. */
-  #sessions = 0
-  #lowest = Infinity
-  #highest = -Infinity
-
-  add({ segments, passed, gradeSum, graded }: KindStats, grade: number | null) {
-    this.#passed += passed
-    this.#total += segments
-    if (grade === null) return
-    this.#grades += gradeSum
-    this.#graded += graded
-    this.#sessions += 1
-    this.#lowest = Math.min(this.#lowest, grade)
-    this.#highest = Math.max(this.#highest, grade)
-  }
-
-  totals(kind: string): KindTotals {
-    return {
-      kind,
-      passed: this.#passed,
-      total: this.#total,
-      grade: roundedRatio(this.#grades, this.#graded),
-      isSteady: this.#sessions > 1 && this.#highest - this.#lowest <= STEADY_POINTS,
-    }
-  }
+  readonly segments: number
+  /** The spread of their mean grades in each session; null where there are none. */
+  readonly grade: GradeSpread | null
 }
 
 export interface Totals {
@@ -115,8 +72,6 @@ export interface Totals {
   readonly approximate: number
   /** Both; null if there are sessions and the distance of none is known. */
   readonly distance: number | null
-  /** The mean of the grades of the sessions, rounded half up. */
-  readonly grade: number | null
 }
 
 export function totalsOf(sessions: readonly SessionStats[]): Totals {
@@ -136,10 +91,8 @@ export class SessionSums {
   /** Sessions whose distance is unknown. */
   unknownDistances = 0
   #segments = 0
-  #grades = 0
-  #graded = 0
 
-  add({ passed, segments, grade, reps, distance, approximate }: SessionStats) {
+  add({ passed, segments, reps, distance, approximate }: SessionStats) {
     this.sessions += 1
     this.passed += passed ? 1 : 0
     this.reps += reps
@@ -147,9 +100,6 @@ export class SessionSums {
     if (distance === null) this.unknownDistances += 1
     else if (approximate) this.approximate += distance
     else this.measured += distance
-    if (grade === null) return
-    this.#grades += grade
-    this.#graded += 1
   }
 
   merge(other: SessionSums) {
@@ -160,15 +110,12 @@ export class SessionSums {
     this.approximate += other.approximate
     this.unknownDistances += other.unknownDistances
     this.#segments += other.#segments
-    this.#grades += other.#grades
-    this.#graded += other.#graded
   }
 
   totals(): Totals {
     const { sessions, passed, reps, measured, approximate, unknownDistances } = this
     const distance = sessions > 0 && unknownDistances === sessions ? null : measured + approximate
-    const grade = roundedRatio(this.#grades, this.#graded)
-    return { sessions, passed, segments: this.#segments, reps, measured, approximate, distance, grade }
+    return { sessions, passed, segments: this.#segments, reps, measured, approximate, distance }
   }
 }
 
@@ -183,11 +130,12 @@ export interface GradeSpread {
 /** What pages show of sessions. */
 export interface TrainingSummary {
   readonly totals: Totals
+  /** The spread of the grades of the sessions; null where there are none. */
+  readonly grade: GradeSpread | null
   /** By kind of segment, the most frequent first. */
   readonly kinds: readonly KindTotals[]
   /** By period, as the following two. */
   readonly periods: readonly Totals[]
-  /** The spread of the grades of sessions; null where there are none. */
   readonly spreads: readonly (GradeSpread | null)[]
   /** The spreads of their mean grades of each kind. */
   readonly kindSpreads: ReadonlyMap<string, readonly (GradeSpread | null)[]>
@@ -196,7 +144,6 @@ export interface TrainingSummary {
 /** The summary of sessions, the oldest first. Others have their turns while many are summed. */
 export async function summarize(sessions: readonly SessionStats[], periods: Periods = []): Promise<TrainingSummary> {
   const total = new SessionSums()
-  const kindSums = new Map<string, KindSums>()
   const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new SessionSums())
   const grades = new GradesByPeriod()
   const kindGrades = new Map<string, GradesByPeriod>()
@@ -207,16 +154,17 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
     sums[index]?.add(session)
     grades.add(index, session.grade)
     for (const stats of session.kinds) {
-      const grade = meanGrade(stats)
-      kindSums.getOrInsertComputed(stats.kind, () => new KindSums()).add(stats, grade)
-      kindGrades.getOrInsertComputed(stats.kind, () => new GradesByPeriod()).add(index, grade)
+      const ofKind = kindGrades.getOrInsertComputed(stats.kind, () => new GradesByPeriod())
+      ofKind.segments += stats.segments
+      ofKind.add(index, meanGrade(stats))
     }
   })
   return {
     totals: total.totals(),
-    kinds: [...kindSums]
-      .map(([kind, one]) => one.totals(kind))
-      .toSorted((a, b) => b.total - a.total || (a.kind < b.kind ? -1 : 1)),
+    grade: grades.total(),
+    kinds: [...kindGrades]
+      .map(([kind, one]) => ({ kind, segments: one.segments, grade: one.total() }))
+      .toSorted((a, b) => b.segments - a.segments || (a.kind < b.kind ? -1 : 1)),
     periods: sums.map(period => period.totals()),
     spreads: grades.spreads(sums.length),
     kindSpreads: new Map([...kindGrades].map(([kind, one]) => [kind, one.spreads(sums.length)])),
@@ -224,54 +172,29 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
 }
 
 class GradesByPeriod {
+  segments = 0
+  readonly #all = new GradeCounts()
   readonly #counts: (GradeCounts | undefined)[] = []
 
   add(period: number, grade: number | null) {
-    if (period !== -1 && grade !== null) (this.#counts[period] ??= new GradeCounts()).add(grade)
+    if (grade === null) return
+    this.#all.add(grade)
+    if (period !== -1) (this.#counts[period] ??= new GradeCounts()).add(grade)
+  }
+
+  total(): GradeSpread | null {
+    return spreadOf(this.#all)
   }
 
   spreads(length: number): (GradeSpread | null)[] {
-    return Array.from({ length }, (_, period) => {
-      const grades = this.#counts[period]
-      // There is a count for periods with a grade.
-      return grades === undefined
-        ? null
-        : {
-            sessions: grades.count,
-            low: grades.percentile(10) ?? 0,
-            median: grades.percentile(50) ?? 0,
-            high: grades.percentile(90) ?? 0,
-          }
-    })
+    return Array.from({ length }, (_, period) => spreadOf(this.#counts[period]))
   }
 }
 
-/** This week so far, and the average of the four weeks before it; null if they have no sessions. */
-export interface Comparison {
-  readonly current: Totals
-  readonly before: Totals | null
-}
-
-export function compareWeeks(sessions: readonly SessionStats[], now: number, zone: string): Comparison {
-  const weeks = groupByPeriod(sessions, lastPeriods('week', 5, now, zone))
-  const earlier = weeks.slice(0, 4).flat()
-  const { grade, ...sums } = totalsOf(earlier)
-  return {
-    current: totalsOf(weeks[4] ?? []),
-    before:
-      earlier.length === 0
-        ? null
-        : {
-            sessions: sums.sessions / 4,
-            passed: sums.passed / 4,
-            segments: sums.segments / 4,
-            reps: sums.reps / 4,
-            measured: sums.measured / 4,
-            approximate: sums.approximate / 4,
-            distance: sums.distance === null ? null : sums.distance / 4,
-            grade,
-          },
-  }
+function spreadOf(grades: GradeCounts | undefined): GradeSpread | null {
+  const [low = null, median = null, high = null] = [10, 50, 90].map(share => grades?.percentile(share) ?? null)
+  if (low === null || median === null || high === null) return null
+  return { sessions: grades?.count ?? 0, low, median, high }
 }
 
 export interface Filters {

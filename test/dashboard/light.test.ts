@@ -56,8 +56,7 @@ describe('a long history', () => {
     // Of the fourteen grades of a week, in steps of one, the second, the seventh and the thirteenth.
     const exact = spreads.filter(([median = 0, low = 0, high = 0]) => median - low === 5 && high - median === 6)
     assert.ok(exact.length > 15, `${exact.length} weeks without a jump back`)
-    assert.match(text, /501 sessions, so each week is drawn as one/)
-    assert.equal(figures(text, 'Endurance (%)').length, spreads.length)
+    assert.match(text, /Median of a week/)
     const few = await ann.get('/training?range=4w')
     assert.equal(figures(few.text, 'Grade', { card: 'grades' }).length, tableTotal(few.text), 'fewer have a mark each')
   })

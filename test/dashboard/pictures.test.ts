@@ -89,8 +89,8 @@ describe('pictures', () => {
   test('behind the bars is what was usual in the weeks before, and a sentence and the figures say how the last one compares', async () => {
     const text = await pageOf('/training?range=6m')
     assert.ok(boxes(text, 'repetitions', 'usual').length > 10)
-    assert.match(text, /Usual: the middle half of up to 12 weeks before/)
-    assert.match(shownText({ text }), /repetitions in the last whole week, (as usual|[\d,]+ (over|under) the usual)/)
+    assert.match(text, /Usual: middle half of 12 weeks before/)
+    assert.match(shownText({ text }), /[\d,]+ in the last whole week, (● as usual|[▲▼] [\d,]+ (over|under) the usual)/)
     assert.match(shownText({ text }), / (within|[\d,]+ (over|under)) \(\d+–\d+\)/)
   })
 
@@ -139,9 +139,13 @@ describe('pictures', () => {
       unlimited,
     )
     await using other = none
-    const text = (await (await signInAs(other, 'ann')).get('/training')).text
-    for (const name of ['No grades in this period', 'No repetitions in this period', 'No distance is known'])
-      assert.ok(text.includes(name), name)
+    const reader = await signInAs(other, 'ann')
+    for (const [measure, name] of [
+      ['repetitions', 'No grades in this period'],
+      ['repetitions', 'No repetitions in this period'],
+      ['distance', 'No distance is known'],
+    ] as const)
+      assert.ok((await reader.get(`/training?measure=${measure}`)).text.includes(name), name)
   })
 })
 

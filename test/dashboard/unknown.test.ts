@@ -61,7 +61,7 @@ describe('pages say no more than is known', () => {
   })
 
   test('an unknown distance is not compared with what is usual, and an unknown lock is empty in a file', async () => {
-    const { text } = await ann.get('/training?range=12w')
+    const { text } = await ann.get('/training?range=12w&measure=distance')
     const [card = ''] = /<section[^>]* id="distance"[^]*?<\/section>/.exec(text) ?? []
     assert.match(card, /No distance is known in this period\./)
     assert.doesNotMatch(card, /usual/)
@@ -108,8 +108,8 @@ describe('pages say no more than is known', () => {
     assert.match(text, /are of segments of the kind Endurance only\. Results are of whole sessions\./)
     assert.deepEqual(figures(text, 'Grade', { card: 'grades' }), [45, 45, 45, 45])
     const tiles = tilesOf(text)
-    assert.deepEqual([tiles.get('Mean grade'), tiles.get('Repetitions'), tiles.get('Distance')], ['45 %', '44', '–'])
-    assert.match(text, /<p class="lead">4 sessions since [^<]*, 75\s% passed, mean grade 45\s%\.<\/p>/)
+    assert.deepEqual([tiles.get('Median grade'), tiles.get('Repetitions'), tiles.get('Distance')], ['45 %', '44', '–'])
+    assert.deepEqual([tiles.get('Sessions'), tiles.get('Passed')], ['4', '75 %'])
     const sum = figures(text, 'Repetitions').reduce<number>((total, value) => total + (value ?? 0), 0)
     assert.equal(sum, 4 * 11)
     // The grade, the segments, the repetitions and the distance of each session.

@@ -2,15 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
-import { dayAt, groupByPeriod, lastPeriods, periodOf, periodsBetween, timeWithin } from '../../src/stats/periods.ts'
-import {
-  compareWeeks,
-  gradeOfKind,
-  type SessionStats,
-  matching,
-  summarize,
-  totalsOf,
-} from '../../src/stats/training.ts'
+import { dayAt, periodOf, periodsBetween, timeWithin } from '../../src/stats/periods.ts'
+import { gradeRank } from '../../src/stats/bests.ts'
+import { gradeOfKind, type SessionStats, matching, summarize } from '../../src/stats/training.ts'
 import { gradesOf } from '../support/statistics.ts'
 
 const HOUR = 3_600_000
@@ -142,7 +136,6 @@ test('time and sessions outside the periods are not counted', () => {
     { start: monday - 5, end: monday },
   ]
   assert.equal(timeWithin(times, monday, next), 8)
-  assert.deepEqual(groupByPeriod([{ at: monday - 1 }, { at: next }], week), [[]])
 })
 
 /** A session with one segment of each of these kinds. */
@@ -200,44 +193,24 @@ test('weekly and monthly sums of sessions add up to the total', async () => {
   )
 })
 
-test('a week is compared with the mean of the four before it, and with nothing if there are none', () => {
-  // A Wednesday.
-  const now = at('2026-03-18T12:00:00Z')
-  const day = 24 * HOUR
-  const history = [
-    session(1, now - HOUR, { reps: 30 }),
-    session(2, at('2026-03-16T00:00:00Z'), { reps: 12, passed: false }),
-    session(3, at('2026-03-15T23:59:59Z'), { reps: 40, grade: 71 }),
-    session(4, now - 20 * day, { reps: 20, grade: 80 }),
-    session(5, at('2026-02-16T00:00:00Z'), { reps: 1, grade: null }),
-    session(6, at('2026-02-15T23:59:59Z'), { reps: 1000 }),
-  ]
-  const { current, before } = compareWeeks(history, now, 'UTC')
-  assert.deepEqual([current.sessions, current.reps, current.passed], [2, 42, 1])
-  assert.deepEqual([before?.sessions, before?.reps, before?.grade], [0.75, 15.25, 76])
-  // In Berlin the week began an hour earlier, and so did the one four weeks before it.
-  assert.equal(compareWeeks(history, now, 'Europe/Berlin').current.sessions, 3)
-  assert.equal(compareWeeks(history.slice(0, 2), now, 'UTC').before, null)
-})
-
 test('a mean is rounded half up, and the mean of no values is null', () => {
-  const grades = (...grades: (number | null)[]) => totalsOf(grades.map((grade, id) => session(id, 0, { grade }))).grade
-  assert.equal(grades(80, 81), 81)
-  assert.equal(grades(80, 80, 81), 80)
-  assert.equal(grades(null, 70), 70)
-  assert.equal(grades(null), null)
   const two = session(1, 0, { kinds: [kindOf('bounce', [80, 81], 1)] })
   assert.equal(gradeOfKind(two, 'bounce'), 81)
   assert.equal(gradeOfKind(two, 'warmup'), null)
 })
 
-test('grades of a kind that differ by two points at most are said, not drawn', async () => {
-  const sessions = [98, 100, 99].map((grade, day) => session(day + 1, day, { kinds: [kindOf('warmup', [grade], 1)] }))
-  const steadyOf = async (all: typeof sessions) => (await summarize(all)).kinds[0]?.isSteady
-  assert.equal(await steadyOf(sessions), true)
-  assert.equal(await steadyOf(sessions.slice(0, 1)), false)
-  const lower = session(4, 4, { kinds: [kindOf('warmup', [97], 0)] })
-  assert.equal(await steadyOf([...sessions, lower]), false)
+test('a grade has a place among the ten or more of its program, if it is one of the first three and few share it', () => {
+  const grades = [90, 80, 97, 70, 97, 60, 95, 50, 40, 30]
+  const all = grades.map((grade, id) => session(id, id, { grade, program: 1 }))
+  const rankOf = (grade: number, sessions = all, now = 100) => gradeRank(sessions, { program: 1, grade }, now)
+  assert.deepEqual(rankOf(97), { place: 0, equals: 1, of: 10 })
+  assert.deepEqual(rankOf(95), { place: 2, equals: 0, of: 10 })
+  assert.equal(rankOf(90), undefined)
+  assert.equal(rankOf(97, all, 8), undefined, 'what has not begun does not count')
+  assert.equal(rankOf(97, all.slice(1)), undefined)
+  const many = [session(11, 11, { grade: 97, program: 1 }), session(12, 12, { grade: 97, program: 1 })]
+  assert.equal(rankOf(97, [...all, ...many]), undefined)
+  assert.deepEqual(rankOf(97, [...all, session(11, 11, { grade: 97, program: 2 })]), { place: 0, equals: 1, of: 10 })
 })
 
 test('statistics by kind count segments, and a filter by kind keeps the sessions that have such segments', async () => {
@@ -250,8 +223,8 @@ test('statistics by kind count segments, and a filter by kind keeps the sessions
     kinds: [kindOf('training', [41], 0)],
   })
   assert.deepEqual((await summarize([first, second])).kinds, [
-    { kind: 'training', passed: 1, total: 4, grade: 60, isSteady: false },
-    { kind: 'warmup', passed: 1, total: 1, grade: 100, isSteady: false },
+    { kind: 'training', segments: 4, grade: { sessions: 2, low: 41, median: 41, high: 67 } },
+    { kind: 'warmup', segments: 1, grade: { sessions: 1, low: 100, median: 100, high: 100 } },
   ])
   const idsOf = (filters: object) => [first, second].flatMap(session => matching(session, filters)?.id ?? [])
   assert.deepEqual(idsOf({ kind: 'warmup' }), [1])
@@ -259,15 +232,4 @@ test('statistics by kind count segments, and a filter by kind keeps the sessions
   assert.deepEqual(idsOf({ kind: 'training', passed: false }), [2])
   assert.deepEqual(idsOf({ program: 1 }), [1])
   assert.deepEqual(idsOf({ kind: 'bounce' }), [])
-})
-
-test('the last weeks end with the current week of the zone', () => {
-  fc.assert(
-    fc.property(instant, zone, fc.integer({ min: 1, max: 60 }), (now, zone, count) => {
-      const weeks = lastPeriods('week', count, now, zone)
-      assert.equal(weeks.length, count + 1)
-      assert.equal(periodOf(now, weeks), count - 1)
-    }),
-    { numRuns: 40 },
-  )
 })

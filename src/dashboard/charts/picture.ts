@@ -13,7 +13,7 @@ export interface Picture {
   /** What it shows, in a sentence or two. */
   readonly summary: Part
   /** One more. */
-  readonly note?: string | undefined
+  readonly note?: Part
   readonly isWide?: boolean
   readonly plots: readonly Plot[]
   readonly legend?: readonly LegendItem[]
@@ -74,7 +74,7 @@ export function picture({
     <section class="card chart${isWide ? ' wide' : ''}" id="${id}"${figuresId === undefined ? nothing : html` data-figures="${figuresId}"`}>
       <h2>${title}</h2>
       <p class="summary">${summary}</p>
-      ${note === undefined ? nothing : html`<p class="summary">${note}</p>`}
+      ${note}
       ${first !== undefined && plots.length === 1 ? plotOf(first, title) : html`<div class="plots">${plots.map(plot => html`<div><h3>${plot.title}</h3>${plotOf(plot, title)}</div>`)}</div>`}
       ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`}
       ${figures}

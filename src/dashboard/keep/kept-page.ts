@@ -54,7 +54,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
 /** The owner of the records, who sees nobody else's. */
 async function readerOf(store: Store, { session, discreet, timeZone, units }: Keeper, now: number): Promise<Reader> {
   const own = { id: session.accountId, username: session.username }
-  const { asOf } = await readKnownTime(store, own.id, own.id, now)
+  const { asOf, isPartial } = await readKnownTime(store, own.id, own.id, now)
   return {
     store,
     now,
@@ -70,6 +70,7 @@ async function readerOf(store: Store, { session, discreet, timeZone, units }: Ke
       timeZone,
       units,
       asOf,
+      isPartial,
       brokenRule: undefined,
     },
     pageAccess: new PageAccess({ grant: { accountId: own.id, shared: [] }, now }, own.id),

@@ -29,7 +29,7 @@ import { NONE } from '../text/text.ts'
 /** What the addresses of an area say beside the period. Invalid values are ignored. */
 export interface Addresses<Query extends PeriodQuery> {
   readonly path: string
-  readonly read: (visit: Visit) => Omit<Query, keyof PeriodQuery>
+  readonly read: (visit: Pick<Visit, 'query'> & { readonly viewer: Viewer }) => Omit<Query, keyof PeriodQuery>
   readonly write: (query: URLSearchParams, shown: Query) => void
   /** Without filters. */
   readonly unfiltered: Partial<Query>
@@ -175,7 +175,7 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
       ${area.before?.(visit, shown)}
       ${filterBar(addresses, query, period, area.fields?.(visit, shown))}
       ${problem === undefined || isEmpty ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
-      ${area.note?.(viewer, shown)}
+      ${isEmpty ? nothing : area.note?.(viewer, shown)}
       ${
         isEmpty
           ? emptyState(none, problem ?? text, clearLink(addresses, query))
@@ -226,16 +226,25 @@ function filterBar<Query extends PeriodQuery>(
   fields: Html = nothing,
 ): Html {
   const { path, unfiltered } = addresses
+  const control = {
+    query,
+    period,
+    addressOf: (changes: Partial<PeriodQuery>) => addressOf(addresses, { ...query, ...changes }),
+  }
   return html`
     <div class="filters">
-      ${periodBar({ query, period, addressOf: changes => addressOf(addresses, { ...query, ...changes }) })}
-      <form method="get" action="${path}" data-submit-on-change>
-        ${hiddenFields(addressOf(addresses, { ...query, compare: undefined }, unfiltered))}
-        ${fields}
-        ${compareField(query)}
-        <button class="small">Show</button>
-      </form>
-      ${clearLink(addresses, query)}
+      ${stepper(control)}
+      <details class="fold">
+        <summary>Filters</summary>
+        ${presetLinks(control)}
+        <form method="get" action="${path}" data-submit-on-change>
+          ${hiddenFields(addressOf(addresses, { ...query, compare: undefined }, unfiltered))}
+          ${fields}
+          ${compareField(query)}
+          <button class="small no-script">Show</button>
+        </form>
+        ${clearLink(addresses, query)}
+      </details>
     </div>
   `
 }
@@ -284,31 +293,27 @@ interface PeriodControl {
   readonly addressOf: (changes: Partial<PeriodQuery>) => string
 }
 
-/** The control of the period that a page shows: an arrow at each side of its days, fields for the first and the last one, and presets. */
-function periodBar(control: PeriodControl): Html {
-  const { query, period, addressOf } = control
-  return html`
-    ${period === undefined || period.length === 0 ? nothing : stepper(period, addressOf)}
-    ${dateFields(control)}
-    <nav class="choice" aria-label="Period">${presetNames.map(preset => {
-      const isShown = query.days === undefined && query.preset === preset
-      return html`<a href="${addressOf({ preset, days: undefined })}"${isShown ? html` aria-current="true"` : nothing}>${presetTitle(preset)}</a>`
-    })}</nav>
-  `
+function presetLinks({ query, addressOf }: PeriodControl): Html {
+  return html`<nav class="choice" aria-label="Period">${presetNames.map(preset => {
+    const isShown = query.days === undefined && query.preset === preset
+    const [short, title] = [presetTitle(preset, 'short'), presetTitle(preset)]
+    return html`<a href="${addressOf({ preset, days: undefined })}"${short === title ? nothing : html` aria-label="${title}" title="${title}"`}${isShown ? html` aria-current="true"` : nothing}>${short}</a>`
+  })}</nav>`
 }
 
-function stepper(period: Period, addressOf: PeriodControl['addressOf']): Html {
+/** The days that are shown, between arrows to as many before and after them. They open fields for the first and the last one. */
+function stepper(control: PeriodControl): Html {
+  const { period, addressOf } = control
+  if (period === undefined || period.length === 0)
+    return html`<div class="stepper">${dateFields(control, 'All days')}</div>`
   const address = (steps: -1 | 1) => {
     const step = stepFrom(period, steps)
     return step && addressOf(step)
   }
-  const text = daysText(period)
-  // Paper is also read in other years.
-  const hasYear = / \d{4}$/.test(text)
   return html`
     <nav class="stepper" aria-label="Steps">
       ${stepTo('prev', address(-1), 'Period before')}
-      <span class="span"${hasYear ? nothing : html` data-year="${new Date(period.last * DAY_MS).getUTCFullYear()}"`}>${text}</span>
+      ${dateFields(control, daysText(period))}
       ${stepTo('next', address(1), 'Period after')}
     </nav>
   `
@@ -323,13 +328,18 @@ export function stepTo(rel: 'prev' | 'next', address: string | undefined, name: 
 }
 
 /** In a menu: fields of dates take long to draw, and few people need them. */
-function dateFields({ query, period, addressOf }: PeriodControl): Html {
+function dateFields({ query, period, addressOf }: PeriodControl, shown: string): Html {
   const days = query.days ?? (period && [period.first, period.last])
   const [from = '', to = ''] = days?.map(formatDate) ?? []
   const address = addressOf({ preset: DEFAULT_PRESET, days: undefined })
+  // Paper is also read in other years.
+  const year =
+    period === undefined || / \d{4}$/.test(shown)
+      ? nothing
+      : html` data-year="${new Date(period.last * DAY_MS).getUTCFullYear()}"`
   return html`
     <details class="menu dates">
-      <summary>Dates</summary>
+      <summary class="span"${year}><span class="hidden">Dates: </span>${shown}</summary>
       <form method="get" action="${address.split('?')[0]}" class="sheet">
         ${hiddenFields(address)}
         <label><span>From</span> <input type="date" name="from" value="${from}"></label>
@@ -344,7 +354,7 @@ function compareField({ compare }: PeriodQuery): Html {
   return html`
     <label><span class="hidden">Compare with</span>
       <select name="compare">
-        <option value="">No comparison</option>
+        <option value="">Compare</option>
         ${Object.entries(comparisons).map(
           ([name, title]) =>
             html`<option value="${name}"${name === compare ? html` selected` : nothing}>${title}</option>`,

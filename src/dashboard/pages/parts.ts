@@ -133,6 +133,27 @@ export function usualOf(
   ).slice(earlier.length)
 }
 
+/** What is usual in the part that is running, by its end. */
+export function usualNow(
+  time: TimeInParts,
+  earlier: readonly Measured[],
+  shown: readonly Measured[],
+): Usual | undefined {
+  const parts = time.parts.map(part => (part.isCurrent ? { ...part, isWhole: true } : part))
+  return usualOf({ ...time, parts }, earlier, shown).at(-1)
+}
+
+/** The last whole part of which something is known. */
+export function lastWhole(
+  { parts }: TimeInParts,
+  measured: readonly Measured[],
+  usual: readonly (Usual | undefined)[],
+) {
+  const index = parts.findLastIndex(({ isWhole }, index) => isWhole && (measured[index]?.value ?? null) !== null)
+  const [part, value = null] = [parts[index], measured[index]?.value]
+  return part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
+}
+
 /** How values are written. */
 export interface Words {
   readonly text: (value: number) => string
@@ -142,17 +163,17 @@ export interface Words {
   readonly cellText?: (value: number) => string
 }
 
-/** `36 under the usual 2,480 to 2,900`, `as usual (2,480 to 2,900)`. */
-function besideUsual(value: number, usual: Usual, { text, differenceText = text }: Words): string {
+/** `▼ 36 under the usual 2,480 to 2,900`, `● as usual (2,480 to 2,900)`. */
+export function besideUsual(value: number, usual: Usual, { text, differenceText = text }: Words): string {
   const beyond = beyondUsual(value, usual)
   const range = `${numberText(usual.low)} to ${text(usual.high)}`
   return beyond === 0
-    ? `as usual (${range})`
-    : `${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual ${range}`
+    ? `● as usual (${range})`
+    : `${beyond > 0 ? '▲' : '▼'} ${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual ${range}`
 }
 
 /** `6–12 Apr 2026`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
-export function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
+function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
   const suffix = part.isCurrent ? ' (so far)' : part.isWhole ? '' : ' (in part)'
   return `${unitText(viewer, unit, part)}${suffix}`
 }
@@ -174,7 +195,8 @@ function unitText(viewer: Viewer, unit: Unit, part: TimePart): string {
 
 const WEEK = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
-function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly [first: number, last: number] {
+/** The days of a part that are shown, with those to come. */
+export function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly [first: number, last: number] {
   const clock = zoneClock(timeZone)
   return [clock.dayOf(start), clock.dayOf(end - 1)]
 }
@@ -190,10 +212,24 @@ export interface PartRow {
   readonly index: number
 }
 
-/** A picture of the parts of a time: its columns of the table, and its card, with the place of the first of them. */
+/**
+ * A picture of the parts of a time: its columns of the table, its card, with the place of the first of them, and itself as a small drawing
+ * with a sentence. The last card has the table.
+ */
 export interface PartPicture {
   readonly columns: readonly TableColumn<PartRow>[]
-  readonly card: (column: number, figuresId: string) => Html
+  readonly card: (column: number, figuresId: string, figures: Html) => Html
+  readonly strip: Strip
+}
+
+export interface Strip {
+  readonly drawing: Html
+  readonly summary: string
+}
+
+/** Marks without axes. */
+export function strip(marks: Html): Html {
+  return html`<svg class="plane" height="40" aria-hidden="true">${marks}</svg>`
 }
 
 /** The cards of pictures, and the table of all of them. */
@@ -205,11 +241,6 @@ export function partPictures(
 ): Html {
   const space = planeOfTime(viewer, { ...time, unit, parts })
   let column = 1
-  const cards = pictures.map(({ columns, card }) => {
-    const first = column
-    column += columns.length
-    return card(first, FIGURES)
-  })
   const first: TableColumn<PartRow> = {
     title: capital(unit),
     cell({ part }) {
@@ -226,7 +257,12 @@ export function partPictures(
     placeOf: ({ part }) => placeOf(space, part),
     daysAddress,
   })
-  return html`${patterns}${cards}<section class="card wide">${figures}</section>`
+  const cards = pictures.map(({ columns, card }, index) => {
+    const first = column
+    column += columns.length
+    return card(first, FIGURES, index === pictures.length - 1 && column > 1 ? figures : nothing)
+  })
+  return html`${patterns}${cards}`
 }
 
 const FIGURES = 'figures'
@@ -257,7 +293,7 @@ export function usualBand(space: Plane, parts: readonly TimePart[], usual: reado
 
 export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): LegendItem[] {
   return usual.some(one => one !== undefined)
-    ? [['usual', `Usual: the middle half of up to ${MAX_USUAL_PARTS} ${unit}s before`]]
+    ? [['usual', `Usual: middle half of ${MAX_USUAL_PARTS} ${unit}s before`]]
     : []
 }
 
@@ -277,18 +313,13 @@ interface Series {
   readonly values: readonly (number | null)[]
 }
 
-interface Bars extends Words {
+interface Bars extends Words, MeasuredTime {
   readonly id: string
   readonly title: string
-  /** The text where there is nothing to draw. */
-  readonly empty: string
   /** After the sentence on the newest parts. */
-  readonly note?: string | undefined
+  readonly note?: Html | undefined
   readonly isWide?: boolean
-  readonly time: TimeInParts
   readonly series: readonly Series[]
-  /** What is compared with what is usual. */
-  readonly measured: readonly Measured[]
   readonly earlier: readonly Measured[]
   /** Of the axis of values. */
   readonly axisText?: (value: number) => string
@@ -316,14 +347,16 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
     ...(compared === undefined ? [] : ([['before', compared.title]] as const)),
     ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
   ]
+  const summary = summaryOf(bars, bars, usual)
   return {
     columns: barColumns(bars, usual),
-    card: (column, figuresId) =>
+    strip: { drawing: isEmpty ? nothing : strip(drawingOf(space, bars, usual)), summary },
+    card: (column, figuresId, figures) =>
       picture({
         id,
         title,
         isWide,
-        summary: summaryOf(bars, usual),
+        summary,
         note,
         plots: [
           {
@@ -334,6 +367,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
         ],
         legend,
         figuresId,
+        figures,
       }),
   }
 }
@@ -415,23 +449,32 @@ export function usualColumn(
   return [{ title: 'Usual', cell }]
 }
 
-/** `2,444 repetitions in the last whole week, 36 under the usual 2,480 to 2,900; 1,200 repetitions this week so far.` */
-function summaryOf(bars: Bars, usual: readonly (Usual | undefined)[]): string {
-  const { text, measured, time, empty } = bars
+/** What is measured of the parts of a time. */
+interface MeasuredTime {
+  readonly time: TimeInParts
+  readonly measured: readonly Measured[]
+  /** The text where nothing was measured. */
+  readonly empty: string
+}
+
+/** `2,444 repetitions in the last whole week, ▼ 36 under the usual 2,480 to 2,900; 1,200 repetitions this week so far.` */
+export function summaryOf(
+  words: Words,
+  { time, measured, empty }: MeasuredTime,
+  usual: readonly (Usual | undefined)[],
+): string {
+  const { text } = words
   if (measured.every(({ value }) => value === null)) return `${empty}.`
   const { unit, parts } = time
-  const valueOf = (index: number) => measured[index]?.value ?? null
-  const last = parts.findLastIndex(({ isWhole }, index) => isWhole && valueOf(index) !== null)
-  const current = parts.findIndex(({ isCurrent }) => isCurrent)
-  const [whole, running] = [valueOf(last), valueOf(current)]
+  const last = lastWhole(time, measured, usual)
+  const running = measured[parts.findIndex(({ isCurrent }) => isCurrent)]?.value ?? null
   const now = running === null ? '' : `${text(running)} this ${unit} so far`
-  if (whole === null) {
+  if (last === undefined) {
     if ((running ?? 0) > 0) return `${capital(now)}; no whole ${unit} before it.`
     return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
   }
-  const range = usual[last]
-  const beside = range === undefined ? '' : `, ${besideUsual(whole, range, bars)}`
-  return `${capital(text(whole))} in the last whole ${unit}${beside}${now === '' ? '' : `; ${now}`}.`
+  const beside = last.usual === undefined ? '' : `, ${besideUsual(last.value, last.usual, words)}`
+  return `${capital(text(last.value))} in the last whole ${unit}${beside}${now === '' ? '' : `; ${now}`}.`
 }
 
 /** What a hatched bar is, where there is one. */

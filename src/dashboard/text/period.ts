@@ -78,7 +78,7 @@ export function periodFor({ preset, days }: PeriodQuery, now: number, timeZone: 
 }
 
 /** So many weeks, of which this one, so far, is the last. */
-export function lastWeeks(weeks: number, today: number): Period {
+function lastWeeks(weeks: number, today: number): Period {
   return { first: bucketStart('week', 'monday', today) - 7 * (weeks - 1), last: today, length: 7 * weeks, today }
 }
 
@@ -171,9 +171,10 @@ export function dayText(day: number): string {
 const SHORT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 /** The name of a preset in the list of them. */
-export function presetTitle(preset: Preset): string {
+export function presetTitle(preset: Preset, form?: 'short'): string {
   const weeks = presets[preset]
-  return weeks === undefined ? 'All' : countText(weeks, 'week')
+  if (weeks === undefined) return 'All'
+  return form === 'short' ? `${weeks}\u00a0w` : countText(weeks, 'week')
 }
 
 // These are all of its keys.

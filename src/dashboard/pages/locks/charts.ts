@@ -12,7 +12,7 @@ import type { Viewer } from '../../page.ts'
 import { comparedText, comparisons, daysName, periodText } from '../../text/period.ts'
 import { countText, dateText, durationText, NONE, numberText, percentText, round1, unbroken } from '../../text/text.ts'
 import { addressOf, figureTiles } from '../area.ts'
-import { barPicture, partPictures } from '../parts.ts'
+import { barPicture, type PartPicture, partPictures } from '../parts.ts'
 import { type Endings, endingsText } from './endings.ts'
 import { lockAddresses, type LockTime, type ShownLocks } from './filters.ts'
 import { lockText, stateName } from './states.ts'
@@ -103,10 +103,14 @@ const MAX_UNKNOWN_SECONDS = 86_400
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
 export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
+  return partPictures(viewer, shown.time, '/locks?from={from}&to={to}', [shares(viewer, shown)])
+}
+
+export function shares(viewer: Viewer, shown: ShownLocks): PartPicture {
   const { buckets, time, query } = shown
   const compared = knownBefore(shown)
   const measured = ({ percent, lockedSeconds }: LockedShare) => ({ value: percent, isEmpty: lockedSeconds === 0 })
-  const shares = barPicture(viewer, {
+  return barPicture(viewer, {
     id: 'shares',
     title: lockText(`Percent of time locked by ${time.unit}`, viewer),
     empty: lockText('No locked time in this period', viewer),
@@ -132,7 +136,6 @@ export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
     differenceText: value => unbroken(countText(round1(value), 'point')),
     axisText: percentText,
   })
-  return partPictures(viewer, time, '/locks?from={from}&to={to}', [shares])
 }
 
 function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | null {
@@ -185,7 +188,7 @@ function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | n
 }
 
 /** `43 %` of a time of which something is known. */
-function lockedFigure(share: LockedShare, scope: string): Html {
+export function lockedFigure(share: LockedShare, scope: string): Html {
   const percent = lockedPercent(share) ?? 0
   return figure(`lockedPercent ${scope}`, percent, percentText(percent))
 }

@@ -4,7 +4,7 @@ import { locksSince, type LockStats } from '../../../stats/lock-queries.ts'
 import { type LockedShare, lockedShares, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import type { Visit } from '../../page.ts'
+import type { Reader } from '../../page.ts'
 import { comparedDays, type Days, movedTo, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
 import { bucketsOfParts, inParts, type TimeInParts } from '../parts.ts'
 import type { Addresses } from '../area.ts'
@@ -60,7 +60,7 @@ export interface ShownLocks extends LockTime {
 
 /** The time that the page shows, and the one it is compared with. */
 export async function shownLocks(
-  { store, viewer, pageAccess, now }: Visit,
+  { store, viewer, pageAccess, now }: Reader,
   history: LockHistory,
   query: LockQuery,
   period: Period | undefined,

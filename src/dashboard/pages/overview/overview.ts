@@ -1,31 +1,33 @@
-import { addBuckets, bucketStart, type Unit } from '../../../contract/calendar.ts'
+import { bucketStart, formatDate, parseDate, type Unit } from '../../../contract/calendar.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
-import { lockHistory } from '../../../stats/lock-history.ts'
+import { type LockHistory, lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.ts'
-import { addLocks, LockFigures, withoutPractice } from '../../../stats/lock-statistics.ts'
+import { addLocks, type LockedShare, LockFigures, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
-import { knownDays } from '../../../stats/training-days.ts'
-import { trainingHistory } from '../../../stats/training-history.ts'
-import { sessionsBetween } from '../../../stats/training.ts'
+import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
 import { emptyState, noRecords } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
-import { html, type Html } from '../../html.ts'
+import { figure, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
-import { DEFAULT_PRESET, lastWeeks, presets } from '../../text/period.ts'
-import { dateText } from '../../text/text.ts'
+import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
+import { countText } from '../../text/text.ts'
 import { readPrograms } from '../../text/program-names.ts'
-import { dayCard } from '../day-card.ts'
-import { lastSession, lockCard, thisWeek, tileNotShared } from './tiles.ts'
-import { weeksCard } from './weeks.ts'
+import { lockedFigure } from '../locks/charts.ts'
+import { shownLocks } from '../locks/filters.ts'
+import { lockText } from '../locks/states.ts'
 import { sourceNotice } from '../source/states.ts'
-import { daysCard, drawnDays } from '../year/days.ts'
+import { trainingAddresses } from '../training/filters.ts'
+import { readTraining, repsFigure } from '../training/training.ts'
+import { newsOf } from './news.ts'
+import { lastSession, lockCard, STRIP_DAYS, thisWeek, tileNotShared } from './tiles.ts'
+import { weeksCard } from './weeks.ts'
 
 export const overviewPages: readonly DashboardPage[] = [
   { section: 'overview', reads: 'statistics', area: 'both', path: '/', handler: showOverview },
 ]
 
-/** The page answers "how am I doing now?": the running lock, this week, the last twelve weeks, and the days of a year. */
+/** The page answers "is it locked, how am I doing, what is new?": its heading is the news. */
 async function showOverview(visit: Visit) {
   const { viewer } = visit
   const isOwn = viewer.subject.id === viewer.session.accountId
@@ -34,66 +36,104 @@ async function showOverview(visit: Visit) {
     sourceNotice(visit),
   ])
   if (shown === undefined) return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
-  const { cards, days, known, programs } = shown
+  const { cards, news } = shown
   return view({
     title: 'Overview',
-    body: html`
-      ${notice}
-      ${cards}
-      ${daysCard(viewer, 'Year', days, ` since ${dateText(viewer, known.from)}`)}
-      ${dayCard(visit, known, programs)}
-    `,
+    ...(news === undefined ? {} : { heading: html`<span data-live="news">${news}</span>` }),
+    body: html`${notice}${cards}`,
   })
 }
 
-/** The cards of the present, and the days of a year; undefined without records. */
+/** The cards of the present, and what is new; undefined without records. */
 export async function readOverview(reader: Reader, goal: number | null) {
   const { store, viewer, pageAccess, now } = reader
-  const clock = zoneClock(viewer.timeZone)
-  const lockSessions = pageAccess.sessions('lkbx')
+  const { timeZone } = viewer
+  const access = pageAccess.sessions('lkbx')
   const until = countedUntil(viewer.asOf, now)
+  const clock = zoneClock(timeZone)
   const today = clock.dayOf(now)
   const limit = endOfTomorrow(clock, today)
-  const first = addBuckets('month', bucketStart('month', 'monday', today), 1 - MONTHS)
-  const from = clock.startOf(first)
-  const [history, locks, { since, entries }, last, current, programs] = await Promise.all([
+  const query = { preset: DEFAULT_PRESET } as const
+  const period = periodFor(query, now, timeZone)
+  const [history, locks, last, current, programs] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
-    locksSince(store, lockSessions, until, from),
-    lockHistory(store, lockSessions),
-    newestLock(store, lockSessions, limit, until),
-    activeLock(store, lockSessions, until),
+    lockHistory(store, access),
+    newestLock(store, access, limit, until),
+    activeLock(store, access, until),
     readPrograms(reader),
   ])
-  if (history.sessions.length === 0 && entries.length === 0) return undefined
+  if (history.sessions.length === 0 && locks.entries.length === 0) return undefined
   const readable = sharedAreas(viewer)
-  // Days to come are shown as such.
-  const sessions = sessionsBetween(history.sessions, from, clock.startOf(today + 1))
-  const counted = withoutPractice(locks)
-  const figuresOf = (unit: Unit, from: number) =>
-    new LockFigures(bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now))
-  const ofDays = figuresOf('day', first)
-  const ofMonth = figuresOf('month', bucketStart('month', 'monday', today))
-  const ofWeeks = figuresOf('week', lastWeeks(presets[DEFAULT_PRESET], today).first)
-  await addLocks(counted, { since, until }, [ofDays, ofMonth, ofWeeks])
-  const training = await history.days(viewer.timeZone, first, today)
-  const days = drawnDays(knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets))
-  const month = ofMonth.shares(until).total
+  const asked = { ...trainingAddresses.read({ query: new URLSearchParams(), viewer }), ...query }
+  const training = await readTraining(reader, asked, period)
+  const shownLock =
+    locks.entries.length === 0 ? undefined : await shownLocks(reader, locks, { ...query, state: '' }, period)
+  const locked = await lockedTime(reader, locks, until)
+  const news =
+    training &&
+    newsOf({
+      reader,
+      sessions: history.sessions,
+      bests: await history.bests(timeZone, today),
+      stretches: await locks.longest(until, limit),
+      training,
+      programs,
+    })
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${readable.includes('lkbx') ? lockCard(reader, current, last, { days, month, until }) : tileNotShared('Lock')}
+      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked) : tileNotShared('Lock')}
       ${
         readable.includes('dtt')
-          ? html`${thisWeek(reader, sessions, days, goal)}${lastSession(reader, history.sessions, programs, limit)}`
+          ? html`${training === undefined ? nothing : await thisWeek(reader, history, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
           : tileNotShared('Training')
       }
     </div>
-    ${await weeksCard(reader, history, ofWeeks.buckets, ofWeeks.shares(until))}
+    ${weeksCard(reader, training, shownLock)}
+    ${await yearLine(reader, history, locked.year)}
   `
-  return { cards, days, known: { sessions, locks: counted, from, until }, programs }
+  return { cards, news }
 }
 
-/** Those of the calendar, with the one that is running. */
-const MONTHS = 12
+/** How much was locked of each of the last days, of this month and of this year. */
+async function lockedTime({ store, viewer, pageAccess, now }: Reader, { since }: LockHistory, until: number) {
+  const clock = zoneClock(viewer.timeZone)
+  const today = clock.dayOf(now)
+  const figuresOf = (unit: Unit, from: number) =>
+    new LockFigures(bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now))
+  const days = figuresOf('day', today + 1 - STRIP_DAYS)
+  const month = figuresOf('month', bucketStart('month', 'monday', today))
+  const year = figuresOf('month', firstOfYear(today))
+  const from = clock.startOf(Math.min(today - STRIP_DAYS, firstOfYear(today)))
+  const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
+  await addLocks(withoutPractice(locks), { since, until }, [days, month, year])
+  return { until, days: days.shares(until).buckets, month: month.shares(until).total, year: year.shares(until).total }
+}
+
+/** The year in a line, which leads to its page. */
+async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locked: LockedShare): Promise<Html> {
+  const today = zoneClock(viewer.timeZone).dayOf(now)
+  const days = { first: firstOfYear(today), last: today }
+  const range = { unit: 'month', weekStart: 'monday', from: days.first, to: today } as const
+  const { total } = await history.statistics({}, range, viewer.timeZone, now)
+  const scope = daysName(days)
+  const facts = [
+    ...(total.sessions === 0
+      ? []
+      : [
+          html`${figure(`sessions ${scope}`, total.sessions, countText(total.sessions, 'session'))} on ${figure(`days ${scope}`, total.days, countText(total.days, 'day'))}`,
+          html`${repsFigure(total.reps, scope)} repetitions`,
+        ]),
+    ...(locked.knownSeconds === 0 ? [] : [html`${lockedFigure(locked, scope)} ${lockText('locked', viewer)}`]),
+  ]
+  const line = facts.map((fact, index) => html`${index === 0 ? nothing : ' · '}${fact}`)
+  return facts.length === 0
+    ? nothing
+    : html`<p class="card line"><a href="/year">Year ${formatDate(today).slice(0, 4)}</a> ${line}</p>`
+}
+
+function firstOfYear(day: number): number {
+  return parseDate(`${formatDate(day).slice(0, 4)}-01-01`) ?? day
+}
 
 function nothingYet(viewer: Viewer): Html {
   const title = 'Nothing here yet'

@@ -1,21 +1,26 @@
 import { bucketStart, formatDate } from '../../../contract/calendar.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
+import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockedShare } from '../../../stats/lock-statistics.ts'
-import { compareWeeks, type SessionStats, type Totals } from '../../../stats/training.ts'
+import type { TrainingHistory } from '../../../stats/training-history.ts'
+import type { SessionStats, Totals } from '../../../stats/training.ts'
 import { usualGrade } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { shortDay, WEEKDAYS } from '../../charts/days.ts'
-import { shareBar, sparkBars } from '../../charts/spark.ts'
+import { shadesOf, shortDay, WEEKDAYS } from '../../charts/days.ts'
+import { type Box, boxes } from '../../charts/plane.ts'
+import { shareBar } from '../../charts/spark.ts'
 import { resultMark } from '../../layout/components.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { isTimeHidden } from '../../text/hidden-time.ts'
 import { recordName } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
+import { daysName } from '../../text/period.ts'
 import { programLink, type Programs } from '../../text/program-names.ts'
 import {
   ageText,
+  capital,
   countText,
   distanceText,
   durationText,
@@ -23,18 +28,20 @@ import {
   NONE,
   numberText,
   partText,
-  round1,
   timeAgo,
 } from '../../text/text.ts'
 import { NOT_SHARED } from '../../layout/subject-notes.ts'
+import { lockedFigure } from '../locks/charts.ts'
 import { knownEnd, lockText, practiceMark, stateMark } from '../locks/states.ts'
 import { lockNow, missingEnd, plannedEndDistance, timeBar } from '../locks/time.ts'
-import type { DrawnDay } from '../year/days.ts'
-import { usualText } from '../training/session.ts'
+import { strip, usualNow } from '../parts.ts'
+import { measuredOf } from '../training/pictures.ts'
+import { placeText, usualText } from '../training/session.ts'
+import type { ShownTraining } from '../training/training.ts'
 
-/** What is known of the locks of the shown days and of this month, up to an instant. */
-interface KnownLocks {
-  readonly days: readonly DrawnDay[]
+/** How much was locked of the last days and of this month, up to an instant. */
+interface LockedTime {
+  readonly days: readonly LockedShare[]
   readonly month: LockedShare
   readonly until: number
 }
@@ -46,7 +53,7 @@ export function lockCard(
   reader: Reader,
   current: Active | undefined,
   last: LockStats | undefined,
-  { days, month, until }: KnownLocks,
+  { days, month, until }: LockedTime,
 ): Html {
   const { viewer, now } = reader
   const clock = { until, now }
@@ -54,10 +61,10 @@ export function lockCard(
     return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
   const notes = current === undefined ? endOf(reader, last) : notesOf(viewer, current, until)
   return tile(
-    html`${current === undefined ? 'Open' : lockNow(viewer, current, clock)}${ageText(viewer, now)}`,
+    html`${current === undefined ? 'No lock' : lockNow(viewer, current, clock)}${ageText(viewer, now)}`,
     html`
       <p>${[...notes, ...monthShare(viewer, month, now)].map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
-      ${dayStrip(viewer, days, until)}
+      ${dayStrip(viewer, days)}
       ${current === undefined || isTimeHidden(viewer, viewer.subject.id, current) ? nothing : timeBar(current, clock)}
     `,
     'wide now',
@@ -89,77 +96,91 @@ function endOf({ viewer, now }: Reader, last: LockStats | undefined): Part[] {
 }
 
 /** `43 % of November`, of the time that is known. */
-function monthShare(viewer: Viewer, { lockedSeconds, knownSeconds }: LockedShare, now: number): string[] {
+function monthShare(viewer: Viewer, month: LockedShare, now: number): Part[] {
+  if (month.knownSeconds === 0) return []
   const [name = ''] = monthText(viewer, now).split(' ')
-  return knownSeconds === 0 ? [] : [lockText(`${partText(lockedSeconds, knownSeconds)} of ${name} locked`, viewer)]
+  const clock = zoneClock(viewer.timeZone)
+  const scope = daysName({ first: clock.dayOf(month.start), last: clock.dayOf(now) })
+  return [html`${lockedFigure(month, scope)} ${lockText(`of ${name} locked`, viewer)}`]
 }
 
-const STRIP_DAYS = 28
+export const STRIP_DAYS = 28
 
-function dayStrip(viewer: Viewer, days: readonly DrawnDay[], until: number): Html {
-  const shown = days.slice(-STRIP_DAYS)
-  const values = shown.map(({ start, end, lockedSeconds }) => {
-    const elapsed = Math.min(end, until) - start
-    return elapsed <= 0 ? null : (lockedSeconds * 1000) / elapsed
+/** How much of each of the last days was locked, as a link to them. */
+function dayStrip(viewer: Viewer, days: readonly LockedShare[]): Html {
+  const step = 100 / days.length
+  const bars = days.map(({ percent }, index): Box => {
+    return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - (percent ?? 0), 100] }
   })
-  const locked = shown.filter(({ lockedSeconds }) => lockedSeconds > 0).length
-  const text = lockText(`Locked on ${locked} of the last ${countText(shown.length, 'day')}`, viewer)
-  return html`<div class="days-strip">${sparkBars(values, { text, highest: 1 })}<p class="small muted"><span class="nowrap">${shown[0] === undefined ? nothing : shortDay(shown[0].day * DAY_MS)}</span><span>${text}</span><span class="nowrap">now</span></p></div>`
+  const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
+  const clock = zoneClock(viewer.timeZone)
+  const [first, last] = [days[0], days.at(-1)].map(day => clock.dayOf(day?.start ?? 0))
+  const text = lockText(`Locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first ?? 0)}&to=${formatDate(last ?? 0)}">${strip(boxes('solid', bars))}<span class="small muted"><span class="nowrap">${shortDay((first ?? 0) * DAY_MS)}</span><span>${text}</span><span class="nowrap">now</span></span></a>`
 }
 
 /** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */
-export function thisWeek(
+export async function thisWeek(
   { viewer, now }: Reader,
-  sessions: readonly SessionStats[],
-  days: readonly DrawnDay[],
+  history: TrainingHistory,
+  training: ShownTraining,
   goal: number | null,
-): Html {
-  const clock = zoneClock(viewer.timeZone)
-  const monday = bucketStart('week', 'monday', clock.dayOf(now))
-  const { current, before } = compareWeeks(sessions, now, viewer.timeZone)
-  const usual = (text: (totals: Totals) => string) => (before === null ? '' : `, usually ${text(before)}`)
-  const distance = ({ distance }: Totals) => (distance === null ? NONE : distanceText(viewer, distance))
-  const week = WEEKDAYS.map((_, index) => days.find(({ day }) => day === monday + index))
-  const line = (name: string, text: (totals: Totals) => string) =>
-    html`<div><dt>${name}</dt><dd>${text(current)}<small class="muted">${usual(text)}</small></dd></div>`
-  const address = `/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}`
+): Promise<Html> {
+  const today = zoneClock(viewer.timeZone).dayOf(now)
+  const monday = bucketStart('week', 'monday', today)
+  const first = training.period?.first ?? monday
+  const { days } = await history.days(viewer.timeZone, first, today)
+  const shades = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
+  const week = training.summary.periods.at(-1)
+  const scope = daysName({ first: monday, last: today })
+  const line = (
+    name: string,
+    of: string,
+    valueOf: (totals: Totals) => number | null,
+    text: (value: number) => string,
+  ) => {
+    const { measured, earlier } = measuredOf(viewer, training, now, valueOf)
+    const usual = usualNow(training.time, earlier, measured)
+    const value = week === undefined ? 0 : valueOf(week)
+    const range =
+      usual === undefined
+        ? nothing
+        : html`<small class="muted">usually ${text(usual.low)} to ${text(usual.high)}</small>`
+    return html`<div><dt>${name}</dt><dd>${value === null ? NONE : figure(`${of} ${scope}`, value, text(value))} ${range}</dd></div>`
+  }
+  const cell = (day: number) => {
+    const of = days[day - first]
+    if (day > today || of === undefined)
+      return html`<span class="day to-come"><span class="hidden">to come</span></span>`
+    if (of.sessions === 0) return html`<span class="day none"><span class="hidden">no session</span></span>`
+    return html`<a class="day ${shades(of.reps)}" href="/training?day=${formatDate(day)}"><span class="hidden">${countText(of.sessions, 'session')}</span></a>`
+  }
   return tile(
-    html`<a href="${address}">This week</a>`,
+    html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
       <table class="week">
         <thead><tr>${WEEKDAYS.map(name => html`<th scope="col">${name.slice(0, 1)}<span class="hidden">${name.slice(1)}</span></th>`)}</tr></thead>
-        <tbody><tr>${week.map(day => html`<td><span class="day ${day === undefined ? 'to-come' : day.shade}"><span class="hidden">${dayText(day)}</span></span></td>`)}</tr></tbody>
+        <tbody><tr>${WEEKDAYS.map((_, index) => html`<td>${cell(monday + index)}</td>`)}</tr></tbody>
       </table>
-      ${
-        current.sessions === 0
-          ? html`<p>No session yet this week${usual(totals => countText(sessionsAWeek(totals), 'session'))}.</p>`
-          : html`<dl class="lines">
-              ${line('Sessions', totals => numberText(sessionsAWeek(totals)))}
-              ${line('Repetitions', ({ reps }) => numberText(Math.round(reps)))}
-              ${line('Distance', distance)}
-            </dl>`
-      }
-      ${before === null ? nothing : html`<p class="small muted">Usually: the average of the four weeks before.</p>`}
-      ${goalBar(goal, current.reps)}
+      <dl class="lines">
+        ${line('Sessions', 'sessions', ({ sessions }) => sessions, numberText)}
+        ${line('Repetitions', 'reps', ({ reps }) => reps, numberText)}
+        ${line(
+          'Distance',
+          'distance',
+          ({ distance }) => distance,
+          value => distanceText(viewer, value),
+        )}
+      </dl>
+      ${goalBar(goal, week?.reps ?? 0)}
     `,
   )
 }
 
-/** Fewer than one in a week on average are a tenth of one and more. */
-function sessionsAWeek({ sessions }: Totals): number {
-  return sessions < 1 ? round1(sessions) : Math.round(sessions)
-}
-
-function dayText(day: DrawnDay | undefined): string {
-  if (day === undefined) return 'to come'
-  return day.sessions === 0 ? 'no session' : countText(day.sessions, 'session')
-}
-
 function goalBar(goal: number | null, reps: number): Html {
   if (goal === null) return nothing
-  if (reps === 0) return html`<p class="small muted">Weekly goal: ${countText(goal, 'repetition')}</p>`
   const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
-  return html`<p class="small muted">${text}</p>${shareBar(Math.min(1, reps / goal), text)}`
+  return html`<p class="small muted">Weekly goal: ${text}</p>${shareBar(Math.min(1, reps / goal), text)}`
 }
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */
@@ -180,12 +201,14 @@ export function lastSession(
   }
   const { id, at, grade, passed, program, reps } = last
   const usual = grade === null ? undefined : usualGrade(sessions, index)
+  const rank = gradeRank(sessions, last, limit)
   const isOwn = viewer.subject.id === viewer.session.accountId
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
       <p class="big">${grade === null ? NONE : html`${grade}<small>\u00a0%</small>`}</p>
       <p>${resultMark(passed)}${grade === null || usual === undefined ? nothing : `, ${usualText(grade, usual, isOwn)}`}</p>
+      ${rank === undefined ? nothing : html`<p>${capital(placeText(rank))} with this program</p>`}
       <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
     `,
   )

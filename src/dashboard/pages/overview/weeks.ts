@@ -1,65 +1,60 @@
-import { type Bucket, boundariesOf } from '../../../stats/buckets.ts'
-import type { LockedShare } from '../../../stats/lock-statistics.ts'
-import type { TrainingHistory } from '../../../stats/training-history.ts'
-import { sparkBars } from '../../charts/spark.ts'
+import type { Area } from '../../../contract/areas.ts'
+import { patterns } from '../../charts/plane.ts'
 import { card } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Reader } from '../../page.ts'
-import { countText, partText } from '../../text/text.ts'
+import { daysName } from '../../text/period.ts'
+import { lockedFigure, shares } from '../locks/charts.ts'
+import type { ShownLocks } from '../locks/filters.ts'
 import { lockText } from '../locks/states.ts'
+import type { Strip } from '../parts.ts'
+import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
+import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 
-/** The last twelve weeks as the pages of training and locks show them, which are linked: repetitions, grade and time under lock. */
-export async function weeksCard(
-  { viewer }: Reader,
-  history: TrainingHistory,
-  weeks: readonly Bucket[],
-  shares: { readonly total: LockedShare; readonly buckets: readonly LockedShare[] },
-): Promise<Html> {
-  const periods = boundariesOf(weeks)
-  const summary = await history.summary(await history.select({}, periods[0], periods.at(-1)), periods)
-  const { totals } = summary
-  const grades = summary.periods.map(({ grade }) => grade)
-  const known = grades.filter(grade => grade !== null)
-  const [low, high] = [Math.min(...known), Math.max(...known)]
-  const areas = sharedAreas(viewer)
-  const isTrained = areas.includes('dtt') && totals.sessions > 0
-  const range = low === high ? '' : `, weeks from ${low} to ${high}\u00a0%`
-  const { lockedSeconds, knownSeconds } = shares.total
-  const multiples = [
-    isTrained &&
-      multiple(
-        '/training',
-        'Repetitions',
-        countText(totals.reps, 'repetition'),
-        summary.periods.map(({ reps }) => reps),
-      ),
-    isTrained &&
-      totals.grade !== null &&
-      multiple('/training', 'Grade', `${totals.grade}\u00a0% on average${range}`, grades, {
-        lowest: Math.floor(low / 10) * 10 - 10,
-        highest: Math.max(high, Math.ceil(high / 10) * 10),
-      }),
-    areas.includes('lkbx') &&
-      knownSeconds > 0 &&
-      multiple(
-        '/locks?range=12w',
-        lockText('Locked', viewer),
-        `${partText(lockedSeconds, knownSeconds)} of the time`,
-        shares.buckets.map(({ percent }) => percent),
-        { highest: 100 },
-      ),
-  ]
-  if (!multiples.some(Boolean)) return nothing
-  return card('Last 12 weeks', html`<div class="multiples">${multiples}</div>`)
-}
-
-function multiple(
-  to: string,
-  title: string,
-  text: string,
-  values: readonly (number | null)[],
-  range: { readonly lowest?: number; readonly highest?: number } = {},
+/** The last twelve weeks, drawn as the pages of training and locks draw them, to which they lead. */
+export function weeksCard(
+  { viewer, now }: Reader,
+  training: ShownTraining | undefined,
+  locks: ShownLocks | undefined,
 ): Html {
-  return html`<figure><figcaption><a href="${to}">${title}</a><span>${text}</span></figcaption>${sparkBars(values, { ...range, text: `${title} by week`, isRunning: true })}</figure>`
+  const areas = sharedAreas(viewer)
+  const strip = (area: Area, to: string, title: string, figure: Part, { drawing, summary }: Strip) =>
+    areas.includes(area)
+      ? html`<figure><figcaption><a href="${to}">${title}</a><span>${figure}</span></figcaption>${drawing}<p class="small muted">${summary}</p></figure>`
+      : nothing
+  const strips = [
+    ...(training === undefined || training.sessions.length === 0
+      ? []
+      : [
+          strip(
+            'dtt',
+            '/training#repetitions',
+            'Repetitions',
+            repsFigure(training.summary.totals.reps, daysName(training.period)),
+            repetitionsPicture(viewer, training, now, {}).strip,
+          ),
+          strip(
+            'dtt',
+            '/training#grades',
+            'Median grade',
+            training.summary.grade === null
+              ? nothing
+              : medianFigure(training.summary.grade.median, daysName(training.period)),
+            gradePicture(viewer, training).strip,
+          ),
+        ]),
+    ...(locks === undefined || locks.total.knownSeconds === 0
+      ? []
+      : [
+          strip(
+            'lkbx',
+            '/locks',
+            lockText('Locked', viewer),
+            lockedFigure(locks.total, daysName(locks.period)),
+            shares(viewer, locks).strip,
+          ),
+        ]),
+  ]
+  return strips.length === 0 ? nothing : card('Last 12 weeks', html`${patterns}<div class="multiples">${strips}</div>`)
 }

@@ -11,9 +11,14 @@ import type { Addresses } from '../area.ts'
 export interface TrainingQuery extends Filters, PeriodQuery {
   /** In discreet mode addresses do not name kinds either. */
   readonly discreet: boolean
+  readonly measure: Measure
   readonly sort: Sort
   readonly descending: boolean
 }
+
+/** What the bars of a period are of. */
+export const measures = { repetitions: 'Repetitions', distance: 'Distance' } as const
+export type Measure = keyof typeof measures
 
 const sorts = ['at', 'program', 'result', 'grade', 'segments', 'reps', 'distance'] as const
 export type Sort = (typeof sorts)[number]
@@ -30,14 +35,16 @@ export const trainingAddresses: Addresses<TrainingQuery> = {
       kind: kind.length > MAX_KIND_LENGTH ? undefined : kindOf(kind),
       program: /^\d{1,15}$/.test(program) ? Number(program) : undefined,
       passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
+      measure: query.get('measure') === 'distance' ? 'distance' : 'repetitions',
       sort: sorts.find(sort => sort === query.get('sort')) ?? 'at',
       descending: query.get('order') !== 'ascending',
     }
   },
-  write(query, { discreet, kind, program, passed, sort, descending }) {
+  write(query, { discreet, kind, program, passed, measure, sort, descending }) {
     if (kind !== undefined) query.set('kind', kindIn(kind, discreet))
     if (program !== undefined) query.set('program', String(program))
     if (passed !== undefined) query.set('result', passed ? 'passed' : 'not-passed')
+    if (measure !== 'repetitions') query.set('measure', measure)
     if (sort !== 'at') query.set('sort', sort)
     if (!descending) query.set('order', 'ascending')
   },
@@ -46,7 +53,7 @@ export const trainingAddresses: Addresses<TrainingQuery> = {
 /** The days and the filters of figures, for their marks. */
 export function scopeOf(query: TrainingQuery, days: Days | undefined): string {
   const filters = new URLSearchParams()
-  trainingAddresses.write(filters, { ...query, sort: 'at', descending: true })
+  trainingAddresses.write(filters, { ...query, measure: 'repetitions', sort: 'at', descending: true })
   return filters.size === 0 ? daysName(days) : `${daysName(days)} ${filters}`
 }
 

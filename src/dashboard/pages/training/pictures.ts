@@ -1,5 +1,4 @@
 import { formatDate } from '../../../contract/calendar.ts'
-import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import {
@@ -15,7 +14,7 @@ import type { Usual } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { breakBoxes, dots, linePath, type Plane, stretched, uprights } from '../../charts/plane.ts'
 import { figuresTable, type LegendItem, picture, type Plot } from '../../charts/picture.ts'
-import { html, type Html } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
 import { kindName } from '../../text/names.ts'
@@ -32,13 +31,15 @@ import {
 import {
   barPicture,
   comparedLines,
+  isLongerThanWeek,
   type Measured,
   type PartPicture,
   type PartRow,
   planeOfTime,
+  strip,
+  summaryOf,
   type TimeInParts,
   type TimePart,
-  timePartText,
   usualBand,
   usualColumn,
   usualLegend,
@@ -89,31 +90,26 @@ interface Point {
   readonly isPassed: boolean
 }
 
-/** Grades over time; with several kinds, also those of each kind whose grades differ. */
-export function gradePicture(viewer: Viewer, shown: ShownSessions, all: readonly string[]): PartPicture {
+const GRADES = { text: percentText, differenceText: (points: number) => unbroken(countText(points, 'point')) }
+
+/** Grades over time, with those of each kind where kinds differ. */
+export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = nothing): PartPicture {
   const { sessions, summary, time } = shown
-  const drawn = drawnKinds(summary.kinds)
-  const kinds = all.length < 2 ? [] : all.filter(kind => drawn.has(kind))
+  const kinds = drawnKinds(summary.kinds)
   const isDense = sessions.length > MAX_DRAWN_SESSIONS
   const usual = usualOf(time, medians(shown.earlier), medians(summary))
   const marks = isDense ? partMarks(shown, kinds) : sessionMarks(sessions, kinds)
-  const points = pointsOf(
-    marks,
-    ({ grade }) => grade,
-    ({ passed }) => passed,
-  )
+  const points = pointsOf(marks)
   const before = shown.compared?.summary.spreads.map(spread => spread?.median ?? null) ?? []
-  const space = planeOf(viewer, shown, points, [
-    ...before,
-    ...usual.flatMap(range => (range === undefined ? [] : [range.low, range.high])),
-  ])
-  const drawing = html`${space.axes}${usualBand(space, time.parts, usual)}${marksOf(space, points)}${comparedLines(space, time.parts, before)}`
-  const columns = isDense ? partColumns(shown, marks, usual) : []
+  const space = planeOf(viewer, shown, points, [...before, ...ends(usual)])
+  const band = usualBand(space, time.parts, usual)
+  const columns = isDense ? partColumns(summary, usual) : []
   const own = sessionColumns(viewer)
   const kindColumns = kinds.map((kind, index) => ({
     title: `${kindName(viewer, kind)} (%)`,
     cell: (mark: Mark) => kindText(mark, kind, index),
   }))
+  const text = gradeSummary(shown, usual)
   return {
     columns: [
       ...columns,
@@ -122,19 +118,25 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, all: readonly
         cell: ({ index }: PartRow) => cell(marks[index] ?? NO_MARK),
       })),
     ],
-    card: (column, figuresId) => {
+    strip: {
+      drawing: gradeStrip(viewer, shown, usual),
+      summary: text,
+    },
+    card: (column, figuresId, figures) => {
       const firstKind = isDense ? column + columns.length : own.length
       const plotted = isDense ? columns.map((_, index) => column + index) : [1, 2]
       return picture({
         id: 'grades',
-        title: 'Grade over time',
-        isWide: true,
-        summary: isDense ? spreadSummary(viewer, shown) : gradeSummary(sessions),
-        note: all.length < 2 ? undefined : kindSummary(viewer, summary.kinds),
+        title: 'Grade',
+        summary: text,
+        note,
         plots: [
           {
             title: 'All kinds',
-            drawing: points.length === 0 ? undefined : drawing,
+            drawing:
+              points.length === 0
+                ? undefined
+                : html`${space.axes}${band}${marksOf(space, points)}${comparedLines(space, time.parts, before)}`,
             empty: `${NO_GRADES}.`,
             cells: [0, ...plotted],
           },
@@ -142,12 +144,47 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, all: readonly
         ],
         legend: legendOf(shown, points, usual, before),
         ...(isDense
-          ? { figuresId }
-          : { figures: sessionFigures(viewer, shown, space, marks, [...own, ...kindColumns]) }),
+          ? { figuresId, figures }
+          : { figures: html`${sessionFigures(viewer, shown, space, marks, [...own, ...kindColumns])}${figures}` }),
       })
     },
   }
 }
+
+function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual | undefined)[]): string {
+  const { grade } = summary
+  if (isLongerThanWeek(time)) return summaryOf(GRADES, { time, measured: medians(summary), empty: NO_GRADES }, usual)
+  if (grade === null) return `${NO_GRADES}.`
+  return `Median ${percentText(grade.median)} of ${countText(grade.sessions, 'grade')}.`
+}
+
+/** The median of each part, before what is usual. */
+function gradeStrip(viewer: Viewer, shown: ShownSessions, usual: readonly (Usual | undefined)[]): Html {
+  const points = shown.time.parts.flatMap(({ begin, until }, index) => {
+    const median = shown.summary.spreads[index]?.median
+    return median === undefined ? [] : [{ at: (begin + until) / 2, value: median }]
+  })
+  const space = planeOf(viewer, shown, [], [...points.map(({ value }) => value), ...ends(usual)])
+  return strip(html`${usualBand(space, shown.time.parts, usual)}${dots('filled', space, points)}`)
+}
+
+function ends(usual: readonly (Usual | undefined)[]): number[] {
+  return usual.flatMap(range => (range === undefined ? [] : [range.low, range.high]))
+}
+
+/** Kinds that have grades, and their medians. */
+export function gradedKinds(kinds: readonly KindTotals[]) {
+  return kinds.flatMap(({ kind, grade }) => (grade === null ? [] : [{ kind, ...grade }]))
+}
+
+/** Those whose grades vary, where they differ by so much that a chart of each says more than one of all. */
+function drawnKinds(kinds: readonly KindTotals[]): string[] {
+  const varying = gradedKinds(kinds).filter(({ low, high }) => low < high)
+  const medians = varying.map(({ median }) => median)
+  return Math.max(...medians) - Math.min(...medians) >= MIN_DIFFERENCE ? varying.map(({ kind }) => kind) : []
+}
+
+const MIN_DIFFERENCE = 5
 
 /** The table of sessions that have a mark each. */
 function sessionFigures(
@@ -191,8 +228,8 @@ function partMarks({ summary, time }: ShownSessions, kinds: readonly string[]): 
 
 function pointsOf(
   marks: readonly Mark[],
-  gradeOf: (mark: Mark) => GradeSpread | null,
-  isPassed: (session: SessionStats) => boolean,
+  gradeOf = ({ grade }: Mark) => grade,
+  isPassed = ({ passed }: SessionStats) => passed,
 ): Point[] {
   return marks.flatMap(mark => {
     const grade = gradeOf(mark)
@@ -263,13 +300,9 @@ function sessionColumns(viewer: Viewer): TableColumn<Mark>[] {
   ]
 }
 
-function partColumns(
-  { summary }: ShownSessions,
-  marks: readonly Mark[],
-  usual: readonly (Usual | undefined)[],
-): TableColumn<PartRow>[] {
+function partColumns(summary: TrainingSummary, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
   return [
-    { title: 'Median grade', cell: ({ index }) => spreadText(marks[index]?.grade ?? null) },
+    { title: 'Median grade', cell: ({ index }) => spreadText(summary.spreads[index] ?? null) },
     ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual),
   ]
 }
@@ -321,55 +354,13 @@ function legendOf(
 
 const NO_GRADES = 'No grades in this period'
 
-function gradeSummary(sessions: readonly SessionStats[]): string {
-  const grades = sessions.flatMap(({ grade }) => grade ?? [])
-  const [only] = grades
-  if (only === undefined) return `${NO_GRADES}.`
-  if (grades.length === 1) return `One session, with a grade of ${percentText(only)}.`
-  return `The mean of ${grades.length} session grades is ${percentText(roundedRatio(sum(grades), grades.length) ?? 0)}.`
-}
-
-function spreadSummary(viewer: Viewer, { sessions, summary, time: { unit, parts } }: ShownSessions): string {
-  const known = parts.flatMap((part, index) => {
-    const median = summary.spreads[index]?.median
-    return median === undefined ? [] : [{ part, median }]
-  })
-  const [first, last] = [known[0], known.at(-1)]
-  if (first === undefined || last === undefined) return `${NO_GRADES}.`
-  const when = timePartText(viewer, unit, first.part)
-  return `${countText(sessions.length, 'session')}, so each ${unit} is drawn as one: from a median of ${percentText(first.median)} (${when}) to ${percentText(last.median)} in the last one.`
-}
-
-const LIST = new Intl.ListFormat('en')
-
-/** Which kinds have the highest and the lowest grades, and which hardly differ between sessions, so that they are not drawn. */
-function kindSummary(viewer: Viewer, kinds: readonly KindTotals[]): string {
-  const grades = kinds.flatMap(({ grade }) => grade ?? [])
-  if (grades.length === 0) return ''
-  const nameOf = ({ kind }: KindTotals) => unbroken(kindName(viewer, kind))
-  const [highest, lowest] = [Math.max(...grades), Math.min(...grades)]
-  const withGrade = (wanted: number) =>
-    `${LIST.format(kinds.filter(({ grade }) => grade === wanted).map(nameOf))} (${percentText(wanted)})`
-  const range =
-    highest === lowest
-      ? `By kind, all are at ${percentText(highest)} on average.`
-      : `By kind, highest on average: ${withGrade(highest)}; lowest: ${withGrade(lowest)}.`
-  const steady = kinds.filter(({ isSteady }) => isSteady)
-  return steady.length === 0 ? range : `${range} Hardly any difference, so not drawn: ${steady.map(nameOf).join(', ')}.`
-}
-
-/** The kinds whose grades differ between sessions. */
-function drawnKinds(kinds: readonly KindTotals[]): ReadonlySet<string> {
-  return new Set(kinds.flatMap(({ kind, grade, isSteady }) => (grade === null || isSteady ? [] : [kind])))
-}
-
 /** Repetitions and distance by week, month, quarter or year. */
 
 export function repetitionsPicture(
   viewer: Viewer,
   shown: ShownSessions,
-  goal: number | undefined,
   now: number,
+  { goal, note }: { readonly goal?: number | undefined; readonly note?: Html },
 ): PartPicture {
   const { time } = shown
   return barPicture(viewer, {
@@ -377,19 +368,18 @@ export function repetitionsPicture(
     id: 'repetitions',
     title: `Repetitions per ${time.unit}`,
     empty: 'No repetitions in this period',
+    note,
     series: [{ title: 'Repetitions', look: 'solid', values: shown.summary.periods.map(({ reps }) => reps) }],
     goal:
       goal === undefined || time.unit !== 'week'
         ? undefined
         : { value: goal, text: `Weekly goal: ${numberText(goal)}` },
     more: { title: 'Sessions', cells: shown.summary.periods.map(({ sessions }) => numberText(sessions)) },
-    text: value => countText(value, 'repetition'),
-    cellText: numberText,
-    differenceText: numberText,
+    text: numberText,
   })
 }
 
-export function distancePicture(viewer: Viewer, shown: ShownSessions, now: number): PartPicture {
+export function distancePicture(viewer: Viewer, shown: ShownSessions, now: number, note: Html = nothing): PartPicture {
   const { time, summary } = shown
   const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)[0]
   const [, measure] = distanceIn(viewer.units, 0)
@@ -401,7 +391,7 @@ export function distancePicture(viewer: Viewer, shown: ShownSessions, now: numbe
     id: 'distance',
     title: `Distance per ${time.unit} (${measure})`,
     empty: 'No distance is known in this period',
-    note: isApproximate ? 'Lightly hatched distances may have been estimated.' : undefined,
+    note,
     series: [
       {
         title: `${isApproximate ? 'Measured' : 'Distance'} (${measure})`,
@@ -424,9 +414,23 @@ export function distancePicture(viewer: Viewer, shown: ShownSessions, now: numbe
 }
 
 /** What both have, with what a week is measured by. */
-function sharedOf(
+function sharedOf(viewer: Viewer, shown: ShownSessions, now: number, valueOf: (totals: Totals) => number | null) {
+  const { time, compared } = shown
+  return {
+    time,
+    ...measuredOf(viewer, shown, now, valueOf),
+    // There may be nothing to compare with.
+    compared:
+      compared === undefined || compared.sessions.length === 0
+        ? undefined
+        : { title: compared.title, values: compared.summary.periods.map(valueOf) },
+  }
+}
+
+/** What is measured of each part, and of those before. */
+export function measuredOf(
   viewer: Viewer,
-  { time, summary, earlier, compared }: ShownSessions,
+  { time, summary, earlier }: ShownSessions,
   now: number,
   valueOf: (totals: Totals) => number | null,
 ) {
@@ -436,14 +440,5 @@ function sharedOf(
       const isKnown = (parts[index]?.begin ?? 0) <= knownUntil || totals.sessions > 0
       return { value: isKnown ? valueOf(totals) : null, isEmpty: totals.sessions === 0 }
     })
-  return {
-    time,
-    measured: measuredIn(time.parts, summary.periods),
-    earlier: measuredIn(time.earlier, earlier.periods),
-    // There may be nothing to compare with.
-    compared:
-      compared === undefined || compared.sessions.length === 0
-        ? undefined
-        : { title: compared.title, values: compared.summary.periods.map(valueOf) },
-  }
+  return { measured: measuredIn(time.parts, summary.periods), earlier: measuredIn(time.earlier, earlier.periods) }
 }

@@ -1,6 +1,7 @@
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { notFound } from '../../../contract/errors.ts'
+import type { GradeRank } from '../../../stats/bests.ts'
 import { findProgram } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
@@ -94,6 +95,12 @@ export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
   const beyond = beyondUsual(grade, usual)
   if (beyond === 0) return 'as usual'
   return `${Math.abs(beyond)} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`
+}
+
+/** `third best of 109`, `best of 20 (and 2 others)` */
+export function placeText({ place, equals, of }: GradeRank): string {
+  const shared = equals === 0 ? '' : ` (and ${countText(equals, 'other')})`
+  return `${['best', 'second best', 'third best'][place]} of ${numberText(of)}${shared}`
 }
 
 function amountsText({ viewer }: Visit, session: Parameters<typeof distanceOf>[1], segments: readonly Row[]): string {

@@ -2,14 +2,14 @@ import { fieldValues, trainingFields, trainingWriter } from '../../../archive/fo
 import { roundedRatio } from '../../../contract/numbers.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import type { KindTotals, SessionStats, Totals } from '../../../stats/training.ts'
-import { html, type Html, nothing } from '../../html.ts'
-import type { Viewer, Visit } from '../../page.ts'
+import type { GradeSpread, KindTotals, SessionStats, TrainingSummary } from '../../../stats/training.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
+import { figure, html, type Html, nothing } from '../../html.ts'
+import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate, pageNumber } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
 import {
   comparedDays,
-  comparedText,
   comparisons,
   type Days,
   movedTo,
@@ -18,28 +18,28 @@ import {
   timeOfDays,
 } from '../../text/period.ts'
 import { type Programs, readPrograms } from '../../text/program-names.ts'
-import {
-  capital,
-  countText,
-  dateText,
-  distanceText,
-  numberText,
-  partText,
-  percentText,
-  unbroken,
-} from '../../text/text.ts'
+import { countText, distanceText, numberText, percentText, unbroken } from '../../text/text.ts'
 import { addressOf, type Area, areaPages, daysAddress, fewAtOnce, figureTiles, type WithDocument } from '../area.ts'
-import { boundaries, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
-import { filterFields, scopeOf, trainingAddresses, type TrainingQuery } from './filters.ts'
-import { type Compared, distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
+import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
+import { filterFields, type Measure, measures, scopeOf, trainingAddresses, type TrainingQuery } from './filters.ts'
+import {
+  type Compared,
+  distancePicture,
+  gradedKinds,
+  gradePicture,
+  repetitionsPicture,
+  type ShownSessions,
+} from './pictures.ts'
 import { sessionRows, sortedBy } from './table.ts'
 
-interface ShownTraining extends ShownSessions {
+export interface ShownTraining extends ShownSessions {
   readonly query: TrainingQuery
   /** Undefined for all days. */
   readonly period: Period | undefined
-  /** What it is compared with: as many days before, if nothing else was chosen. */
-  readonly before: (Compared & { readonly days: Days }) | undefined
+  readonly today: number
+  readonly compared: (Compared & { readonly days: Days }) | undefined
+  /** All up to today that match the filters, whatever the period. */
+  readonly everything: Pick<ShownSessions, 'sessions' | 'summary' | 'time'>
   readonly programs: Programs
   /** Of the period, whatever the filters. */
   readonly all: readonly SessionStats[]
@@ -57,8 +57,8 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   ],
   read: readTraining,
   isEmpty: ({ sessions }) => sessions.length === 0,
-  lead: changeText,
-  none: (viewer, shown) => [isFiltered(shown.query) ? 'No session matches' : 'No sessions', changeText(viewer, shown)],
+  lead: stepsText,
+  none: (_viewer, shown) => [isFiltered(shown.query) ? 'No session matches' : 'No sessions', noneText(shown)],
   fields: (visit, { query, programs, all, kinds }) => filterFields(visit, query, programs, all, kinds),
   note: (viewer, { query: { kind } }) => (kind === undefined ? nothing : kindNote(viewer, kind)),
   tiles: totalTiles,
@@ -103,17 +103,18 @@ function isFiltered({ kind, program, passed }: TrainingQuery): boolean {
   return kind !== undefined || program !== undefined || passed !== undefined
 }
 
-async function readTraining(
-  visit: Visit,
+/** What is shown of a period, all days if it is undefined; undefined if there are no sessions at all. */
+export async function readTraining(
+  reader: Reader,
   query: TrainingQuery,
   period: Period | undefined,
 ): Promise<ShownTraining | undefined> {
-  const { store, viewer, pageAccess, now } = visit
+  const { store, viewer, pageAccess, now } = reader
   const { timeZone } = viewer
   const span = period && timeOfDays(period, timeZone)
   const [history, programs] = await Promise.all([
     trainingHistory(store, pageAccess.sessions('dtt')),
-    readPrograms(visit),
+    readPrograms(reader),
   ])
   if (history.sessions.length === 0) return undefined
   const within = await history.select({}, span?.from, span?.to)
@@ -131,17 +132,24 @@ async function readTraining(
     return { days, sessions: selection.sessions, summary, title: comparisons[query.compare ?? 'before'] }
   }
   const isShown = period !== undefined && period.length > 0 && period.first <= period.today
-  const before = isShown ? await compareWith(period) : undefined
+  const today = zoneClock(timeZone).dayOf(now)
+  const every = await history.select(query, -Infinity, zoneClock(timeZone).startOf(today + 1))
+  const everyTime = inParts(timeSince(every.sessions, now, viewer), now, viewer)
   return {
     query,
     period,
+    today,
     programs,
     sessions,
     summary,
     time,
     earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
-    before,
-    compared: query.compare === undefined ? undefined : before,
+    compared: isShown && query.compare !== undefined ? await compareWith(period) : undefined,
+    everything: {
+      sessions: every.sessions,
+      summary: await history.summary(every, boundaries(everyTime.parts)),
+      time: everyTime,
+    },
     daysAddress: daysAddress(trainingAddresses, query),
     all: within.sessions,
     kinds,
@@ -171,86 +179,115 @@ function kindNote(viewer: Viewer, kind: string): Html {
 }
 
 function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
-  const { kind } = shown.query
-  // Of one kind that was chosen, its grades are those of all.
-  const kinds = kind === undefined ? shown.summary.kinds.map(one => one.kind) : []
+  const { query } = shown
   const isOwn = viewer.subject.id === viewer.session.accountId
   const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
-  const byPart = isLongerThanWeek(shown.time)
-    ? [repetitionsPicture(viewer, shown, goal, now), distancePicture(viewer, shown, now)]
-    : []
-  const cards = partPictures(viewer, shown.time, shown.daysAddress, [gradePicture(viewer, shown, kinds), ...byPart])
+  const note = measureChoice(query)
+  const amounts =
+    query.measure === 'distance'
+      ? distancePicture(viewer, shown, now, note)
+      : repetitionsPicture(viewer, shown, now, { goal, note })
+  const grades = gradePicture(viewer, shown, kindRow(viewer, shown))
+  const cards = partPictures(viewer, shown.time, shown.daysAddress, [
+    grades,
+    ...(isLongerThanWeek(shown.time) ? [amounts] : []),
+  ])
   return html`<div class="charts">${cards}</div>`
 }
 
-/** A sentence on what changed. What it is compared with links to the page that shows it. */
-function changeText(viewer: Viewer, shown: ShownTraining): Html | string {
-  const { query, period, sessions, before, summary } = shown
-  const { totals } = summary
-  const [first] = sessions
-  const count = countText(totals.sessions, 'session')
-  const { figures, changes } = figuresText(query, totals, before?.summary.totals)
-  if (period === undefined || before === undefined) {
-    return first === undefined ? `${noSessions(shown)}.` : `${count} since ${dateText(viewer, first.at)}${figures}.`
+/** Links that switch between what sessions are measured by. */
+function measureChoice(query: TrainingQuery): Html {
+  return html`<nav class="choice" aria-label="Measure">${Object.entries(measures).map(([name, title]) => {
+    const measure = name as Measure
+    const current = measure === query.measure ? html` aria-current="true"` : nothing
+    return html`<a href="${addressOf(trainingAddresses, query, { measure })}#${name}"${current}>${title}</a>`
+  })}</nav>`
+}
+
+/** The median grade of each kind, if no kind was chosen. */
+function kindRow(viewer: Viewer, { query, period, summary }: ShownTraining): Html {
+  const kinds = gradedKinds(summary.kinds)
+  if (query.kind !== undefined || kinds.length < 2) return nothing
+  return html`<ul class="legend kinds">${kinds.map(({ kind, median }) => {
+    const ofKind = { ...query, kind }
+    return html`<li><a href="${addressOf(trainingAddresses, ofKind)}">${kindName(viewer, kind)}</a>${medianFigure(median, scopeOf(ofKind, period))}</li>`
+  })}</ul>`
+}
+
+/** `Median grade: this period 90 to 91 % · since the beginning 66 to 92 %`. Each number links to its days. */
+function stepsText(viewer: Viewer, shown: ShownTraining): Html | string {
+  const { period, everything, summary } = shown
+  const since = stepText(viewer, shown, everything)
+  if (since === undefined) return `${countText(summary.totals.sessions, 'session')}, none of them graded.`
+  const now = period === undefined ? undefined : stepText(viewer, shown, shown)
+  return html`Median grade: ${now === undefined ? nothing : html`this period ${now} · `}since the beginning ${since}`
+}
+
+/** From the median of the first part that has grades to that of the last one. */
+function stepText(
+  viewer: Viewer,
+  { query, today }: ShownTraining,
+  { time: { parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
+): Html | undefined {
+  const isKnown = (spread: GradeSpread | null) => spread !== null
+  const [first, last] = [spreads.findIndex(isKnown), spreads.findLastIndex(isKnown)]
+  const link = (index: number, text: (median: number) => string = percentText) => {
+    const [part, median] = [parts[index], spreads[index]?.median]
+    if (part === undefined || median === undefined) return nothing
+    const days = daysOf(viewer, part)
+    const shown = { first: days[0], last: days[1], today }
+    return html`<a href="${addressOf(trainingAddresses, query, { days, compare: undefined })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
-  const then = before.sessions.length
-  const when = comparedText(period, query.compare)
-  const { days } = before
-  const link = html`<a href="${addressOf(trainingAddresses, query, { days: [days.first, days.last], compare: undefined })}">${numberText(then)} ${when}</a>`
-  if (first === undefined) return then === 0 ? `${noSessions(shown)}.` : html`${noSessions(shown)}; ${link}.`
-  const start = `${count} ${periodText(period)}`
-  return then === 0 ? `${start}${figures}; nothing ${when} to compare with.` : html`${start}, ${link}${changes}.`
+  if (first === -1) return undefined
+  return first === last ? link(last) : html`${link(first, numberText)} to ${link(last)}`
 }
 
-function noSessions({ query, period }: ShownTraining): string {
+export function medianFigure(median: number, scope: string, text = percentText): Html {
+  return figure(`medianGrade ${scope}`, median, text(median))
+}
+
+export function repsFigure(reps: number, scope: string): Html {
+  return figure(`reps ${scope}`, reps, numberText(reps))
+}
+
+/** With a link to where there are sessions. */
+function noneText({ query, period, everything }: ShownTraining): Html {
   const when = period === undefined ? '' : ` ${periodText(period)}`
-  return isFiltered(query) ? `No session${when} matches the filters` : `No sessions${when}`
-}
-
-/** The figures of sessions alone, and how they differ from those before. Of sessions chosen by their result, the rate says nothing. */
-function figuresText({ passed, compare }: TrainingQuery, now: Totals, then: Totals | undefined) {
-  const rated = passed === undefined
-  const rate = `${partText(now.passed, now.sessions)} passed`
-  const grade = now.grade === null ? [] : [`mean grade ${now.grade}\u00a0%`]
-  const figures = [...(rated ? [rate] : []), ...grade].map(text => `, ${text}`).join('')
-  if (then === undefined) return { figures, changes: '' }
-  const before = compare === 'year' ? 'a year before' : 'before'
-  const change =
-    now.grade === null || then.grade === null
-      ? []
-      : now.grade === then.grade
-        ? [`the mean grade stayed at ${now.grade}\u00a0%`]
-        : [`the mean grade went from ${then.grade} to ${now.grade}\u00a0%`]
-  const rates = rated ? [`${rate} (${partText(then.passed, then.sessions)} ${before})`] : []
-  const text = [...rates, ...change].join(', and ')
-  return { figures, changes: text === '' ? '' : `. ${capital(text)}` }
+  const none = isFiltered(query) ? `No session${when} matches the filters.` : `No sessions${when}.`
+  const count = everything.sessions.length
+  if (count === 0) return html`${none}`
+  const address = addressOf(trainingAddresses, query, { preset: 'all', days: undefined, compare: undefined })
+  return html`${none} <a href="${address}">${countText(count, 'session')} at other times</a>`
 }
 
 /** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
-function totalTiles(viewer: Viewer, { query, period, summary, compared, before }: ShownTraining): Html {
-  const now = summary.totals
-  const then = compared === undefined || compared.sessions.length === 0 ? undefined : compared.summary.totals
+function totalTiles(viewer: Viewer, { query, period, summary: now, compared }: ShownTraining): Html {
+  const then = compared === undefined || compared.sessions.length === 0 ? undefined : compared.summary
   const tile = (
     name: string,
     of: string,
-    valueOf: (totals: Totals) => number | null,
+    valueOf: (summary: TrainingSummary) => number | null,
     text: (value: number) => string,
     differenceText = text,
   ) => {
     return { name, of, value: valueOf(now), before: then && valueOf(then), text, differenceText }
   }
   const points = (value: number) => unbroken(countText(value, 'point'))
-  const rate = ({ passed, sessions }: Totals) => roundedRatio(passed * 100, sessions)
-  const distance = ({ measured, approximate }: Totals) => (now.distance === null ? null : measured + approximate)
+  const rate = ({ totals: { passed, sessions } }: TrainingSummary) => roundedRatio(passed * 100, sessions)
   const figures = [
-    tile('Sessions', 'sessions', ({ sessions }) => sessions, numberText),
+    tile('Sessions', 'sessions', ({ totals }) => totals.sessions, numberText),
     ...(query.passed === undefined ? [tile('Passed', 'passedPercent', rate, percentText, points)] : []),
-    tile('Mean grade', 'grade', ({ grade }) => grade, percentText, points),
-    tile('Repetitions', 'reps', ({ reps }) => reps, numberText),
-    tile('Distance', 'distance', distance, value => distanceText(viewer, value)),
+    tile('Median grade', 'medianGrade', ({ grade }) => grade?.median ?? null, percentText, points),
+    tile('Repetitions', 'reps', ({ totals }) => totals.reps, numberText),
+    tile(
+      'Distance',
+      'distance',
+      ({ totals }) => totals.distance,
+      value => distanceText(viewer, value),
+    ),
   ]
   return figureTiles(figures, {
     scope: scopeOf(query, period),
-    compared: compared && { title: compared.title, scope: scopeOf(query, before?.days) },
+    compared: compared && { title: compared.title, scope: scopeOf(query, compared.days) },
   })
 }

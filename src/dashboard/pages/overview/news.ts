@@ -1,0 +1,186 @@
+import { formatDate } from '../../../contract/calendar.ts'
+import { DAY_MS } from '../../../contract/time.ts'
+import { type Best, gradeRank, type TrainingBests } from '../../../stats/bests.ts'
+import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
+import { beyondUsual } from '../../../stats/usual.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
+import type { LockHistory } from '../../../stats/lock-history.ts'
+import { figure, html, type Html, nothing, type Part } from '../../html.ts'
+import type { Reader } from '../../page.ts'
+import { dayText, daysName } from '../../text/period.ts'
+import type { Programs } from '../../text/program-names.ts'
+import { capital, countText, durationText, numberText, percentText } from '../../text/text.ts'
+import { lockText } from '../locks/states.ts'
+import { besideUsual, daysOf, lastWhole, usualOf } from '../parts.ts'
+import { measuredOf } from '../training/pictures.ts'
+import { placeText } from '../training/session.ts'
+import { repsFigure, type ShownTraining } from '../training/training.ts'
+
+/** The heading of the overview: what is new, if enough is known to say it. */
+
+/** What the rules are asked about. */
+interface Known {
+  readonly reader: Reader
+  readonly today: number
+  /** Those that have begun, the oldest first. */
+  readonly sessions: readonly SessionStats[]
+  readonly bests: TrainingBests
+  readonly stretches: Awaited<ReturnType<LockHistory['longest']>>
+  /** The last twelve weeks. */
+  readonly training: ShownTraining
+  readonly programs: Programs
+  /** ` so far`; for somebody who may read records from a day on, since when. */
+  readonly extent: string
+}
+
+/** From when on a rule is asked: a history of weeks, or of sessions. */
+const enough = {
+  weeks: ({ sessions, reader: { now } }: Known) => now - (sessions[0]?.at ?? now) >= 8 * 7 * DAY_MS,
+  sessions: ({ sessions }: Known) => sessions.length >= 10,
+  always: () => true,
+}
+
+/** News, the most important first. Each is gone after seven days. */
+const rules: readonly (readonly [from: keyof typeof enough, news: (known: Known) => Html | undefined])[] = [
+  ['weeks', bestWeek],
+  ['sessions', longestStreak],
+  ['sessions', backAgain],
+  ['sessions', bestGrade],
+  ['sessions', mostInSession],
+  ['always', longestStretch],
+  ['sessions', daysInRow],
+  ['weeks', lastWeek],
+]
+
+const MAX_ITEMS = 2
+const SO_FAR = ' so far'
+
+export interface NewsOptions extends Omit<Known, 'extent' | 'sessions' | 'today'> {
+  readonly sessions: readonly SessionStats[]
+}
+
+/** What is new; undefined if too little is known, or what is known is old. */
+export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined {
+  const { viewer, now } = options.reader
+  if (viewer.isPartial || (viewer.asOf !== null && now - viewer.asOf > DAY_MS)) return undefined
+  const from = viewer.shared.find(({ ownerId }) => ownerId === viewer.subject.id)?.recordsFrom ?? null
+  const known: Known = {
+    ...options,
+    sessions: sessionsBetween(sessions, -Infinity, now + 1),
+    today: zoneClock(viewer.timeZone).dayOf(now),
+    extent: from === null ? SO_FAR : ` since ${dayText(Math.floor(from / DAY_MS))}`,
+  }
+  const asked = rules.filter(([from]) => enough[from](known))
+  const [first, second] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
+  if (first === undefined) return enough.weeks(known) ? html`As usual` : undefined
+  return html`${first}${second === undefined ? nothing : html` <span class="next">${second}</span>`}`
+}
+
+/** Whether a day, or an instant, was within the last seven days. */
+function isNew({ today }: Known, day: number): boolean {
+  return today - day < 7
+}
+
+function dayOf({ reader: { viewer } }: Known, at: number): number {
+  return zoneClock(viewer.timeZone).dayOf(at)
+}
+
+/** A value that was exceeded lately, and by something that was there before. */
+function isBetter<Item>(best: Best<Item> | undefined, valueOf: (item: Item) => number): best is Required<Best<Item>> {
+  return best?.before !== undefined && valueOf(best.best) > valueOf(best.before)
+}
+
+function link(to: string, text: Part): Html {
+  return html`<a href="${to}">${text}</a>`
+}
+
+function bestWeek(known: Known): Html | undefined {
+  const { week } = known.bests
+  if (!isBetter(week, ({ reps }) => reps) || !isNew(known, Date.parse(week.best.to) / DAY_MS)) return undefined
+  const { from, to, reps } = week.best
+  const text = html`Best week${known.extent}: ${repsFigure(reps, `${from}/${to}`)}`
+  return html`${link(`/training?from=${from}&to=${to}`, text)} (before ${numberText(week.before?.reps ?? 0)}).`
+}
+
+function longestStreak(known: Known): Html | undefined {
+  const { longest } = known.bests
+  if (!isBetter(longest, ({ days }) => days) || !isNew(known, Date.parse(longest.best.to) / DAY_MS)) return undefined
+  const { days, from, to } = longest.best
+  if (days < MIN_STREAK) return undefined
+  const text = html`${streakFigure('longestStreakDays', days)} in a row`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent} (before ${longest.before?.days}).`
+}
+
+/** `8 days in a row; longest 9.` */
+function daysInRow(known: Known): Html | undefined {
+  const { current, longest } = known.bests
+  if (current === undefined || current.days < MIN_STREAK || longestStreak(known) !== undefined) return undefined
+  const most = longest?.best.days ?? current.days
+  if (current.days * 2 < most) return undefined
+  const { days, from, to } = current
+  const text = html`${streakFigure('streakDays', days)} in a row`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest ${most}`}.`
+}
+
+const MIN_STREAK = 4
+
+function streakFigure(name: string, days: number): Html {
+  return figure(`${name} all`, days, countText(days, 'day'))
+}
+
+/** `Back after 12 days.`, where so many are more than each of the times between the sessions before. */
+function backAgain(known: Known): Html | undefined {
+  const days = known.sessions.slice(-MAX_NEW - USUAL_GAPS).map(({ at }) => dayOf(known, at))
+  const gaps = days.map((day, index) => day - (days[index - 1] ?? day))
+  const index = days.findLastIndex((day, at) => isNew(known, day) && (gaps[at] ?? 0) >= MIN_GAP)
+  const gap = gaps[index]
+  const before = gaps.slice(Math.max(0, index - USUAL_GAPS), Math.max(0, index))
+  return gap === undefined || Math.max(...before) >= gap ? undefined : html`Back after ${countText(gap, 'day')}.`
+}
+
+const MIN_GAP = 10
+const USUAL_GAPS = 12
+/** More sessions of the last week are not looked at. */
+const MAX_NEW = 20
+
+/** The best place that a grade of the last week has among all with its program. */
+function bestGrade(known: Known): Html | undefined {
+  const { sessions, programs, reader, extent } = known
+  const ranked = sessions.slice(-MAX_NEW).flatMap(session => {
+    const rank = isNew(known, dayOf(known, session.at)) ? gradeRank(sessions, session, reader.now) : undefined
+    return rank === undefined ? [] : [{ session, rank }]
+  })
+  const [best] = ranked.toReversed().toSorted((a, b) => a.rank.place - b.rank.place)
+  if (best === undefined) return undefined
+  const { id, program, grade } = best.session
+  const text = `${capital(placeText(best.rank))} with ${programs.nameOf(program)}`
+  const since = extent === SO_FAR ? '' : extent
+  return html`${link(`/training/${id}`, text)}${since}: ${percentText(grade ?? 0)}.`
+}
+
+function mostInSession(known: Known): Html | undefined {
+  const { session } = known.bests
+  if (!isBetter(session, ({ reps }) => reps) || !isNew(known, dayOf(known, session.best.at))) return undefined
+  const text = html`Most repetitions in a session${known.extent}: ${numberText(session.best.reps)}`
+  return html`${link(`/training/${session.best.id}`, text)} (before ${numberText(session.before?.reps ?? 0)}).`
+}
+
+function longestStretch(known: Known): Html | undefined {
+  const [last, before] = known.stretches.toReversed()
+  if (last === undefined || before === undefined || last.seconds <= before.seconds) return undefined
+  if (!isNew(known, dayOf(known, last.end))) return undefined
+  const { viewer } = known.reader
+  const text = lockText(`Longest locked stretch${known.extent}`, viewer)
+  return html`${link(`/locks/${last.session.id}`, `${text}: ${durationText(last.seconds)}`)} (before ${durationText(before.seconds)}).`
+}
+
+/** How the last whole week compares with the usual range. */
+function lastWeek({ reader: { viewer, now }, training }: Known): Html | undefined {
+  const { measured, earlier } = measuredOf(viewer, training, now, ({ reps }) => reps)
+  const last = lastWhole(training.time, measured, usualOf(training.time, earlier, measured))
+  if (last?.usual === undefined || beyondUsual(last.value, last.usual) === 0) return undefined
+  const days = daysOf(viewer, last.part)
+  const [from, to] = days.map(formatDate)
+  const text = html`Last week: ${repsFigure(last.value, daysName({ first: days[0], last: days[1] }))} repetitions`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${besideUsual(last.value, last.usual, { text: numberText })}.`
+}

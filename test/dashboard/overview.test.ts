@@ -1,0 +1,119 @@
+// engine: sqlite, slowly postgres
+import assert from 'node:assert/strict'
+import { mock, test } from 'node:test'
+import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { dataOf, shownText, signInAs } from '../support/dashboard.ts'
+import * as records from '../support/records.ts'
+import { startService, unlimited } from '../support/service.ts'
+import { giveAccess } from '../support/sharing.ts'
+
+/** A Friday. */
+const NOW = Date.parse('2026-11-27T12:00:00Z')
+
+/** A session so many days ago, with a grade of 80 if no other is given. */
+interface Recorded {
+  readonly days: number
+  readonly reps?: number
+  readonly grade?: number
+  readonly program?: number
+}
+
+/** Two sessions a week, as many repetitions in each week, for twenty weeks up to the last one. */
+const steady: readonly Recorded[] = Array.from({ length: 20 }, (_, week) => [
+  { days: 7 * week + 8, reps: 100 + (week % 3) },
+  { days: 7 * week + 10, reps: 100 + (week % 3), grade: 70 + (week % 9) },
+]).flat()
+
+/** What the heading of the overview says so many days after NOW, to the owner if nobody else is named, and its links. */
+async function headingOf(
+  sessions: readonly Recorded[],
+  { later = 0, asOf = 0, recordsFrom, isPartial = false }: Options = {},
+): Promise<{ readonly text: string; readonly links: readonly string[] }> {
+  const lines = sessions
+    .toSorted((a, b) => b.days - a.days)
+    .map(({ days, reps = 100, grade = 80, program = 1 }, index) =>
+      records.trainingSession(index + 1, 1, {
+        created_at: formatTimestamp(NOW - days * DAY_MS - 3_600_000),
+        settings_id: program,
+        TrainerSegment: [records.trainerSegment(index + 1, { percentGrade: grade, repsMeasured: reps })],
+      }),
+    )
+  const known = { ...records.account(1, 'ann'), asOf: formatTimestamp(NOW + (later - asOf) * DAY_MS) }
+  mock.timers.enable({ apis: ['Date'], now: NOW + later * DAY_MS })
+  try {
+    await using service = await startService(
+      [known, records.account(2, 'ben'), records.trainingTemplate(1, 1, { name: 'Pace' }), ...lines],
+      unlimited,
+    )
+    if (recordsFrom !== undefined) {
+      const terms = { areas: ['dtt'], recordsFrom: Date.parse(recordsFrom) } as const
+      await giveAccess(service.store, { ownerId: 1, partnerId: 2 }, terms)
+    }
+    if (isPartial) {
+      const source = { account_id: 1, origin: 'https://source.example', knows_me: 1, capabilities: '{}' }
+      await service.store.db.insertInto('pull_source').values(source).execute()
+    }
+    const reader = await signInAs(service, recordsFrom === undefined ? 'ann' : 'ben')
+    if (recordsFrom !== undefined) await reader.post('/subject', { subject: '1', back: '/' })
+    const { text } = await reader.get('/')
+    const [, heading = ''] = /<h1>([^]*?)<\/h1>/.exec(text) ?? []
+    const links = [...heading.matchAll(/<a href="([^"]+)">/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'))
+    // The page that a figure leads to has it, too.
+    const [of, value] = [...dataOf(heading)].find(([of]) => of.startsWith('reps')) ?? []
+    const linked = links.find(link => link.includes('from='))
+    if (of !== undefined && linked !== undefined && value !== 0)
+      assert.equal(dataOf((await reader.get(linked)).text).get(of), value, linked)
+    return {
+      text: shownText({ text: heading })
+        .trim()
+        .replaceAll(/ (?=[,.(:])/g, '')
+        .replaceAll('(', ' ('),
+      links,
+    }
+  } finally {
+    mock.timers.reset()
+  }
+}
+
+interface Options {
+  readonly later?: number
+  readonly asOf?: number
+  readonly recordsFrom?: string
+  readonly isPartial?: boolean
+}
+
+const ofThisWeek = { days: 1, reps: 400 }
+
+test('the heading of the overview is what is new: at most two items, for seven days', async () => {
+  assert.match((await headingOf(steady)).text, /^As usual$/)
+  const best = await headingOf([...steady, ofThisWeek])
+  assert.match(
+    best.text,
+    /^Best week so far: 400 \(before 204\)\. Most repetitions in a session so far: 400 \(before 102\)\.$/,
+  )
+  assert.equal(best.links[0], '/training?from=2026-11-23&to=2026-11-27')
+  const rows = [0, 1, 2, 3].map(days => ({ days, reps: 20 }))
+  assert.match((await headingOf([...steady, ...rows])).text, /^4 days in a row, the most so far \(before 1\)\.$/)
+  const back = [...steady.filter(({ days }) => days > 20), { days: 2, reps: 20 }]
+  assert.match((await headingOf(back)).text, /^Back after 20 days\./)
+  assert.match((await headingOf([...steady, { days: 2, grade: 99, reps: 1 }])).text, /^Best of 41 with Pace: 99\s%\.$/)
+  const less = await headingOf([...steady, { days: 0, reps: 1 }], { later: 7 })
+  assert.match(less.text, /^Last week: 1 repetitions, ▼ \d+ under the usual 200 to 20\d\.$/)
+  assert.doesNotMatch((await headingOf([...steady, ofThisWeek], { later: 10 })).text, /Best week|Most repetitions/)
+})
+
+test('nothing is new where too little is known, or the copy is old or has never been complete', async () => {
+  for (const [sessions, options] of [
+    [steady.slice(0, 9), {}],
+    [[...steady, ofThisWeek], { asOf: 2 }],
+    [[...steady, ofThisWeek], { isPartial: true }],
+  ] as const)
+    assert.equal((await headingOf(sessions, options)).text, 'Overview')
+})
+
+test('to somebody who may read from a day on, the news is since that day', async () => {
+  const best = [{ days: 100, reps: 5000 }, ...steady, ofThisWeek]
+  assert.doesNotMatch((await headingOf(best)).text, /Best week/)
+  const { text } = await headingOf(best, { recordsFrom: '2026-09-01' })
+  assert.match(text, /^Best week since 1 Sept 2026: 400 \(before 204\)\./)
+})
