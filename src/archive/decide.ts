@@ -48,6 +48,7 @@ export function decide(
   if (stored !== undefined && !mayMove && stored['owner_id'] !== incoming['owner_id']) {
     return refused([onlyAccount === undefined ? ID_TAKEN : reasonForOwner(ID_TAKEN)])
   }
+  if ((stored?.['made_here'] ?? null) !== null && (incoming['made_here'] ?? null) === null) return refused([MADE_HERE])
   const changes = stored === undefined ? {} : (kind.merge?.(incoming, stored, options) ?? {})
   const merged = Object.keys(changes).length === 0 ? undefined : { ...incoming, ...changes }
   const row = merged ?? incoming
@@ -84,6 +85,7 @@ function isNewer({ extra = null, as_of: asOf = null }: Row, stored: Row): boolea
 }
 
 const CONFLICTS = 'is a record that the store has with other content (see --on-conflict)'
+const MADE_HERE = 'a record that was made here has this number'
 const REMOVED = 'is of an account that was removed here: account add --id allows it to come back'
 
 function nobody(column: string): string {

@@ -49,6 +49,10 @@ export class Faults {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#faults.length === 0
+  }
+
   throwIfAny() {
     if (this.#faults.length > 0) throw new InvalidError(this.#faults)
   }

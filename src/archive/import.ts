@@ -34,6 +34,8 @@ export interface ImportOptions {
   readonly isArchive?: boolean
   /** Only records of this account are stored; those of others, accounts and access are counted and left out. */
   readonly onlyAccount?: number
+  /** Called in the transaction that stores the records; what it throws ends the import. */
+  readonly confirm?: (db: Kysely<Tables>) => Promise<void>
   /** Work of the transaction that stores the records, after they are stored. */
   readonly inTransaction?: (db: Kysely<Tables>, report: Pick<ImportReport, 'kinds' | 'setAside'>) => Promise<void>
 }
@@ -47,11 +49,11 @@ export function importArchive(
   chunks: AsyncIterable<Buffer>,
   options: ImportOptions = {},
 ): Promise<ImportReport> {
-  return importLines(store, readLines(withProgress(chunks, options)), options)
+  return importLines(store, () => readLines(withProgress(chunks, options)), options)
 }
 
 /** The same for lines that were read from a file of any format. `progress` is only called when storing begins. */
-export function importLines(store: Store, lines: Lines, options: ImportOptions = {}): Promise<ImportReport> {
+export function importLines(store: Store, lines: LinesOf, options: ImportOptions = {}): Promise<ImportReport> {
   const {
     onError = 'fail',
     source = 'archive',
@@ -73,6 +75,7 @@ export function importLines(store: Store, lines: Lines, options: ImportOptions =
         errors?.throwIfAny()
         progress?.(undefined)
         const work = async () => {
+          await options.confirm?.(db)
           await incoming.decideMoved()
           await incoming.reject()
           errors?.throwIfAny()
@@ -97,12 +100,18 @@ export function importLines(store: Store, lines: Lines, options: ImportOptions =
   })
 }
 
-type DecidedOptions = Omit<ImportOptions, 'onError'> & Pick<IncomingOptions, 'db' | 'rejected' | 'setsAside' | 'rawOf'>
+/** Reads lines; those of tables are compared with stored records. */
+export type LinesOf = (context: { readonly db: Kysely<Tables>; readonly isPreview?: boolean | undefined }) => Lines
+
+type DecidedOptions = Omit<ImportOptions, 'onError'> &
+  Pick<IncomingOptions, 'db' | 'rejected' | 'setsAside' | 'rawOf'> & {
+    readonly isPreview?: boolean
+  }
 
 /** Checks lines and decides about their rows, for work that stores or counts them; none of it is left behind. */
 export async function withDecided<Result>(
   { engine }: Store,
-  lines: Lines,
+  lines: LinesOf,
   options: DecidedOptions & { readonly rejected: Rejections & Partial<Pick<RejectedRows, 'discard'>> },
   work: (incoming: Incoming, facts: LineFacts) => Promise<Result>,
 ): Promise<Result> {
@@ -110,7 +119,7 @@ export async function withDecided<Result>(
   await incoming.discard()
   await incoming.prepare()
   try {
-    const facts = await stageLines(incoming, lines)
+    const facts = await stageLines(incoming, lines({ db: options.db, isPreview: options.isPreview }))
     await incoming.decide()
     return await work(incoming, facts)
   } finally {

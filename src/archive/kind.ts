@@ -109,7 +109,10 @@ function filledRow(
   const [data, known, extra] = [incoming['document'], before['document'], incoming['extra'] ?? '{}'].map(
     text => JSON.parse(String(text)) as JsonObject,
   )
-  const values = Object.entries(written).map(([key, column]) => [key, incoming[column] ?? undefined] as const)
+  const values = Object.entries(written).flatMap(([key, column]) => {
+    const json = incoming[column] ?? null
+    return json === null ? [] : [[key, JSON.parse(String(json)) as unknown] as const]
+  })
   const fields = { ...data, ...Object.fromEntries(names.map(name => [name, known?.[name]])) }
   const columns = Object.entries(read(fields, { ...Object.fromEntries(values), extra }, new Notes()))
   return Object.fromEntries(columns.filter(([column]) => !column.startsWith('has_')))

@@ -1,6 +1,5 @@
 import type { Store } from '../store/index.ts'
-import { type ImportOptions, withDecided } from './import.ts'
-import type { Lines } from './lines.ts'
+import { type ImportOptions, type LinesOf, withDecided } from './import.ts'
 import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
 import type { LineFacts } from './stage-lines.ts'
 
@@ -37,11 +36,11 @@ export interface PreviewOptions extends Pick<ImportOptions, SharedOptions> {
 }
 
 /** Checks and compares lines as an import with the same options does, and stores nothing. Throws ImportError if lines of an archive are missing. */
-export function previewImport(store: Store, lines: Lines, options: PreviewOptions = {}): Promise<Preview> {
+export function previewImport(store: Store, lines: LinesOf, options: PreviewOptions = {}): Promise<Preview> {
   const { onRejected, ...rest } = options
   return store.db.connection().execute(async db => {
     const reasons = new Reasons(onRejected)
-    const common = { ...rest, db, rejected: reasons, setsAside: true, rawOf: () => undefined }
+    const common = { ...rest, db, isPreview: true, rejected: reasons, setsAside: true, rawOf: () => undefined }
     return withDecided(store, lines, common, async (incoming, facts) => {
       await incoming.reject()
       const kinds = incoming

@@ -4,6 +4,7 @@ import { byOrder, byTime, recordWriter } from './canonical.ts'
 import { Faults, InvalidError } from './faults.ts'
 import { isObject, type JsonObject, noteUnknown, roundHalfAway } from './values.ts'
 import { gradedColumns, lockEvents, SESSION_COLUMNS, sessionColumns } from './derived-columns.ts'
+import { madeHereText, numberOfName, parseMadeHere } from './made-here.ts'
 import { type MergeOptions, record, type Row, stored, UnfinishedError } from './kind.ts'
 import { type Leniency, Notes } from './notes.ts'
 import { flag, identifier, instant, optionalInstant, optionalInteger, owned, text, whole } from './record-fields.ts'
@@ -12,10 +13,10 @@ const writeLockSession = recordWriter(LockSession, { sort: { LockSegment: byTime
 
 export const lockSession = record('lock-session', {
   schema: LockSession,
-  envelopeKeys: ['templateId'],
-  written: { templateId: 'template_id' },
-  columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events'],
-  identity: ['etag', 'template_id'],
+  envelopeKeys: ['templateId', 'madeHere'],
+  written: { templateId: 'template_id', madeHere: 'made_here' },
+  columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events', 'made_here'],
+  identity: ['etag', 'template_id', 'made_here'],
   merge: (incoming, before, { isArchive }): Row =>
     isArchive || incoming['has_template_id'] === 1 ? {} : { template_id: before['template_id'] ?? null },
   read: (data, envelope, notes) => {
@@ -23,6 +24,7 @@ export const lockSession = record('lock-session', {
     const faults = new Faults()
     const templateId = faults.collect(() => optionalInteger(envelope, 'templateId')) ?? null
     const session = withoutRepeated(data, 'templateId', templateId)
+    const madeHere = faults.collect(() => madeHereText(envelope)) ?? null
     const document = faults.collect(() => writeLockSession(session, notes)) ?? ''
     faults.throwIfAny()
     const at = instant(data, 'startDate')
@@ -40,6 +42,7 @@ export const lockSession = record('lock-session', {
       has_template_id: envelope['templateId'] === undefined ? 0 : 1,
       ended_at: endedAt,
       events: lockEvents(data),
+      made_here: madeHere,
       ...stored(document),
     }
   },
@@ -65,11 +68,11 @@ const writeTrainingSession = recordWriter(TrainingSession, {
 
 export const trainingSession = record('training-session', {
   schema: TrainingSession,
-  envelopeKeys: ['ownerId', 'legacyUpload'],
-  written: { ownerId: 'owner_id' },
-  columns: ['at', 'passed', ...SESSION_COLUMNS],
+  envelopeKeys: ['ownerId', 'legacyUpload', 'madeHere'],
+  written: { ownerId: 'owner_id', madeHere: 'made_here' },
+  columns: ['at', 'passed', ...SESSION_COLUMNS, 'made_here'],
   // The owner is not in the document.
-  identity: ['etag', 'owner_id'],
+  identity: ['etag', 'owner_id', 'made_here'],
   merge: mergeSession,
   read: (data, envelope, notes) => {
     if (data['passed'] === null) throw unfinished('training-session', data, notes)
@@ -77,6 +80,7 @@ export const trainingSession = record('training-session', {
     const ownerId = faults.collect(() => identifier(envelope, 'ownerId')) ?? null
     const legacy = faults.collect(() => isLegacy(data, envelope)) ?? false
     const session = withMetrics(withoutRepeated(data, 'ownerId', ownerId), legacy)
+    const madeHere = faults.collect(() => madeHereText(envelope)) ?? null
     const document = faults.collect(() => writeTrainingSession(session, notes)) ?? ''
     faults.throwIfAny()
     return {
@@ -86,10 +90,18 @@ export const trainingSession = record('training-session', {
       passed: flag(data, 'passed'),
       has_legacy_upload: envelope['legacyUpload'] === undefined ? 0 : 1,
       ...columnsOf(session, document, envelope, notes),
+      ...namedProgram(session, madeHere),
+      made_here: madeHere,
       ...stored(document),
     }
   },
 })
+
+/** The program of a session of which only the name is known. */
+function namedProgram(session: JsonObject, madeHere: string | null) {
+  const name = parseMadeHere(madeHere)?.program
+  return name === undefined || session['settings_id'] !== 0 ? {} : { settings_id: numberOfName(name) }
+}
 
 /** The derived columns of a session, from the given fields if they were written unchanged. */
 function columnsOf(session: JsonObject, document: string, envelope: JsonObject, notes: Notes) {
@@ -110,7 +122,8 @@ function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): 
   const session = JSON.parse(String(incoming['document'])) as JsonObject
   const extra = JSON.parse(String(incoming['extra'] ?? before['extra'] ?? '{}')) as JsonObject
   const merged = keepsMark ? { ...session, distanceApproximate: true } : session
-  return { ...gradedColumns(merged, extra), ...stored(writeTrainingSession(merged, new Notes())) }
+  const { settings_id: _, ...columns } = gradedColumns(merged, extra)
+  return { ...columns, ...stored(writeTrainingSession(merged, new Notes())) }
 }
 
 /**

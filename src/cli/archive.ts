@@ -166,6 +166,7 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
       isArchive,
       signal,
       progress,
+      confirm: db => records.found.confirm(db),
       onWait: what => say(`${what}; giving up after ${COMMAND_BUSY_TIMEOUT_MS / 60_000} minute`),
     })
     bar?.end('stored')
@@ -251,9 +252,25 @@ const CHUNK_BYTES = 256 * 1024
 
 function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: FormatOptions) {
   if (found.usesTimeZone) say(`${file}: times without a zone are read as times in ${timeZone}`)
-  if (found.notRead.length > 0) say(`${file}: columns that are not read: ${found.notRead.join(', ')}`)
-  for (const [what, times] of found.converted) say(`${file}: converted ${what}: ${times}`)
+  if (found.notRead.length > 0)
+    say(`${file}: columns that are not read: ${found.notRead.map(({ title }) => title).join(', ')}`)
+  for (const [what, { count, before, after }] of found.converted) {
+    say(`${file}: converted ${what}: ${count}, such as ${before} to ${after}`)
+  }
+  if (found.differing.length > 0) {
+    const lines = found.differing.slice(0, MAX_LINES).join(', ')
+    say(`${file}: ${found.differing.length} rows differ from records that no table made, which stay: line ${lines}`)
+  }
+  if (found.offset !== undefined) {
+    const { count, minutes } = found.offset
+    say(
+      `${file}: ${count} new sessions begin ${Math.abs(minutes)} minutes ${minutes > 0 ? 'after' : 'before'} stored ones: is their time zone another one?`,
+    )
+  }
 }
+
+/** How many lines are named. */
+const MAX_LINES = 10
 
 function sayNoEnd(file: string) {
   say(`${file}: has no end line, so it may be truncated`)

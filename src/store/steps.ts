@@ -70,4 +70,13 @@ export const steps: readonly Step[] = [
       'create index imported_record_by_file on imported_record (file_id, is_kept)',
     ],
   },
+  {
+    name: 'made here',
+    statements: [
+      'alter table lock_session add column made_here text',
+      'alter table training_session add column made_here text',
+      `create index training_session_made_here on training_session (owner_id, settings_id, at, made_here)
+        where made_here is not null`,
+    ],
+  },
 ]

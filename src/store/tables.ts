@@ -420,6 +420,13 @@ interface Added {
     /** 1 once something else has brought or changed the record, so that it stays when the file is undone. */
     readonly is_kept: 'integer not null'
   }
+  readonly lock_session: MadeHereColumn
+  readonly training_session: MadeHereColumn
+}
+
+interface MadeHereColumn {
+  /** Of a record that a table made, what is kept beside it as JSON. */
+  readonly made_here: 'text'
 }
 
 /** What they have removed. */

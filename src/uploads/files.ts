@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs'
+import type { Kysely } from 'kysely'
 import { FormatError } from '../archive/formats/errors.ts'
 import { openRecords, type Records } from '../archive/formats/open.ts'
 import type { Lines } from '../archive/lines.ts'
 import { kindsByName } from '../archive/records.ts'
 import { decryptArchive, typedKeys } from '../backup/encryption.ts'
 import { escapeControls } from '../contract/control-characters.ts'
+import type { Tables } from '../store/tables.ts'
 import type { UploadAnswers } from './uploads.ts'
 
 interface FilesOptions {
@@ -66,7 +68,7 @@ export class UploadedFiles {
     return this.#files.every(({ format }) => format === 'archive')
   }
 
-  async *lines(): Lines {
+  async *lines(context: Parameters<Records['lines']>[0]): Lines {
     this.#starts.length = 0
     this.#lineCount = 0
     let last = 0
@@ -78,9 +80,9 @@ export class UploadedFiles {
       try {
         const { lines, found } = await this.#open(file)
         this.#found.push(found)
-        for await (const batch of lines) {
+        for await (const batch of lines(context)) {
           const numbered = batch.map(line => ({ ...line, number: before + line.number }))
-          last = numbered.at(-1)?.number ?? last
+          last = numbered.reduce((most, { number }) => Math.max(most, number), last)
           for (const { text = '' } of numbered) this.bytes += text.length
           yield numbered
         }
@@ -103,6 +105,11 @@ export class UploadedFiles {
     return this.#paths.length === 1 || this.#current === 0 ? problem : `file ${this.#current}: ${problem}`
   }
 
+  /** Throws FormatError if stored records that they were compared with have changed since. */
+  async confirm(db: Kysely<Tables>): Promise<void> {
+    for (const { confirm } of this.#found) await confirm(db)
+  }
+
   /** What the report says of the files. */
   facts() {
     const isResponse = (file: OpenedFile) => file.format === 'responses'
@@ -116,14 +123,18 @@ export class UploadedFiles {
       hasNoEnd: !this.isArchive,
       usesTimeZone: this.#found.some(({ usesTimeZone }) => usesTimeZone),
       notRead: this.#notRead(),
-      converted: [...new Map(this.#found.flatMap(({ converted }) => [...converted]))],
+      converted: this.#found.flatMap(({ converted }) =>
+        [...converted].map(([what, { count, before, after }]) => ({ what, count, before, after })),
+      ),
+      differing: this.#found.reduce((sum, { differing }) => sum + differing.length, 0),
+      offset: this.#found.find(({ offset }) => offset !== undefined)?.offset,
       ...(unit === undefined ? {} : { unit }),
     }
   }
 
   /** The first titles, which are those of the sender. */
   #notRead(): string[] {
-    const titles = new Set(this.#found.flatMap(({ notRead }) => notRead))
+    const titles = new Set(this.#found.flatMap(({ notRead }) => notRead.map(({ title }) => title)))
     return [...titles].slice(0, MAX_TITLES).map(title => escapeControls(title.slice(0, MAX_TITLE)))
   }
 

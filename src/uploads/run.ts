@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { type CsvCells, csvLine } from '../archive/csv.ts'
 import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
+import type { Conversion, Found } from '../archive/formats/table-lines.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import { Quota } from '../archive/quota.ts'
@@ -31,8 +32,12 @@ export interface UploadReport {
   readonly usesTimeZone?: boolean
   /** The titles of columns that are not read. */
   readonly notRead?: readonly string[]
-  /** What was done to values of tables, and how often. */
-  readonly converted?: readonly (readonly [what: string, times: number])[]
+  /** What was done to values of tables, how often, and a value before and after. */
+  readonly converted?: readonly (Conversion & { readonly what: string })[]
+  /** How many rows are about records that no table made, and differ from them. */
+  readonly differing?: number
+  /** How many minutes after stored sessions many new ones begin. */
+  readonly offset?: Found['offset']
   /** Whether some of the files are of a format that has no last line. */
   readonly hasNoEnd?: boolean
 }
@@ -111,7 +116,7 @@ async function check(
   await files.open()
   const { isArchive } = files
   const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onDecided, onRejected }
-  const { rejected, ...preview } = await previewImport(store, files.lines(), options)
+  const { rejected, ...preview } = await previewImport(store, context => files.lines(context), options)
   list.flush()
   const report: UploadReport = {
     preview,
@@ -128,7 +133,8 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   // Counts what the account has before others wait for this one.
   await quota.during(() => quota.add(store.db, 1, () => 0))
   await files.open()
-  await importLines(store, files.lines(), {
+  await importLines(store, context => files.lines(context), {
+    confirm: db => files.confirm(db),
     onlyAccount: accountId,
     onConflict: ON_CONFLICT,
     onError: 'set-aside',

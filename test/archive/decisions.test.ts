@@ -64,7 +64,7 @@ async function outcomeOf(store: Store, given: readonly Line[], chosen: ImportOpt
   }
 }
 
-const inLines = (given: readonly Line[]) => readLines(cut(bytesOf(given), []))
+const inLines = (given: readonly Line[]) => () => readLines(cut(bytesOf(given), []))
 const setAside = { onError: 'set-aside' } as const
 
 test('a preview says of any file what storing it then does', async () => {

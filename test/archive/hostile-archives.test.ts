@@ -136,9 +136,9 @@ testRefusals('lines that are no record are refused', [
   [
     'the key of another kind of session',
     trainingSession(5, 1, {}, { templateId: 1 }),
-    besides('ownerId, legacyUpload'),
+    besides('ownerId, legacyUpload, madeHere'),
   ],
-  ['an owner beside a lock session', lockSession(5, 1, {}, { ownerId: 1 }), besides('templateId')],
+  ['an owner beside a lock session', lockSession(5, 1, {}, { ownerId: 1 }), besides('templateId, madeHere')],
   ['a key beside a link', { ...partnership(2, 1), mutual: true }, 'must have no other keys than kind, data, extra'],
 ])
 

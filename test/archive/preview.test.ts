@@ -8,7 +8,7 @@ import { bytesOf, cut, type Line, openStore, type TestStore } from '../support/a
 import { account, lockDevice, lockSession, partnership, trainingSession, world } from '../support/records.ts'
 
 function preview({ store }: TestStore, lines: readonly Line[], options?: PreviewOptions) {
-  return previewImport(store, readLines(cut(bytesOf(lines), [])), options)
+  return previewImport(store, () => readLines(cut(bytesOf(lines), [])), options)
 }
 
 test('a preview says what is new, changed and the same, with the first and the last time, and stores nothing', async () => {

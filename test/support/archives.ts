@@ -139,8 +139,22 @@ export async function importFile(
   content: Content,
   options: Partial<FormatOptions> & ImportOptions = {},
 ): Promise<ImportReport> {
-  const { format, lines } = await openFile(content, options)
-  return importLines(store, lines, { ...options, isArchive: format === 'archive' })
+  const { format, lines, found } = await openFile(content, options)
+  return importLines(store, lines, { ...options, isArchive: format === 'archive', confirm: db => found.confirm(db) })
+}
+
+/** What a file says of itself, and its lines, beside what a store has. */
+export async function readFileOf(
+  content: Content,
+  options: Partial<FormatOptions> = {},
+  given?: { readonly store: Store },
+) {
+  await using empty = given === undefined ? await openStore() : undefined
+  const { store } = given ?? empty ?? assert.fail()
+  const { lines, found } = await openFile(content, options)
+  const all: Line[] = []
+  for await (const batch of lines({ db: store.db, isPreview: true })) all.push(...batch)
+  return { lines: all, found }
 }
 
 async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {

@@ -18,11 +18,16 @@ interface CellContext {
   readonly after?: number | undefined
   /** Whether a time had none. */
   usesTimeZone: boolean
-  /** Called with what was done to a value, to be counted. */
-  readonly note: (what: string) => void
+  /** Called with what was done to a value, to be counted, and the value before and after. */
+  readonly note: (what: string, before: string, after: string) => void
 }
 
 export const textCell: CellType<string> = { write: text => text, read: text => text }
+
+/** Names, but for those that stand for none. */
+export function nameCell(placeholder: RegExp): CellType<string> {
+  return { write: name => name, read: text => (placeholder.test(text) ? '' : text) }
+}
 
 export const yesNoCell: CellType<boolean> = {
   write: is => (is ? 'yes' : 'no'),
@@ -118,8 +123,10 @@ export const instantCell: CellType<number> = {
     }
     const [earlier, later] = [first.epochMilliseconds, second.epochMilliseconds]
     context.usesTimeZone = true
-    if (earlier !== later) note('times that a clock showed twice on that day to the first that fits')
-    return earlier < after ? later : earlier
+    const read = earlier < after ? later : earlier
+    if (earlier !== later)
+      note('times that a clock showed twice on that day to the first that fits', text, formatTimestamp(read))
+    return read
   },
 }
 

@@ -3,12 +3,14 @@ import { isObject } from '../values.ts'
 import { FormatError } from './errors.ts'
 import { foreignFormat } from './foreign.ts'
 import { type ResponseOptions, responseLines } from './responses.ts'
-import { findTable, type Found, tableLines } from './table-lines.ts'
+import { findTable, type Found, type LinesContext, newFound, tableLines } from './table-lines.ts'
 import { counting, type Decrypt, unwrap } from './unwrap.ts'
 
 export interface FormatOptions extends ResponseOptions {
   /** The zone of times that have none, in a table. */
   readonly timeZone?: string | undefined
+  /** Our titles of columns of a table that calls them otherwise, by their titles there. */
+  readonly columns?: ReadonlyMap<string, string> | undefined
   /** Opens an encrypted file; it throws its own errors. */
   readonly decrypt: Decrypt
   /** Called with all that is read, as it is after `decrypt`; what it throws ends the reading. */
@@ -18,7 +20,7 @@ export interface FormatOptions extends ResponseOptions {
 /** A file as lines of an archive. */
 export interface Records {
   readonly format: 'archive' | 'responses' | 'table'
-  readonly lines: Lines
+  readonly lines: (context: LinesContext) => Lines
   /** What is found while the lines are read. */
   readonly found: Found
 }
@@ -28,13 +30,14 @@ export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOp
   const { onRead } = options
   const { start, chunks: unwrapped } = await unwrap(file, options.decrypt)
   const chunks = onRead === undefined ? unwrapped : counting(unwrapped, onRead)
-  const found: Found = { usesTimeZone: false, notRead: [], converted: new Map() }
+  const found = newFound()
   const foreign = foreignFormat(start)
   if (foreign !== undefined) throw new FormatError(foreign)
-  if (isJson(start) && !isArchive(start)) return { format: 'responses', lines: responseLines(chunks, options), found }
+  if (isJson(start) && !isArchive(start))
+    return { format: 'responses', lines: () => responseLines(chunks, options), found }
   const table = isArchive(start) ? undefined : findTable(start)
-  if (table === undefined) return { format: 'archive', lines: readLines(chunks), found }
-  return { format: 'table', lines: tableLines(chunks, table, { ...options, found }), found }
+  if (table === undefined) return { format: 'archive', lines: () => readLines(chunks), found }
+  return { format: 'table', lines: context => tableLines(chunks, table, { ...options, found }, context), found }
 }
 
 function isJson(start: Buffer): boolean {

@@ -1,20 +1,44 @@
 import { parse } from 'csv-parse/sync'
+import type { Kysely } from 'kysely'
 import { DAY_MS } from '../../contract/time.ts'
+import type { Tables } from '../../store/tables.ts'
 import { type CsvDelimiter, csvDelimiters, type CsvRow, csvRows } from '../csv.ts'
 import { Faults, InvalidError } from '../faults.ts'
+import type { Kind } from '../kind.ts'
 import type { Line, Lines } from '../lines.ts'
+import { isProgramName, MAX_PROGRAM_NAME, programKey } from '../made-here.ts'
+import { kindsByName } from '../records.ts'
+import { MAX_INTEGER } from '../values.ts'
 import { instantCell, minuteOf, numberCell, secondsCell } from './cells.ts'
 import { FormatError, UnclearOwnerError } from './errors.ts'
-import { type Break, numberOf, type Table, tables } from './tables.ts'
+import { contradictions, offsetOf, type ReadRow } from './rows-together.ts'
+import { type Known, MINUTE_MS, StoredRecords } from './stored-records.ts'
+import { type Break, type StoredRecord, type Table, tables } from './tables.ts'
 
 /** What is found while a file is read. */
 export interface Found {
   /** Whether times without a zone were read in the zone of the account. */
   usesTimeZone: boolean
-  /** The titles of columns that records do not have. */
-  notRead: readonly string[]
-  /** What was done to values, and how often. */
-  readonly converted: Map<string, number>
+  /** The titles of columns that are not read, and of ours that may be meant. */
+  notRead: readonly { readonly title: string; readonly meant: string | undefined }[]
+  /** What was done to values, how often, and a value before and after. */
+  readonly converted: Map<string, Conversion>
+  /** The lines of rows about records that no table made, and that differ from them. */
+  readonly differing: number[]
+  /** How many minutes after stored sessions many new ones begin. */
+  offset?: { readonly minutes: number; readonly count: number } | undefined
+  /** Throws FormatError if stored records that rows were compared with have changed since. */
+  confirm: (db: Kysely<Tables>) => Promise<void>
+}
+
+export interface Conversion {
+  count: number
+  readonly before: string
+  readonly after: string
+}
+
+export function newFound(): Found {
+  return { usesTimeZone: false, notRead: [], converted: new Map(), differing: [], confirm: async () => {} }
 }
 
 interface FoundTable {
@@ -71,7 +95,17 @@ function normal(title: string): string {
 interface TableOptions {
   readonly account?: number | undefined
   readonly timeZone?: string | undefined
+  /** Our titles of columns that a file calls otherwise, by their titles there. */
+  readonly columns?: ReadonlyMap<string, string> | undefined
   readonly found: Found
+}
+
+/** What lines are read for. */
+export interface LinesContext {
+  /** For the stored records that rows of tables are compared with. */
+  readonly db: Kysely<Tables>
+  /** Whether nothing is stored, so that new records need no numbers. */
+  readonly isPreview?: boolean | undefined
 }
 
 /** The rows of a table as lines of an archive. */
@@ -79,32 +113,67 @@ export async function* tableLines(
   chunks: AsyncIterable<Buffer>,
   { table, delimiter }: FoundTable,
   options: TableOptions,
+  { db, isPreview = false }: LinesContext,
 ): Lines {
-  const { account } = options
+  const { account, found } = options
   if (account === undefined) throw new UnclearOwnerError()
+  const stored = await StoredRecords.read(db, kindOf(table), account)
+  found.confirm = used => stored.confirm(used)
   let reader: RowReader | undefined
-  const kept: Line[] = []
+  /** Rows that others of the file may contradict, which is known at its end. */
+  const judged: ReadRow[] = []
   for await (const rows of csvRows(chunks, delimiter)) {
     const lines: Line[] = []
+    const compared: ReadRow[] = []
     for (const row of rows) {
-      if (reader !== undefined) lines.push(reader.read(row))
-      else reader = new RowReader({ table, delimiter, account, header: row.cells, options })
+      if (reader === undefined)
+        reader = new RowReader({ table, delimiter, account, header: row.cells, options, stored })
+      else {
+        const { read, refused } = reader.read(row)
+        if (refused !== undefined) lines.push(refused)
+        else (read.isJudged ? judged : compared).push(read)
+      }
     }
-    // Whether a lock overlaps another one is known at the end.
-    if (table.hasBreaks) kept.push(...lines)
-    else yield lines
+    if (judged.length > MAX_ROWS) throw new FormatError(`the table has more than ${MAX_ROWS} rows of records made here`)
+    for (const some of slices(compared)) {
+      const records = await stored.records(some.flatMap(({ id }) => id ?? []))
+      lines.push(...some.flatMap(row => reader?.compare(row, records.get(row.id ?? 0)) ?? []))
+    }
+    yield lines
   }
-  const faults = reader?.overlaps() ?? new Map<number, string>()
-  yield kept.map(line => {
-    const fault = faults.get(line.number)
-    return fault === undefined ? line : { ...line, text: undefined, fault }
-  })
+  if (reader === undefined) return
+  const faults = contradictions(judged, stored, table.hasBreaks)
+  found.offset = offsetOf(judged, stored)
+  const added = judged.filter(({ id, line }) => id === undefined && !faults.has(line))
+  const numbers = isPreview ? added.map((_, index) => MAX_INTEGER - index) : await stored.newNumbers(added.length)
+  const given = new Map(added.map(({ line }, index) => [line, numbers[index] ?? 0]))
+  for (const some of slices(judged)) {
+    const records = await stored.records(some.flatMap(({ id }) => id ?? []))
+    yield some.map(row =>
+      reader.lineOf(row, {
+        id: row.id ?? given.get(row.line) ?? 0,
+        record: records.get(row.id ?? 0),
+        fault: faults.get(row.line),
+      }),
+    )
+  }
 }
+
+/** People fill in fewer rows. */
+const MAX_ROWS = 50_000
+
+function* slices<Item>(items: readonly Item[]): Generator<readonly Item[]> {
+  for (let start = 0; start < items.length; start += RECORDS_AT_ONCE) yield items.slice(start, start + RECORDS_AT_ONCE)
+}
+
+/** Each can take a megabyte. */
+const RECORDS_AT_ONCE = 50
 
 interface ReaderOptions extends FoundTable {
   readonly account: number
   readonly header: readonly string[]
   readonly options: TableOptions
+  readonly stored: StoredRecords
 }
 
 /** Where a value of a row is, and in which unit. */
@@ -115,107 +184,203 @@ interface Place {
   readonly factor: number
 }
 
-interface Span {
-  readonly line: number
-  readonly from: number
-  readonly to: number
+type Given = ReadonlyMap<string, Place & { readonly text: string }>
+
+interface ProgramValues {
+  readonly programNumber?: number
+  readonly program?: string
+  /** If no program has it. */
+  readonly name?: string
 }
 
 class RowReader {
   readonly #table: Table
   readonly #account: number
+  readonly #stored: StoredRecords
   readonly #found: Found
   readonly #context: Omit<Parameters<typeof instantCell.read>[1], 'after'>
   /** What each cell of a row is. */
   readonly #places: readonly (Place | undefined)[]
-  /** The lines of the rows without a number, by the minute in which they began. */
-  readonly #minutes = new Map<string, number>()
-  readonly #spans: Span[] = []
+  /** The keys of the columns that are read. */
+  readonly #keys: ReadonlySet<string>
 
-  constructor({ table, delimiter, account, header, options }: ReaderOptions) {
+  constructor({ table, delimiter, account, header, options, stored }: ReaderOptions) {
     this.#table = table
     this.#account = account
-    this.#found = options.found
-    const note = (what: string) => void options.found.converted.set(what, (options.found.converted.get(what) ?? 0) + 1)
+    this.#stored = stored
+    const { found, columns = new Map<string, string>() } = options
+    this.#found = found
+    const note = (what: string, before: string, after: string) => {
+      found.converted.getOrInsertComputed(what, () => ({ count: 0, before, after })).count += 1
+    }
     this.#context = { timeZone: options.timeZone ?? 'UTC', delimiter, usesTimeZone: false, note }
-    this.#places = header.map(title => placeOf(table, title))
+    this.#places = header.map(title => placeOf(table, columns.get(title.trim()) ?? title))
     for (const [index, place] of this.#places.entries()) {
       const other = place && this.#places.findIndex(one => one?.key === place.key)
       if (other === undefined || other === index) continue
       throw new FormatError(`the column ${place?.title} is there twice: remove one, or give it another title`)
     }
-    const isNumbered = this.#places.some(place => place?.key === 'number')
-    const derived = [...table.derived, ...(isNumbered ? table.derivedIfNumbered : [])]
-    this.#found.notRead = header
-      .map(title => title.trim())
-      .filter((title, index) => title !== '' && (this.#places[index] === undefined || derived.includes(title)))
-      .map(title => nameHint(table, title, this.#places))
+    const isDerived = (place: Place | undefined) => place === undefined || table.derived.includes(place.title)
+    this.#keys = new Set(this.#places.flatMap(place => (place === undefined || isDerived(place) ? [] : [place.key])))
+    found.notRead = header.flatMap((title, index) =>
+      title.trim() === '' || !isDerived(this.#places[index])
+        ? []
+        : [{ title: title.trim(), meant: meantBy(table, title.trim(), this.#keys) }],
+    )
   }
 
-  read({ number, cells, text, fault }: CsvRow): Line {
-    const raw = { bytes: Buffer.from(text) }
-    if (fault !== undefined) return { number, text: undefined, fault, ...raw }
+  /** Reads the cells of a row, and finds out which record it is. */
+  read({
+    number: line,
+    cells,
+    text,
+    fault,
+  }: CsvRow):
+    | { readonly read: ReadRow; readonly refused?: undefined }
+    | { readonly read?: undefined; readonly refused: Line } {
+    const bytes = Buffer.from(text)
+    const faults = new Faults()
     try {
-      const line = this.#lineOf(number, cells)
-      this.#found.usesTimeZone ||= this.#context.usesTimeZone
-      return { number, fault: undefined, ...line }
+      if (fault !== undefined) throw new InvalidError(fault)
+      const given = this.#givenIn(cells)
+      const values = this.#valuesOf(given, faults)
+      const [began] = this.#table.required
+      const minute = minuteOf(given.get(began)?.text ?? '')
+      const known = this.#knownOf(given, values, minute)
+      const row = { line, bytes, values, minute: minute ?? '', id: known?.id, hasNumber: given.has('number') }
+      if (known !== undefined && known.minute === undefined)
+        return { read: { ...row, isJudged: false, isReadable: faults.isEmpty } }
+      for (const place of given.values())
+        faults.collect(() => within(place.title, () => this.#judge(place, values[place.key])))
+      for (const key of this.#table.required) {
+        if (!given.has(key)) faults.add(new InvalidError('is missing', this.#table.columns[key]?.title))
+      }
+      faults.throwIfAny()
+      return { read: { ...row, isJudged: true, isReadable: true } }
     } catch (error) {
-      if (!(error instanceof InvalidError)) throw error
-      return { number, text: undefined, fault: error.message, ...raw }
+      // What cannot be read comes before what follows from it.
+      const { message } = firstFault(faults, error)
+      return { refused: { number: line, text: undefined, fault: message, bytes } }
     }
   }
 
-  #lineOf(lineNumber: number, cells: readonly string[]): Pick<Line, 'text' | 'isPartial'> {
-    const { required, line, columns } = this.#table
+  /** The line of a row about a record that no table made: it stays as it is. */
+  compare({ line, values, isReadable }: ReadRow, record: StoredRecord | undefined): Line[] {
+    if (record === undefined) return []
+    const before = this.#before(record)
+    const differs = [...this.#keys].some(key => {
+      const value = values[key]
+      // Pages leave cells of their files empty for what they hide.
+      if (key === 'number' || value === undefined || value === '') return false
+      if (key === 'program' && !isBlank(values['programNumber'])) return false
+      return !isSame(before[key], value, key === 'program')
+    })
+    if (differs || !isReadable) this.#found.differing.push(line)
+    const data = { kind: this.#table.kind, data: record.document, ownerId: this.#account }
+    const { ownerId: _, ...withOwner } = data
+    const text = JSON.stringify('ownerId' in record.document ? withOwner : data)
+    return [{ number: line, text, fault: undefined, isPartial: true }]
+  }
+
+  /** The line of a row about a new record, or one that a table made. */
+  lineOf(
+    row: ReadRow,
+    { id, record, fault }: { id: number; record: StoredRecord | undefined; fault: string | undefined },
+  ): Line {
+    try {
+      if (fault !== undefined) throw new InvalidError(fault)
+      const before = record === undefined ? {} : this.#before(record)
+      const merged = this.#merged(before, row.values)
+      const [began] = this.#table.required
+      const hasMoved =
+        record?.madeHere === undefined || !isSame(minuteNumber(before[began]), minuteNumber(merged[began]))
+      const { name, ...program } = this.#programOf(merged)
+      const values = { ...merged, ...program }
+      const minute = hasMoved ? row.minute : (record.madeHere?.minute ?? row.minute)
+      const madeHere = { minute, ...(name === undefined ? {} : { program: name }) }
+      const context = { id, account: this.#account, breaks: breaksFrom(values), madeHere }
+      return { number: row.line, text: JSON.stringify(this.#table.line(values, context)), fault: undefined }
+    } catch (error) {
+      if (!(error instanceof InvalidError)) throw error
+      return { number: row.line, text: undefined, fault: error.message, bytes: row.bytes }
+    }
+  }
+
+  #givenIn(cells: readonly string[]): Given {
     if (cells.slice(this.#places.length).some(cell => cell.trim() !== '')) {
       throw new InvalidError('has more cells than the first line')
     }
-    const given = new Map<string, Place & { readonly text: string }>()
-    for (const [index, place] of this.#places.entries()) {
-      const text = cells[index]?.trim() ?? ''
-      if (place !== undefined && text !== '') given.set(place.key, { ...place, text })
-    }
-    const faults = new Faults()
-    const values = this.#valuesOf(given, faults)
-    for (const key of required) if (!given.has(key)) faults.add(new InvalidError('is missing', columns[key]?.title))
-    faults.throwIfAny()
-    const number = values['number']
-    const isNumbered = typeof number === 'number'
-    const id = isNumbered ? number : this.#numberOf(given.get(required[0])?.text ?? '', lineNumber)
-    const record = line(values, { id, account: this.#account, breaks: breaksFrom(values) })
-    const { started, ended = Infinity } = values
-    if (!isNumbered && typeof started === 'number')
-      this.#spans.push({ line: lineNumber, from: started, to: Number(ended) })
-    return { text: JSON.stringify(record), ...(isNumbered ? { isPartial: true } : {}) }
+    return new Map(
+      this.#places.flatMap((place, index) => {
+        const text = cells[index]?.trim() ?? ''
+        return place === undefined || text === '' || !this.#keys.has(place.key) ? [] : [[place.key, { ...place, text }]]
+      }),
+    )
   }
 
-  /** Why locks that people filled in cannot have been: of two that overlap, each. */
-  overlaps(): ReadonlyMap<number, string> {
-    const faults = new Map<number, string>()
-    let last: Span | undefined
-    for (const span of this.#spans.toSorted((a, b) => a.from - b.from)) {
-      if (last !== undefined && last.to === Infinity) {
-        faults.set(
-          last.line,
-          `Ended is missing: only the newest lock can be without, and that of line ${span.line} is newer`,
-        )
-      } else if (last !== undefined && span.from < last.to) {
-        faults.set(span.line, `overlaps the lock of line ${last.line}`)
-        faults.set(last.line, `overlaps the lock of line ${span.line}`)
-      }
-      if (last === undefined || last.to === Infinity || span.to > last.to) last = span
+  /** The stored record that a row is; undefined for a new one. Throws InvalidError. */
+  #knownOf(given: Given, values: Readonly<Record<string, unknown>>, minute: string | undefined): Known | undefined {
+    const { number } = values
+    if (given.has('number')) {
+      const known = typeof number === 'number' ? this.#stored.find(number) : undefined
+      if (known !== undefined) return known
+      throw new InvalidError('is no number of a record here: leave it empty to bring the row as a new record', 'Number')
     }
-    return faults
+    const at = minuteNumber(values[this.#table.required[0]])
+    if (minute === undefined || at === undefined) return undefined
+    // Without a zone, another one in the settings makes another instant of the same minute.
+    const isInstant = (known: Known | undefined) => known?.minute === undefined || hasZone(minute)
+    const ids = [
+      ...this.#stored.inMinute(minute),
+      ...this.#stored.inMinute(at).filter(id => isInstant(this.#stored.find(id))),
+    ]
+    const [id, other] = [...new Set(ids)]
+    if (other === undefined) return id === undefined ? undefined : this.#stored.find(id)
+    const numbers = [...new Set(ids)].slice(0, MAX_NUMBERS).join(', ')
+    throw new InvalidError(`begins in the minute of several records: write the Number of one of them, ${numbers}`)
+  }
+
+  /** The values of a stored record under the columns of this table. */
+  #before(record: StoredRecord): Record<string, unknown> {
+    const values = this.#table.valuesOf(record)
+    const program = this.#stored.programName(Number(values['programNumber'])) ?? values['program']
+    const known = Object.entries({ ...values, program }).filter(([, value]) => value !== null && value !== undefined)
+    return Object.fromEntries(known)
+  }
+
+  /** A column that is not there leaves a value, an empty cell empties it. */
+  #merged(before: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>) {
+    const hasBreaks = [...this.#keys].some(isBreak)
+    const merged: Record<string, unknown> = Object.fromEntries(
+      Object.entries(before).filter(([key]) => !(hasBreaks && isBreak(key))),
+    )
+    for (const key of this.#keys)
+      merged[key] = isSame(before[key], given[key]) ? (before[key] ?? given[key]) : given[key]
+    const changes = (key: string) => this.#keys.has(key) && !isSame(before[key], given[key])
+    if (changes('program') && !this.#keys.has('programNumber')) delete merged['programNumber']
+    if (changes('ended') && !this.#keys.has('state')) delete merged['state']
+    return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined))
+  }
+
+  /** The program of a row: its number goes before its name. Throws InvalidError. */
+  #programOf({ programNumber, program }: Readonly<Record<string, unknown>>): ProgramValues {
+    const given = typeof program === 'string' ? program : ''
+    const number = typeof programNumber === 'number' && programNumber !== 0 ? programNumber : undefined
+    const known = number ?? (given === '' ? undefined : this.#stored.programNamed(given))
+    if (known !== undefined) return { programNumber: known, program: this.#stored.programName(known) ?? given }
+    if (given !== '' && !isProgramName(given)) {
+      throw new InvalidError(`must have at most ${MAX_PROGRAM_NAME} characters`, 'Program')
+    }
+    return { program: given, ...(given === '' ? {} : { name: given }) }
   }
 
   /** The values of a row, in the order of its times: each begins where the one before it ended. */
-  #valuesOf(given: ReadonlyMap<string, Place & { readonly text: string }>, faults: Faults): Record<string, unknown> {
+  #valuesOf(given: Given, faults: Faults): Record<string, unknown> {
     const values: Record<string, unknown> = {}
-    const isTyped = !given.has('number')
     let after: number | undefined
     const order = (key: string) => (key === 'ended' ? 1e6 : Number(/^break (\d+) /.exec(key)?.[1] ?? -1))
     for (const [key, place] of [...given].toSorted(([a], [b]) => order(a) - order(b))) {
-      const value = faults.collect(() => within(place.title, () => this.#valueOf(place, isTyped, after)))
+      const value = faults.collect(() => within(place.title, () => this.#valueOf(place, after)))
       if (value !== undefined) values[key] = value
       if (typeof value === 'number' && this.#isTime(key)) after = value
     }
@@ -226,65 +391,107 @@ class RowReader {
     return (this.#table.columns[key]?.type ?? instantCell) === instantCell
   }
 
-  #valueOf({ key, title, factor, text }: Place & { readonly text: string }, isTyped: boolean, after?: number): unknown {
+  #valueOf({ key, title, factor, text }: Place & { readonly text: string }, after?: number): unknown {
     const context = { ...this.#context, after }
-    const { type = instantCell, most, title: ours } = this.#table.columns[key] ?? {}
+    const { type = instantCell, title: ours } = this.#table.columns[key] ?? {}
     let value: unknown
     if (factor === 1) value = type.read(text, context)
     else {
-      value = converted(numberCell.read(text, context), factor)
-      if (type === secondsCell && !Number.isSafeInteger(value)) throw new InvalidError('must be whole seconds')
-      context.note(`${title} to ${ours}`)
+      const number = converted(numberCell.read(text, context), factor)
+      if (type === secondsCell && !Number.isSafeInteger(number)) throw new InvalidError('must be whole seconds')
+      context.note(`${title} to ${ours}`, text, String(number))
+      value = number
     }
-    this.#context.usesTimeZone ||= context.usesTimeZone
-    if (typeof value !== 'number' || !isTyped) return value
-    if (type === instantCell && !(value >= 0 && value < Date.now() + DAY_MS)) {
+    this.#found.usesTimeZone ||= context.usesTimeZone
+    return value
+  }
+
+  /** Throws InvalidError for a value that nobody can have typed on purpose. */
+  #judge({ key }: Place, value: unknown) {
+    if (typeof value !== 'number') return
+    const { most } = this.#table.columns[key] ?? {}
+    if (this.#isTime(key) && !(value >= 0 && value < Date.now() + DAY_MS)) {
       throw new InvalidError('must be from 1970 to tomorrow')
     }
     if (value < 0 || (most !== undefined && value > most)) {
       throw new InvalidError(most === undefined ? 'must not be negative' : `must be 0 to ${most}`)
     }
-    return value
-  }
-
-  /** The number of a row without one. Throws InvalidError if another row began in the same minute. */
-  #numberOf(began: string, lineNumber: number): number {
-    const minute = minuteOf(began) ?? began
-    const other = this.#minutes.get(minute)
-    if (other !== undefined)
-      throw new InvalidError(`begins in the same minute as line ${other}: one of them must be changed or removed`)
-    this.#minutes.set(minute, lineNumber)
-    if (this.#minutes.size > MAX_ROWS)
-      throw new FormatError(`the table has more than ${MAX_ROWS} rows without a number`)
-    return numberOf(this.#table, this.#account, minute)
   }
 }
 
-/** People fill in fewer rows. */
-const MAX_ROWS = 200_000
+/** How many numbers a reason names. */
+const MAX_NUMBERS = 10
+
+function firstFault(faults: Faults, error: unknown): InvalidError {
+  faults.add(error)
+  try {
+    faults.throwIfAny()
+  } catch (all) {
+    if (all instanceof InvalidError) return all
+  }
+  throw error
+}
+
+/** Whether two values of a column mean the same. A time may be written without its seconds. */
+function isSame(before: unknown, given: unknown, isName = false): boolean {
+  if (isBlank(before) || isBlank(given)) return isBlank(before) && isBlank(given)
+  if (typeof before === 'string' && typeof given === 'string') {
+    return isName ? programKey(before) === programKey(given) : plain(before) === plain(given)
+  }
+  if (typeof before !== 'number' || typeof given !== 'number') return before === given
+  const isLate = before > MINUTE_MS * 60 * 24 * 365
+  const unit = !isLate ? 0 : given % MINUTE_MS === 0 ? MINUTE_MS : given % 1000 === 0 ? 1000 : 1
+  return unit === 0 ? before === given : Math.floor(before / unit) === Math.floor(given / unit)
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || value === 0 || value === false
+}
+
+function plain(text: string): string {
+  return text.replaceAll('\u00a0', ' ').trim().normalize('NFC')
+}
+
+function minuteNumber(at: unknown): number | undefined {
+  return typeof at === 'number' ? Math.floor(at / MINUTE_MS) : undefined
+}
+
+function hasZone(minute: string): boolean {
+  return minute.length > 16
+}
+
+function isBreak(key: string): boolean {
+  return key.startsWith('break ')
+}
+
+function kindOf({ kind: name }: Table): Kind {
+  const kind = kindsByName.get(name)
+  if (kind === undefined) throw new Error(`there is no kind ${name}`)
+  return kind
+}
 
 function placeOf({ columns, hasBreaks }: Table, written: string): Place | undefined {
   const title = written.trim()
-  const isSame = (one: string) => normal(one) === normal(title)
+  const isEqual = (one: string) => normal(one) === normal(title)
   for (const [key, { title: ours, units = {} }] of Object.entries(columns)) {
-    if (isSame(ours)) return { title: ours, key, factor: 1 }
+    if (isEqual(ours)) return { title: ours, key, factor: 1 }
     const base = ours.replace(/ \(.*\)$/, '')
-    const unit = Object.keys(units).find(one => isSame(`${base} (${one})`))
+    const unit = Object.keys(units).find(one => isEqual(`${base} (${one})`))
     if (unit !== undefined) return { title, key, factor: units[unit] ?? 1 }
   }
-  const isBreak = hasBreaks && /^break \d{1,2} (?:from|to)$/i.test(title)
-  return isBreak ? { title, key: normal(title), factor: 1 } : undefined
+  const isOfBreak = hasBreaks && /^break \d{1,2} (?:from|to)$/i.test(title)
+  return isOfBreak ? { title, key: normal(title), factor: 1 } : undefined
 }
 
-/** A title that is not read, with that of ours that may be meant: it begins alike, and is not there. */
-function nameHint({ columns }: Table, title: string, places: readonly (Place | undefined)[]): string {
+/** Which of our columns may be meant by a title that is none of them: it begins alike, and is not there. */
+function meantBy({ columns, derived }: Table, title: string, keys: ReadonlySet<string>): string | undefined {
   const start = normal(title).slice(0, 3)
-  const [, meant] =
-    Object.entries(columns).find(
-      ([key, one]) =>
-        one.title !== title && normal(one.title).startsWith(start) && !places.some(place => place?.key === key),
-    ) ?? []
-  return meant === undefined || start.length < 3 ? title : `${title} (call it ${meant.title} to have it read)`
+  if (start.length < 3) return undefined
+  const found = Object.entries(columns).find(
+    ([key, { title: ours }]) =>
+      !keys.has(key) && !derived.includes(ours) && normal(ours) !== normal(title) && normal(ours).startsWith(start),
+  )
+  return found?.[1].title
 }
 
 function converted(number: number, factor: number): number {

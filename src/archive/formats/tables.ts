@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { TObject, TSchema } from 'typebox'
 import { label } from '../../contract/labels.ts'
 import { LockSession } from '../../contract/lock-sessions.ts'
@@ -6,11 +5,13 @@ import { TrainingSession } from '../../contract/training-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import type { CsvCells } from '../csv.ts'
 import { InvalidError } from '../faults.ts'
-import type { JsonObject } from '../values.ts'
+import type { MadeHere } from '../made-here.ts'
+import { isObject, type JsonObject } from '../values.ts'
 import {
   type CellType,
   identifierCell,
   instantCell,
+  nameCell,
   numberCell,
   percentCell,
   secondsCell,
@@ -21,8 +22,7 @@ import {
 } from './cells.ts'
 
 /**
- * The tables of records: their columns as the pages write them, as people fill them in, and as they are read. A record that has a number
- * came from here; the table has only some of its fields.
+ * The tables of records: their columns as the pages write them, as people fill them in, and as they are read.
  */
 
 interface Column<Value> extends Rules {
@@ -61,20 +61,30 @@ export interface Table {
   readonly required: readonly [string, ...string[]]
   /** Titles of columns that are not read, because records do not have them. */
   readonly derived: readonly string[]
-  /** Further ones if the rows have numbers. */
-  readonly derivedIfNumbered: readonly string[]
   /** The header of the table that people fill in. */
   readonly template: readonly string[]
   /** Whether rows may have columns such as "Break 1 from". */
   readonly hasBreaks: boolean
+  /** The values of a row about a stored record. */
+  valuesOf(record: StoredRecord): Readonly<Record<string, unknown>>
   /** The line of an archive, from the values of a row. Throws InvalidError. */
   line(values: Readonly<Record<string, unknown>>, row: RowContext): JsonObject
+}
+
+export interface StoredRecord {
+  readonly document: JsonObject
+  readonly at: number
+  /** Its grade, or its end, where it has one. */
+  readonly grade: number | null
+  readonly endedAt: number | null
+  readonly madeHere: MadeHere | undefined
 }
 
 interface RowContext {
   readonly id: number
   readonly account: number
   readonly breaks: readonly Break[]
+  readonly madeHere: MadeHere
 }
 
 function column<V>(title: string, type: CellType<V>, rules: Rules = {}): Column<V> {
@@ -163,7 +173,7 @@ const trainingColumns = {
   number: column('Number', identifierCell),
   recorded: column('Recorded', instantCell),
   programNumber: column('Program number', wholeCell),
-  program: column('Program', textCell),
+  program: column('Program', nameCell(/^(?:no program|program \d+)$/i)),
   passed: column('Passed', yesNoCell),
   kind: column('Kind', textCell),
   grade: column('Grade', percentCell, { most: 100, units: { '%': 1 } }),
@@ -197,10 +207,25 @@ const trainingTable: Table = {
   recognised: ['Recorded', 'Passed'],
   required: ['recorded', 'passed'],
   derived: ['Segments'],
-  derivedIfNumbered: ['Kind', 'Grade', 'Duration (s)'],
   template: ['Recorded', 'Program', 'Passed', 'Kind', 'Grade', 'Duration (s)', 'Repetitions', 'Distance (m)'],
   hasBreaks: false,
-  line: (values: Values<typeof trainingColumns>, { id, account }) => ({
+  valuesOf: ({ document, at, grade, madeHere }) => {
+    const { settings_id: program, TrainerSegment: segments, repsMeasured, distanceTravelled } = document
+    const [segment = {}] = Array.isArray(segments) ? segments.filter(isObject) : []
+    return {
+      ...document,
+      recorded: at,
+      programNumber: program === 0 ? undefined : program,
+      program: madeHere?.program ?? document['name'],
+      kind: segment['type'],
+      grade,
+      seconds: segment['durationMeasured'],
+      repetitions: repsMeasured,
+      distance: distanceTravelled,
+      approximate: document['distanceApproximate'],
+    }
+  },
+  line: (values: Values<typeof trainingColumns>, { id, account, madeHere }) => ({
     kind: 'training-session',
     data: {
       id,
@@ -210,13 +235,14 @@ const trainingTable: Table = {
       created_at: timestamp(values.recorded),
       trainer_id: 0,
       settings_id: values.programNumber ?? 0,
-      TrainerSegment: values.number === undefined ? [segmentOf(values)] : [],
+      TrainerSegment: [segmentOf(values)],
       repsMeasured: values.repetitions ?? 0,
       ...(values.distance === undefined ? {} : { distanceTravelled: values.distance }),
       ...(values.approximate === true ? { distanceApproximate: true } : {}),
       ...fieldsFrom(trainingFields, values),
     },
     ownerId: account,
+    madeHere,
   }),
 }
 
@@ -266,7 +292,7 @@ export const lockFields = fieldColumns(LockSession, [
 
 const lockColumns = {
   number: column('Number', identifierCell),
-  name: column('Name', textCell),
+  name: column('Name', nameCell(/^lock \d+$/i)),
   state: column('State', stateCell),
   started: column('Started', instantCell),
   ended: column('Ended', instantCell),
@@ -288,14 +314,21 @@ const lockTable: Table = {
   recognised: ['Started', 'Ended'],
   required: ['started'],
   derived: ['Locked (s)', 'Breaks (s)', 'Breaks'],
-  derivedIfNumbered: [],
   template: ['Name', 'Started', 'Ended', 'Break 1 from', 'Break 1 to', 'Break 2 from', 'Break 2 to'],
   hasBreaks: true,
-  line: (values: Values<typeof lockColumns>, { id, account, breaks }) => {
-    const { number, started, ended } = values
+  valuesOf: ({ document, at, endedAt }) => ({
+    ...document,
+    state: document['lockState'],
+    started: at,
+    ended: document['isActive'] === true ? null : (endedAt ?? lastEvent(document['LockSegment'])),
+    planned: document['duration'],
+    ...breaksOf(document['LockSegment']),
+  }),
+  line: (values: Values<typeof lockColumns>, { id, account, breaks, madeHere }) => {
+    const { started, ended } = values
     const state = values.state ?? (ended === undefined ? 'locked' : 'completed')
     const isRunning = state === 'locked' || state === 'break'
-    if (number === undefined && isRunning !== (ended === undefined)) {
+    if (isRunning !== (ended === undefined)) {
       throw new InvalidError(isRunning ? 'must be empty while the lock is locked' : 'is missing', 'Ended')
     }
     if (started !== undefined && ended !== undefined && ended < started) {
@@ -314,10 +347,11 @@ const lockTable: Table = {
         duration: values.planned ?? 0,
         startDate: timestamp(started),
         isActive: ended === undefined && isRunning,
-        LockSegment: number === undefined && started !== undefined ? eventsOf(started, ended, breaks) : [],
+        LockSegment: started === undefined ? [] : eventsOf(started, ended, breaks),
         endDate: ended === undefined ? null : timestamp(ended),
         ...fieldsFrom(lockFields, values),
       },
+      madeHere,
     }
   },
 }
@@ -337,6 +371,27 @@ function eventsOf(started: number, ended: number | undefined, breaks: readonly B
   return events.map(([type, at, isLocked], index) => ({ id: index + 1, type, createdAt: timestamp(at), isLocked }))
 }
 
+/** When the last of these events was; undefined without one. */
+function lastEvent(events: unknown): number | undefined {
+  const times = Array.isArray(events)
+    ? events.filter(isObject).map(({ createdAt }) => Date.parse(String(createdAt)))
+    : []
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
+/** The times of the breaks between these events, by the keys of their columns. */
+function breaksOf(events: unknown): Readonly<Record<string, number>> {
+  const ofBreaks = (Array.isArray(events) ? events.filter(isObject) : []).filter(
+    ({ type }) => type === 'break' || type === 'locked',
+  )
+  return Object.fromEntries(
+    ofBreaks.map(({ type, createdAt }, index) => [
+      `break ${Math.floor(index / 2) + 1} ${type === 'break' ? 'from' : 'to'}`,
+      Date.parse(String(createdAt)),
+    ]),
+  )
+}
+
 function timestamp(instant: number | undefined): string | undefined {
   return instant === undefined ? undefined : formatTimestamp(instant)
 }
@@ -348,12 +403,3 @@ export const templates: Readonly<Record<'training' | 'locks', readonly string[]>
   training: trainingTable.template,
   locks: lockTable.template,
 }
-
-/** The number of a row that has none: it follows from the minute in which it began, as written. */
-export function numberOf(table: Table, account: number, minute: string): number {
-  const digest = hash('sha256', JSON.stringify([table.kind, account, minute]), 'buffer')
-  return FIRST_NUMBER + digest.readUIntBE(0, 6) * 8 + (digest.readUInt8(6) & 7)
-}
-
-/** Servers count their records from 1. */
-const FIRST_NUMBER = 1e12

@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { exportArchive } from '../../../src/archive/export.ts'
 import { UnclearKindError, UnclearOwnerError } from '../../../src/archive/formats/errors.ts'
 import type { SourceLine } from '../../support/arbitraries.ts'
-import { importFile, openFile, openStore } from '../../support/archives.ts'
+import { importFile, readFileOf, openStore } from '../../support/archives.ts'
 import { sampleService } from '../../support/dashboard.ts'
 import {
   account,
@@ -195,7 +195,7 @@ test('what is wrong in a saved response is said by the number of its record, nev
 test('empty lists and responses without a record hold nothing, and are no error', async () => {
   for (const text of ['[]', '{"ok":true,"data":null}', '{"ok":true,"data":{"data":[],"pagination":{}}}', '[]\n[]']) {
     const lines = []
-    for await (const batch of (await openFile(text)).lines) lines.push(...batch)
+    for (const line of (await readFileOf(text)).lines) lines.push(line)
     assert.deepEqual(lines, [], text)
   }
 })

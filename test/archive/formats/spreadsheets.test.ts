@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { FormatError } from '../../../src/archive/formats/errors.ts'
 import { ImportError } from '../../../src/archive/report.ts'
-import { importFile, openFile, openStore } from '../../support/archives.ts'
+import { importFile, openStore, readFileOf } from '../../support/archives.ts'
 import { world } from '../../support/records.ts'
 
 const fileNamed = (name: string) => readFileSync(new URL(`files/${name}`, import.meta.url))
@@ -30,7 +30,7 @@ const refused: readonly (readonly [name: string, why: string | readonly Fault[]]
       [4, DATES],
     ],
   ],
-  ['locks-open.csv', [[2, 'Ended is missing: only the newest lock can be without, and that of line 3 is newer']]],
+  ['locks-open.csv', [[2, 'Ended is missing: only the newest lock can be without, and the lock of line 3 is newer']]],
   [
     'locks-overlap.csv',
     [
@@ -95,9 +95,16 @@ test('a lock over the hour that clocks show twice has its length, and an hour th
   assert.deepEqual(reasons, [
     [3, 'Started does not exist on that day, because clocks were put forward: write it with its offset, as in +01:00'],
   ])
-  const { found, lines } = await openFile(fileNamed('berlin-hours.csv'), options)
-  for await (const _ of lines);
-  assert.deepEqual([...found.converted], [['times that a clock showed twice on that day to the first that fits', 2]])
+  const { found } = await readFileOf(fileNamed('berlin-hours.csv'), options)
+  assert.deepEqual(
+    [...found.converted],
+    [
+      [
+        'times that a clock showed twice on that day to the first that fits',
+        { count: 2, before: '2026-10-25 02:50', after: '2026-10-25T00:50:00Z' },
+      ],
+    ],
+  )
 })
 
 test('an evening that somebody corrects stays one session, however a spreadsheet saves it', async () => {
@@ -120,14 +127,13 @@ test('units in titles are converted and counted, and a title that may be one of 
   await using store = await openStore(world)
   await importFile(store, fileNamed('units.csv'), options)
   assert.match(await store.export(), /"percentGrade":80,.*"durationMeasured":720,.*"distanceTravelled":500[,}]/)
-  const { found, lines } = await openFile(fileNamed('units.csv'), options)
-  for await (const _ of lines);
-  assert.deepEqual(found.notRead, ['Reps (call it Repetitions to have it read)'])
+  const { found } = await readFileOf(fileNamed('units.csv'), options)
+  assert.deepEqual(found.notRead, [{ title: 'Reps', meant: 'Repetitions' }])
   assert.deepEqual(
     [...found.converted],
     [
-      ['Distance (km) to Distance (m)', 1],
-      ['Duration (min) to Duration (s)', 1],
+      ['Distance (km) to Distance (m)', { count: 1, before: '0.5', after: '500' }],
+      ['Duration (min) to Duration (s)', { count: 1, before: '12', after: '720' }],
     ],
   )
 })

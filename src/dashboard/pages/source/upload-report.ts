@@ -4,7 +4,7 @@ import { card, table, type TableColumn } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
-import { capital, countText, dateText, NONE, numberText } from '../../text/text.ts'
+import { capital, countText, dateText, durationText, NONE, numberText } from '../../text/text.ts'
 import type { UploadReport } from '../../../uploads/run.ts'
 import type { Upload } from '../../../uploads/uploads.ts'
 
@@ -59,7 +59,7 @@ function kindTitle(kind: string): string {
 
 /** What the table does not say. */
 function notes({ viewer }: Visit, upload: Upload): Html {
-  const { preview, usesTimeZone = false, notRead = [], converted = [] } = reportOf(upload)
+  const { preview, usesTimeZone = false, notRead = [], converted = [], differing = 0, offset } = reportOf(upload)
   const { accounts = 0, access = 0, others = 0 } = preview?.leftOut ?? {}
   const left = [
     ...(others > 0 ? [`${countText(others, 'record')} of other accounts`] : []),
@@ -70,7 +70,9 @@ function notes({ viewer }: Visit, upload: Upload): Html {
   return html`
     ${usesTimeZone ? html`<p class="muted">Times without a zone are read as times in ${viewer.timeZone.replaceAll('_', ' ')}, which <a href="/settings">Settings</a> can change.</p>` : nothing}
     ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.join(', ')}.</p>`}
-    ${converted.map(([what, times]) => html`<p class="muted">Converted ${what}: ${countText(times, 'value')}.</p>`)}
+    ${converted.map(({ what, count, before, after }) => html`<p class="muted">Converted ${what}: ${countText(count, 'value')}, such as ${before} to ${after}.</p>`)}
+    ${differing === 0 ? nothing : html`<p class="muted">${countText(differing, 'row')} differ from stored records that no table made. A table does not change those.</p>`}
+    ${offset === undefined ? nothing : html`<p class="problem">${countText(offset.count, 'new session')} begin ${durationText(Math.abs(offset.minutes) * 60)} ${offset.minutes > 0 ? 'after' : 'before'} stored ones. Are these times of another zone? Then discard the file, set that zone in <a href="/settings">Settings</a>, and bring it again.</p>`}
     ${left.length === 0 ? nothing : html`<p class="muted">Left out: ${left.join(', ')}. Only records of your own account, number ${viewer.session.accountId}, can be stored here.</p>`}
     ${isCut ? html`<p class="muted">The line that ends an export is missing, so the file may have been cut off.</p>` : nothing}
   `
