@@ -41,27 +41,10 @@ for (const { kind, name, path, device } of devices) {
     assertData(await service.fetch(`${path}/${device.id}`, 'ann'), device)
     assertData(await service.fetch(path, 'ann'), { data: [device], pagination: { limit: 50, offset: 0 } })
   })
-
-  test(`a ${name} that never reported has null as its last visit`, async () => {
-    await using service = await startService(lines({ lastVisited: null }))
-    const answer = await service.fetch(`${path}/${device.id}`, 'ann')
-    assertData(answer, { ...device, lastVisited: null })
-  })
 }
 
 testSharing({ path: '/api/v1/lkbx', resourceName: 'Lock device', record: lockDevice, isMixed: false })
 testSharing({ path: '/api/v1/dtt', resourceName: 'Training device', record: trainingDevice, isMixed: false })
-
-test('a training device has the time of its last log only if its source had one', async () => {
-  const { lastLogAt: _, ...rest } = trainer
-  await using service = await startService([
-    ...world,
-    { kind: 'training-device', data: rest },
-    { kind: 'training-device', data: { ...rest, id: 6, lastLogAt: null } },
-  ])
-  assertData(await service.fetch('/api/v1/dtt/5', 'ann'), rest)
-  assertData(await service.fetch('/api/v1/dtt/6', 'ann'), { ...rest, id: 6, lastLogAt: null })
-})
 
 test('a lock device and a training device may have the same id', async () => {
   await using service = await startService([...world, lockDevice(1, 1), trainingDevice(1, 2)])

@@ -46,12 +46,6 @@ test('a lock session has the fields of the specification in their order, then it
   })
 })
 
-test('the end and creation of a lock session are absent if its source had none', async () => {
-  const { endDate: _, createdAt: __, ...rest } = evening
-  await using service = await startService([...world, imported(rest)])
-  assertData(await service.fetch('/api/v1/lkbx/sessions/9', 'ann'), rest)
-})
-
 test('the running lock session is the current one, even with a null end and an unknown state', async () => {
   const running = { ...evening, lockState: 'frozen', isActive: true, endDate: null, LockSegment: [] }
   await using service = await startService([...world, { kind: 'lock-session', data: running }])

@@ -32,24 +32,6 @@ test('a person has the fields of the contract in their order, and nothing else',
   assertData(await service.fetch('/api/v1/users', 'ann'), { data: [ann], pagination: { limit: 50, offset: 0 } })
 })
 
-test('a person of whom only id and name are known has zeros and nulls', async () => {
-  const lines = [account(1, 'ann'), { kind: 'account', data: { id: 2, username: 'ben' } }]
-  await using service = await startService([...lines, { kind: 'partnership', data: { ownerId: 2, partnerId: 1 } }])
-  assertData(await service.fetch('/api/v1/users/2', 'ann'), {
-    id: 2,
-    username: 'ben',
-    accountType: 'user',
-    subscriptionTier: null,
-    league: 0,
-    rank: 0,
-    totalPoints: 0,
-    matchPoints: 0,
-    profileImage: null,
-    profileDescription: null,
-    profileTitle: null,
-  })
-})
-
 test('people see themselves, and everybody with access in either direction, once each', async () => {
   await using service = await startService(people)
   // Ann lets Ben read her records; Dee and Eve let each other.
@@ -116,23 +98,6 @@ test('/me returns the account and the API key in use, with their fields in order
   const [stored] = await service.store.db.selectFrom('token').selectAll().execute()
   assert.equal(id, stored?.id)
   assert.equal(Date.parse(createdAt), stored?.created_at)
-})
-
-test('/me describes the API key of the request, not another one of the account', async () => {
-  await using service = await startService(world)
-  const tokens = [
-    await service.token('ann', { name: 'one', scopes: ['dtt:read'] }),
-    await service.token('ann', { name: 'two' }),
-  ]
-  const names = []
-  for (const token of tokens) {
-    const { body } = await service.fetch('/api/v1/me', token)
-    names.push([body.data.token.name, body.data.token.scopes, body.data.token.expiresAt])
-  }
-  assert.deepEqual(names, [
-    ['one', ['dtt:read'], null],
-    ['two', ['lkbx:read', 'dtt:read', 'shared:access'], null],
-  ])
 })
 
 test('/me responds without a subscription, and says when it ended', async () => {

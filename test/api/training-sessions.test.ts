@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertData, backwards, idsOf } from '../support/responses.ts'
-import { trainerSegment, trainingSession, world } from '../support/records.ts'
+import { trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
@@ -84,41 +84,6 @@ test('include=owner adds the owner as the last field of a training session', asy
     data: [owned],
     pagination: { limit: 50, offset: 0 },
   })
-})
-
-test('without a recorded value a training session has the sum over its segments', async () => {
-  const session = (id: number, distances: readonly (number | null | undefined)[]) =>
-    trainingSession(id, 1, {
-      TrainerSegment: distances.map((distanceTravelled, index) =>
-        trainerSegment(index, { repsMeasured: 3, ...(distanceTravelled === undefined ? {} : { distanceTravelled }) }),
-      ),
-    })
-  const sessions = [session(1, [0.1, 0.2, null]), session(2, [null, undefined]), session(3, [0]), session(4, [])]
-  await using service = await startService([...world, ...sessions])
-  const ann = await service.as('ann')
-  const figures = []
-  for (const id of [1, 2, 3, 4]) {
-    const { repsMeasured, distanceTravelled, distanceApproximate } = await ann.get('/api/v1/dtt/sessions/:id', { id })
-    figures.push([repsMeasured, distanceTravelled, distanceApproximate])
-  }
-  assert.deepEqual(figures, [
-    [9, 0.3, undefined],
-    [6, undefined, undefined],
-    [3, 0, undefined],
-    [0, undefined, undefined],
-  ])
-})
-
-test('only a training session of the legacy upload path has an approximate distance', async () => {
-  await using service = await startService([
-    ...world,
-    trainingSession(1, 1, {}, { legacyUpload: true }),
-    trainingSession(2, 1, {}, { legacyUpload: false }),
-  ])
-  const legacy = await service.fetch('/api/v1/dtt/sessions/1', 'ann')
-  assert.match(legacy.text, /"repsMeasured":\d+,"distanceApproximate":true\}\}$/)
-  const current = await service.fetch('/api/v1/dtt/sessions/2', 'ann')
-  assert.match(current.text, /"repsMeasured":\d+\}\}$/)
 })
 
 testSharing({

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTier } from '../../src/accounts/accounts.ts'
 import { assertData, assertRefused, backwards, idsOf } from '../support/responses.ts'
-import { account, templateSegment, trainingTemplate, world } from '../support/records.ts'
+import { account, trainingTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
@@ -74,24 +74,6 @@ test('a list shows training templates without their segments', async () => {
     data: [{ ...summary, ...tail }],
     pagination: { limit: 50, offset: 0 },
   })
-})
-
-test('a training template without optional fields has the fields of the specification alone', async () => {
-  const { data } = trainingTemplate(6, 1)
-  await using service = await startService([...world, { kind: 'training-template', data: backwards(data) }])
-  assertData(await service.fetch('/api/v1/dtt/templates/6', 'ann'), data)
-  const { Segment: _, ...listed } = data
-  assertData(await service.fetch('/api/v1/dtt/templates', 'ann'), {
-    data: [listed],
-    pagination: { limit: 50, offset: 0 },
-  })
-})
-
-test('segments without an order stay in the given order', async () => {
-  const given = [templateSegment(3), templateSegment(1), templateSegment(2)]
-  await using service = await startService([...world, trainingTemplate(6, 1, { Segment: given })])
-  const { body } = await service.fetch('/api/v1/dtt/templates/6', 'ann')
-  assert.deepEqual(body.data.Segment, given)
 })
 
 testSharing({

@@ -1,46 +1,9 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { makeClient } from '../../src/client.ts'
 import { makeFolder } from '../support/command.ts'
-import { account, trainingSession, world } from '../support/records.ts'
-import { startService } from '../support/service.ts'
-
-test('a backup made while the service runs is complete, private, and can be served', async () => {
-  await using folder = await makeFolder()
-  await using service = await startService([...world, trainingSession(1, 1)])
-  const token = await service.token('ann')
-  const ann = await service.as('ann')
-  const abort = new AbortController()
-  const busy = (async () => {
-    for (let id = 2; !abort.signal.aborted; id += 1) {
-      await service.import([trainingSession(id, 1)])
-      await ann.get('/api/v1/dtt/sessions/latest')
-      await sleep(5)
-    }
-  })()
-  const made = await folder.run(['backup', 'copy.db', '--database', service.databaseUrl])
-  abort.abort()
-  await busy
-  const stderr =
-    'The backup is complete and verified: copy.db\nIt is not encrypted: only the owner of the file may read it.\n'
-  assert.deepEqual(made, { code: 0, stdout: '', stderr })
-  assert.equal((statSync(folder.file('copy.db')).mode & 0o777).toString(8), '600')
-  assert.deepEqual(readdirSync(folder.path), ['copy.db'], 'one file, and nothing left beside it')
-
-  await using running = folder.start(['serve', '--port', '0', '--database', 'sqlite:copy.db'])
-  const [, url = ''] = await running.says(/Listening on (\S+)/)
-  const copied = await Array.fromAsync(makeClient({ baseUrl: url, token }).all('/api/v1/dtt/sessions'))
-  const ids = copied.map(({ id }) => id)
-  assert.ok(ids.length > 0)
-  assert.deepEqual(
-    ids.toSorted((a, b) => a - b),
-    Array.from(ids.keys(), index => index + 1),
-    'all up to one moment',
-  )
-})
+import { account } from '../support/records.ts'
 
 test('an existing file is never overwritten', async () => {
   await using folder = await makeFolder()

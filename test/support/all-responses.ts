@@ -31,12 +31,12 @@ export const views = [
   ),
 ].filter(address => !(address.includes('offset') && address.includes('cursor')))
 
-/** A token of the second account. */
 /** Whether a response has records: no statistics, no people. */
 export function isOfRecords(view: string): boolean {
   return !/^\/api\/v1\/(me|users|status)\b|\/stats\b/.test(view)
 }
 
+/** A token of the second account. */
 export function readersToken(store: Store): Promise<string> {
   const request = {
     accountId: 2,
