@@ -64,43 +64,34 @@ for (const operation of operations) {
 }
 
 for (const kind of ['plain', 'encrypted']) {
-  testOn(
-    'sqlite',
-    `a backup (${kind}) that is killed at any moment leaves only whole ones, and the next one cleans up`,
-    async () => {
-      await using folder = await folderOf(base, more)
-      mkdirSync(folder.file('backups'))
-      const identity = await generateIdentity()
-      writeFileSync(folder.file('key.txt'), identity)
-      const isPlain = kind === 'plain'
-      const args = [
-        'backup',
-        '--to',
-        'backups',
-        ...(isPlain ? [] : ['--recipient', await identityToRecipient(identity)]),
-      ]
-      const started = performance.now()
-      assert.equal((await folder.launch(args)).code, 0)
-      const took = performance.now() - started
-      const names = () => readdirSync(folder.file('backups'))
-      const whole = () => names().filter(name => /\.db(\.age)?$/.test(name))
-      for (const part of [0.3, 0.5, 0.6, 0.7, 0.8, 0.9]) {
-        await kill(folder, args, took * part)
-        for (const name of whole()) {
-          const { code, stderr } = await folder.run(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
-          assert.equal(code, 0, stderr)
-        }
+  testOn('sqlite', `a backup (${kind}) that is killed leaves only whole ones, and the next cleans up`, async () => {
+    await using folder = await folderOf(base, more)
+    mkdirSync(folder.file('backups'))
+    const identity = await generateIdentity()
+    writeFileSync(folder.file('key.txt'), identity)
+    const isPlain = kind === 'plain'
+    const args = ['backup', '--to', 'backups', ...(isPlain ? [] : ['--recipient', await identityToRecipient(identity)])]
+    const started = performance.now()
+    assert.equal((await folder.launch(args)).code, 0)
+    const took = performance.now() - started
+    const names = () => readdirSync(folder.file('backups'))
+    const whole = () => names().filter(name => /\.db(\.age)?$/.test(name))
+    for (const part of [0.3, 0.5, 0.6, 0.7, 0.8, 0.9]) {
+      await kill(folder, args, took * part)
+      for (const name of whole()) {
+        const { code, stderr } = await folder.run(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
+        assert.equal(code, 0, stderr)
       }
-      assert.equal((await folder.run(args)).code, 0)
-      assert.deepEqual(
-        names().toSorted(),
-        whole()
-          .flatMap(name => [name, `${name}.sha256`])
-          .toSorted(),
-      )
-      assert.deepEqual(leftovers(folder), [])
-    },
-  )
+    }
+    assert.equal((await folder.run(args)).code, 0)
+    assert.deepEqual(
+      names().toSorted(),
+      whole()
+        .flatMap(name => [name, `${name}.sha256`])
+        .toSorted(),
+    )
+    assert.deepEqual(leftovers(folder), [])
+  })
 }
 
 testOn('sqlite', 'migrate, killed at any moment, is applied whole or not at all', async () => {
@@ -157,78 +148,74 @@ async function schemaOf(url: string) {
   return [columns.rows, indexes.rows, steps.rows]
 }
 
-testOn(
-  'sqlite',
-  'on a full disk backup, restore, move, import, pull and migrate say so and leave nothing in part',
-  async t => {
-    if (!canMount) return t.skip(CANNOT_MOUNT)
-    await using folder = await folderOf(base, more)
-    await using source = await sourceOfMore()
-    const small = folder.file('small')
-    mkdirSync(small)
-    assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', small]).status, 0)
-    try {
-      writeFileSync(join(small, 'ballast'), Buffer.alloc(1_700_000))
-      const recipient = await identityToRecipient(await generateIdentity())
-      const cases: readonly (readonly string[])[] = [
-        ['backup', '--to', 'small'],
-        ['backup', 'small/copy.db'],
-        ['backup', '--to', 'small', '--recipient', recipient],
-        ['restore', 'whole.db', '--database', 'sqlite:small/new.db'],
-        ['move', '--to', 'sqlite:small/new.db'],
-      ]
-      for (const args of cases) {
-        const { code, stderr } = await folder.run(args)
-        assert.equal(code, 3, `${args.join(' ')}: ${stderr}`)
-        assert.match(stderr, /full|ENOSPC|no space/i)
-        assert.doesNotMatch(stderr, /\n {4}at /)
-        assert.deepEqual(readdirSync(small), ['ballast'], args.join(' '))
-      }
-      rmSync(join(small, 'ballast'))
-      const url = 'sqlite:small/own.db'
-      assert.equal((await folder.run(['account', 'add', '--username', 'ann', '--id', '1', '--database', url])).code, 0)
-      const before = await folder.run(['export', '--database', url])
-      const { bavail, bsize } = statfsSync(small)
-      writeFileSync(join(small, 'ballast'), Buffer.alloc(bavail * bsize - 300_000))
-      for (const args of [
-        ['import', 'more.ndjson'],
-        ['restore', 'whole.db', '--force'],
-      ]) {
-        const { code, stderr } = await folder.run([...args, '--database', url])
-        assert.equal(code, 3, stderr)
-        assert.match(stderr, /full|no space/i)
-        assert.deepEqual(await folder.run(['export', '--database', url]), before, args.join(' '))
-      }
-      const addOnReadOnly = async () => {
-        assert.equal(spawnSync('mount', ['-o', 'remount,ro', small]).status, 0)
-        const { code, stderr } = await folder.run(['account', 'add', '--username', 'ben', '--database', url])
-        assert.equal(spawnSync('mount', ['-o', 'remount,rw', small]).status, 0)
-        assert.equal(code, 3)
-        return stderr
-      }
-      assert.match(await addOnReadOnly(), /cannot be opened: the file system is read-only/)
-      // The log that it leaves lets the file be opened.
-      await using killed = folder.start(['serve', '--port', '0', '--database', url])
-      await killed.says(/Listening/)
-      killed.process.kill('SIGKILL')
-      await killed.ended
-      assert.match(await addOnReadOnly(), /its file or its file system is read-only/)
-      // A pull stores record by record.
-      const pulled = await folder.run(['pull', '--database', url], { env: source.env })
-      assert.equal(pulled.code, 3, pulled.stderr)
-      assert.match(pulled.stderr, /full/)
-      const whole = (await folder.run(['export', '--database', 'sqlite:all.db'])).stdout.split('\n')
-      const found = await folder.run(['export', '--database', url])
-      assert.equal(found.code, 0, found.stderr)
-      for (const line of found.stdout.split('\n').filter(one => one.includes('training-session'))) {
-        assert.ok(whole.includes(line), line)
-      }
-      await migrateOnFullDisk(folder)
-    } finally {
-      spawnSync('umount', ['--lazy', small])
+testOn('sqlite', 'on a full disk commands that write say so, and leave nothing in part', async t => {
+  if (!canMount) return t.skip(CANNOT_MOUNT)
+  await using folder = await folderOf(base, more)
+  await using source = await sourceOfMore()
+  const small = folder.file('small')
+  mkdirSync(small)
+  assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', small]).status, 0)
+  try {
+    writeFileSync(join(small, 'ballast'), Buffer.alloc(1_700_000))
+    const recipient = await identityToRecipient(await generateIdentity())
+    const cases: readonly (readonly string[])[] = [
+      ['backup', '--to', 'small'],
+      ['backup', 'small/copy.db'],
+      ['backup', '--to', 'small', '--recipient', recipient],
+      ['restore', 'whole.db', '--database', 'sqlite:small/new.db'],
+      ['move', '--to', 'sqlite:small/new.db'],
+    ]
+    for (const args of cases) {
+      const { code, stderr } = await folder.run(args)
+      assert.equal(code, 3, `${args.join(' ')}: ${stderr}`)
+      assert.match(stderr, /full|ENOSPC|no space/i)
+      assert.doesNotMatch(stderr, /\n {4}at /)
+      assert.deepEqual(readdirSync(small), ['ballast'], args.join(' '))
     }
-  },
-)
+    rmSync(join(small, 'ballast'))
+    const url = 'sqlite:small/own.db'
+    assert.equal((await folder.run(['account', 'add', '--username', 'ann', '--id', '1', '--database', url])).code, 0)
+    const before = await folder.run(['export', '--database', url])
+    const { bavail, bsize } = statfsSync(small)
+    writeFileSync(join(small, 'ballast'), Buffer.alloc(bavail * bsize - 300_000))
+    for (const args of [
+      ['import', 'more.ndjson'],
+      ['restore', 'whole.db', '--force'],
+    ]) {
+      const { code, stderr } = await folder.run([...args, '--database', url])
+      assert.equal(code, 3, stderr)
+      assert.match(stderr, /full|no space/i)
+      assert.deepEqual(await folder.run(['export', '--database', url]), before, args.join(' '))
+    }
+    const addOnReadOnly = async () => {
+      assert.equal(spawnSync('mount', ['-o', 'remount,ro', small]).status, 0)
+      const { code, stderr } = await folder.run(['account', 'add', '--username', 'ben', '--database', url])
+      assert.equal(spawnSync('mount', ['-o', 'remount,rw', small]).status, 0)
+      assert.equal(code, 3)
+      return stderr
+    }
+    assert.match(await addOnReadOnly(), /cannot be opened: the file system is read-only/)
+    // The log that it leaves lets the file be opened.
+    await using killed = folder.start(['serve', '--port', '0', '--database', url])
+    await killed.says(/Listening/)
+    killed.process.kill('SIGKILL')
+    await killed.ended
+    assert.match(await addOnReadOnly(), /its file or its file system is read-only/)
+    // A pull stores record by record.
+    const pulled = await folder.run(['pull', '--database', url], { env: source.env })
+    assert.equal(pulled.code, 3, pulled.stderr)
+    assert.match(pulled.stderr, /full/)
+    const whole = (await folder.run(['export', '--database', 'sqlite:all.db'])).stdout.split('\n')
+    const found = await folder.run(['export', '--database', url])
+    assert.equal(found.code, 0, found.stderr)
+    for (const line of found.stdout.split('\n').filter(one => one.includes('training-session'))) {
+      assert.ok(whole.includes(line), line)
+    }
+    await migrateOnFullDisk(folder)
+  } finally {
+    spawnSync('umount', ['--lazy', small])
+  }
+})
 
 /** Another server, which has what the archive of `more` has. */
 async function sourceOfMore() {
@@ -259,92 +246,84 @@ async function migrateOnFullDisk(folder: Folder) {
   assert.equal(again.code, 0, again.stderr)
 }
 
-testOn(
-  'sqlite',
-  'on a full disk a service goes on reading, refuses what it cannot write with 503, and says why',
-  async t => {
-    if (!canMount) return t.skip(CANNOT_MOUNT)
-    await using folder = await makeFolder()
-    await using disk = mountSmall(folder, '4m')
-    const url = `sqlite:${disk.path}/own.db`
+testOn('sqlite', 'on a full disk a service goes on reading, refuses writes with 503, and says why', async t => {
+  if (!canMount) return t.skip(CANNOT_MOUNT)
+  await using folder = await makeFolder()
+  await using disk = mountSmall(folder, '4m')
+  const url = `sqlite:${disk.path}/own.db`
+  const { tokens } = await serviceDatabase(folder, url)
+  await using running = folder.start(['serve', '--port', '0', '--database', url])
+  const [, address = ''] = await running.says(/Listening on (\S+)/)
+  // Its access log is on the same disk.
+  await using logging = folder.spawn('/bin/sh', [
+    '-c',
+    'exec "$0" serve --port 0 --database "$1" 2>small/log',
+    launcher,
+    url,
+  ])
+  const [, other = ''] = await logging.says(/Listening on (\S+)/)
+  const ann = visitor(address)
+  assert.equal((await ann.signIn('ann')).status, 303)
+  disk.fill()
+
+  await assertReads([address, other], tokens, ann)
+  const refused = await Promise.all(writes(ann).map(([, write]) => write()))
+  assert.deepEqual(
+    refused.map(({ status }) => status),
+    refused.map(() => 503),
+  )
+  await until(async () => running.said.stderr.includes('database or disk is full'))
+  assert.doesNotMatch(running.said.stderr, /cannot rollback/)
+  for (const args of [
+    ['account', 'add', '--username', 'zed'],
+    ['import', 'more.ndjson'],
+  ]) {
+    const { code, stderr } = await folder.run([...args, '--database', url])
+    assert.equal(code, 3)
+    assert.match(stderr, /database or disk is full/)
+  }
+  const exported = await folder.shell(`"$0" export --database ${url} >small/out.ndjson`)
+  assert.equal(exported.code, 3)
+  assert.match(exported.stderr, /^lockstep: the output cannot be written: ENOSPC/m)
+
+  disk.empty()
+  for (const [name, write] of writes(ann)) assert.ok((await write()).status < 400, `${name}, with room again`)
+  await assertReads([address, other], tokens, ann)
+  for (const one of [running, logging]) {
+    one.process.kill('SIGTERM')
+    assert.equal((await one.ended).code, 0)
+  }
+  assert.match((await folder.run(['access', 'reads', '--owner', 'ann', '--database', url])).stdout, /ben/)
+})
+
+testOn('postgres', 'on a server whose disk is full reads go on, and no response is 500', async t => {
+  if (!canMount) return t.skip(CANNOT_MOUNT)
+  await using folder = await makeFolder()
+  await using disk = mountSmall(folder, '24m')
+  const server = await startPostgres()
+  try {
+    const url = await smallDatabase(server, folder, disk)
     const { tokens } = await serviceDatabase(folder, url)
     await using running = folder.start(['serve', '--port', '0', '--database', url])
     const [, address = ''] = await running.says(/Listening on (\S+)/)
-    // Its access log is on the same disk.
-    await using logging = folder.spawn('/bin/sh', [
-      '-c',
-      'exec "$0" serve --port 0 --database "$1" 2>small/log',
-      launcher,
-      url,
-    ])
-    const [, other = ''] = await logging.says(/Listening on (\S+)/)
     const ann = visitor(address)
     assert.equal((await ann.signIn('ann')).status, 303)
     disk.fill()
-
-    await assertReads([address, other], tokens, ann)
-    const refused = await Promise.all(writes(ann).map(([, write]) => write()))
-    assert.deepEqual(
-      refused.map(({ status }) => status),
-      refused.map(() => 503),
-    )
-    await until(async () => running.said.stderr.includes('database or disk is full'))
-    assert.doesNotMatch(running.said.stderr, /cannot rollback/)
-    for (const args of [
-      ['account', 'add', '--username', 'zed'],
-      ['import', 'more.ndjson'],
-    ]) {
-      const { code, stderr } = await folder.run([...args, '--database', url])
-      assert.equal(code, 3)
-      assert.match(stderr, /database or disk is full/)
+    const before = (await folder.run(['export', '--database', url])).stdout
+    const { code, stderr } = await folder.run(['import', 'more.ndjson', '--database', url])
+    assert.equal(code, 3)
+    assert.match(stderr, /No space left on device/)
+    assert.equal((await folder.run(['export', '--database', url])).stdout, before)
+    await assertReads([address], tokens, ann)
+    // What still fits into pages that the server has is written.
+    for (const [name, write] of writes(ann)) {
+      const { status } = await write()
+      assert.ok(status < 400 || status === 503, `${name}: ${status}`)
     }
-    const exported = await folder.shell(`"$0" export --database ${url} >small/out.ndjson`)
-    assert.equal(exported.code, 3)
-    assert.match(exported.stderr, /^lockstep: the output cannot be written: ENOSPC/m)
-
-    disk.empty()
-    for (const [name, write] of writes(ann)) assert.ok((await write()).status < 400, `${name}, with room again`)
-    await assertReads([address, other], tokens, ann)
-    for (const one of [running, logging]) {
-      one.process.kill('SIGTERM')
-      assert.equal((await one.ended).code, 0)
-    }
-    assert.match((await folder.run(['access', 'reads', '--owner', 'ann', '--database', url])).stdout, /ben/)
-  },
-)
-
-testOn(
-  'postgres',
-  'a server whose disk is full is named as the cause, reads go on, and no response is 500',
-  async t => {
-    if (!canMount) return t.skip(CANNOT_MOUNT)
-    await using folder = await makeFolder()
-    await using disk = mountSmall(folder, '24m')
-    const server = await startPostgres()
-    try {
-      const url = await smallDatabase(server, folder, disk)
-      const { tokens } = await serviceDatabase(folder, url)
-      await using running = folder.start(['serve', '--port', '0', '--database', url])
-      const [, address = ''] = await running.says(/Listening on (\S+)/)
-      const ann = visitor(address)
-      assert.equal((await ann.signIn('ann')).status, 303)
-      disk.fill()
-      const before = (await folder.run(['export', '--database', url])).stdout
-      const { code, stderr } = await folder.run(['import', 'more.ndjson', '--database', url])
-      assert.equal(code, 3)
-      assert.match(stderr, /No space left on device/)
-      assert.equal((await folder.run(['export', '--database', url])).stdout, before)
-      await assertReads([address], tokens, ann)
-      // What still fits into pages that the server has is written.
-      for (const [name, write] of writes(ann)) {
-        const { status } = await write()
-        assert.ok(status < 400 || status === 503, `${name}: ${status}`)
-      }
-    } finally {
-      server.remove()
-    }
-  },
-)
+  } finally {
+    server.remove()
+  }
+})
 
 /** Fills a database that a service can be started on: ann can sign in, and ben may read her records. */
 async function serviceDatabase(folder: Folder, url: string) {

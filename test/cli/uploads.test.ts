@@ -36,74 +36,62 @@ test('a killed service leaves nothing of what it was receiving', needsProc, asyn
   await settledPage(running.ann)
 })
 
-test(
-  'any command removes what killed services were receiving, and uploads that are older than an hour',
-  needsProc,
-  async () => {
-    await using folder = await prepared()
-    {
-      await using running = await withUpload(folder)
-      await running.kill()
-    }
-    const list = () => folder.run(['account', 'list'])
-    await list()
-    assert.notDeepEqual(left(folder), [])
-    const [id = ''] = left(folder).filter(name => !name.includes('/'))
-    const old = `${(Date.now() - 3_601_000).toString(36)}${id.slice(id.indexOf('-'))}`
-    await folder.shell(`cd data/*.uploads && mv ${id} ${old}`)
-    await list()
-    assert.deepEqual(left(folder), [])
-  },
-)
+test('any command removes what killed services were receiving, and old uploads', needsProc, async () => {
+  await using folder = await prepared()
+  {
+    await using running = await withUpload(folder)
+    await running.kill()
+  }
+  const list = () => folder.run(['account', 'list'])
+  await list()
+  assert.notDeepEqual(left(folder), [])
+  const [id = ''] = left(folder).filter(name => !name.includes('/'))
+  const old = `${(Date.now() - 3_601_000).toString(36)}${id.slice(id.indexOf('-'))}`
+  await folder.shell(`cd data/*.uploads && mv ${id} ${old}`)
+  await list()
+  assert.deepEqual(left(folder), [])
+})
 
-test(
-  'the check of a file begins again after the service was killed, and its process does not outlive the service',
-  needsProc,
-  async () => {
-    await using folder = await prepared()
-    {
-      await using running = await serving(folder)
-      await upload(running.url, running.ann, { a: records })
-      const child = await childOf(running.pid)
-      process.kill(child, 'SIGSTOP')
-      assert.equal(readFileSync(`/proc/${child}/oom_score_adj`, 'utf8').trim(), '500')
-      await running.kill()
-      process.kill(child, 'SIGCONT')
-      await until(async () => !isAlive(child))
-    }
+test('the check of a file ends with a killed service, and begins again with the next one', needsProc, async () => {
+  await using folder = await prepared()
+  {
     await using running = await serving(folder)
-    assert.match(await settledPage(running.ann), /Lock templates/)
-  },
-)
+    await upload(running.url, running.ann, { a: records })
+    const child = await childOf(running.pid)
+    process.kill(child, 'SIGSTOP')
+    assert.equal(readFileSync(`/proc/${child}/oom_score_adj`, 'utf8').trim(), '500')
+    await running.kill()
+    process.kill(child, 'SIGCONT')
+    await until(async () => !isAlive(child))
+  }
+  await using running = await serving(folder)
+  assert.match(await settledPage(running.ann), /Lock templates/)
+})
 
-test(
-  'a service that is killed while it stores a file has stored nothing, and the file can be stored again',
-  needsProc,
-  async () => {
-    await using folder = await prepared()
-    await using store = await folder.store()
-    {
-      await using running = await withUpload(folder)
-      await decide(running.ann, 'store')
-      const child = await childOf(running.pid)
-      process.kill(child, 'SIGSTOP')
-      await whileLocked(store, async () => {
-        process.kill(child, 'SIGCONT')
-        // Long enough for it to wait for the lock, mostly.
-        await sleep(1500)
-        await running.kill()
-        await until(async () => !isAlive(child))
-      })
-    }
-    assert.deepEqual(await stored(store), [])
-    await using running = await serving(folder)
-    assert.match(await settledPage(running.ann), /could not be stored.+Nothing was stored/s)
+test('a service that is killed while it stores a file has stored nothing, and can again', needsProc, async () => {
+  await using folder = await prepared()
+  await using store = await folder.store()
+  {
+    await using running = await withUpload(folder)
     await decide(running.ann, 'store')
-    assert.match(await settledPage(running.ann), /Lock templates: 20 new/)
-    assert.equal((await stored(store)).length, 20)
-    await until(async () => left(folder).length === 0)
-  },
-)
+    const child = await childOf(running.pid)
+    process.kill(child, 'SIGSTOP')
+    await whileLocked(store, async () => {
+      process.kill(child, 'SIGCONT')
+      // Long enough for it to wait for the lock, mostly.
+      await sleep(1500)
+      await running.kill()
+      await until(async () => !isAlive(child))
+    })
+  }
+  assert.deepEqual(await stored(store), [])
+  await using running = await serving(folder)
+  assert.match(await settledPage(running.ann), /could not be stored.+Nothing was stored/s)
+  await decide(running.ann, 'store')
+  assert.match(await settledPage(running.ann), /Lock templates: 20 new/)
+  assert.equal((await stored(store)).length, 20)
+  await until(async () => left(folder).length === 0)
+})
 
 test('if the process that stores a file is killed, the page says so', needsProc, async () => {
   await using folder = await prepared()
@@ -116,23 +104,19 @@ test('if the process that stores a file is killed, the page says so', needsProc,
   assert.equal((await stored(store)).length, page.includes('20 new') ? 20 : 0)
 })
 
-test(
-  'what opens an encrypted file is neither in the arguments nor in the environment of the process that reads it',
-  needsProc,
-  async () => {
-    await using folder = await prepared()
-    await using running = await withUpload(folder)
-    await decide(running.ann, 'store', { secret: 'open sesame' })
-    const child = await childOf(running.pid)
-    process.kill(child, 'SIGSTOP')
-    for (const name of ['cmdline', 'environ']) {
-      assert.doesNotMatch(readFileSync(`/proc/${child}/${name}`, 'latin1'), /open sesame/)
-    }
-    process.kill(child, 'SIGCONT')
-    await settledPage(running.ann)
-    assert.doesNotMatch(running.said.stderr, /open sesame/)
-  },
-)
+test('what opens an encrypted file is in no argument and no environment of its reader', needsProc, async () => {
+  await using folder = await prepared()
+  await using running = await withUpload(folder)
+  await decide(running.ann, 'store', { secret: 'open sesame' })
+  const child = await childOf(running.pid)
+  process.kill(child, 'SIGSTOP')
+  for (const name of ['cmdline', 'environ']) {
+    assert.doesNotMatch(readFileSync(`/proc/${child}/${name}`, 'latin1'), /open sesame/)
+  }
+  process.kill(child, 'SIGCONT')
+  await settledPage(running.ann)
+  assert.doesNotMatch(running.said.stderr, /open sesame/)
+})
 
 test('one file is checked after the other, and a check ends when its file is discarded', needsProc, async () => {
   await using folder = await prepared()

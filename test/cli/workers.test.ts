@@ -19,24 +19,20 @@ test('workers end with the process that supervises them', needsProc, async () =>
 })
 
 for (const args of [[], ['--workers', '2']]) {
-  test(
-    `only SIGTERM and SIGINT end a service, and no signal opens a debugger: serve ${args.join(' ')}`,
-    needsProc,
-    async () => {
-      const database = newSqlite()
-      await using service = await serve(database.url, { args })
-      const workers = args.length === 0 ? [] : workersOf(service)
-      const signals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const
-      for (const pid of workers) for (const signal of signals) process.kill(pid, signal)
-      for (const signal of signals) if (signal !== 'SIGHUP' || args.length === 0) service.process.kill(signal)
-      for (let times = 0; times < 5; times += 1) assert.equal((await ask(`${service.url}/healthz`)).status, 200)
-      assert.deepEqual(args.length === 0 ? [] : workersOf(service), workers)
-      service.process.kill('SIGTERM')
-      const { code, stderr } = await service.ended
-      // A signal that ends a process would be in place of the code, and in the log.
-      assert.equal(code, 0)
-      assert.doesNotMatch(stderr, /Debugger|exited/)
-      await database.remove()
-    },
-  )
+  test(`no signal but SIGTERM and SIGINT does anything: serve ${args.join(' ')}`, needsProc, async () => {
+    const database = newSqlite()
+    await using service = await serve(database.url, { args })
+    const workers = args.length === 0 ? [] : workersOf(service)
+    const signals = ['SIGUSR1', 'SIGUSR2', 'SIGHUP'] as const
+    for (const pid of workers) for (const signal of signals) process.kill(pid, signal)
+    for (const signal of signals) if (signal !== 'SIGHUP' || args.length === 0) service.process.kill(signal)
+    for (let times = 0; times < 5; times += 1) assert.equal((await ask(`${service.url}/healthz`)).status, 200)
+    assert.deepEqual(args.length === 0 ? [] : workersOf(service), workers)
+    service.process.kill('SIGTERM')
+    const { code, stderr } = await service.ended
+    // A signal that ends a process would be in place of the code, and in the log.
+    assert.equal(code, 0)
+    assert.doesNotMatch(stderr, /Debugger|exited/)
+    await database.remove()
+  })
 }

@@ -64,47 +64,43 @@ test('every section of the documents with commands names the test that runs them
 
 const lines = [...world, ...oneOfEach(1, 1), trainingSession(7, 1), lockSession(8, 1)]
 
-test(
-  'a backup is made, encrypted, checked, restored and read as docs/backups.md prints it',
-  needs('age', 'sqlite3'),
-  async () => {
-    await using machine = await makeMachine()
-    await machine.import(lines)
-    await machine.run('docs/backups.md', 'Make one')
-    const key = await machine.shell('age-keygen -o backup-key.txt 2>/dev/null; age-keygen -y backup-key.txt')
-    const [made = ''] = machine.backups()
-    const changes = {
-      'age1…': key.stdout.trim(),
-      'age-keygen -o backup-key.txt': ':',
-      'lockstep-20260101T030000Z.db': made,
-    }
-    await machine.run('docs/backups.md', 'Encrypt it', changes)
-    const encrypted = machine.backups().find(name => name.endsWith('.age')) ?? ''
-    const inFolder = {
-      ...changes,
-      'lockstep-20260101T030000Z.db.age': join(machine.path, 'var/backups/lockstep', encrypted),
-    }
-    for (const title of ['Test your backups', 'Check one', 'Restore it'])
-      await machine.run('docs/backups.md', title, inFolder)
-    const { stdout } = await machine.run('docs/backups.md', 'Without Lockstep', inFolder)
+test('a backup is made, checked and restored as docs/backups.md prints it', needs('age', 'sqlite3'), async () => {
+  await using machine = await makeMachine()
+  await machine.import(lines)
+  await machine.run('docs/backups.md', 'Make one')
+  const key = await machine.shell('age-keygen -o backup-key.txt 2>/dev/null; age-keygen -y backup-key.txt')
+  const [made = ''] = machine.backups()
+  const changes = {
+    'age1…': key.stdout.trim(),
+    'age-keygen -o backup-key.txt': ':',
+    'lockstep-20260101T030000Z.db': made,
+  }
+  await machine.run('docs/backups.md', 'Encrypt it', changes)
+  const encrypted = machine.backups().find(name => name.endsWith('.age')) ?? ''
+  const inFolder = {
+    ...changes,
+    'lockstep-20260101T030000Z.db.age': join(machine.path, 'var/backups/lockstep', encrypted),
+  }
+  for (const title of ['Test your backups', 'Check one', 'Restore it'])
+    await machine.run('docs/backups.md', title, inFolder)
+  const { stdout } = await machine.run('docs/backups.md', 'Without Lockstep', inFolder)
 
-    const { stdout: archive } = await machine.shell('lockstep export')
-    const exported = archive
-      .trim()
-      .split('\n')
-      .map(line => JSON.parse(line))
-    const dataOf = (kind: string) => exported.filter(line => line.kind === kind).map(({ data }) => data)
-    assert.match(stdout, /^rows\|.*"training_session":2/m)
-    const documents = stdout.split('\n').filter(line => line.startsWith('{'))
-    assert.deepEqual(
-      documents.map(text => JSON.parse(text)),
-      dataOf('training-session'),
-    )
-    const csv = readFileSync(join(machine.path, 'lock-sessions.csv'), 'utf8')
-    assert.match(csv, /^id,owner_id,document\r?\n/)
-    assert.equal(csv.trim().split('\n').length, 1 + dataOf('lock-session').length)
-  },
-)
+  const { stdout: archive } = await machine.shell('lockstep export')
+  const exported = archive
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line))
+  const dataOf = (kind: string) => exported.filter(line => line.kind === kind).map(({ data }) => data)
+  assert.match(stdout, /^rows\|.*"training_session":2/m)
+  const documents = stdout.split('\n').filter(line => line.startsWith('{'))
+  assert.deepEqual(
+    documents.map(text => JSON.parse(text)),
+    dataOf('training-session'),
+  )
+  const csv = readFileSync(join(machine.path, 'lock-sessions.csv'), 'utf8')
+  assert.match(csv, /^id,owner_id,document\r?\n/)
+  assert.equal(csv.trim().split('\n').length, 1 + dataOf('lock-session').length)
+})
 
 test('archives are imported and exported, and their rejected lines listed, as docs/archive.md prints it', async () => {
   await using machine = await makeMachine()

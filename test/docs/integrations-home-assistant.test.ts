@@ -112,19 +112,15 @@ test('a break, an open lock, a locked one and none are distinguished', needsJinj
   )
 })
 
-test(
-  'each entity shows the value of the status where there is one, and is unavailable where there is none',
-  needsJinja,
-  async () => {
-    const bodies = [...answers.values()]
-    for (const [index, shown] of (await render(bodies)).entries()) {
-      const { data } = JSON.parse(bodies[index] ?? '')
-      for (const [place, entity] of entities.entries()) check(entity, shown.entities[place], valueOf(entity, data))
-    }
-    const hidden = JSON.parse(answers.get('open') ?? '').data
-    assert.deepEqual([hidden.timeHidden, hidden.plannedEnd], [true, null])
-  },
-)
+test('each entity shows the value of the status, and is unavailable where there is none', needsJinja, async () => {
+  const bodies = [...answers.values()]
+  for (const [index, shown] of (await render(bodies)).entries()) {
+    const { data } = JSON.parse(bodies[index] ?? '')
+    for (const [place, entity] of entities.entries()) check(entity, shown.entities[place], valueOf(entity, data))
+  }
+  const hidden = JSON.parse(answers.get('open') ?? '').data
+  assert.deepEqual([hidden.timeHidden, hidden.plannedEnd], [true, null])
+})
 
 test('no field that is null, empty or absent breaks an entity, in any state', needsJinja, async () => {
   const cases = [...answers].flatMap(([state, text]) =>

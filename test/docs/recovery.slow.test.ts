@@ -60,34 +60,28 @@ testOnPostgres('the commands to restore a dump bring back everything, and no res
   }
 })
 
-testOnPostgres(
-  'the commands to move to a server with two roles bring everything, and the service runs there',
-  async () => {
-    const [leastPrivilege = '', grants = ''] = blocksOf('Least privilege')
-    const [, move = ''] = /^ *lockstep (move --to .*)$/m.exec(page) ?? []
-    const [, setting = ''] = /^ *LOCKSTEP_DATABASE_URL=(postgres:.*)$/m.exec(page) ?? []
-    await using folder = await makeFolder()
-    const machine = makeMachine(folder)
-    const server = await startPostgres()
-    const here = (text: string) => text.replace('db.example', `127.0.0.1:${server.port}`)
-    try {
-      const token = await machine.fill(folder.databaseUrl, 20)
-      const wanted = await machine.run(['export'])
-      machine.shell(`psql --set ON_ERROR_STOP=1 <<'SQL'\n${leastPrivilege}SQL\n`, server.port)
-      await machine.run(here(move).split(' '))
-      machine.shell(
-        `psql --set ON_ERROR_STOP=1 --username lockstep_owner lockstep <<'SQL'\n${grants}SQL\n`,
-        server.port,
-      )
-      assert.equal(await machine.run(['export', '--database', here(setting)]), wanted)
-      // As the unit starts it.
-      await using service = await serve(here(setting), { args: ['--workers', '2'] })
-      assert.equal((await ask(`${service.url}/api/v1/dtt/sessions`, token)).status, 200)
-    } finally {
-      server.remove()
-    }
-  },
-)
+testOnPostgres('the commands to move to a server with two roles bring everything, and it serves', async () => {
+  const [leastPrivilege = '', grants = ''] = blocksOf('Least privilege')
+  const [, move = ''] = /^ *lockstep (move --to .*)$/m.exec(page) ?? []
+  const [, setting = ''] = /^ *LOCKSTEP_DATABASE_URL=(postgres:.*)$/m.exec(page) ?? []
+  await using folder = await makeFolder()
+  const machine = makeMachine(folder)
+  const server = await startPostgres()
+  const here = (text: string) => text.replace('db.example', `127.0.0.1:${server.port}`)
+  try {
+    const token = await machine.fill(folder.databaseUrl, 20)
+    const wanted = await machine.run(['export'])
+    machine.shell(`psql --set ON_ERROR_STOP=1 <<'SQL'\n${leastPrivilege}SQL\n`, server.port)
+    await machine.run(here(move).split(' '))
+    machine.shell(`psql --set ON_ERROR_STOP=1 --username lockstep_owner lockstep <<'SQL'\n${grants}SQL\n`, server.port)
+    assert.equal(await machine.run(['export', '--database', here(setting)]), wanted)
+    // As the unit starts it.
+    await using service = await serve(here(setting), { args: ['--workers', '2'] })
+    assert.equal((await ask(`${service.url}/api/v1/dtt/sessions`, token)).status, 200)
+  } finally {
+    server.remove()
+  }
+})
 
 testOnPostgres('the commands for recovery to a point in time bring back the state of that time', async () => {
   const [settings = '', base = '', recover = ''] = blocksOf('Point-in-time recovery')

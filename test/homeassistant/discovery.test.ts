@@ -99,38 +99,34 @@ test('an entity is available only while all of its topics say so, and the age of
   }
 })
 
-test(
-  'each value is one that Home Assistant takes, and what is not known is None and unavailable, never zero',
-  needsJinja,
-  async () => {
-    const states = examples.map(({ status }) => stateMessage(status))
-    const templates = components.flatMap(([, { value_template, availability }]) => [
-      value_template,
-      availability.at(-1).value_template,
-    ])
-    const rendered = await renderAll(
-      templates,
-      states.map(value_json => ({ value_json })),
-    )
-    for (const [place, { name, status, main }] of examples.entries()) {
-      for (const [index, [id, config]] of components.entries()) {
-        const [value = '', availability] = rendered[place]?.slice(2 * index) ?? []
-        const field = entities.find(entity => entity.id === id)?.field
-        const known = field === undefined ? main !== undefined : status[field] !== null
-        assert.equal(availability, known ? 'online' : 'offline', `${name} ${id}`)
-        // components/mqtt/const.py, PAYLOAD_NONE, which sensor.py and binary_sensor.py compare first.
-        assert.equal(value === 'None', !known, `${name} ${id}`)
-        if (!known) continue
-        // const.py, MAX_LENGTH_STATE_STATE.
-        assert.ok(value.length > 0 && value.length <= 255)
-        if (id === 'status') {
-          assert.equal(value, main, name)
-          assert.ok(config.options.includes(value))
-        } else assert.equal(value, expected(status, field ?? assert.fail(id)), `${name} ${id}`)
-      }
+test('each value is one that Home Assistant takes, and what is not known is None', needsJinja, async () => {
+  const states = examples.map(({ status }) => stateMessage(status))
+  const templates = components.flatMap(([, { value_template, availability }]) => [
+    value_template,
+    availability.at(-1).value_template,
+  ])
+  const rendered = await renderAll(
+    templates,
+    states.map(value_json => ({ value_json })),
+  )
+  for (const [place, { name, status, main }] of examples.entries()) {
+    for (const [index, [id, config]] of components.entries()) {
+      const [value = '', availability] = rendered[place]?.slice(2 * index) ?? []
+      const field = entities.find(entity => entity.id === id)?.field
+      const known = field === undefined ? main !== undefined : status[field] !== null
+      assert.equal(availability, known ? 'online' : 'offline', `${name} ${id}`)
+      // components/mqtt/const.py, PAYLOAD_NONE, which sensor.py and binary_sensor.py compare first.
+      assert.equal(value === 'None', !known, `${name} ${id}`)
+      if (!known) continue
+      // const.py, MAX_LENGTH_STATE_STATE.
+      assert.ok(value.length > 0 && value.length <= 255)
+      if (id === 'status') {
+        assert.equal(value, main, name)
+        assert.ok(config.options.includes(value))
+      } else assert.equal(value, expected(status, field ?? assert.fail(id)), `${name} ${id}`)
     }
-  },
-)
+  }
+})
 
 /** Numbers as they are, times with their zone (components/mqtt/sensor.py, MqttSensor._update_state), and words for flags. */
 function expected(status: Status, field: keyof Status): string {

@@ -73,76 +73,64 @@ async function currentStatus() {
 const isOnline = (messages: ReadonlyMap<string, string>) =>
   [topics.availability, topics.recent].every(topic => messages.get(topic) === 'online')
 
-test(
-  'the entities and their states are retained, without names and texts, and a stop makes them unavailable',
-  needsMosquitto,
-  async () => {
-    await using broker = await startMosquitto()
-    await using command = publishing(broker)
-    await until(async () => isOnline(await retained(broker)))
-    const found = await retained(broker)
-    assert.deepEqual(
-      [...found.keys()].toSorted(),
-      [topics.discovery, topics.availability, topics.recent, topics.state].toSorted(),
-    )
-    assert.deepEqual(JSON.parse(found.get(topics.state) ?? ''), stateMessage(await currentStatus()))
-    const discovery = JSON.parse(found.get(topics.discovery) ?? '')
-    assert.deepEqual([discovery.device.name, discovery.device.configuration_url], ['Lockstep', service.url])
-    assert.equal(Object.keys(discovery.components).length, entities.length + 1)
-    assert.doesNotMatch([...found.values()].join(), /ann@|Evening|Ben\b/)
-    command.process.kill('SIGTERM')
-    const { code, stdout, stderr } = await command.ended
-    assert.deepEqual([code, stdout], [0, ''])
-    assert.match(
-      stderr,
-      /publishing the entities of lockstep\nstopped: the entities are unavailable until the next start\n/,
-    )
-    assert.equal((await retained(broker)).get(topics.availability), 'offline')
-  },
-)
+test('entities and states are retained without names, and unavailable after a stop', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using command = publishing(broker)
+  await until(async () => isOnline(await retained(broker)))
+  const found = await retained(broker)
+  assert.deepEqual(
+    [...found.keys()].toSorted(),
+    [topics.discovery, topics.availability, topics.recent, topics.state].toSorted(),
+  )
+  assert.deepEqual(JSON.parse(found.get(topics.state) ?? ''), stateMessage(await currentStatus()))
+  const discovery = JSON.parse(found.get(topics.discovery) ?? '')
+  assert.deepEqual([discovery.device.name, discovery.device.configuration_url], ['Lockstep', service.url])
+  assert.equal(Object.keys(discovery.components).length, entities.length + 1)
+  assert.doesNotMatch([...found.values()].join(), /ann@|Evening|Ben\b/)
+  command.process.kill('SIGTERM')
+  const { code, stdout, stderr } = await command.ended
+  assert.deepEqual([code, stdout], [0, ''])
+  assert.match(
+    stderr,
+    /publishing the entities of lockstep\nstopped: the entities are unavailable until the next start\n/,
+  )
+  assert.equal((await retained(broker)).get(topics.availability), 'offline')
+})
 
-test(
-  'with --texts the device has the name of the account, and --id makes a second device',
-  needsMosquitto,
-  async () => {
-    await using broker = await startMosquitto()
-    await using _ = publishing(broker, ['--id', 'second', '--texts'])
-    const second = topicsOf({ id: 'second', prefix: 'homeassistant' })
-    await until(async () => (await retained(broker)).has(second.state))
-    const { device } = JSON.parse((await retained(broker)).get(second.discovery) ?? '')
-    assert.deepEqual([device.identifiers, device.name], [['second'], 'Lockstep second ann@home'])
-  },
-)
+test('--texts gives the device the name of the account, and --id makes a second', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using _ = publishing(broker, ['--id', 'second', '--texts'])
+  const second = topicsOf({ id: 'second', prefix: 'homeassistant' })
+  await until(async () => (await retained(broker)).has(second.state))
+  const { device } = JSON.parse((await retained(broker)).get(second.discovery) ?? '')
+  assert.deepEqual([device.identifiers, device.name], [['second'], 'Lockstep second ann@home'])
+})
 
-test(
-  'nothing but the status is asked for, with its validator, and published only when it changed',
-  needsMosquitto,
-  async () => {
-    await using broker = await startMosquitto()
-    const requests: string[] = []
-    await using between = await startHttpServer((request, response) => {
-      const { method, url = '', headers } = request
-      const { authorization = '', 'if-none-match': validator } = headers
-      const passed = { authorization, ...(validator === undefined ? {} : { 'if-none-match': validator }) }
-      void fetch(new URL(url, service.url), { headers: passed }).then(async answer => {
-        requests.push(`${method} ${url} ${validator === undefined ? 'first' : 'again'} ${answer.status}`)
-        const { etag = '', 'content-type': type = '' } = Object.fromEntries(answer.headers)
-        response.writeHead(answer.status, { etag, 'content-type': type }).end(await answer.text())
-      })
+test('only the status is asked for, with its validator, and published when changed', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  const requests: string[] = []
+  await using between = await startHttpServer((request, response) => {
+    const { method, url = '', headers } = request
+    const { authorization = '', 'if-none-match': validator } = headers
+    const passed = { authorization, ...(validator === undefined ? {} : { 'if-none-match': validator }) }
+    void fetch(new URL(url, service.url), { headers: passed }).then(async answer => {
+      requests.push(`${method} ${url} ${validator === undefined ? 'first' : 'again'} ${answer.status}`)
+      const { etag = '', 'content-type': type = '' } = Object.fromEntries(answer.headers)
+      response.writeHead(answer.status, { etag, 'content-type': type }).end(await answer.text())
     })
-    await using reader = await watch(broker)
-    await using _ = publishing(broker, [], { LOCKSTEP_URL: between.url })
-    // The status changes at a full hour, so one of them may have an answer.
-    const unchanged = 'GET /api/v1/status again 304'
-    await until(async () => requests.filter(each => each === unchanged).length >= 3)
-    assert.equal(requests[0], 'GET /api/v1/status first 200')
-    for (const each of requests.slice(1)) assert.match(each, /^GET \/api\/v1\/status again (200|304)$/)
-    // A reader that was there before gets each message as it is published.
-    for (const topic of [topics.discovery, topics.recent, topics.availability])
-      assert.equal(reader.counts.get(topic), 1, topic)
-    assert.ok((reader.counts.get(topics.state) ?? 0) <= requests.filter(each => each.endsWith('200')).length)
-  },
-)
+  })
+  await using reader = await watch(broker)
+  await using _ = publishing(broker, [], { LOCKSTEP_URL: between.url })
+  // The status changes at a full hour, so one of them may have an answer.
+  const unchanged = 'GET /api/v1/status again 304'
+  await until(async () => requests.filter(each => each === unchanged).length >= 3)
+  assert.equal(requests[0], 'GET /api/v1/status first 200')
+  for (const each of requests.slice(1)) assert.match(each, /^GET \/api\/v1\/status again (200|304)$/)
+  // A reader that was there before gets each message as it is published.
+  for (const topic of [topics.discovery, topics.recent, topics.availability])
+    assert.equal(reader.counts.get(topic), 1, topic)
+  assert.ok((reader.counts.get(topics.state) ?? 0) <= requests.filter(each => each.endsWith('200')).length)
+})
 
 /** What Home Assistant makes of the retained messages: the state of each entity, undefined where it is unavailable. */
 async function shown(messages: ReadonlyMap<string, string>): Promise<Record<string, string | undefined>> {
@@ -169,39 +157,31 @@ for (const [username, expected] of [
     { status: 'locked', locked: 'ON', time_hidden: 'ON', planned_end: undefined, planned_end_passed: undefined },
   ],
 ] as const) {
-  test(
-    `on a broker, the lock of ${username} is ${expected.status} with time hidden ${expected.time_hidden}`,
-    { skip: needsMosquitto.skip || needsJinja.skip },
-    async () => {
-      await using broker = await startMosquitto()
-      const env = { LOCKSTEP_TOKEN: await service.token(username, { scopes: ['status:read'] }) }
-      await using _ = publishing(broker, [], env)
-      await until(async () => isOnline(await retained(broker)))
-      const messages = await retained(broker)
-      const states = await shown(messages)
-      for (const [id, state] of Object.entries(expected)) assert.equal(states[id], state, id)
-      // The end that the session has.
-      assert.equal(messages.get(topics.state)?.includes(at(-40).slice(0, 10)), username !== 'hidden')
-    },
-  )
+  test(`the lock of ${username} is ${expected.status}`, { skip: needsMosquitto.skip || needsJinja.skip }, async () => {
+    await using broker = await startMosquitto()
+    const env = { LOCKSTEP_TOKEN: await service.token(username, { scopes: ['status:read'] }) }
+    await using _ = publishing(broker, [], env)
+    await until(async () => isOnline(await retained(broker)))
+    const messages = await retained(broker)
+    const states = await shown(messages)
+    for (const [id, state] of Object.entries(expected)) assert.equal(states[id], state, id)
+    // The end that the session has.
+    assert.equal(messages.get(topics.state)?.includes(at(-40).slice(0, 10)), username !== 'hidden')
+  })
 }
 
-test(
-  'a killed command leaves its entities unavailable, and the next one makes them available',
-  needsMosquitto,
-  async () => {
-    await using broker = await startMosquitto()
-    await using reader = await watch(broker)
-    const command = publishing(broker)
-    await until(async () => isOnline(reader.latest))
-    command.process.kill('SIGKILL')
-    await command.ended
-    // The last will, which the broker publishes.
-    await until(async () => reader.latest.get(topics.availability) === 'offline')
-    await using _ = publishing(broker)
-    await until(async () => isOnline(reader.latest))
-  },
-)
+test('entities of a killed command are unavailable until the next one runs', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using reader = await watch(broker)
+  const command = publishing(broker)
+  await until(async () => isOnline(reader.latest))
+  command.process.kill('SIGKILL')
+  await command.ended
+  // The last will, which the broker publishes.
+  await until(async () => reader.latest.get(topics.availability) === 'offline')
+  await using _ = publishing(broker)
+  await until(async () => isOnline(reader.latest))
+})
 
 /** Then what is published follows from something else than the next request to the service. */
 const SELDOM = ['--every', '1h']
@@ -265,20 +245,16 @@ test('a service that is away makes the entities unavailable, and they come back 
   await until(async () => command.said.stderr.includes('the service answers again'))
 })
 
-test(
-  'records that are known up to long ago make the entities unavailable, but not the one that shows the time',
-  needsMosquitto,
-  async () => {
-    await using broker = await startMosquitto()
-    await using _ = publishing(broker, ['--max-age', '1s'])
-    await until(async () => (await retained(broker)).has(topics.state))
-    const found = await retained(broker)
-    assert.deepEqual([found.get(topics.recent), found.get(topics.availability)], ['offline', 'online'])
-    const { as_of: asOf, locked } = JSON.parse(found.get(topics.discovery) ?? '').components
-    const topicsIn = (entity: any) => entity.availability.map(({ topic }: { topic: string }) => topic)
-    assert.deepEqual([topicsIn(asOf).includes(topics.recent), topicsIn(locked).includes(topics.recent)], [false, true])
-  },
-)
+test('old records make the entities unavailable, but not the one of their time', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  await using _ = publishing(broker, ['--max-age', '1s'])
+  await until(async () => (await retained(broker)).has(topics.state))
+  const found = await retained(broker)
+  assert.deepEqual([found.get(topics.recent), found.get(topics.availability)], ['offline', 'online'])
+  const { as_of: asOf, locked } = JSON.parse(found.get(topics.discovery) ?? '').components
+  const topicsIn = (entity: any) => entity.availability.map(({ topic }: { topic: string }) => topic)
+  assert.deepEqual([topicsIn(asOf).includes(topics.recent), topicsIn(locked).includes(topics.recent)], [false, true])
+})
 
 test('two copies show the same, and one that ends does not make the entities unavailable', needsMosquitto, async () => {
   await using broker = await startMosquitto()
@@ -356,74 +332,66 @@ test('a wrong password and a wrong key end the command with a sentence', needsMo
   assert.equal((await right.ended).code, 130)
 })
 
-test(
-  'an encrypted broker is checked by its certificate, and one off this machine without encryption is warned of',
-  needsMosquitto,
-  async () => {
-    const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
-    writeFileSync(cert, selfSigned.cert)
-    writeFileSync(key, selfSigned.key)
-    await using broker = await startMosquitto({ tls: { cert, key } })
-    await using unknown = publishing(broker)
-    const refused = await unknown.ended
-    assert.deepEqual(
-      [refused.code, refused.stderr],
-      [4, 'lockstep: the broker cannot be used: self-signed certificate; see --username, --password-file and --ca\n'],
-    )
-    await using _ = publishing(broker, ['--ca', cert])
-    await until(async () => isOnline(await retained(broker)))
-    await using open = publishing({ url: 'mqtt://broker.invalid' })
-    await until(async () => open.said.stderr.includes('the broker does not answer'))
-    assert.match(open.said.stderr, /^warning: the connection to the broker is not encrypted/)
-  },
-)
+test('an encrypted broker is checked by its certificate, another one is warned of', needsMosquitto, async () => {
+  const [cert, key] = [folder.file('cert.pem'), folder.file('key.pem')]
+  writeFileSync(cert, selfSigned.cert)
+  writeFileSync(key, selfSigned.key)
+  await using broker = await startMosquitto({ tls: { cert, key } })
+  await using unknown = publishing(broker)
+  const refused = await unknown.ended
+  assert.deepEqual(
+    [refused.code, refused.stderr],
+    [4, 'lockstep: the broker cannot be used: self-signed certificate; see --username, --password-file and --ca\n'],
+  )
+  await using _ = publishing(broker, ['--ca', cert])
+  await until(async () => isOnline(await retained(broker)))
+  await using open = publishing({ url: 'mqtt://broker.invalid' })
+  await until(async () => open.said.stderr.includes('the broker does not answer'))
+  assert.match(open.said.stderr, /^warning: the connection to the broker is not encrypted/)
+})
 
-test(
-  'a broker that is away for an hour is tried again in growing pauses, and then has the present state',
-  needsMosquitto,
-  async () => {
-    await using broker = await startMosquitto()
-    const device: Device = {
-      id: 'lockstep',
-      name: 'Lockstep',
-      prefix: 'homeassistant',
-      address: service.url,
-      version: '1',
-    }
-    const stop = new AbortController()
-    const said: string[] = []
-    const client = makeClient({ baseUrl: service.url, token })
-    // A second stands for a minute and a half: the pauses grow from 20 ms to 700 ms, as from a second to a minute.
-    const ended = publishEntities({
-      client,
-      broker: { url: broker.url, username: undefined, password: undefined, ca: undefined },
-      device,
-      every: 700,
-      maxAge: 86_400_000,
-      signal: stop.signal,
-      say: line => said.push(line),
-      pauses: [20, 700],
-    })
-    await until(async () => isOnline(await retained(broker)))
-    await broker.stop()
-    const tries: number[] = []
-    await using counter = await countConnections(Number(new URL(broker.url).port), tries)
-    await until(async () => tries.length >= 12)
-    const pauses = tries.slice(1).map((time, index) => time - (tries[index] ?? 0))
-    assert.ok(Math.min(...pauses.slice(-4)) >= 600, 'the longest pause is reached')
-    assert.equal(said.filter(line => line.includes('does not answer')).length, 1)
-    await service.import([trainingSession(5000, 1, { created_at: at(0.01) })])
-    await counter[Symbol.asyncDispose]()
-    await broker.start()
-    const { lastSessionAt } = await currentStatus()
-    await until(
-      async () => JSON.parse((await retained(broker)).get(topics.state) ?? '{}').lastSessionAt === lastSessionAt,
-    )
-    assert.equal(said.filter(line => line.includes('connected to the broker again')).length, 1)
-    stop.abort()
-    await ended
-  },
-)
+test('a broker that is away is tried in growing pauses, and gets the present state', needsMosquitto, async () => {
+  await using broker = await startMosquitto()
+  const device: Device = {
+    id: 'lockstep',
+    name: 'Lockstep',
+    prefix: 'homeassistant',
+    address: service.url,
+    version: '1',
+  }
+  const stop = new AbortController()
+  const said: string[] = []
+  const client = makeClient({ baseUrl: service.url, token })
+  // A second stands for a minute and a half: the pauses grow from 20 ms to 700 ms, as from a second to a minute.
+  const ended = publishEntities({
+    client,
+    broker: { url: broker.url, username: undefined, password: undefined, ca: undefined },
+    device,
+    every: 700,
+    maxAge: 86_400_000,
+    signal: stop.signal,
+    say: line => said.push(line),
+    pauses: [20, 700],
+  })
+  await until(async () => isOnline(await retained(broker)))
+  await broker.stop()
+  const tries: number[] = []
+  await using counter = await countConnections(Number(new URL(broker.url).port), tries)
+  await until(async () => tries.length >= 12)
+  const pauses = tries.slice(1).map((time, index) => time - (tries[index] ?? 0))
+  assert.ok(Math.min(...pauses.slice(-4)) >= 600, 'the longest pause is reached')
+  assert.equal(said.filter(line => line.includes('does not answer')).length, 1)
+  await service.import([trainingSession(5000, 1, { created_at: at(0.01) })])
+  await counter[Symbol.asyncDispose]()
+  await broker.start()
+  const { lastSessionAt } = await currentStatus()
+  await until(
+    async () => JSON.parse((await retained(broker)).get(topics.state) ?? '{}').lastSessionAt === lastSessionAt,
+  )
+  assert.equal(said.filter(line => line.includes('connected to the broker again')).length, 1)
+  stop.abort()
+  await ended
+})
 
 /** Takes the port of a broker that is away, and closes each connection. */
 async function countConnections(port: number, tries: number[]) {

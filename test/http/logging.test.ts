@@ -221,25 +221,21 @@ test('an internal error is logged under its request id, and the response does no
   await sql`alter table elsewhere rename to training_session`.execute(broken.store.db)
 })
 
-testOn(
-  'sqlite',
-  'a database file that is no longer one makes the service unavailable, and the log says why',
-  async () => {
-    await using broken = await startService(cast)
-    const token = await broken.token('ann')
-    await sql`pragma wal_checkpoint(truncate)`.execute(broken.store.db)
-    writeFileSync(broken.databaseUrl.slice('sqlite:'.length), 'this is no database'.repeat(5000))
-    const again = await startSecondServer(broken)
-    const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(token)))
-    assert.deepEqual([answer.status, header(answer, 'Retry-After')], [503, '1'])
-    assert.doesNotMatch(JSON.stringify(answer), /file|database|sqlite/i)
-    assert.equal((await exchange(again.port, lines('GET /readyz HTTP/1.1', 'Host: a'))).status, 503)
-    assert.equal((await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))).status, 200)
-    const failure = (await logOf(again)).find(({ level }) => level === 'error')
-    assert.equal(failure?.['requestId'], header(answer, 'X-Request-Id'))
-    assert.match(String(failure?.['reason']), /not a database/)
-  },
-)
+testOn('sqlite', 'with a file that is no database the service is unavailable, and logs why', async () => {
+  await using broken = await startService(cast)
+  const token = await broken.token('ann')
+  await sql`pragma wal_checkpoint(truncate)`.execute(broken.store.db)
+  writeFileSync(broken.databaseUrl.slice('sqlite:'.length), 'this is no database'.repeat(5000))
+  const again = await startSecondServer(broken)
+  const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(token)))
+  assert.deepEqual([answer.status, header(answer, 'Retry-After')], [503, '1'])
+  assert.doesNotMatch(JSON.stringify(answer), /file|database|sqlite/i)
+  assert.equal((await exchange(again.port, lines('GET /readyz HTTP/1.1', 'Host: a'))).status, 503)
+  assert.equal((await exchange(again.port, lines('GET /healthz HTTP/1.1', 'Host: a'))).status, 200)
+  const failure = (await logOf(again)).find(({ level }) => level === 'error')
+  assert.equal(failure?.['requestId'], header(answer, 'X-Request-Id'))
+  assert.match(String(failure?.['reason']), /not a database/)
+})
 
 test('without an access log, failures are still logged', async () => {
   const store = { ...service.store, read: () => assert.fail('the store is gone') }

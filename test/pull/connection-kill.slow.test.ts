@@ -23,7 +23,7 @@ import { until } from '../support/waiting.ts'
 const KILLS = sweep(4, 50)
 
 test(
-  'a connected source is whole however often the service, the process that pulls or the source is killed',
+  'a connected source is whole however often the service, its child or the source is killed',
   needsProc,
   async context => {
     const database = newSqlite()
@@ -32,19 +32,16 @@ test(
   },
 )
 
-testOnPostgres(
-  'a pull on PostgreSQL that is killed at random points, and whose server is too, ends with the same store',
-  async context => {
-    if (needsProc.skip !== false) return context.skip(needsProc.skip)
-    using server = await startPostgres({ settings: { fsync: 'off' } })
-    const { url } = await newPostgres(server.url)
-    const crash = async () => {
-      await server.stop('immediate')
-      await server.start()
-    }
-    await surviveKills(context, url, ['service', 'child', 'source', 'database'], crash)
-  },
-)
+testOnPostgres('a pull on PostgreSQL that is killed, and whose server is, ends with the same store', async context => {
+  if (needsProc.skip !== false) return context.skip(needsProc.skip)
+  using server = await startPostgres({ settings: { fsync: 'off' } })
+  const { url } = await newPostgres(server.url)
+  const crash = async () => {
+    await server.stop('immediate')
+    await server.start()
+  }
+  await surviveKills(context, url, ['service', 'child', 'source', 'database'], crash)
+})
 
 type Victim = 'service' | 'child' | 'source' | 'database'
 

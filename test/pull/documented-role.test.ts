@@ -20,90 +20,83 @@ import { until } from '../support/waiting.ts'
 
 // engine: any
 
-testOnPostgres(
-  'a service whose role cannot write records pulls and stores files with a role of its own, and says what is missing without it',
-  async () => {
-    const [server = [], grants = []] = documentedSql('Least privilege')
-    const { url: superuser } = await sharedServer()
-    for (const statement of server) await runSql(superuser, statement)
-    const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
-    const [owner, service] = [as('lockstep_owner'), as('lockstep_service')]
-    assert.equal((await run(['migrate', '--database', owner])).code, 0)
-    for (const statement of grants) await runSql(owner, statement)
-    const owned = await open(owner, { busyTimeoutMs: 5000 })
-    await importArchive(owned, archiveOf([account(1, 'ann')]))
-    assert.equal(
-      await whyNotOffered(owned, readConfig({ LOCKSTEP_SECRET_FILE: '/of/the/service' })),
-      undefined,
-      'a role that writes records needs no other',
-    )
-    await setPassword(owned, { accountId: 1, password: PASSWORD }, Date.now())
-    await owned.close()
+testOnPostgres('a service whose role cannot write records pulls and stores files with another one', async () => {
+  const [server = [], grants = []] = documentedSql('Least privilege')
+  const { url: superuser } = await sharedServer()
+  for (const statement of server) await runSql(superuser, statement)
+  const as = (role: string) => superuser.replace('postgres@', `${role}@`).replace(/postgres$/, 'lockstep')
+  const [owner, service] = [as('lockstep_owner'), as('lockstep_service')]
+  assert.equal((await run(['migrate', '--database', owner])).code, 0)
+  for (const statement of grants) await runSql(owner, statement)
+  const owned = await open(owner, { busyTimeoutMs: 5000 })
+  await importArchive(owned, archiveOf([account(1, 'ann')]))
+  assert.equal(
+    await whyNotOffered(owned, readConfig({ LOCKSTEP_SECRET_FILE: '/of/the/service' })),
+    undefined,
+    'a role that writes records needs no other',
+  )
+  await setPassword(owned, { accountId: 1, password: PASSWORD }, Date.now())
+  await owned.close()
 
-    await using folder = await makeFolder()
-    const secretFile = folder.file('secret')
-    const config = { ...readConfig({ LOCKSTEP_SECRET_FILE: secretFile }), databaseUrl: service }
-    const store = await open(service, { busyTimeoutMs: 5000, schema: 'current' })
-    const why = (changed: Partial<typeof config>) => whyNotOffered(store, { ...config, ...changed })
-    assert.deepEqual(await why({}), { reason: 'role', setting: 'LOCKSTEP_PULL_DATABASE_URL' })
-    assert.deepEqual(await why({ pull: false }), { reason: 'off', setting: 'LOCKSTEP_PULL' })
-    assert.equal(await why({ pullDatabaseUrl: owner }), undefined)
+  await using folder = await makeFolder()
+  const secretFile = folder.file('secret')
+  const config = { ...readConfig({ LOCKSTEP_SECRET_FILE: secretFile }), databaseUrl: service }
+  const store = await open(service, { busyTimeoutMs: 5000, schema: 'current' })
+  const why = (changed: Partial<typeof config>) => whyNotOffered(store, { ...config, ...changed })
+  assert.deepEqual(await why({}), { reason: 'role', setting: 'LOCKSTEP_PULL_DATABASE_URL' })
+  assert.deepEqual(await why({ pull: false }), { reason: 'off', setting: 'LOCKSTEP_PULL' })
+  assert.equal(await why({ pullDatabaseUrl: owner }), undefined)
 
-    const world = new SourceWorld().add(account(1, 'ann'), trainingSession(1, 1))
-    await using source = await startSource({ world, identity: '/users/me' })
-    const settings = { LOCKSTEP_SECRET_FILE: secretFile, LOCKSTEP_SOURCE_ORIGINS: source.url, LOCKSTEP_PULL_RATE: '0' }
-    {
-      await using served = await serve(service, { args: ['--no-migrate'], settings })
-      const ann = visitor(served.url)
-      await ann.signIn('ann')
-      const { text } = await ann.get('/source')
-      assert.match(text, /LOCKSTEP_PULL_DATABASE_URL/)
-      assert.match(text, /--account 1\b/)
-      assert.doesNotMatch(text, /name="key"/)
-    }
-    {
-      await using served = await serve(service, {
-        args: ['--no-migrate'],
-        settings: { ...settings, LOCKSTEP_PULL_DATABASE_URL: owner },
-      })
-      const ann = visitor(served.url)
-      await ann.signIn('ann')
-      await ann.post('/source/connect', { origin: source.url, key: SOURCE_TOKEN })
-      assert.equal((await ann.post('/source/start')).to, '/source')
-      await until(async () => (await listRounds(store, 1)).length > 0)
+  const world = new SourceWorld().add(account(1, 'ann'), trainingSession(1, 1))
+  await using source = await startSource({ world, identity: '/users/me' })
+  const settings = { LOCKSTEP_SECRET_FILE: secretFile, LOCKSTEP_SOURCE_ORIGINS: source.url, LOCKSTEP_PULL_RATE: '0' }
+  {
+    await using served = await serve(service, { args: ['--no-migrate'], settings })
+    const ann = visitor(served.url)
+    await ann.signIn('ann')
+    const { text } = await ann.get('/source')
+    assert.match(text, /LOCKSTEP_PULL_DATABASE_URL/)
+    assert.match(text, /--account 1\b/)
+    assert.doesNotMatch(text, /name="key"/)
+  }
+  {
+    await using served = await serve(service, {
+      args: ['--no-migrate'],
+      settings: { ...settings, LOCKSTEP_PULL_DATABASE_URL: owner },
+    })
+    const ann = visitor(served.url)
+    await ann.signIn('ann')
+    await ann.post('/source/connect', { origin: source.url, key: SOURCE_TOKEN })
+    assert.equal((await ann.post('/source/start')).to, '/source')
+    await until(async () => (await listRounds(store, 1)).length > 0)
 
-      await upload(served.url, ann, { 'records.ndjson': JSON.stringify(trainingSession(2, 1)) })
-      await settledPage(ann)
-      await decide(ann, 'store')
-      assert.match((await settledPage(ann)).replaceAll(/<[^>]*>/g, ' '), /Training sessions: 1 new/)
-    }
-    const [round] = await listRounds(store, 1)
-    assert.deepEqual([round?.failure, round?.added], [null, 1])
-    await store.close()
-  },
-)
+    await upload(served.url, ann, { 'records.ndjson': JSON.stringify(trainingSession(2, 1)) })
+    await settledPage(ann)
+    await decide(ann, 'store')
+    assert.match((await settledPage(ann)).replaceAll(/<[^>]*>/g, ' '), /Training sessions: 1 new/)
+  }
+  const [round] = await listRounds(store, 1)
+  assert.deepEqual([round?.failure, round?.added], [null, 1])
+  await store.close()
+})
 
-testOnPostgres(
-  'a database that was restored elsewhere, without its secret, asks for the key again and pulls nothing',
-  async () => {
-    await using folder = await makeFolder()
-    const { url: databaseUrl } = await sharedServer()
-    const secretFile = folder.file('secret')
-    const config = { databaseUrl, secretFile }
-    const store = await open(databaseUrl, { busyTimeoutMs: 5000 })
-    await importArchive(store, archiveOf([account(1, 'ann')]))
-    await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
-    const status = () =>
-      run(['pull', 'status', '--database', databaseUrl], { env: { LOCKSTEP_SECRET_FILE: secretFile } })
-    assert.doesNotMatch((await status()).stdout, /must be given again/)
-    rmSync(secretFile)
-    assert.match((await status()).stdout, /connected: due; .+; its key must be given again/)
-    const secret = openSecret(config)
-    assert.equal(await nextRound(store, () => secret.id), undefined)
-    assert.equal(await takeDue(store, { holder: 'test', secretId: secret.id, running: [] }), undefined)
-    assert.match((await status()).stdout, /its key must be given again/)
-    await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
-    assert.doesNotMatch((await status()).stdout, /must be given again/)
-    await store.close()
-  },
-)
+testOnPostgres('a database that was restored without its secret asks for the key, and pulls nothing', async () => {
+  await using folder = await makeFolder()
+  const { url: databaseUrl } = await sharedServer()
+  const secretFile = folder.file('secret')
+  const config = { databaseUrl, secretFile }
+  const store = await open(databaseUrl, { busyTimeoutMs: 5000 })
+  await importArchive(store, archiveOf([account(1, 'ann')]))
+  await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
+  const status = () => run(['pull', 'status', '--database', databaseUrl], { env: { LOCKSTEP_SECRET_FILE: secretFile } })
+  assert.doesNotMatch((await status()).stdout, /must be given again/)
+  rmSync(secretFile)
+  assert.match((await status()).stdout, /connected: due; .+; its key must be given again/)
+  const secret = openSecret(config)
+  assert.equal(await nextRound(store, () => secret.id), undefined)
+  assert.equal(await takeDue(store, { holder: 'test', secretId: secret.id, running: [] }), undefined)
+  assert.match((await status()).stdout, /its key must be given again/)
+  await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
+  assert.doesNotMatch((await status()).stdout, /must be given again/)
+  await store.close()
+})

@@ -27,13 +27,10 @@ test('the key of a source is in no file, page, log, backup, export or process th
   await lookEverywhere(`sqlite:${folder.file('data/lockstep.db')}`, [folder.path])
 })
 
-testOnPostgres(
-  'the same of a database on PostgreSQL, whose files and write-ahead log have it encrypted only',
-  async () => {
-    using server = await startPostgres()
-    await lookEverywhere((await newPostgres(server.url)).url, [server.folder])
-  },
-)
+testOnPostgres('the same of PostgreSQL, whose files and write-ahead log have it encrypted only', async () => {
+  using server = await startPostgres()
+  await lookEverywhere((await newPostgres(server.url)).url, [server.folder])
+})
 
 async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
   await using work = await makeFolder()

@@ -29,77 +29,68 @@ testOnEmptyPostgres('tables partitioned by owner give the same responses and the
   await store.close()
 })
 
-testOnEmptyPostgres(
-  'with tables partitioned by owner, imports find the record of an identifier in any partition',
-  async ({ url }) => {
-    const store = await open(url, { busyTimeoutMs: 4000 })
-    await partition(store)
-    await importInEveryMode(store)
-    await store.close()
-  },
-)
+testOnEmptyPostgres('in partitions by owner, imports find the record of an identifier', async ({ url }) => {
+  const store = await open(url, { busyTimeoutMs: 4000 })
+  await partition(store)
+  await importInEveryMode(store)
+  await store.close()
+})
 
-testOnEmptyPostgres(
-  'a read uses no more partitions than it has owners, except for a public template of any owner',
-  async ({ url }) => {
-    const store = await open(url, { busyTimeoutMs: 4000 })
-    await importArchive(store, archiveOf(records))
-    await partition(store)
-    const client = await connectAsReader(url)
-    const { watched, asked } = watch(store)
-    const token = await readersToken(store)
-    // Without kept pages, whose revisions are read from a table without partitions.
-    const service = await startSecondServer({ store: watched }, unlimited)
-    const seen = new Set<number>()
-    try {
-      for (const view of views.filter(isOfRecords)) {
-        asked.length = 0
-        await ask(`http://127.0.0.1:${service.port}${view}`, token)
-        for (const one of asked) {
-          const parts = new Set<string>()
-          for (const node of nodesOf(await planOf(client, store, one))) {
-            // Parts of the same number are of the same owners.
-            const part = /_part_(\d)$/.exec(node['Relation Name'] ?? '')?.[1]
-            if (part !== undefined && node['Actual Loops'] > 0) parts.add(part)
-          }
-          // The look-up of the API key.
-          if (parts.size === 0) continue
-          seen.add(parts.size)
-          // The template of a session may belong to another owner.
-          const isOfOne = view.includes('ownerId=') && !view.startsWith('/api/v1/lkbx/templates/active')
-          const owners = isOfOne ? 1 : 2
-          const most = view.startsWith('/api/v1/dtt/templates/') ? PARTS : owners
-          assert.ok(parts.size <= most, `${view}: ${[...parts].join()}`)
+testOnEmptyPostgres('a read uses no more partitions than owners, but for a public template', async ({ url }) => {
+  const store = await open(url, { busyTimeoutMs: 4000 })
+  await importArchive(store, archiveOf(records))
+  await partition(store)
+  const client = await connectAsReader(url)
+  const { watched, asked } = watch(store)
+  const token = await readersToken(store)
+  // Without kept pages, whose revisions are read from a table without partitions.
+  const service = await startSecondServer({ store: watched }, unlimited)
+  const seen = new Set<number>()
+  try {
+    for (const view of views.filter(isOfRecords)) {
+      asked.length = 0
+      await ask(`http://127.0.0.1:${service.port}${view}`, token)
+      for (const one of asked) {
+        const parts = new Set<string>()
+        for (const node of nodesOf(await planOf(client, store, one))) {
+          // Parts of the same number are of the same owners.
+          const part = /_part_(\d)$/.exec(node['Relation Name'] ?? '')?.[1]
+          if (part !== undefined && node['Actual Loops'] > 0) parts.add(part)
         }
+        // The look-up of the API key.
+        if (parts.size === 0) continue
+        seen.add(parts.size)
+        // The template of a session may belong to another owner.
+        const isOfOne = view.includes('ownerId=') && !view.startsWith('/api/v1/lkbx/templates/active')
+        const owners = isOfOne ? 1 : 2
+        const most = view.startsWith('/api/v1/dtt/templates/') ? PARTS : owners
+        assert.ok(parts.size <= most, `${view}: ${[...parts].join()}`)
       }
-      assert.deepEqual(
-        [...seen].toSorted((a, b) => a - b),
-        [1, 2, PARTS],
-      )
-    } finally {
-      await service.close()
-      await client.end()
-      await store.close()
     }
-  },
-)
+    assert.deepEqual(
+      [...seen].toSorted((a, b) => a - b),
+      [1, 2, PARTS],
+    )
+  } finally {
+    await service.close()
+    await client.end()
+    await store.close()
+  }
+})
 
-testOnEmptyPostgres(
-  'the docs distribute every table of records; these refer to reference tables alone, and no table refers to them',
-  async ({ url }) => {
-    const store = await open(url, { busyTimeoutMs: 4000 })
-    assert.deepEqual(distributed.toSorted(), [...recordTables].toSorted())
-    const { rows: links } = await sql<{ from: string; to: string }>`
+testOnEmptyPostgres('the docs distribute every table of records, and nothing refers to one', async ({ url }) => {
+  const store = await open(url, { busyTimeoutMs: 4000 })
+  assert.deepEqual(distributed.toSorted(), [...recordTables].toSorted())
+  const { rows: links } = await sql<{ from: string; to: string }>`
     select conrelid::regclass::text as "from", confrelid::regclass::text as "to"
     from pg_constraint where contype = 'f'`.execute(store.db)
-    for (const { from, to } of links) if (distributed.includes(from)) assert.ok(copied.includes(to), `${from} to ${to}`)
-    assert.deepEqual(
-      links.filter(({ to }) => distributed.includes(to)),
-      [],
-    )
-    await store.close()
-  },
-)
+  for (const { from, to } of links) if (distributed.includes(from)) assert.ok(copied.includes(to), `${from} to ${to}`)
+  assert.deepEqual(
+    links.filter(({ to }) => distributed.includes(to)),
+    [],
+  )
+  await store.close()
+})
 
 /** Partitions each of the tables by owner, with all its indexes and keys. Fails if one of them cannot be partitioned. */
 async function partition(store: Store) {

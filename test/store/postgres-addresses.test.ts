@@ -101,27 +101,24 @@ test('addresses of PostgreSQL mean what they mean to libpq', () => {
   assert.deepEqual(parseAddress('postgres://plain@/d'), { user: 'plain', database: 'd' })
 })
 
-testOnPostgres(
-  'sslmode prefer and allow connect to a server without TLS, require does not, and sockets work',
-  async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'socket-'))
-    chmodSync(folder, 0o777)
-    using server = await startPostgres({ settings: { unix_socket_directories: folder } })
-    const on = (query: string, host = `127.0.0.1:${server.port}`) =>
-      connects(`postgres://postgres@${host}/postgres?${query}`)
-    assert.equal(await on('sslmode=prefer'), true)
-    assert.equal(await on('sslmode=allow'), true)
-    assert.equal(await on('sslmode=disable'), true)
-    assert.equal(await on('sslmode=require'), false)
-    const address = `postgres://postgres@127.0.0.1/postgres`
-    for (const [mode, code] of Object.entries({ prefer: 0, require: 3 })) {
-      const env = { PGSSLMODE: mode, PGPORT: String(server.port) }
-      assert.equal((await launch(['migrate', '--database', address], { env })).code, code, mode)
-    }
-    assert.equal(await on(`host=${folder}&port=${server.port}`, ''), true)
-    rmSync(folder, { recursive: true, force: true })
-  },
-)
+testOnPostgres('sslmode prefer and allow connect without TLS, require does not, and sockets work', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'socket-'))
+  chmodSync(folder, 0o777)
+  using server = await startPostgres({ settings: { unix_socket_directories: folder } })
+  const on = (query: string, host = `127.0.0.1:${server.port}`) =>
+    connects(`postgres://postgres@${host}/postgres?${query}`)
+  assert.equal(await on('sslmode=prefer'), true)
+  assert.equal(await on('sslmode=allow'), true)
+  assert.equal(await on('sslmode=disable'), true)
+  assert.equal(await on('sslmode=require'), false)
+  const address = `postgres://postgres@127.0.0.1/postgres`
+  for (const [mode, code] of Object.entries({ prefer: 0, require: 3 })) {
+    const env = { PGSSLMODE: mode, PGPORT: String(server.port) }
+    assert.equal((await launch(['migrate', '--database', address], { env })).code, code, mode)
+  }
+  assert.equal(await on(`host=${folder}&port=${server.port}`, ''), true)
+  rmSync(folder, { recursive: true, force: true })
+})
 
 testOnPostgres('with TLS, verify-ca checks who signed, verify-full also the name, and prefer nothing', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tls-'))

@@ -82,21 +82,18 @@ for (const how of ['fast', 'immediate'] as const) {
   })
 }
 
-testOnPostgres(
-  'while a table is locked, its readers are told to try again, and no connection keeps waiting',
-  async () => {
-    const { url, token, backends } = await everything()
-    await withLock(async () => {
-      const outcome = await ask(url + SESSION, token)
-      assert.equal(outcome.status, 503)
-      assert.ok(outcome.took > 1000, 'it waited')
-      assertAnswered([outcome])
-      // One may be at other work at this moment, such as noting the use of the key.
-      await until(async () => (await backends('active')) === 0)
-    })
-    await assertWell()
-  },
-)
+testOnPostgres('readers of a locked table are told to try again, and no connection keeps waiting', async () => {
+  const { url, token, backends } = await everything()
+  await withLock(async () => {
+    const outcome = await ask(url + SESSION, token)
+    assert.equal(outcome.status, 503)
+    assert.ok(outcome.took > 1000, 'it waited')
+    assertAnswered([outcome])
+    // One may be at other work at this moment, such as noting the use of the key.
+    await until(async () => (await backends('active')) === 0)
+  })
+  await assertWell()
+})
 
 testOnPostgres('a revocation takes effect within a second, even when the database is slow', async () => {
   const { database, url } = await everything()
