@@ -286,6 +286,37 @@ test('a session is compared with what is usual with its program, whoever looks a
   assert.match(shownText(await ben.get('/training/6')), /96 % Passed 3 over the usual with/)
 })
 
+test('a session has its place among those of its program, the last ten of it as links, and what was most in it', async () => {
+  const sessions = Array.from({ length: 12 }, (_, index) =>
+    records.trainingSession(index + 1, 1, {
+      created_at: ago(30 - index),
+      settings_id: 1,
+      passed: index !== 5,
+      TrainerSegment: [segment(index + 1, 'training', 60 + index, index !== 5, 100 - index, 5)],
+    }),
+  )
+  await using ann = await open([...records.world, records.trainingTemplate(1, 1, { name: 'Pace' }), ...sessions])
+  assert.match(await ann.page('/training/12'), /71 % Passed .* with Pace \([^)]*\) · best of 12 /)
+  assert.match(await ann.page('/training/10'), / · third best of 12 /)
+  assert.doesNotMatch(await ann.page('/training/9'), / best of 12/)
+  const { text } = await ann.reader.get('/training/12')
+  const [, list = ''] = /<ol class="last-ten">([^]*?)<\/ol>/.exec(text) ?? []
+  assert.deepEqual(
+    [...list.matchAll(/href="\/training\/(\d+)"/g)].map(([, id]) => Number(id)),
+    [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+  )
+  assert.match(list, /href="\/training\/12" title="[^"]*, passed" aria-current="true"/)
+  assert.match(list, /href="\/training\/6" title="[^"]*, not passed"/)
+  await ann.service.import([
+    records.trainingSession(13, 1, {
+      created_at: ago(1),
+      settings_id: 1,
+      TrainerSegment: [segment(13, 'training', 50, true, 500, 5)],
+    }),
+  ])
+  assert.match(await ann.page('/training/13'), /Most repetitions of the 13 sessions up to this one\./)
+})
+
 test('a session that was not passed says how many of its segments were not', async () => {
   const TrainerSegment = [true, false, false].map((passed, index) => segment(index, 'training', 70, passed, 10, 1))
   await using ann = await open([
@@ -297,7 +328,7 @@ test('a session that was not passed says how many of its segments were not', asy
   assert.doesNotMatch(await ann.page('/training/2'), /segments not passed/)
 })
 
-test('the passing grade of a segment is a line, as long as the program has the segments of the session', async () => {
+test('the passing grade of today is beside that of a segment, as long as the program has the segments of the session', async () => {
   const kinds = ['warmup', 'training', 'training']
   const sessionOf = (id: number, types: readonly string[]) =>
     records.trainingSession(id, 1, {
@@ -313,22 +344,22 @@ test('the passing grade of a segment is a line, as long as the program has the s
     sessionOf(1, kinds),
     sessionOf(2, kinds.slice(1)),
   ])
-  const lines = async (id: number) => (await ann.reader.get(`/training/${id}`)).text.match(/d="M65\.0 /g)?.length ?? 0
+  const lines = async (id: number) =>
+    (await ann.reader.get(`/training/${id}`)).text.match(/passes at 65 now/g)?.length ?? 0
   assert.deepEqual([await lines(1), await lines(2)], [2, 0])
-  assert.match(await ann.page('/training/1'), /Target, or today’s passing grade/)
 })
 
 test('a program shows its facts, its segments, and the sessions with it', async () => {
   await using ann = await open()
   assert.match(await ann.page('/programs'), /2 programs; Even <pace> is in use\./)
-  assert.match(await ann.page('/programs'), /Holds One line – 1 Jan 2026 1 0 % 3 days ago/)
+  assert.match(await ann.page('/programs'), /Holds One line .* 1 Jan 2026 1 0 % 3 days ago/)
   const text = await ann.page('/programs/1')
-  assert.match(text, /Message Keep going/)
+  assert.match(text, /Facts .*Message Keep going/)
   assert.match(text, /2 segments: 2 min\./)
   assert.match(text, /2 of 2 sessions passed \(100 %\)/)
 })
 
-test('a program shows what its segments reached in the last ten sessions, against the targets of that time', async () => {
+test('a program shows what fails: the grades of the last ten sessions, shaded by the passing grade, and what was not passed', async () => {
   const result = (id: number, type: string, repsMeasured: number, repsTarget: number, more: object = {}) =>
     records.trainerSegment(id, { type, repsMeasured, repsTarget, durationMeasured: 65, durationTarget: 60, ...more })
   const session = (id: number, TrainerSegment: readonly object[]) =>
@@ -338,7 +369,16 @@ test('a program shows what its segments reached in the last ten sessions, agains
   const changed = dateText({ timeZone: 'UTC' }, Date.parse(ago(40 - 11)))
   await using ann = await open([
     ...records.world,
-    records.trainingTemplate(1, 1, { name: 'Even <pace>' }),
+    records.trainingTemplate(1, 1, {
+      name: 'Even <pace>',
+      Segment: ['training', 'bounce'].map((type, id) => ({
+        id,
+        type,
+        duration: 60,
+        repeat: 1,
+        passGradeThreshold: 60,
+      })),
+    }),
     both(1, 1, 1),
     ...Array.from({ length: 9 }, (_, index) => both(index + 2, 70 + index, 80)),
     both(11, 85, 90, { durationTarget: 70, passed: false }),
@@ -346,8 +386,14 @@ test('a program shows what its segments reached in the last ten sessions, agains
     session(12, [result(120, 'training', 86, 90, { durationTarget: 70 })]),
   ])
   const text = await ann.page('/programs/1')
-  assert.match(text, /1 Training 90 1:10 86 1:05 Not passed 85 1:05 78 of 80 1:05 of 1:00 77 of 80 1:05 of 1:00 /)
-  assert.match(text, /2 Bounce 8 1:00 – 7 1:05 7 1:05/)
+  assert.match(text, /1 Training 60 % 90 \d+ 86 Not passed \d+ 85 \d+ 78 of 80 \d+ 77 of 80 /)
+  assert.match(text, /2 Bounce 60 % 8 – \d+ 7 \d+ 7/)
+  assert.match(text, /1 Training not passed in 1 of 10\. +12 of 12/)
+  const { text: page } = await ann.reader.get('/programs/1')
+  assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><span class="mark hollow">/)
+  const step = /Median grade since the beginning: <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)"/.exec(page)
+  const [, address = '', value, of = ''] = step ?? []
+  assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))
   assert.match(
     text,
     new RegExp(`12 of 12 sessions passed \\(100 %\\). Changed ${changed}: 1 Training 80 → 90 and 1:00 → 1:10\\.`),

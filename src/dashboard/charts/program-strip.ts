@@ -1,5 +1,6 @@
-import { isCounted, type TemplateSegment } from '../../contract/training-templates.ts'
-import { html, type Html } from '../html.ts'
+import { isCounted, segmentKinds, type TemplateSegment } from '../../contract/training-templates.ts'
+import { html, type Html, nothing } from '../html.ts'
+import { percent } from './plane.ts'
 import { kindName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, durationText, numberText } from '../text/text.ts'
@@ -29,25 +30,39 @@ function programText(viewer: Viewer, segments: readonly TemplateSegment[]): stri
 
 const MAX_NAMED = 12
 
-/** A small strip for a row of a table, with its segments in words. */
+/** A small strip for a row of a table, with its segments in words: each kind has a shade, and its letter where there is room. */
 export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
   const runs = segments.reduce((sum, { repeat }) => sum + Math.max(1, repeat), 0)
   const parts = segments.slice(0, MAX_PARTS).flatMap(segment => {
     const times = Math.max(1, segment.repeat)
-    const width = drawnSeconds(segment)
+    const length = drawnSeconds(segment)
+    const { type } = segment
     // With more runs than that, all runs of a segment are one part.
-    return runs > MAX_PARTS ? [width * times] : Array.from({ length: times }, () => width)
+    return runs > MAX_PARTS
+      ? [{ type, length: length * times }]
+      : Array.from({ length: times }, () => ({ type, length }))
   })
-  const whole = parts.reduce((sum, part) => sum + part, 0)
+  const whole = parts.reduce((sum, { length }) => sum + length, 0)
   if (whole === 0) return html`<span class="muted">–</span>`
   let end = 0
-  const rects = parts.map(part => {
+  const rects = parts.map(({ type, length }) => {
     const start = end
-    end += (part * WIDTH) / whole
-    return html`<rect x="${start.toFixed(1)}" width="${(end - start).toFixed(1)}" height="10"/>`
+    end += (length * 100) / whole
+    const letter =
+      end - start < LETTER_WIDTH
+        ? nothing
+        : html`<text x="${percent((start + end) / 2)}" y="50%">${kindLetter(viewer, type)}</text>`
+    return html`<g class="kind-${segmentKinds.indexOf(type) + 1}"><rect x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
   })
-  return html`<svg class="program-strip" viewBox="0 0 ${WIDTH} 10" preserveAspectRatio="none" role="img" aria-label="${programText(viewer, segments)}">${rects}</svg>`
+  return html`<svg class="program-strip" role="img" aria-label="${programText(viewer, segments)}">${rects}</svg>`
+}
+
+/** The first letter of a kind; while names are hidden, the one that it is called by. */
+function kindLetter(viewer: Viewer, kind: string): string {
+  const name = kindName(viewer, kind)
+  return name.replace(/^Type /, '').slice(0, 1)
 }
 
 const MAX_PARTS = 60
-const WIDTH = 200
+/** In per cent of the strip. */
+const LETTER_WIDTH = 7

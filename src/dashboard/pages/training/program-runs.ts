@@ -2,12 +2,13 @@ import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
+import { SHADES } from '../../charts/days.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, emptyState, type TableColumn, table } from '../../layout/components.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
-import { clockText, countText, dateText, NONE, numberText, partText } from '../../text/text.ts'
+import { clockText, countText, dateText, NONE, numberText, partText, percentText } from '../../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
 
@@ -39,11 +40,12 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   const total = sessions.length
   const passed = sessions.filter(({ passed }) => passed).length
   return card(
-    'Sessions with this program',
+    'What fails',
     html`
+      <p class="summary">${failedText(viewer, runs)}</p>
       <p class="summary">${passed} of ${countText(total, 'session')} passed (${partText(passed, total)}). ${changesText(viewer, runs)}</p>
-      ${table('Segments in the last sessions, the newest first', runColumns(visit, runs), paged.rows, { look: 'runs' })}
-      <ul class="legend"><li>Repetitions, and the time below</li><li><i class="mark hollow"></i>Not passed</li></ul>
+      ${table('Segments in the last sessions, the newest first', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
+      <ul class="legend"><li>Grade, and the repetitions below</li><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li><i class="mark hollow"></i>Not passed</li></ul>
       ${recordTableFoot(path, query, paged, 'runs')}
       <p><a href="/training?range=all&amp;program=${program.id}">All ${numberText(total)} sessions with this program</a></p>
     `,
@@ -51,17 +53,54 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   )
 }
 
+/** `7 Endurance not passed in 2 of 10.` The segments that failed most. */
+function failedText(viewer: Viewer, runs: readonly Run[]): string {
+  const length = Math.max(...runs.map(({ segments }) => segments.length))
+  const failed = Array.from({ length }, (_, position) => {
+    const results = runs.flatMap(({ segments }) => segments[position] ?? [])
+    const count = results.filter(({ passed }) => !passed).length
+    return { count, text: `${segmentName(viewer, position, results[0])} not passed in ${count} of ${results.length}` }
+  }).filter(({ count }) => count > 0)
+  if (failed.length === 0) return length > 0 ? 'Every segment was passed in the last sessions.' : ''
+  const most = failed.toSorted((a, b) => b.count - a.count).slice(0, MAX_FAILED)
+  return `${most.map(({ text }) => text).join(', ')}.`
+}
+
+const MAX_FAILED = 3
+
+/** The passing grades of today, by position; 0 where there is none. */
+function passingGrades({ Segment }: TrainingTemplate): { readonly type: string; readonly grade: number }[] {
+  return Segment.flatMap(({ type, repeat, passFailEnabled, passGradeThreshold = 0 }) =>
+    Array.from({ length: Math.min(Math.max(1, repeat), MAX_POSITIONS) }, () => {
+      return { type, grade: passFailEnabled === false ? 0 : passGradeThreshold }
+    }),
+  ).slice(0, MAX_POSITIONS)
+}
+
+const MAX_POSITIONS = 1000
+
 /** A column for each session; the rows are positions of segments. */
-function runColumns({ viewer, now }: Visit, runs: readonly Run[]): TableColumn<number>[] {
+function runColumns(
+  { viewer, now }: Visit,
+  runs: readonly Run[],
+  passing: ReturnType<typeof passingGrades>,
+): TableColumn<number>[] {
   const year = dateText(viewer, now).slice(-5)
   /** The newest of the segments at a position: sessions that ended early have fewer. */
   const newestAt = (position: number) => runs.find(({ segments }) => position < segments.length)?.segments[position]
+  const passingAt = (position: number) =>
+    passing[position]?.type === newestAt(position)?.type ? (passing[position]?.grade ?? 0) : 0
   return [
     {
       title: 'Segment',
       cell: position => html`<span class="when">${segmentName(viewer, position, newestAt(position))}</span>`,
     },
-    { title: 'Target', numeric: true, cell: position => lines(targetsOf(newestAt(position))) },
+    {
+      title: 'Passes at',
+      numeric: true,
+      cell: position =>
+        lines(passingAt(position) === 0 ? NONE : percentText(passingAt(position)), targetsOf(newestAt(position))[0]),
+    },
     ...runs.map(({ session, segments }): TableColumn<number> => {
       const day = dateText(viewer, session.at)
       return {
@@ -69,23 +108,30 @@ function runColumns({ viewer, now }: Visit, runs: readonly Run[]): TableColumn<n
           session.grade === null ? NONE : `${session.grade}\u00a0%`
         }`,
         numeric: true,
-        cell: position => measuredText(segments[position], newestAt(position)),
+        cell: position => runCell(segments[position], newestAt(position), passingAt(position)),
       }
     }),
   ]
 }
 
-/** What a segment reached, and its targets where they were others than they are now. */
-function measuredText(segment: TrainerSegment | undefined, newest: TrainerSegment | undefined): Html {
+/** The grade of a segment, shaded by how far it is above the passing grade, and its repetitions, with a target that was another one then. */
+function runCell(segment: TrainerSegment | undefined, newest: TrainerSegment | undefined, passing: number): Html {
   if (segment === undefined) return html`${NONE}`
-  const [targets, now] = [targetsOf(segment), targetsOf(newest)]
-  const measured = [numberText(segment.repsMeasured), clockText(segment.durationMeasured)]
-  const mark = segment.passed ? nothing : html`<span class="mark hollow"></span><span class="hidden">Not passed </span>`
-  return html`${mark}${lines(measured.map((text, line) => (targets[line] === now[line] ? text : `${text} of ${targets[line]}`)))}`
+  const { passed, percentGrade: grade, repsMeasured } = segment
+  const above = Math.max(0, grade - passing) / Math.max(1, 100 - passing)
+  const shade = passed ? (SHADES[Math.min(SHADES.length - 1, Math.floor(above * SHADES.length))] ?? 'one') : 'none'
+  const mark = passed ? nothing : html`<span class="mark hollow"></span><span class="hidden">Not passed </span>`
+  const [target, now] = [targetsOf(segment)[0], targetsOf(newest)[0]]
+  const reps = target === now ? numberText(repsMeasured) : `${numberText(repsMeasured)} of ${target}`
+  return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>${small(reps)}`
 }
 
-function lines([first, second]: readonly string[]): Html {
-  return html`${first}<br><small class="muted">${second}</small>`
+function lines(first: string, second: string): Html {
+  return html`${first}<br>${small(second)}`
+}
+
+function small(text: string): Html {
+  return html`<small class="muted">${text}</small>`
 }
 
 /** Repetitions and time; a dash where there is no target. */

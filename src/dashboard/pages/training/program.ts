@@ -2,17 +2,21 @@ import { notFound } from '../../../contract/errors.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { findProgram, type ListedProgram } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
 import { patterns } from '../../charts/plane.ts'
-import { card, jsonFile, facts, recordTabs } from '../../layout/components.ts'
+import { jsonFile, facts, recordTabs } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, personName, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
+import { DEFAULT_PRESET } from '../../text/period.ts'
 import { dateTimeText, NONE, numberText } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { segmentsPicture } from './program-segments.ts'
 import { gradePicture } from './pictures.ts'
+import { stepText } from './training.ts'
+import { trainingAddresses } from './filters.ts'
 
 export async function showProgram(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit
@@ -35,6 +39,11 @@ export async function showProgram(visit: Visit) {
   // No session is before the first one.
   const earlier = await history.summary({ name: 'none', sessions: [] })
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
+  const shown = { sessions, summary, time, earlier, daysAddress }
+  const asked = trainingAddresses.read({ query: new URLSearchParams(), viewer })
+  const query = { ...asked, preset: DEFAULT_PRESET, program: id } as const
+  const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, shown)
+  const trend = step && html`<p class="summary">Median grade since the beginning: ${step}.</p>`
   return view({
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
@@ -44,10 +53,10 @@ export async function showProgram(visit: Visit) {
       apiPath: `/api/v1/dtt/templates/${program.id}`,
       json: document,
       summary: () => html`
-        ${patterns}${segmentsPicture(viewer, program)}
         ${runs}
-        ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, { sessions, summary, time, earlier, daysAddress }, [])])}
-        ${card('Facts', programFacts(viewer, program))}
+        ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown, trend)])}
+        ${patterns}${segmentsPicture(viewer, program)}
+        <details class="more card"><summary>Facts</summary>${programFacts(viewer, program)}</details>
       `,
       facts: [
         [label('id'), program.id],

@@ -1,11 +1,13 @@
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { notFound } from '../../../contract/errors.ts'
-import type { GradeRank } from '../../../stats/bests.ts'
+import { type GradeRank, gradeRank } from '../../../stats/bests.ts'
 import { findProgram } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
+import type { SessionStats } from '../../../stats/training.ts'
 import { beyondUsual, type Usual, usualGrade } from '../../../stats/usual.ts'
+import { boxes, patterns } from '../../charts/plane.ts'
 import { measureBar } from '../../charts/spark.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -17,6 +19,7 @@ import { programLink, readPrograms } from '../../text/program-names.ts'
 import {
   clockText,
   countText,
+  dateText,
   dateTime,
   distanceText,
   durationText,
@@ -24,6 +27,7 @@ import {
   NONE,
   numberText,
 } from '../../text/text.ts'
+import { strip } from '../parts.ts'
 import { distanceOf } from './table.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
@@ -49,6 +53,7 @@ async function showSession(visit: Visit) {
   const isOwn = owner === viewer.session.accountId
   const ofProgram = programLink(programs, session.program)
   const usual = session.grade === null ? undefined : usualGrade(sessions, place)
+  const rank = gradeRank(sessions, session, now)
   return view({
     owner,
     title: recordName(viewer, 'training', record),
@@ -56,7 +61,7 @@ async function showSession(visit: Visit) {
       session.grade === null || usual === undefined
         ? ofProgram
         : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
-    }</span>`,
+    }${rank === undefined ? nothing : ` · ${placeText(rank)}`}</span>`,
     back: visit.sectionStart,
     lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
@@ -65,14 +70,16 @@ async function showSession(visit: Visit) {
     body: recordTabs(visit, {
       apiPath: `/api/v1/dtt/sessions/${record.id}`,
       json: document,
-      summary: () =>
-        card(
+      summary: () => html`
+        ${card(
           'Segments',
           segments.length === 0
             ? html`<p class="muted">This session has no segments.</p>`
             : segmentTables(visit, segments, usual !== undefined),
           { id: 'rows' },
-        ),
+        )}
+        ${lastTen(viewer, sessions.slice(0, place + 1), session)}
+      `,
       facts: [
         [label('id'), record.id],
         [label('bubble_id'), html`<code>${record.bubble_id}</code>`],
@@ -101,6 +108,34 @@ export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
 export function placeText({ place, equals, of }: GradeRank): string {
   const shared = equals === 0 ? '' : ` (and ${countText(equals, 'other')})`
   return `${['best', 'second best', 'third best'][place]} of ${numberText(of)}${shared}`
+}
+
+/** The last sessions with the program, up to this one, and what was best in it. */
+function lastTen(viewer: Viewer, sessions: readonly SessionStats[], session: SessionStats): Html {
+  const same = sessions.filter(({ program }) => program === session.program)
+  const ten = same.slice(-10)
+  if (ten.length < 2) return nothing
+  const isMost = (valueOf: (one: SessionStats) => number) =>
+    same.length >= ten.length && same.every(one => one.id === session.id || valueOf(one) < valueOf(session))
+  const most = [
+    ...(isMost(({ reps }) => reps) ? ['repetitions'] : []),
+    ...(isMost(({ distance }) => distance ?? 0) ? ['distance'] : []),
+  ].join(' and ')
+  const best = most === '' ? '' : `Most ${most} of the ${numberText(same.length)} sessions up to this one.`
+  return card(
+    `Last ${ten.length} with this program`,
+    html`
+      ${best === '' ? nothing : html`<p class="summary">${best}</p>`}
+      ${patterns}
+      <ol class="last-ten">${ten.map(one => {
+        const bar = { x: [10, 90], y: [100 - Math.max(0, Math.min(100, one.grade ?? 0)), 100] } as const
+        const current = one.id === session.id ? html` aria-current="true"` : nothing
+        const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
+        return html`<li><a href="/training/${one.id}" title="${name}"${current}>${strip(boxes(one.passed ? 'solid' : 'open', [bar]))}${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
+      })}</ol>
+      <ul class="legend"><li><i class="mark solid"></i>Passed</li><li><i class="mark open"></i>Not passed</li></ul>
+    `,
+  )
 }
 
 function amountsText({ viewer }: Visit, session: Parameters<typeof distanceOf>[1], segments: readonly Row[]): string {
@@ -147,7 +182,7 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
   return html`
     ${table<Row>('Segments', [name, ...barColumns()], paged.rows, { look: 'bars' })}
     <ul class="legend">
-      <li><i class="mark tick"></i>Target${segments.some(({ passingGrade }) => passingGrade > 0) ? ', or today’s passing grade' : ''}</li>
+      <li><i class="mark tick"></i>Target</li>
       <li>A session’s grade is the mean of its graded segments.${
         isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
       }</li>
@@ -174,7 +209,7 @@ function barColumns(): TableColumn<Row>[] {
     {
       title: label('percentGrade'),
       cell: ({ percentGrade, passingGrade, passed }) =>
-        html`${percentGrade}\u00a0%${measureBar(percentGrade, passingGrade, 100, !passed)}`,
+        html`${percentGrade}\u00a0%${passingGrade === 0 ? nothing : html` <small class="muted">passes at ${passingGrade} now</small>`}${measureBar(percentGrade, 0, 100, !passed)}`,
     },
     { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
     {

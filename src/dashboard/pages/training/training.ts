@@ -224,9 +224,9 @@ function stepsText(viewer: Viewer, shown: ShownTraining): Html | string {
 }
 
 /** From the median of the first part that has grades to that of the last one. */
-function stepText(
+export function stepText(
   viewer: Viewer,
-  { query, today }: ShownTraining,
+  { query, today }: Pick<ShownTraining, 'query' | 'today'>,
   { time: { parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
 ): Html | undefined {
   const isKnown = (spread: GradeSpread | null) => spread !== null
