@@ -12,6 +12,7 @@ import { addMcpCommand } from './cli/mcp.ts'
 import { addPageCommand } from './cli/page.ts'
 import { addMoveCommand } from './cli/move.ts'
 import { addPullCommands } from './cli/pull.ts'
+import { addRecordCommands } from './cli/records.ts'
 import { addRejectedCommands } from './cli/rejected.ts'
 import { addRestoreCommand } from './cli/restore.ts'
 import { addServeCommands } from './cli/serve.ts'
@@ -70,6 +71,7 @@ addDoctorCommand(program)
 addPullCommands(program)
 addArchiveCommands(program)
 addPageCommand(program)
+addRecordCommands(program)
 addRejectedCommands(program)
 addBackupCommands(program)
 addRestoreCommand(program)

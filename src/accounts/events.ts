@@ -43,6 +43,8 @@ const eventKinds = {
   'access-ended': ['access', 'Access ended'],
   exported: ['exports', 'Everything exported'],
   'file-stored': ['imports', 'Records stored from a file'],
+  'record-deleted': ['imports', 'Record deleted'],
+  'record-allowed': ['imports', 'Deleted record allowed again'],
   'source-connected': ['imports', 'Source connected'],
   'source-key-changed': ['imports', 'API key of the source changed'],
   'source-refused': ['imports', 'Source refused its API key'],

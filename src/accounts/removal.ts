@@ -38,23 +38,30 @@ export async function isRemoved({ db }: Pick<Store, 'db'>, id: number): Promise<
   return (await db.selectFrom('removed_account').select('id').where('id', '=', id).executeTakeFirst()) !== undefined
 }
 
-/** Makes erasing due, within the transaction that deletes the rows. */
-export async function noteDeleted(db: Kysely<Tables>): Promise<void> {
+/** Makes erasing due, within the transaction that deletes the rows: at once, or at an instant unless it is due before that. */
+export async function noteDeleted(db: Kysely<Tables>, at: number | null = null): Promise<void> {
   // Differs each time, so that what is deleted during an erasure is not forgotten at its end.
   const due = { state: 'due', report: randomUUID() } as const
+  const next = sql`cast(${at} as bigint)`
   await db
     .insertInto('job')
-    .values({ name: ERASING, attempts: 0, ...due })
-    .onConflict(conflict => conflict.column('name').doUpdateSet(due))
+    .values({ name: ERASING, attempts: 0, next_at: at, ...due })
+    .onConflict(conflict =>
+      conflict.column('name').doUpdateSet({
+        ...due,
+        next_at: sql<number | null>`case when job.state = 'due' and (job.next_at is null or job.next_at <= ${next})
+          then job.next_at else ${next} end`,
+      }),
+    )
     .execute()
 }
 
 /**
  * Erases the bytes of what was deleted from the files of the database, unless that is done already or another process is
- * doing it. PostgreSQL does so by itself. Throws StoreError; what is still to be erased stays due.
+ * doing it, or it waits for more. PostgreSQL does so by itself. Throws StoreError; what is still to be erased stays due.
  */
-export async function eraseDeleted(store: Store): Promise<void> {
-  if (store.erase === undefined || !(await isErasingDue(store))) return
+export async function eraseDeleted(store: Store, before = Date.now()): Promise<void> {
+  if (store.erase === undefined || !(await isErasingDue(store, before))) return
   const hold = await holdJob(store, { name: ERASING, by: 'a process', running: 'erasing' }).catch((error: unknown) => {
     if (!isRefusal(error, 'busy')) throw error
     return undefined
@@ -71,8 +78,9 @@ export async function eraseDeleted(store: Store): Promise<void> {
   }
 }
 
-export async function isErasingDue({ db }: Pick<Store, 'db'>): Promise<boolean> {
-  return (await readJob(db, ERASING))?.state === 'due'
+export async function isErasingDue({ db }: Pick<Store, 'db'>, before = Infinity): Promise<boolean> {
+  const job = await readJob(db, ERASING)
+  return job?.state === 'due' && (job.next_at ?? -Infinity) <= before
 }
 
 /**

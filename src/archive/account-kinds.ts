@@ -3,6 +3,7 @@ import { formatDate } from '../contract/calendar.ts'
 import { isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { accountText, isTier, User } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp, parseDay } from '../contract/time.ts'
+import { recordTables } from '../store/tables.ts'
 import { recordWriter } from './canonical.ts'
 import { Faults, InvalidError } from './faults.ts'
 import { type JsonObject, noteUnknown } from './values.ts'
@@ -131,6 +132,48 @@ export const partnership: Kind = {
   },
   write: row => line('partnership', JSON.stringify(partnershipData(row)), row),
 }
+
+/** A record that its owner deleted. A line of one that is stored changes nothing. */
+export const deletion: Kind = {
+  name: 'deletion',
+  table: 'deleted_record',
+  envelopeKeys: [],
+  columns: ['owner_id', 'kind', 'id', 'at', 'deleted_at', 'extra'],
+  fixed: ['at', 'deleted_at'],
+  key: ['owner_id', 'kind', 'id'],
+  identity: [],
+  accounts: ['owner_id'],
+  recordColumn: 'id',
+  ownerColumn: 'owner_id',
+  isOwned: false,
+  read: (data, _envelope, notes) => {
+    const faults = new Faults()
+    const id = faults.collect(() => identifier(data, 'id')) ?? null
+    const owner = faults.collect(() => identifier(data, 'ownerId')) ?? null
+    const at = faults.collect(() => optionalInstant(data, 'at')) ?? null
+    const deletedAt = faults.collect(() => optionalInstant(data, 'deletedAt')) ?? null
+    const kind = recordTables.find(table => table.replace('_', '-') === data['kind'])
+    if (kind === undefined) faults.add(new InvalidError('must be a kind of records', 'kind'))
+    if (deletedAt === null) faults.add(new InvalidError('must be an RFC 3339 date-time', 'deletedAt'))
+    noteUnknown(data, DELETION_FIELDS, notes, faults)
+    faults.throwIfAny()
+    return { owner_id: owner, kind: kind?.replace('_', '-') ?? '', id, at, deleted_at: deletedAt }
+  },
+  write: row => {
+    const { at = null } = row
+    const times = {
+      ...(at === null ? {} : { at: formatTimestamp(Number(at)) }),
+      deletedAt: formatTimestamp(Number(row['deleted_at'])),
+    }
+    return line(
+      'deletion',
+      JSON.stringify({ ownerId: row['owner_id'], kind: row['kind'], id: row['id'], ...times }),
+      row,
+    )
+  },
+}
+
+const DELETION_FIELDS = new Set(['ownerId', 'kind', 'id', 'at', 'deletedAt'])
 
 const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId', 'areas', 'recordsFrom', 'until', 'endedAt'])
 

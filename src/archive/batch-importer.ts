@@ -73,7 +73,8 @@ export function openBatchImporter(store: Store, options: BatchImporterOptions): 
           onReject: ({ line }) => void (outcomes[line] = 'rejected'),
           onDecided: (line, decided) => {
             if (decided === 'refreshed') refreshed += 1
-            if (decided === 'added' || decided === 'replaced' || decided === 'skipped') outcomes[line] = decided
+            const outcome = NAMED.find(one => one === decided)
+            if (outcome !== undefined) outcomes[line] = outcome
           },
         })
         const owners = options.accounts && new Set(options.accounts)
@@ -118,6 +119,9 @@ function open(
   const common = { db, engine, rejected, setsAside: true, tiers: false, isArchive: false }
   return { rejected, incoming: new Incoming({ ...common, onConflict, ...rest }) }
 }
+
+/** The outcomes that decisions are named after; the others are `unchanged` or `rejected`. */
+const NAMED = ['added', 'replaced', 'skipped', 'deleted'] as const
 
 async function* linesOf(records: readonly IncomingRecord[]) {
   yield records.map((record, number) => ({

@@ -6,6 +6,7 @@ export type Decided =
   | (typeof WRITTEN)[number]
   | 'unchanged'
   | 'skipped'
+  | 'deleted'
   | 'refused'
   | 'repeated'
   | 'contradicts'
@@ -31,6 +32,8 @@ export interface DecideOptions extends MergeOptions {
 interface Names {
   /** Whether one of them was removed here. */
   readonly removed: boolean
+  /** Whether its owner deleted the record that the row is. */
+  readonly deleted: boolean
   /** The columns whose accounts neither the file nor the store has. */
   readonly unknown: readonly string[]
 }
@@ -44,6 +47,7 @@ export function decide(
 ): Decision {
   const { onConflict, isArchive, onlyAccount } = options
   if (names.removed) return refused([REMOVED])
+  if (names.deleted) return { decided: 'deleted' }
   const mayMove = !kind.isOwned || (isArchive && onlyAccount === undefined)
   if (stored !== undefined && !mayMove && stored['owner_id'] !== incoming['owner_id']) {
     return refused([onlyAccount === undefined ? ID_TAKEN : reasonForOwner(ID_TAKEN)])

@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { pause } from '../fairness.ts'
+import { account } from './account-kinds.ts'
 import { endLine } from './end-line.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
@@ -75,7 +76,7 @@ async function* allParts(db: Kysely<Tables>, kind: Kind, ownerId?: number): Asyn
 async function* partsOf(db: Kysely<Tables>, engine: Engine, kind: Kind, accountId: number): AsyncGenerator<Part> {
   // Who may read the account is not among its own rows.
   if (kind.name === 'partnership') return
-  if (!kind.isOwned) yield await readPart(db, kind, sql`where id = ${accountId}`)
+  if (kind === account) yield await readPart(db, kind, sql`where id = ${accountId}`)
   else if (engine === 'sqlite' && kind.columns.includes('at')) yield* partsByIds(db, kind, accountId)
   else yield* allParts(db, kind, accountId)
 }

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Engine } from '../store/index.ts'
 import { withLocalRecords } from '../store/distributed.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
-import { account, partnership } from './account-kinds.ts'
+import { account, deletion, partnership } from './account-kinds.ts'
 import { contradicts, decide, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
@@ -177,6 +177,7 @@ export class Incoming {
   /** Writes the rows. All must have been decided. */
   async store(now: number) {
     for (const kind of this.#present()) await this.#write(kind)
+    if (this.#count(deletion, 'added') > 0) await this.#dropVoidDeletions()
     if (this.#count(partnership, 'added') > 0) {
       await sql`insert into account_event (account_id, at, kind, actor, subject, subject_id, network, browser, times)
         select incoming.owner, ${now}, 'access-given', 'operator', account.username, 0, '', '', 1
@@ -187,13 +188,23 @@ export class Incoming {
     }
   }
 
+  /** Drops the deletions that came in of records that are stored. */
+  async #dropVoidDeletions() {
+    for (const { name, table } of allKinds.filter(({ isOwned }) => isOwned)) {
+      await this.#run(`delete from deleted_record where kind = '${name}'
+        and owner_id in (select owner from incoming where kind = '${deletion.name}')
+        and exists (select 1 from ${table} as stored where stored.owner_id = deleted_record.owner_id and stored.id = deleted_record.id)`)
+    }
+  }
+
   /** What was decided about each kind, in the order of an export, and the times of its oldest and its newest record. */
   report() {
     return allKinds.map(kind => {
       const { counts, unfinished, first, last } = this.#kinds.get(kind) ?? NOTHING
-      const { added = 0, replaced = 0, skipped = 0, unchanged = 0, refreshed = 0, repeated = 0 } = counts
+      const { added = 0, replaced = 0, skipped = 0, unchanged = 0, refreshed = 0, repeated = 0, deleted = 0 } = counts
       const same = unchanged + refreshed + repeated
-      const report: KindReport = { kind: kind.name, added, replaced, unchanged: same, skipped: skipped + unfinished }
+      const all = { added, replaced, unchanged: same, skipped: skipped + unfinished }
+      const report: KindReport = { kind: kind.name, ...all, ...(deleted === 0 ? {} : { deleted }) }
       return { report, isPresent: this.#kinds.has(kind), first, last }
     })
   }
@@ -263,7 +274,7 @@ export class Incoming {
           })
         }
         const { at = null } = row
-        if (at === null || decision.decided === 'refused') continue
+        if (at === null || decision.decided === 'refused' || decision.decided === 'deleted') continue
         first = Math.min(Number(at), first ?? Infinity)
         last = Math.max(Number(at), last ?? -Infinity)
       }
@@ -294,19 +305,27 @@ export class Incoming {
     )
     const isRemoved = `exists (select 1 from removed_account as removed
       where removed.id in (${kind === account ? 'incoming.id' : named.map(({ id }) => `incoming.${id}`).join(', ')})) as removed`
+    const isDeleted = kind.isOwned
+      ? `exists (select 1 from deleted_record as mark
+          where mark.owner_id = incoming.owner and mark.kind = incoming.kind and mark.id = incoming.id) as deleted`
+      : '0 as deleted'
     const { rows } = await sql<
       { id: number; line: number; fields: string; document: string | null } & Record<string, unknown>
     >`
-      select id, line, coalesce(unmerged, fields) as fields, document, ${sql.raw([isRemoved, ...isUnknown].join(', '))} from incoming
+      select id, line, coalesce(unmerged, fields) as fields, document, ${sql.raw([isRemoved, isDeleted, ...isUnknown].join(', '))} from incoming
       where kind = ${kind.name} and (id, line) > (${after.id}, ${after.line})
       and decided not in ('repeated', 'contradicts', 'invalid') and ${sql.raw(condition)}
       order by id, line limit ${MAX_BATCH_ROWS}`.execute(this.#db)
-    return rows.map(({ id, line, fields, document, removed, ...unknown }) => ({
+    return rows.map(({ id, line, fields, document, removed, deleted, ...unknown }) => ({
       id,
       line,
       // `add` and `#note` wrote them.
       row: { document, ...JSON.parse(fields) } as Row,
-      names: { removed: Boolean(removed), unknown: kind.accounts.filter(column => Boolean(unknown[column])) },
+      names: {
+        removed: Boolean(removed),
+        deleted: Boolean(deleted),
+        unknown: kind.accounts.filter(column => Boolean(unknown[column])),
+      },
     }))
   }
 

@@ -3,7 +3,7 @@ import { LockTemplate } from '../contract/lock-templates.ts'
 import { TrainingTemplate, TrainingTemplateSummary } from '../contract/training-templates.ts'
 import { byOrder, recordWriter } from './canonical.ts'
 import { Faults, InvalidError } from './faults.ts'
-import { account, partnership } from './account-kinds.ts'
+import { account, deletion, partnership } from './account-kinds.ts'
 import { templateColumns } from './derived-columns.ts'
 import { type Kind, record, stored } from './kind.ts'
 import { Notes } from './notes.ts'
@@ -79,6 +79,7 @@ const trainingTemplate = record('training-template', {
 export const kinds: readonly Kind[] = [
   account,
   partnership,
+  deletion,
   lockTemplate,
   lockDevice,
   trainingDevice,

@@ -4,7 +4,7 @@ import type { Leniency, Notes } from './notes.ts'
 export type OnConflict = 'fail' | 'skip' | 'replace'
 export const conflictChoices: readonly OnConflict[] = ['fail', 'skip', 'replace']
 
-export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'rejected'
+export type Outcome = 'added' | 'replaced' | 'unchanged' | 'skipped' | 'deleted' | 'rejected'
 
 /** A reason for the operator only: it tells of a record of somebody else. */
 export const ID_TAKEN = 'the id is taken by a record of another account'
@@ -75,6 +75,8 @@ export interface KindReport {
   readonly unchanged: number
   /** Records that conflict, with `onConflict: 'skip'`, and sessions that are not finished. */
   readonly skipped: number
+  /** Records that their owner deleted here, if there are any. */
+  readonly deleted?: number
 }
 
 export interface LineError {

@@ -5,8 +5,12 @@ import type { FieldCount, LeniencyCount } from '../archive/report.ts'
 export function deviationLines(report: {
   readonly extra: readonly FieldCount[]
   readonly leniencies: readonly LeniencyCount[]
+  readonly kinds: readonly { readonly kind: string; readonly deleted?: number }[]
 }): string[] {
   return [
+    ...report.kinds.flatMap(({ kind, deleted = 0 }) =>
+      deleted === 0 ? [] : [`${kind}: ${deleted} deleted here, left out (lockstep record list)`],
+    ),
     ...report.extra.map(
       ({ kind, field, count }) => `${kind}: unknown field ${field} kept as an extra field (${inRecords(count)})`,
     ),

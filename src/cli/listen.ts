@@ -47,10 +47,12 @@ export async function runService(
     // Opens a connection for reads: if the server has no room for it, the log says so at the start. /readyz tells all else.
     store.health().catch(() => {}),
     // An earlier run may have been stopped before it erased what it had deleted.
-    eraseDeleted(store).catch(report),
+    eraseDeleted(store, Infinity).catch(report),
   ])
+  const erasing = setInterval(() => void eraseDeleted(store).catch(report), ERASING_MS).unref()
   const pulls = startPulls?.(store)
   const stop = async () => {
+    clearInterval(erasing)
     await Promise.all([service.close(), pulls?.close()])
     await background
     await (isWorker ? metrics?.handOver() : listener?.close())
@@ -120,6 +122,9 @@ export function portOption(): Option {
 export const SERVER_BUSY_TIMEOUT_MS = 4000
 
 const MAX_CLOSE_MS = 10_000
+
+/** How often it is looked for what waits to be erased. */
+const ERASING_MS = 300_000
 
 async function listen(options: FullServiceOptions, ports: number): Promise<Service> {
   const { config } = options

@@ -41,6 +41,7 @@ import {
   type Visit,
 } from './page.ts'
 import { accessEndedView, notShared } from './layout/subject-notes.ts'
+import { deletedPages } from './pages/settings/deleted.ts'
 import { deleteAccountPages } from './pages/settings/delete-account.ts'
 import { yearPages } from './pages/year/year.ts'
 import { displayPages } from './pages/settings/display.ts'
@@ -91,6 +92,7 @@ export const pages: readonly DashboardPage[] = [
   ...passwordPages,
   ...passkeyPages,
   ...oidcPages,
+  ...deletedPages,
   ...deleteAccountPages,
   ...displayPages,
   ...livePages,

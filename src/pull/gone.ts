@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { deletedAmong } from '../accounts/deleted-records.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import type { BatchImporterOptions } from '../archive/batch-importer.ts'
@@ -32,8 +33,10 @@ export async function markGone(walked: WalkedList): Promise<{ gone: number; foun
   let gone = 0
   const found: SourceData[] = []
   for await (const rows of rowsOfAccount(store, source, list.kind)) {
+    const ids = rows.map(({ id }) => id)
+    const deleted = await deletedAmong(store.db, { kind: list.kind, owner: source.account_id }, ids)
     for (const row of rows) {
-      if (listedIds.has(row.id) || row.gone_at !== null) continue
+      if (listedIds.has(row.id) || row.gone_at !== null || deleted.has(row.id)) continue
       if (row.missing_at === null) {
         await mark(walked, row, { missing_at: at })
         continue

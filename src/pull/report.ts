@@ -48,6 +48,8 @@ export interface KindCounts {
   readonly replaced: number
   readonly unchanged: number
   readonly skipped: number
+  /** Records that their owner deleted here. */
+  readonly deleted: number
   readonly setAside: number
   /** Rows of other accounts. */
   readonly ofOthers: number
@@ -105,6 +107,11 @@ export class ReportBuilder {
     for (const one of report.extra) addCount(this.#extra, `${one.kind} ${one.field}`, one)
   }
 
+  /** Counts a row of a record that its owner deleted here. */
+  addDeleted(kind: string, id: number) {
+    this.#count(kind, id, 'deleted')
+  }
+
   /** Counts a row of another account. */
   addOther(kind: string, id: unknown) {
     const ids = this.#others.getOrInsertComputed(kind, () => new Set())
@@ -131,6 +138,7 @@ export class ReportBuilder {
       replaced: 0,
       unchanged: 0,
       skipped: 0,
+      deleted: 0,
       setAside: 0,
       ofOthers: 0,
     }))

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { deletedAmong } from '../accounts/deleted-records.ts'
 import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
@@ -261,9 +262,11 @@ class ListPull {
     // Rows that occur twice are stored once, unless they changed meanwhile.
     const repeated = new Set(ids.filter(id => listedIds.has(id)))
     for (const id of ids) listedIds.add(id)
-    if (reader.isPartial(list) === undefined) await reader.samplePartial(list, rows)
+    const deleted = await this.#deletedAmong(list, ids)
+    const kept = rows.filter(({ id }) => id === undefined || !deleted.has(id))
+    if (reader.isPartial(list) === undefined) await reader.samplePartial(list, kept)
     const known = await this.#findRows(list, ids)
-    const offered = rows.map(row => ({ row, known: row.id === undefined ? undefined : known.get(row.id) }))
+    const offered = kept.map(row => ({ row, known: row.id === undefined ? undefined : known.get(row.id) }))
     const isNew = ({ row, known: before }: OfferedRow) => before === undefined || before.form !== row.form
     const readsAgain = readsAll || (isFull && reader.isPartial(list) === false)
     const stored = await this.#store(
@@ -299,9 +302,18 @@ class ListPull {
     return rows.map(({ id }, index) => instants[index] ?? read.get(id) ?? at.get(id))
   }
 
+  /** Those of these records that their owner deleted, which are counted. */
+  async #deletedAmong({ kind }: SourceList, ids: readonly number[]) {
+    const { store, account, report } = this.#state
+    const deleted = await deletedAmong(store.db, { kind, owner: account.id }, ids)
+    for (const id of deleted) report.addDeleted(kind, id)
+    return deleted
+  }
+
   /** Reads a record by id and stores it; rejects it if the source does not return it. */
   async #readAgain(list: SourceList, id: number) {
     const { reader } = this.#state
+    if ((await this.#deletedAmong(list, [id])).has(id)) return
     const data = await reader.tryRecord(list, id)
     if (data === 'unanswered') await this.storeAgain(list, [sourceRow({ id })], { fault: UNANSWERED })
     else if (data !== undefined) await this.storeAgain(list, [sourceRow(data)])

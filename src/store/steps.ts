@@ -47,6 +47,7 @@ export const steps: readonly Step[] = [
         id integer not null,
         at integer,
         deleted_at integer not null,
+        extra text,
         primary key (owner_id, kind, id)
       ) strict`,
       'create index deleted_record_by_id on deleted_record (kind, id)',

@@ -400,6 +400,7 @@ interface Added {
     /** That of the record; null for kinds without a time. */
     readonly at: 'integer'
     readonly deleted_at: 'integer not null'
+    readonly extra: 'text'
   }
   /** A file that added or replaced records of an account. */
   readonly imported_file: {

@@ -15,7 +15,7 @@ import { makeFolder } from '../support/command.ts'
 import { type Authenticator, authenticator } from '../support/authenticator.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
 import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
-import { account, trainingSession, world } from '../support/records.ts'
+import { account, lockSession, lockTemplate, trainingSession, trainingTemplate, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { SOURCE_TOKEN, type SourceServer, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { decide, settledPage, upload } from '../support/uploads.ts'
@@ -54,6 +54,14 @@ const areas: [string, string][] = [
   ['area', 'dtt'],
 ]
 
+/** A record of each section that has pages of them. */
+const deletable = {
+  training: trainingSession(61, 1),
+  programs: trainingTemplate(61, 1),
+  locks: lockSession(61, 1),
+  'lock-templates': lockTemplate(61, 1),
+}
+
 /** In an order in which each can succeed. */
 const actions: readonly Action[] = [
   { route: 'POST /signin', act: ({ site }) => visitor(site, AGENT).signIn('ann'), leaves: 'signed-in-password' },
@@ -87,6 +95,16 @@ const actions: readonly Action[] = [
       return answer
     },
     leaves: 'file-stored',
+  },
+  ...Object.entries(deletable).map(([name, { kind }]) => ({
+    route: `POST /${name}/:id/delete`,
+    act: ({ ann }: Scene) => ann.post(`/${name}/61/delete`),
+    about: `${kind} 61`,
+  })),
+  {
+    route: 'POST /settings/deleted',
+    act: ({ ann }) => ann.post('/settings/deleted', { kind: 'training-session', id: '61' }),
+    about: 'training-session 61',
   },
   { route: 'POST /source/upload/discard', act: ({ ann }) => ann.post('/source/upload/discard') },
   {
@@ -257,7 +275,10 @@ const settingsOfAll = () => ({
 })
 
 test('every form, and every return from the issuer, leaves at most one event: who did what, and from where', async () => {
-  await using service = await startService([...world, trainingSession(1, 1)], settingsOfAll())
+  await using service = await startService(
+    [...world, trainingSession(1, 1), ...Object.values(deletable)],
+    settingsOfAll(),
+  )
   const scene = await sceneOf(service)
   for (const { route, act, leaves = eventsOfActs.get(route), about = '' } of actions) {
     const earlier = await eventsOf(service)

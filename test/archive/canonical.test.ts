@@ -70,7 +70,7 @@ promise('a document says what the source said, apart from its normal form', (kin
 })
 
 test('this test knows every kind of record, and every owned kind is pulled', () => {
-  const names = kinds.map(({ name }) => name).filter(name => name !== 'partnership')
+  const names = kinds.flatMap(({ name, schema }) => (schema === undefined ? [] : [name]))
   assert.deepEqual(Object.keys(schemas).toSorted(), names.toSorted())
   const pulled = [...sourceLists.map(({ kind }) => kind), 'account']
   assert.deepEqual(pulled.toSorted(), names.toSorted())

@@ -7,11 +7,20 @@ import { kinds } from '../../src/archive/kinds.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { bytesOf, cut, openStore } from '../support/archives.ts'
-import { account, lockDevice, lockSession, oneOfEach, partnership, trainingSession } from '../support/records.ts'
+import {
+  account,
+  deletion,
+  lockDevice,
+  lockSession,
+  oneOfEach,
+  partnership,
+  trainingSession,
+} from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 /** Two linked accounts and a stranger, each with a record of every kind, in no order. */
 const records = (owner: number) => [
+  deletion(owner, 'lock-device', 999),
   trainingSession(owner * 100 + 1, owner),
   ...oneOfEach(owner + 1, owner, [lockSession(owner + 1, owner, {}, { templateId: 2 })]).toReversed(),
 ]

@@ -13,7 +13,7 @@ import { run } from '../support/command.ts'
 import { PASSWORD } from '../support/dashboard.ts'
 import { newDatabase } from '../support/databases.ts'
 import { readHelps } from '../support/helps.ts'
-import { account, partnership, world } from '../support/records.ts'
+import { account, partnership, trainingSession, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 
 // Every command that concerns the safety of an account leaves exactly one event, by the operator.
@@ -30,6 +30,7 @@ interface Leaving {
 const pair = ['--owner', 'ann', '--partner', 'cas']
 const withKey = (store: Store) =>
   createKey(store, { accountId: 1, name: 'Script', scopes: defaultScopes, expiresAt: null }, Date.now())
+const withSession = (store: Store) => importArchive(store, archiveOf([trainingSession(61, 1)]))
 const withAccess = (store: Store) => giveAccess(store, { ownerId: 1, partnerId: 3 })
 
 const leaving: readonly Leaving[] = [
@@ -73,6 +74,24 @@ const leaving: readonly Leaving[] = [
     leaves: 'key-revoked',
     about: 'Script',
   },
+  {
+    command: 'record remove',
+    args: ['training-session', '61', '--account', 'ann', '--yes'],
+    before: withSession,
+    leaves: 'record-deleted',
+    about: 'training-session 61',
+  },
+  {
+    command: 'record allow',
+    args: ['training-session', '61', '--account', 'ann'],
+    before: async store => {
+      await withSession(store)
+      const values = { owner_id: 1, kind: 'training-session', id: 61, at: null, deleted_at: 0 }
+      await store.db.insertInto('deleted_record').values(values).execute()
+    },
+    leaves: 'record-allowed',
+    about: 'training-session 61',
+  },
   { command: 'export', args: ['--account', 'ann'], leaves: 'exported' },
   { command: 'page', args: ['--account', 'ann'], leaves: 'exported' },
 ]
@@ -101,6 +120,7 @@ const others: Readonly<Record<string, string>> = {
   pull: 'gives access as imports do, and ends only what it gave',
   'pull status': 'reads',
   'pull prune': 'removes records',
+  'record list': 'reads',
   'rejected list': 'reads',
   'rejected show': 'reads',
 }

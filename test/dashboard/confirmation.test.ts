@@ -91,6 +91,9 @@ test('a confirmation gives the browser a new cookie, so that a stolen copy of th
 
 /** What asks for another sign-in; for `POST /settings/password` the form itself asks for the password. */
 const SENSITIVE = [
+  'GET /lock-templates/:id/delete',
+  'GET /locks/:id/delete',
+  'GET /programs/:id/delete',
   'GET /settings/export',
   'GET /settings/oidc',
   'GET /settings/page',
@@ -100,15 +103,20 @@ const SENSITIVE = [
   'GET /source/gone',
   'GET /source/key',
   'GET /source/upload',
+  'GET /training/:id/delete',
   'POST /keys',
   'POST /keys/:id/regenerate',
+  'POST /lock-templates/:id/delete',
+  'POST /locks/:id/delete',
   'POST /people/give',
+  'POST /programs/:id/delete',
   'POST /settings/delete',
   'POST /settings/oidc/remove',
   'POST /settings/passkeys',
   'POST /settings/passkeys/:id/remove',
   'POST /settings/password/remove',
   'POST /source/gone',
+  'POST /training/:id/delete',
 ]
 
 test('ten minutes after the sign-in, every sensitive action asks for another sign-in, and no other', async t => {

@@ -1,6 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { allowRecord, deleteRecord } from '../../src/accounts/deleted-records.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 import { openStore } from '../support/archives.ts'
@@ -301,4 +302,48 @@ test('a name that cannot be used here is replaced, and the report says so', asyn
   const { username, notes } = await pull(here.store, source.url, { clock: makeClock(now) })
   assert.equal(username, 'account-1')
   assert.deepEqual(notes, ['the account is named account-1, because "4711" cannot be used here'])
+})
+
+test('a deleted record stays away from every round, is not asked for, and comes back once it is allowed again', async () => {
+  const world = history(20).add(lockSession(77, 1, { isActive: true, lockState: 'locked', startDate: at(1) }))
+  await using source = await startSource({ world, identity: '/users/me' })
+  await using here = await openStore()
+  const clock = makeClock(now)
+  const { accountId } = await pull(here.store, source.url, { clock })
+  const records = [
+    { accountId, kind: 'training-session', id: 7 },
+    { accountId, kind: 'lock-session', id: 77 },
+  ]
+  for (const record of records) await deleteRecord(here.store, record, now)
+  const counts = (report: Awaited<ReturnType<typeof pull>>) =>
+    records.map(({ kind }) => report.kinds.find(one => one.kind === kind)).map(one => [one?.deleted, one?.added])
+  for (const full of [false, true]) {
+    clock.time += 2 * DAY
+    source.requests.length = 0
+    const report = await pull(here.store, source.url, { clock, full })
+    assert.deepEqual(
+      [counts(report), report.gone, report.setAside.count],
+      [
+        [
+          [1, 0],
+          [1, 0],
+        ],
+        0,
+        0,
+      ],
+    )
+    assert.deepEqual(
+      source.requests.filter(path => /\/sessions\/(7|77)\b/.test(path)),
+      [],
+    )
+  }
+  assert.doesNotMatch(
+    await here.export(),
+    /"kind":"training-session","data":\{"id":7,|"kind":"lock-session","data":\{"id":77,/,
+  )
+  for (const record of records) await allowRecord(here.store, record, now)
+  assert.deepEqual(counts(await pull(here.store, source.url, { clock })), [
+    [0, 1],
+    [0, 1],
+  ])
 })

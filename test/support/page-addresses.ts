@@ -29,7 +29,7 @@ const NEEDS_MORE: Examples = {
 /** An address of each page, files left out. */
 export function pageAddresses(examples: Examples): string[] {
   return pages.flatMap(({ method, path, isDownload = false }) => {
-    const example = examples[path] ?? NEEDS_MORE[path]
+    const example = examples[path] ?? examples[path.replace(/\/delete$/, '')] ?? NEEDS_MORE[path]
     if (method === 'POST' || isDownload || typeof example === 'string') return []
     if (path.includes(':id') && example === undefined) throw new Error(`name a record to show on ${path}`)
     return [path.replace(':id', String(example))]

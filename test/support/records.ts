@@ -15,6 +15,11 @@ export const partnership = (ownerId: number, partnerId: number) => ({
   data: { ownerId, partnerId },
 })
 
+export const deletion = (ownerId: number, kind: string, id: number) => ({
+  kind: 'deletion',
+  data: { ownerId, kind, id, deletedAt: '2026-03-01T00:00:00Z' },
+})
+
 export const lockTemplate = (id: number, ownerId: number, more: object = {}) => ({
   kind: 'lock-template',
   data: {

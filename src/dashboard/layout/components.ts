@@ -185,6 +185,8 @@ export function code(text: string, name: string, { kind, focus = false }: CodeOp
 }
 
 interface RecordTabs {
+  /** Only they see how to delete it. */
+  readonly owner: number
   /** The path of the API that returns the record, and its JSON. */
   readonly apiPath: string
   readonly json: string
@@ -196,9 +198,10 @@ interface RecordTabs {
 /** The two views of a record: what it says, and how it is stored, with the command that requests it. */
 export function recordTabs(
   { path, query, baseUrl, viewer }: Visit,
-  { apiPath, json, summary, facts: rows }: RecordTabs,
+  { owner, apiPath, json, summary, facts: rows }: RecordTabs,
 ): Html {
-  return tabs(path, query.get('view'), [
+  const isOwn = owner === viewer.session.accountId
+  return html`${tabs(path, query.get('view'), [
     { name: 'summary', title: 'Summary', body: summary },
     {
       name: 'data',
@@ -220,7 +223,7 @@ export function recordTabs(
         )}
       `,
     },
-  ])
+  ])}${isOwn ? html`<p class="buttons"><a class="button danger small" href="${path}/delete">Delete</a></p>` : nothing}`
 }
 
 /** Links to the records of a list as files. */

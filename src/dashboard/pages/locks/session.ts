@@ -62,6 +62,7 @@ async function showSession(visit: Visit) {
     body: html`
       ${sessionStats(viewer, session, shown, until)}
       ${recordTabs(visit, {
+        owner,
         apiPath: `/api/v1/lkbx/sessions/${record.id}`,
         json: shownJson,
         summary: () => html`

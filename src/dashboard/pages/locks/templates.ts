@@ -130,6 +130,7 @@ async function showTemplate(visit: Visit) {
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
     }`,
     body: recordTabs(visit, {
+      owner,
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`

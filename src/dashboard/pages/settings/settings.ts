@@ -16,6 +16,7 @@ import { knownTimeZone } from '../../../contract/time-zones.ts'
 import { isUnits } from '../../viewer.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
 import { deleteAccountCard } from './delete-account.ts'
+import { deletedCard } from './deleted.ts'
 import { revokeAllOffer } from '../keys/own-keys.ts'
 import { accountForm, lookForms } from './forms.ts'
 import { eventPages, eventsCard } from './events.ts'
@@ -159,6 +160,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
       </div>
       ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}`)}
       ${events}
+      ${card('Deleted records', deletedCard)}
       ${card('Delete account', deleteAccountCard)}
     `,
   })

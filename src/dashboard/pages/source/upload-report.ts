@@ -42,6 +42,7 @@ function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
       { title: 'Changed', numeric: true, cell: ({ changed }) => numberText(changed) },
       { title: 'The same', numeric: true, cell: ({ unchanged }) => numberText(unchanged) },
       ...(counts.some(({ skipped }) => skipped > 0) ? [NOT_FINISHED] : []),
+      ...(counts.some(({ deleted = 0 }) => deleted > 0) ? [DELETED_HERE] : []),
     ],
     counts,
   )
@@ -51,6 +52,12 @@ const NOT_FINISHED: TableColumn<KindPreview> = {
   title: 'Not finished',
   numeric: true,
   cell: ({ skipped }) => numberText(skipped),
+}
+
+const DELETED_HERE: TableColumn<KindPreview> = {
+  title: 'Deleted here',
+  numeric: true,
+  cell: ({ deleted = 0 }) => numberText(deleted),
 }
 
 function kindTitle(kind: string): string {

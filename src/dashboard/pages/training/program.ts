@@ -50,6 +50,7 @@ export async function showProgram(visit: Visit) {
     back: visit.sectionStart,
     lead: html`${program.isActive || program.isPublic ? stateMarks(program) : nothing} ${tagline}`,
     body: recordTabs(visit, {
+      owner: program.ownerId,
       apiPath: `/api/v1/dtt/templates/${program.id}`,
       json: document,
       summary: () => html`

@@ -68,6 +68,7 @@ async function showSession(visit: Visit) {
     }`,
     actions: html`${step(sessions[place - 1], '‹', 'Earlier session', 'prev')}${step(place === -1 ? undefined : sessions[place + 1], '›', 'Later session', 'next')}`,
     body: recordTabs(visit, {
+      owner,
       apiPath: `/api/v1/dtt/sessions/${record.id}`,
       json: document,
       summary: () => html`

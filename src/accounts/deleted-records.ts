@@ -1,0 +1,118 @@
+import type { Kysely } from 'kysely'
+import { sql } from 'kysely'
+import Type from 'typebox'
+import type { Kind } from '../archive/kind.ts'
+import { kinds } from '../archive/kinds.ts'
+import { noteChangedRecords } from '../archive/revisions.ts'
+import { Refusal } from '../contract/refusal.ts'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { act, type Scene } from './act.ts'
+import { noteDeleted } from './removal.ts'
+
+/** Records that their owner deletes. A mark of each stays, which imports and pulls obey, until its owner allows the record again. */
+
+/** The kinds of records that an owner can delete. */
+export const ownKinds = kinds.filter(({ isOwned }) => isOwned)
+
+const which = { accountId: Type.Integer(), kind: Type.String(), id: Type.Integer() }
+
+export const deleteRecord = act({
+  title: 'Delete',
+  confirms: true,
+  event: 'record-deleted',
+  input: Type.Object(which),
+  async run(scene, { accountId, kind: name, id }) {
+    const kind = kindNamed(name)
+    const at = kind.columns.includes('at') ? sql`at` : sql`null`
+    const { rows } = await sql<{ at: number | null }>`
+      select ${at} as at from ${sql.table(kind.table)} where owner_id = ${accountId} and id = ${id}`.execute(scene.db)
+    const [record] = rows
+    if (record === undefined) throw new Refusal('refused', 'there is no such record of this account')
+    await scene.db
+      .insertInto('deleted_record')
+      .values({ owner_id: accountId, kind: name, id, at: record.at, deleted_at: scene.now })
+      .onConflict(conflict => conflict.columns(['owner_id', 'kind', 'id']).doUpdateSet({ deleted_at: scene.now }))
+      .execute()
+    await removeRecords(scene, kind, accountId, [id])
+    await scene.record({ accountId, subject: `${name} ${id}` })
+  },
+})
+
+export const allowRecord = act({
+  title: 'Allow again',
+  event: 'record-allowed',
+  input: Type.Object(which),
+  async run({ db, record }, { accountId, kind, id }) {
+    const marks = db.deleteFrom('deleted_record').where('owner_id', '=', accountId)
+    const { numDeletedRows } = await marks.where('kind', '=', kind).where('id', '=', id).executeTakeFirstOrThrow()
+    if (numDeletedRows === 0n) throw new Refusal('refused', 'there is no such deleted record of this account')
+    // What an import has decided about the record is decided again.
+    await noteChangedRecords(db, kindNamed(kind).table, sql`${accountId}`)
+    // The next round reads all lists, and the record as if it were new.
+    await db.updateTable('pull_source').set({ full_at: null }).where('account_id', '=', accountId).execute()
+    const rows = db.updateTable('pull_row').set({ form: '' }).where('owner_id', '=', accountId)
+    await rows.where('kind', '=', kind).where('id', '=', id).execute()
+    await record({ accountId, subject: `${kind} ${id}` })
+  },
+})
+
+/** Throws Refusal. */
+function kindNamed(name: string): Kind {
+  const kind = ownKinds.find(one => one.name === name)
+  if (kind === undefined)
+    throw new Refusal('usage', `the kind must be one of ${ownKinds.map(one => one.name).join(', ')}`)
+  return kind
+}
+
+/** Removes records, and what else has their content, in a transaction. Their bytes are in the file until `eraseDeleted`. */
+async function removeRecords(
+  { db, store, now }: Pick<Scene, 'db' | 'store' | 'now'>,
+  { name, table }: Kind,
+  accountId: number,
+  ids: readonly number[],
+): Promise<void> {
+  const some = sql`in (${sql.join(ids)})`
+  await noteChangedRecords(db, table, sql`${accountId}`)
+  await sql`delete from ${sql.table(table)} where owner_id = ${accountId} and id ${some}`.execute(db)
+  await sql`delete from imported_record where owner_id = ${accountId} and kind = ${name} and id ${some}`.execute(db)
+  await sql`delete from set_aside where account_id = ${accountId} and kind = ${name} and record_id ${some}`.execute(db)
+  // A session that was not finished is not asked for again.
+  await sql`update pull_row set open_at = null where owner_id = ${accountId} and kind = ${name} and id ${some}`.execute(
+    db,
+  )
+  if (store.erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
+}
+
+/** All that is deleted meanwhile is erased together. */
+const ERASING_WAIT_MS = 3_600_000
+
+/** Which of these records their owner deleted. */
+export async function deletedAmong(
+  db: Kysely<Tables>,
+  { kind, owner }: { readonly kind: string; readonly owner: number },
+  ids: readonly number[],
+): Promise<ReadonlySet<number>> {
+  if (ids.length === 0) return new Set()
+  const marks = db.selectFrom('deleted_record').select('id').where('owner_id', '=', owner).where('kind', '=', kind)
+  return new Set((await marks.where('id', 'in', ids).execute()).map(({ id }) => id))
+}
+
+/** The records that an account deleted, the newest first. */
+export function listDeleted({ reads }: Pick<Store, 'reads'>, accountId: number, { limit, offset = 0 }: Range) {
+  return reads
+    .selectFrom('deleted_record')
+    .select(['kind', 'id', 'at', 'deleted_at as deletedAt'])
+    .where('owner_id', '=', accountId)
+    .orderBy('deleted_at', 'desc')
+    .orderBy('kind')
+    .orderBy('id')
+    .limit(limit)
+    .offset(offset)
+    .execute()
+}
+
+interface Range {
+  readonly limit: number
+  readonly offset?: number
+}

@@ -1,0 +1,124 @@
+import { allowRecord, deleteRecord, listDeleted } from '../../../accounts/deleted-records.ts'
+import { mayWriteRecords } from '../../../pull/connections.ts'
+import { ownCommand } from '../../../version.ts'
+import { html, type Html, nothing } from '../../html.ts'
+import { card, code, table } from '../../layout/components.ts'
+import { formPage, submitAct } from '../../layout/form-page.ts'
+import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
+import { openPager, pageNumber } from '../../paging.ts'
+import { recordKindLabels } from '../../text/labels.ts'
+import { dateTime, NONE } from '../../text/text.ts'
+
+/** Deleting single records, and allowing them again. */
+
+/** The sections with pages of records, and the kinds of these. */
+const recordPages = [
+  ['training', '/training', 'training-session'],
+  ['programs', '/programs', 'training-template'],
+  ['locks', '/locks', 'lock-session'],
+  ['lockTemplates', '/lock-templates', 'lock-template'],
+] as const satisfies readonly (readonly [Section, string, string])[]
+
+const OF_SETTINGS = { section: 'settings', reads: null } as const
+
+export const deletedPages: readonly DashboardPage[] = [
+  ...recordPages.flatMap(([section, base, kind]): DashboardPage[] => {
+    const page = { section, reads: null, act: deleteRecord, path: `${base}/:id/delete` } as const
+    return [
+      { ...page, handler: visit => showForm(visit, kind) },
+      {
+        ...page,
+        method: 'POST',
+        handler: visit =>
+          submitAct(
+            visit,
+            deleteRecord,
+            { kind, id: visit.id },
+            () => redirect(base),
+            problem => showForm(visit, kind, problem),
+          ),
+      },
+    ]
+  }),
+  { ...OF_SETTINGS, path: '/settings/deleted', handler: visit => showDeleted(visit) },
+  {
+    ...OF_SETTINGS,
+    method: 'POST',
+    path: '/settings/deleted',
+    act: allowRecord,
+    handler: visit =>
+      submitAct(
+        visit,
+        allowRecord,
+        { kind: visit.form.get('kind') ?? '', id: Number(visit.form.get('id')) },
+        () => redirect('/settings/deleted'),
+        problem => showDeleted(visit, problem),
+      ),
+  },
+]
+
+export const deletedCard: Html = html`
+  <p>Records that you deleted stay away: what is copied or uploaded later does not bring them back, unless you allow it.</p>
+  <p><a class="button" href="/settings/deleted">Deleted records</a></p>
+`
+
+async function showForm(visit: Visit, kind: string, problem?: string) {
+  const { store, id, viewer, sectionStart } = visit
+  const title = 'Delete this record'
+  const what = html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and nothing that is copied or uploaded later brings it back. You can allow that again in Settings.</p>`
+  if (!(await mayWriteRecords(store))) {
+    const command = `${ownCommand} record remove ${kind} ${id} --account ${viewer.session.accountId}`
+    const body = html`<div class="card narrow stack">${what}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(command, 'command')}</div>`
+    return view({ title, back: sectionStart, body })
+  }
+  return formPage(visit, { title, problem, isDangerous: true, button: 'Delete', body: what })
+}
+
+type Deleted = Awaited<ReturnType<typeof listDeleted>>[number]
+
+async function showDeleted(visit: Visit, problem?: string) {
+  const { store, viewer, query, path } = visit
+  const page = pageNumber(query)
+  const range = { limit: ROWS + 1, offset: (page - 1) * ROWS }
+  const rows = await listDeleted(store, viewer.session.accountId, range)
+  const mayWrite = await mayWriteRecords(store)
+  return view({
+    title: 'Deleted records',
+    back: visit.sectionStart,
+    status: problem === undefined ? 200 : 422,
+    body: card(
+      'Deleted records',
+      html`
+        ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
+        <p>One that you allow again comes back when it is copied or uploaded again.${mayWrite ? nothing : html` Whoever runs this service allows one with <code>lockstep record allow</code>.`}</p>
+        ${
+          rows.length === 0
+            ? html`<p class="muted">None.</p>`
+            : html`${table<Deleted>(
+                'Deleted records',
+                [
+                  { title: 'Record', line: 'first', cell: ({ kind }) => recordKindLabels[kind] ?? kind },
+                  { title: 'Number', line: 'first', numeric: true, cell: ({ id }) => String(id) },
+                  { title: 'Of', line: 'second', cell: ({ at }) => (at === null ? NONE : dateTime(viewer, at)) },
+                  { title: 'Deleted', line: 'second', cell: ({ deletedAt }) => dateTime(viewer, deletedAt) },
+                  { title: '', cell: row => (mayWrite ? allowForm(row) : nothing) },
+                ],
+                rows.slice(0, ROWS),
+              )}${openPager({ path, query: new URLSearchParams(), anchor: 'deleted' }, page, rows.length > ROWS)}`
+        }
+      `,
+      { id: 'deleted' },
+    ),
+  })
+}
+
+const ROWS = 50
+
+function allowForm({ kind, id }: Deleted): Html {
+  return html`
+    <form method="post" action="/settings/deleted">
+      <input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}">
+      <button class="small">Allow again</button>
+    </form>
+  `
+}

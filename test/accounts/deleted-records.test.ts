@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { allowRecord, deleteRecord, listDeleted, ownKinds } from '../../src/accounts/deleted-records.ts'
+import { exportArchive } from '../../src/archive/export.ts'
+import { eraseDeleted, isErasingDue } from '../../src/accounts/removal.ts'
+import { listEvents } from '../../src/accounts/events.ts'
+import { records } from '../support/all-responses.ts'
+import { signInAs } from '../support/dashboard.ts'
+import * as lines from '../support/records.ts'
+import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
+
+const session = lines.trainingSession(5, 1, { created_at: '2026-02-16T18:00:00Z' })
+const history = [lines.account(1, 'ann'), lines.account(2, 'ben'), session, lines.trainingSession(6, 1)]
+const which = { accountId: 1, kind: 'training-session', id: 5 }
+
+async function exported({ store }: TestService, account?: number): Promise<string> {
+  let text = ''
+  await exportArchive(store, async part => void (text += part), account)
+  return text
+}
+
+const statusOf = async (service: TestService, path: string) => (await service.fetch(path, 'ann')).status
+
+test('a record of any kind can be deleted by its owner, once, and stays away until it is allowed again', async () => {
+  await using service = await startService(records, unlimited)
+  const { store } = service
+  const before = await exported(service)
+  for (const { name, table } of ownKinds) {
+    const { id, owner_id: accountId } = await store.db
+      .selectFrom(table as 'lock_session')
+      .select(['id', 'owner_id'])
+      .executeTakeFirstOrThrow()
+    const one = { accountId, kind: name, id }
+    await assert.rejects(deleteRecord(store, { ...one, accountId: accountId + 90 }, Date.now()), /no such record/)
+    await deleteRecord(store, one, Date.now())
+    await assert.rejects(deleteRecord(store, one, Date.now()), /no such record/, name)
+    const { kinds } = await service.import(records, { onConflict: 'replace' })
+    assert.equal(kinds.find(({ kind }) => kind === name)?.deleted, 1, name)
+    assert.doesNotMatch(await exported(service), new RegExp(`"kind":"${name}","data":\\{"id":${id},`), name)
+    await allowRecord(store, one, Date.now())
+    await assert.rejects(allowRecord(store, one, Date.now()), /no such deleted record/)
+    const again = await service.import(records, { onConflict: 'replace' })
+    assert.deepEqual(again.kinds.find(({ kind }) => kind === name)?.added, 1, name)
+    assert.equal(await exported(service), before, name)
+  }
+})
+
+test('a deleted record is out of answers, figures and validators at once', async () => {
+  await using service = await startService(history, unlimited)
+  const { headers } = await service.fetch('/api/v1/dtt/sessions', 'ann')
+  const etag = headers.get('etag') ?? ''
+  const figures = async () => (await service.fetch('/api/v1/dtt/stats?from=2026-02-01&to=2026-02-28', 'ann')).body.data
+  assert.equal((await figures()).total.sessions, 2)
+  await deleteRecord(service.store, which, Date.now(), inBrowser)
+  assert.equal(await statusOf(service, '/api/v1/dtt/sessions/5'), 404)
+  assert.equal((await figures()).total.sessions, 1)
+  const next = await service.fetch('/api/v1/dtt/sessions', 'ann', { 'If-None-Match': etag })
+  assert.equal(next.status, 200)
+  const [event] = await listEvents(service.store, 1, { limit: 1 })
+  assert.deepEqual([event?.kind, event?.actor, event?.subject], ['record-deleted', 'self', 'training-session 5'])
+})
+
+test('deletions are in an export, and an import of them deletes no record', async () => {
+  await using service = await startService(history, unlimited)
+  await deleteRecord(service.store, which, Date.parse('2026-03-01T00:00:00Z'))
+  const archive = await exported(service, 1)
+  assert.match(
+    archive,
+    /\{"kind":"deletion","data":\{"ownerId":1,"kind":"training-session","id":5,"at":"2026-02-16T18:00:00Z","deletedAt":"2026-03-01T00:00:00Z"\}\}\n/,
+  )
+  const parsed = archive
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line) as object)
+  await using other = await startService(parsed, unlimited)
+  assert.equal(await exported(other, 1), archive)
+  const { kinds } = await other.import([session])
+  assert.equal(kinds.find(({ kind }) => kind === 'training-session')?.deleted, 1)
+
+  await using third = await startService(history, unlimited)
+  await third.import(parsed, { onConflict: 'replace' })
+  assert.equal(await statusOf(third, '/api/v1/dtt/sessions/5'), 200)
+  assert.deepEqual(await listDeleted(third.store, 1, { limit: 10 }), [])
+})
+
+test('what is deleted within an hour is erased together, and at the start of the service', async () => {
+  await using service = await startService(history, unlimited)
+  const { store } = service
+  const now = Date.now()
+  await deleteRecord(store, which, now)
+  await deleteRecord(store, { ...which, id: 6 }, now + 60_000)
+  // PostgreSQL erases by itself.
+  if (store.engine === 'postgres') return assert.equal(await isErasingDue(store), false)
+  await eraseDeleted(store, now + 3_599_000)
+  assert.equal(await isErasingDue(store), true)
+  assert.equal(await isErasingDue(store, now + 3_600_000), true)
+  await eraseDeleted(store, Infinity)
+  assert.equal(await isErasingDue(store), false)
+})
+
+test('only its owner sees the button, and a fresh sign-in deletes and allows by the browser', async () => {
+  await using service = await startService([...history, lines.partnership(1, 2)], unlimited)
+  const ann = await signInAs(service, 'ann')
+  const ben = await signInAs(service, 'ben')
+  assert.match((await ann.get('/training/5')).text, /href="\/training\/5\/delete"/)
+  assert.doesNotMatch((await ben.get('/training/5')).text, /\/delete"/)
+  assert.equal((await ben.post('/training/5/delete', {})).status, 422)
+  assert.match((await ann.get('/training/5/delete')).text, /Training sessions: number 5/)
+  assert.equal((await ann.post('/training/5/delete', {})).status, 303)
+  assert.equal((await ann.get('/training/5')).status, 404)
+  assert.match((await ann.get('/settings/deleted')).text, /Allow again/)
+  assert.equal((await ann.post('/settings/deleted', { kind: 'training-session', id: '5' })).status, 303)
+  assert.match((await ann.get('/settings/deleted')).text, /None\./)
+  await service.import([session])
+  assert.equal((await ann.get('/training/5')).status, 200)
+})
