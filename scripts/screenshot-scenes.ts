@@ -120,7 +120,6 @@ const states: readonly Scene[] = [
   { name: 'lock-templates-fresh', path: '/lock-templates', on: 'fresh' },
   { name: 'lock-templates-500', path: '/lock-templates', on: 'broken' },
   { name: 'keys-fresh', path: '/keys', on: 'fresh' },
-  { name: 'keys-new', path: '/keys/new' },
   { name: 'keys-revoke', path: '/keys', act: page => openForm(page, 'Revoke') },
   { name: 'keys-regenerate', path: '/keys', act: page => openForm(page, 'Regenerate') },
   { name: 'keys-revoke-all', path: '/keys/revoke-all' },

@@ -16,7 +16,7 @@ import type { SiteOrigin } from './origin.ts'
 import type { PageAccess } from './page-access.ts'
 import type { Uploads } from '../uploads/uploads.ts'
 
-interface SectionInNavigation {
+export interface SectionInNavigation {
   readonly title: string
   readonly path: string
   /**
@@ -24,14 +24,16 @@ interface SectionInNavigation {
    * menu is about the account that signed in, whichever account's records the others show.
    */
   readonly place: 'bar' | 'training' | 'locks' | 'account'
+  /** The area that it shows alone. */
+  readonly area?: Area
 }
 
 /** The sections of the dashboard, in the order of the navigation. */
 export const sections = {
   overview: { title: 'Overview', path: '/', place: 'bar' },
-  training: { title: 'Training', path: '/training', place: 'bar' },
+  training: { title: 'Training', path: '/training', place: 'bar', area: 'dtt' },
   programs: { title: 'Programs', path: '/programs', place: 'training' },
-  locks: { title: 'Locks', path: '/locks', place: 'bar' },
+  locks: { title: 'Locks', path: '/locks', place: 'bar', area: 'lkbx' },
   lockTemplates: { title: 'Templates', path: '/lock-templates', place: 'locks' },
   year: { title: 'Year', path: '/year', place: 'bar' },
   people: { title: 'People', path: '/people', place: 'account' },

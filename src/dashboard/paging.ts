@@ -70,7 +70,11 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
 
 /** Links to newer and older rows of a log, of which nobody counts how many there are. */
 export function openPager(
-  { path, query, anchor }: { readonly path: string; readonly query: URLSearchParams; readonly anchor: string },
+  {
+    path,
+    query,
+    anchor,
+  }: { readonly path: string; readonly query: URLSearchParams; readonly anchor: string | undefined },
   page: number,
   hasOlder: boolean,
 ): Html {

@@ -23,7 +23,7 @@ async function signedIn() {
   return { service, ann, rowsAt, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-test('Settings shows the events of the account, the newest first, and one group of them', async () => {
+test('a page in Settings shows the events of the account, the newest first, and one group of them', async () => {
   await using it = await signedIn()
   const { ann, rowsAt } = it
   await ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' })
@@ -34,12 +34,12 @@ test('Settings shows the events of the account, the newest first, and one group 
   const signIn = ['Signed in with the password', ...here]
   // The archive of the test has access for Ben.
   const imported = ['Access given: ben', 'Operator', '', '']
-  assert.deepEqual(await rowsAt('/settings'), [given, key, signIn, imported])
-  assert.deepEqual(await rowsAt('/settings?events=keys'), [key])
-  assert.deepEqual(await rowsAt('/settings?events=access'), [given, imported])
-  assert.deepEqual(await rowsAt('/settings?events=exports'), [])
-  assert.match((await ann.get('/settings?events=exports')).text, /No such events in the last year/)
-  assert.deepEqual(await rowsAt('/settings?events=toString'), [given, key, signIn, imported], 'no group')
+  assert.deepEqual(await rowsAt('/settings/events'), [given, key, signIn, imported])
+  assert.deepEqual(await rowsAt('/settings/events?events=keys'), [key])
+  assert.deepEqual(await rowsAt('/settings/events?events=access'), [given, imported])
+  assert.deepEqual(await rowsAt('/settings/events?events=exports'), [])
+  assert.match((await ann.get('/settings/events?events=exports')).text, /No such events in the last year/)
+  assert.deepEqual(await rowsAt('/settings/events?events=toString'), [given, key, signIn, imported], 'no group')
 })
 
 test('names are hidden in discreet mode, on the page and in the file', async () => {
@@ -47,7 +47,7 @@ test('names are hidden in discreet mode, on the page and in the file', async () 
   const { ann, rowsAt } = it
   await ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' })
   ann.cookies.set('discreet', '1')
-  const texts = (await rowsAt('/settings')).map(([what]) => what)
+  const texts = (await rowsAt('/settings/events')).map(([what]) => what)
   assert.deepEqual(texts, ['API key created: Key 1', 'Signed in with the password', 'Access given'])
   const file = (await ann.get('/settings/events.csv')).text
   assert.match(file, /API key created,Key 1,You,127\.0\.0\.0\/24/)
@@ -78,13 +78,17 @@ test('the file has all events of the account, or of one group, and nobody else r
   assert.equal(group.length, 2)
   assert.equal((await visitor(service.url).get('/settings/events.csv')).status, 303)
 
-  const pages = [await rowsAt('/settings'), await rowsAt('/settings?page=2'), await rowsAt('/settings?page=3')]
+  const pages = [
+    await rowsAt('/settings/events'),
+    await rowsAt('/settings/events?page=2'),
+    await rowsAt('/settings/events?page=3'),
+  ]
   assert.deepEqual(
     pages.map(rows => rows.length),
     [25, 25, 3],
   )
-  const second = (await ann.get('/settings?events=signIns&page=3')).text
-  assert.match(second, /rel="prev" href="\/settings\?events=signIns&amp;page=2#events"/)
+  const second = (await ann.get('/settings/events?events=signIns&page=3')).text
+  assert.match(second, /rel="prev" href="\/settings\/events\?events=signIns&amp;page=2"/)
   assert.doesNotMatch(second, /rel="next"/)
 })
 
@@ -92,7 +96,7 @@ test('an export that is refused leaves no event', async () => {
   await using it = await signedIn()
   const { ann, rowsAt } = it
   assert.equal((await ann.get('/settings/export', { 'Sec-Fetch-Site': 'cross-site' })).status, 403)
-  assert.deepEqual(await rowsAt('/settings?events=exports'), [])
+  assert.deepEqual(await rowsAt('/settings/events?events=exports'), [])
   assert.equal((await ann.get('/settings/export')).status, 200)
-  assert.equal((await rowsAt('/settings?events=exports')).length, 1)
+  assert.equal((await rowsAt('/settings/events?events=exports')).length, 1)
 })

@@ -59,23 +59,29 @@ describe('somebody who may read a part of the records of another account', () =>
     }
   })
 
-  test('the overview counts nothing of an area that is not shared', async () => {
+  test('the overview shows nothing of an area that is not shared', async () => {
     await share(['dtt'])
     const training = await wordsOf('/')
-    assert.match(training, / 1 day with training since \d+ \w+ \d+\. /)
-    assert.match(training, / Lock Not shared with you\. /)
+    assert.match(training, / 1 session on 1 day · /)
+    assert.doesNotMatch(training, /\bLocks?\b|locked/)
     await share(['lkbx'])
     const locks = await wordsOf('/')
-    assert.match(locks, / 3 days under lock since \d+ \w+ \d+\. /)
-    assert.match(locks, / Training Not shared with you\. /)
+    assert.match(locks, / Locked on 3 of the last \d+ days/)
+    assert.doesNotMatch(locks, /Training|\bsessions? on\b/)
     for (const words of [training, locks]) assert.doesNotMatch(words, /No (training|lock) session yet|\b0 days/)
   })
 
-  test('the banner says which areas are shared, and from which day on; without limits only whose records they are', async () => {
+  test('first of all a page says whose records it shows, as of when, which areas are shared and from which day on; others are no destinations', async () => {
     const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
     await share(['dtt'], recordsFrom)
-    assert.ok((await wordsOf('/')).includes(`Showing ann’s records: Training, from ${day.format(recordsFrom)} on ·`))
+    assert.ok(
+      (await wordsOf('/')).includes(`Showing ann’s records: Training, from ${day.format(recordsFrom)} on, as of `),
+    )
+    assert.match(await wordsOf('/'), /Overview Training Year .* Showing ann/)
     await share(['lkbx', 'dtt'])
-    assert.match(await wordsOf('/'), /Showing ann’s records ·/)
+    assert.match(
+      await wordsOf('/'),
+      /Overview Training Locks Year .* Showing ann’s records, as of \d+ \w+ \d+, \d\d:\d\d ·/,
+    )
   })
 })

@@ -3,8 +3,8 @@ import { htmlDocument, ring, type Display } from './document.ts'
 import { html, type Html, type Part, nothing } from '../html.ts'
 import { ownName, personName } from '../text/names.ts'
 import { passwordNotice } from '../sign-in/password-notice.ts'
-import { type PageSection, type Section, sections, type View, type Viewer } from '../page.ts'
-import { isOwnSection, otherOwner, ownerBanner } from './subject-notes.ts'
+import { type PageSection, type Section, type SectionInNavigation, sections, type View, type Viewer } from '../page.ts'
+import { isOwnSection, otherOwner, ownerBanner, sharedAreas } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
 
@@ -39,7 +39,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
         ${body}
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
-      <nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(section)}</ul></nav>
+      <nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(viewer, section)}</ul></nav>
     `,
     { isBusy },
   )
@@ -90,7 +90,7 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
     <header class="top">
       <div class="bar">
         <a class="brand" href="/">${ring} Lockstep</a>
-        <nav class="strip" aria-label="Sections"><ul>${destinationLinks(section)}</ul></nav>
+        <nav class="strip" aria-label="Sections"><ul>${destinationLinks(viewer, section)}</ul></nav>
         <details class="menu account">
           <summary><span>${ownName(viewer)}</span></summary>
           <div class="sheet">
@@ -111,8 +111,14 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
   `
 }
 
-function destinationLinks(current: PageSection): readonly Html[] {
-  return destinations.map(({ first, others }) =>
+/** Of somebody else, those whose area the viewer may read. */
+function destinationLinks(viewer: Viewer, current: PageSection): readonly Html[] {
+  const areas = sharedAreas(viewer)
+  const shown = destinations.filter(({ first }) => {
+    const section: SectionInNavigation = sections[first]
+    return section.area === undefined || areas.includes(section.area)
+  })
+  return shown.map(({ first, others }) =>
     sectionLink(first, first === current ? 'page' : others.some(name => name === current) ? 'true' : undefined),
   )
 }

@@ -4,7 +4,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { areaLabels } from '../text/labels.ts'
 import { personName } from '../text/names.ts'
 import { type PageSection, type Person, sections, type View, view, type Viewer } from '../page.ts'
-import { dateText, unbroken } from '../text/text.ts'
+import { dateText, dateTime, unbroken } from '../text/text.ts'
 
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
@@ -22,6 +22,7 @@ export function otherOwner(viewer: Viewer, { owner = viewer.subject.id }: View):
 /** Says whose records a page shows, where that is not only the viewer. */
 export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: string, view: View): Html {
   const { session, subject } = viewer
+  const { asOf = viewer.asOf } = view
   if (view.owner === session.accountId && subject.id !== session.accountId) {
     return html`
       <section class="banner" aria-label="Whose records">
@@ -33,7 +34,7 @@ export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: str
   if (owner === undefined) return nothing
   return html`
     <section class="banner" aria-label="Whose records">
-      <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}<span class="between"> ·</span></p>
+      <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}<span class="between"> ·</span></p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
@@ -69,7 +70,7 @@ export function notShared(viewer: Viewer, area: Area, title: string): View | und
   return view({ title, body: emptyState(NOT_SHARED, text) })
 }
 
-export const NOT_SHARED = 'Not shared with you'
+const NOT_SHARED = 'Not shared with you'
 
 /** The page in place of records that may not be read any more. */
 export function accessEndedView(viewer: Viewer, title: string): View {

@@ -20,7 +20,7 @@ import { sourceNotice } from '../source/states.ts'
 import { trainingAddresses } from '../training/filters.ts'
 import { readTraining, repsFigure } from '../training/training.ts'
 import { newsOf } from './news.ts'
-import { lastSession, lockCard, STRIP_DAYS, thisWeek, tileNotShared } from './tiles.ts'
+import { lastSession, lockCard, STRIP_DAYS, thisWeek } from './tiles.ts'
 import { weeksCard } from './weeks.ts'
 
 export const overviewPages: readonly DashboardPage[] = [
@@ -81,11 +81,11 @@ export async function readOverview(reader: Reader, goal: number | null) {
     })
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked) : tileNotShared('Lock')}
+      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked) : nothing}
       ${
         readable.includes('dtt')
           ? html`${training === undefined ? nothing : await thisWeek(reader, history, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
-          : tileNotShared('Training')
+          : nothing
       }
     </div>
     ${weeksCard(reader, training, shownLock)}
@@ -142,6 +142,6 @@ function nothingYet(viewer: Viewer): Html {
   return noRecords(
     viewer,
     title,
-    html`This page will show your last training session, how this week compares with the ones before, and the state of your lock. Once there are records, <a href="/keys">an API key</a> lets your own programs read them.`,
+    html`This page will show your last training session, how this week compares with the ones before, and the state of your lock.`,
   )
 }

@@ -30,7 +30,6 @@ import {
   partText,
   timeAgo,
 } from '../../text/text.ts'
-import { NOT_SHARED } from '../../layout/subject-notes.ts'
 import { lockedFigure } from '../locks/charts.ts'
 import { knownEnd, lockText, practiceMark, stateMark } from '../locks/states.ts'
 import { lockNow, missingEnd, plannedEndDistance, timeBar } from '../locks/time.ts'
@@ -212,11 +211,6 @@ export function lastSession(
       <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
     `,
   )
-}
-
-/** In place of tiles of an area that somebody else does not share. */
-export function tileNotShared(title: string): Html {
-  return tile(title, html`<p class="muted">${NOT_SHARED}.</p>`)
 }
 
 function tile(title: Part, body: Html, look = ''): Html {

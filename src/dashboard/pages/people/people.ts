@@ -153,7 +153,7 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
       },
     ],
     given,
-    { look: 'stacks' },
+    { id: 'given-access', look: 'stacks' },
   )
 }
 
@@ -174,7 +174,7 @@ function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names:
       },
     ],
     received,
-    { look: 'stacks' },
+    { id: 'received-access', look: 'stacks' },
   )
 }
 

@@ -58,14 +58,14 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
 function filter({ readers, of }: PeopleNames, readerId: number | undefined): Html {
   if (readers.length === 0) return nothing
   return html`
-    <form class="filters" action="/people#reads">
+    <form class="filters" action="/people#reads" data-submit-on-change>
       <label>Reader
         <select name="reader">
           <option value="">Everybody</option>
           ${readers.map(({ id, username }) => html`<option value="${id}"${id === readerId ? html` selected` : nothing}>${of(username)}</option>`)}
         </select>
       </label>
-      <button>Show</button>
+      <button class="no-script">Show</button>
     </form>
   `
 }

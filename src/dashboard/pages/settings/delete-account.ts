@@ -32,8 +32,11 @@ export const deleteAccountPages: readonly DashboardPage[] = [
 
 /** The card in Settings that links to the form. */
 export const deleteAccountCard: Html = html`
-  <p>Permanently deletes this account and everything that belongs to it.</p>
-  <p><a class="button danger" href="/settings/delete">Delete account</a></p>
+  <section class="card danger stack">
+    <h2>Delete account</h2>
+    <p>Permanently deletes this account and everything that belongs to it. Export it first if you want to keep anything.</p>
+    <p><a class="button danger" href="/settings/delete">Delete account…</a></p>
+  </section>
 `
 
 function showForm(visit: Visit, problem?: string) {
@@ -43,7 +46,7 @@ function showForm(visit: Visit, problem?: string) {
     back: visit.sectionStart,
     status: problem === undefined ? 200 : 422,
     body: html`
-      <form class="card narrow stack" method="post" action="/settings/delete">
+      <form class="card danger narrow stack" method="post" action="/settings/delete">
         <p>This permanently deletes:</p>
         <ul>
           <li>your records, all data that came with them from other servers, and what could not be stored and was rejected;</li>

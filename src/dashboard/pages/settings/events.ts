@@ -7,11 +7,11 @@ import {
   listEvents,
 } from '../../../accounts/events.ts'
 import { formatTimestamp } from '../../../contract/time.ts'
-import { card, table } from '../../layout/components.ts'
+import { table } from '../../layout/components.ts'
 import { csvFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { freeText, recordName } from '../../text/names.ts'
-import type { DashboardPage, Viewer, Visit } from '../../page.ts'
+import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { openPager, pageNumber } from '../../paging.ts'
 import { countText, dateTime } from '../../text/text.ts'
 
@@ -19,6 +19,7 @@ const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** The log of what concerns the safety of the account that signed in. */
 export const eventPages: readonly DashboardPage[] = [
+  { ...OF_SETTINGS, path: '/settings/events', handler: showEvents },
   {
     ...OF_SETTINGS,
     path: '/settings/events.csv',
@@ -30,37 +31,35 @@ export const eventPages: readonly DashboardPage[] = [
 const ROWS = 25
 
 /** A page of the log, with the filter by group. */
-export async function eventsCard(visit: Visit): Promise<Html> {
-  const { store, viewer, query } = visit
+async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
   const page = pageNumber(query)
   const group = groupOf(query)
   const range = { group, limit: ROWS + 1, offset: (page - 1) * ROWS }
   const events = await listEvents(store, viewer.session.accountId, range)
   const chosen = new URLSearchParams(group === undefined ? {} : { events: group })
-  return card(
-    'Account events',
-    html`
-      <form class="filters" action="/settings#events">
+  return view({
+    title: 'Account events',
+    back: sectionStart,
+    lead: 'Events of the last year.',
+    actions: html`<a href="${path}.csv${chosen.size === 0 ? '' : `?${chosen}`}" download>CSV</a>`,
+    body: html`
+      <form class="filters" action="${path}" data-submit-on-change>
         <label>Events
           <select name="events">
             <option value="">All</option>
             ${Object.entries(eventGroups).map(([name, title]) => html`<option value="${name}"${name === group ? html` selected` : nothing}>${title}</option>`)}
           </select>
         </label>
-        <button>Show</button>
+        <button class="no-script">Show</button>
       </form>
       ${
         events.length === 0
-          ? html`<p class="muted">No such events in the last year.</p>`
-          : html`${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path: '/settings', query: chosen, anchor: 'events' }, page, events.length > ROWS)}`
+          ? html`<p class="card muted">No such events in the last year.</p>`
+          : html`<div class="card">${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path, query: chosen, anchor: undefined }, page, events.length > ROWS)}</div>`
       }
-      <p class="muted">Events of the last year. A network is the part of an address that many people share. Wrong passwords and new networks of API keys are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
+      <p class="muted">A network is the part of an address that many people share. Wrong passwords and new networks of API keys are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
     `,
-    {
-      id: 'events',
-      actions: html`<a href="/settings/events.csv${chosen.size === 0 ? '' : `?${chosen}`}" download>CSV</a>`,
-    },
-  )
+  })
 }
 
 function eventTable(viewer: Viewer, events: readonly AccountEvent[]): Html {

@@ -19,7 +19,7 @@ import { deleteAccountCard } from './delete-account.ts'
 import { deletedCard } from './deleted.ts'
 import { revokeAllOffer } from '../keys/own-keys.ts'
 import { accountForm, lookForms } from './forms.ts'
-import { eventPages, eventsCard } from './events.ts'
+import { eventPages } from './events.ts'
 import { oidcCard } from './oidc.ts'
 import { passkeyCard } from './passkeys.ts'
 import { passwordCard } from './password.ts'
@@ -132,7 +132,6 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
   const methods = await readSignInMethods(store, accountId, signInAddress(visit))
   const passkeys = await passkeyCard(visit)
   const linked = visit.oidc === undefined ? nothing : await oidcCard(visit, visit.oidc, message('oidc'))
-  const events = await eventsCard(visit)
   return view({
     title: 'Settings',
     status: Object.keys(problems).length === 0 ? 200 : 422,
@@ -158,10 +157,9 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
           )}
         </div>
       </div>
-      ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}`)}
-      ${events}
+      ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}<p><a href="/settings/events">Account events</a>: sign-ins, also failed ones, and changes of keys, access and sign-in methods.</p>`)}
       ${card('Deleted records', deletedCard)}
-      ${card('Delete account', deleteAccountCard)}
+      ${deleteAccountCard}
     `,
   })
 }
