@@ -43,4 +43,4 @@ export function numberOfName(name: string): number {
   return MOST_NUMBER_OF_NAME - hash('sha256', programKey(name), 'buffer').readUIntBE(0, 5)
 }
 
-const MOST_NUMBER_OF_NAME = -1e12
+export const MOST_NUMBER_OF_NAME = -1e12

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
-import { type Access, ANY_OWNERS, isReadable } from '../accounts/access.ts'
+import { type Access, ANY_OWNERS, ANY_SESSIONS, isReadable } from '../accounts/access.ts'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import { MOST_NUMBER_OF_NAME, parseMadeHere } from '../archive/made-here.ts'
 import type { Store } from '../store/index.ts'
 import { bounded, ONE_MORE } from './history-size.ts'
 
@@ -49,6 +50,22 @@ export async function findProgram(store: Store, access: Access, id: number) {
   // The archive wrote it in the form of the contract.
   return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
 }
+
+/** The names of programs that only tables have, by the numbers that stand for them. */
+export async function namedInTables(store: Store, access: Access): Promise<ReadonlyMap<number, string>> {
+  const rows = await readChecked(store, namesInTables, access)
+  return new Map(rows.map(({ program, made_here }) => [program, parseMadeHere(made_here)?.program ?? '']))
+}
+
+const MAX_NAMES = 1000
+
+const namesInTables = recordQuery<Access, { program: number; made_here: string }>(
+  'names of programs in tables',
+  (param, owned) => sql`
+    select ${owned}, settings_id as program, max(made_here) as made_here from training_session
+    where ${isReadable(param, ANY_SESSIONS)} and made_here is not null and settings_id <= ${sql.lit(MOST_NUMBER_OF_NAME)}
+    group by owner_id, settings_id limit ${sql.lit(MAX_NAMES)}`,
+)
 
 const programsByOwner = recordQuery<Access, { id: number; summary: string }>(
   'programs',

@@ -223,7 +223,7 @@ test('CSV has the rows that are shown, in their order; NDJSON has their records 
     csv.text,
     [
       'Number,Recorded,Program number,Program,Passed,Grade,Segments,Repetitions,Distance (m),Approximate distance',
-      `4,${ago(40)},9,Program 9,no,70,1,100,50,yes`,
+      `4,${ago(40)},9,,no,70,1,100,50,yes`,
       `2,${ago(3)},2,Holds,no,51,2,11,3,no`,
       '',
     ].join('\r\n'),

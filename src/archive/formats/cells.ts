@@ -4,6 +4,8 @@ import { FormatError } from './errors.ts'
 
 /** How the cells of a column are written and read. */
 export interface CellType<Value> {
+  /** Whether somebody wrote it, so that it is hidden with names. */
+  readonly isText?: boolean
   readonly write: (value: Value) => string | number
   /** Throws InvalidError. */
   readonly read: (text: string, context: CellContext) => Value
@@ -22,11 +24,11 @@ interface CellContext {
   readonly note: (what: string, before: string, after: string) => void
 }
 
-export const textCell: CellType<string> = { write: text => text, read: text => text }
+export const textCell: CellType<string> = { isText: true, write: text => text, read: text => text }
 
 /** Names, but for those that stand for none. */
 export function nameCell(placeholder: RegExp): CellType<string> {
-  return { write: name => name, read: text => (placeholder.test(text) ? '' : text) }
+  return { isText: true, write: name => name, read: text => (placeholder.test(text) ? '' : text) }
 }
 
 export const yesNoCell: CellType<boolean> = {

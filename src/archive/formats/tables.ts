@@ -43,7 +43,7 @@ type Values<C> = { readonly [Key in keyof C]?: ValueOf<C[Key]> }
 /** A column whose values are of any type. */
 interface ReadColumn extends Rules {
   readonly title: string
-  readonly type: Pick<CellType<unknown>, 'read'>
+  readonly type: Pick<CellType<unknown>, 'read' | 'isText'>
 }
 
 /** A pair of times in a row. */
@@ -125,7 +125,7 @@ export function fieldValues(columns: readonly FieldColumn[], record: object = {}
   return columns.map(({ field, type }) => {
     // The archive wrote it in the form of the contract, from which the column was made.
     const value = (record as Readonly<Record<string, FieldValue | null>>)[field] ?? null
-    return isDiscreet && type === textCell ? null : value
+    return isDiscreet && type.isText === true ? null : value
   })
 }
 
@@ -138,21 +138,33 @@ function columnsOf(columns: Table['columns'], fields: readonly FieldColumn[]): T
   return { ...columns, ...Object.fromEntries(fields.map(column => [column.field, column])) }
 }
 
-/** Writes rows with these columns and those of fields, and their header. */
+/** Writes rows with these columns and those of fields, and their header. While names are hidden, a file has no columns for texts. */
 function writer<Row, Key extends keyof Row>(
   columns: { readonly [K in keyof Row]: Column<Row[K]> },
   keys: readonly Key[],
   fields: readonly FieldColumn[],
 ) {
+  const isShown = ({ type }: ReadColumn, isDiscreet: boolean) => !isDiscreet || type.isText !== true
   return {
-    header: [...keys.map(key => columns[key].title), ...fields.map(({ title }) => title)],
-    cells: (values: { readonly [K in Key]: Row[K] | null }, own: ReturnType<typeof fieldValues>): CsvCells => [
-      ...keys.map(key => {
-        const value: Row[Key] | null = values[key]
-        return value === null ? null : columns[key].type.write(value)
-      }),
-      ...own.map(value => (typeof value === 'boolean' ? yesNoCell.write(value) : value)),
-    ],
+    header: (isDiscreet: boolean) =>
+      [...keys.map((key): ReadColumn => columns[key]), ...fields]
+        .filter(column => isShown(column, isDiscreet))
+        .map(({ title }) => title),
+    cells(values: { readonly [K in Key]: Row[K] | null }, record: object | undefined, isDiscreet: boolean): CsvCells {
+      const shown = keys.filter(key => isShown(columns[key], isDiscreet))
+      const own = fieldValues(
+        fields.filter(field => isShown(field, isDiscreet)),
+        record,
+        isDiscreet,
+      )
+      return [
+        ...shown.map(key => {
+          const value: Row[Key] | null = values[key]
+          return value === null ? null : columns[key].type.write(value)
+        }),
+        ...own.map(value => (typeof value === 'boolean' ? yesNoCell.write(value) : value)),
+      ]
+    },
   }
 }
 

@@ -93,7 +93,7 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   /** The rows in their order, with a filter of their own beside the links to files. */
   readonly table: (visit: Visit, shown: Shown) => Promise<{ readonly filter?: Html; readonly rows: Html }>
   readonly file: {
-    readonly header: readonly string[]
+    readonly header: (viewer: Viewer) => readonly string[]
     /** Notes at once what it reads, because a read noted after the response has begun is lost. */
     readonly sessions: (visit: Visit, query: Query, period: Period | undefined) => AsyncIterable<WithDocument<Session>>
     /** What the rows need. */
@@ -120,7 +120,8 @@ export function areaPages<Query extends PeriodQuery, Shown, Session>(
     {
       ...download,
       path: `${path}.csv`,
-      handler: async visit => csvFile(visit, section, file.header, sessionsOf(visit), await file.cells(visit)),
+      handler: async visit =>
+        csvFile(visit, section, file.header(visit.viewer), sessionsOf(visit), await file.cells(visit)),
     },
     {
       ...download,

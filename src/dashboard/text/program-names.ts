@@ -1,9 +1,9 @@
-import { type ListedProgram, programsOf } from '../../stats/program-queries.ts'
+import { type ListedProgram, namedInTables, programsOf } from '../../stats/program-queries.ts'
 import { recordName } from './names.ts'
 import { html, type Part } from '../html.ts'
 import type { Reader } from '../page.ts'
 
-/** The programs that the viewer may read, and the name of any program: its number if the viewer may not read it. */
+/** The programs that the viewer may read, and the name of any program of a session: its number if the viewer may not read it. */
 export interface Programs {
   /** The newest first. */
   readonly all: readonly { readonly id: number; readonly ownerId: number }[]
@@ -12,7 +12,11 @@ export interface Programs {
 }
 
 export async function readPrograms({ store, viewer, pageAccess }: Omit<Reader, 'now'>): Promise<Programs> {
-  const all = await programsOf(store, pageAccess.ofAll('training_template'))
+  const [all, inTables] = await Promise.all([
+    programsOf(store, pageAccess.ofAll('training_template')),
+    namedInTables(store, pageAccess.ofAll('training_session')),
+  ])
+  const numbers = [...inTables.keys()].toSorted((a, b) => a - b)
   const byId = new Map(all.map(program => [program.id, program]))
   // A page names few of them, but often.
   const parsed = new Map<number, ListedProgram | undefined>()
@@ -25,7 +29,12 @@ export async function readPrograms({ store, viewer, pageAccess }: Omit<Reader, '
   return {
     all,
     find,
-    nameOf: id => recordName(viewer, 'program', { id, name: find(id)?.name ?? '' }),
+    nameOf(id) {
+      if (id === 0) return 'No program'
+      const name = inTables.get(id)
+      if (name !== undefined) return viewer.discreet ? `Other program ${numbers.indexOf(id) + 1}` : name
+      return recordName(viewer, 'program', { id, name: find(id)?.name ?? '' })
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import { fieldValues, lockFields, lockWriter } from '../../../archive/formats/tables.ts'
+import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
@@ -133,7 +133,7 @@ export function knownLength(intervals: readonly unknown[], milliseconds: number)
 }
 
 export const lockFile: Area<LockQuery, ShownLocks, LockStats>['file'] = {
-  header: lockWriter.header,
+  header: ({ discreet }) => lockWriter.header(discreet),
   sessions: (visit, query, period) => sessionsOf(visit, visit.pageAccess.sessions('lkbx'), query, period),
   cells: visit => Promise.resolve(item => cellsOf(visit.viewer, item)),
   line: ({ viewer }, session, document) =>
@@ -149,7 +149,7 @@ function cellsOf(viewer: Viewer, { session, document }: WithDocument<LockStats>)
   const isKnown = intervals.length > 0
   const cells = {
     number: id,
-    name: recordName(viewer, 'lock', { id, name: record?.name ?? '' }),
+    name: record?.name ?? '',
     state: stateName(state, viewer),
     started: at,
     ended: knownEnd(session),
@@ -158,7 +158,7 @@ function cellsOf(viewer: Viewer, { session, document }: WithDocument<LockStats>)
     breakSeconds: isKnown ? Math.round(open / 1000) : null,
     breaks: isKnown ? breaksOf(intervals).count : null,
   }
-  return lockWriter.cells(cells, fieldValues(lockFields, record, viewer.discreet))
+  return lockWriter.cells(cells, record, viewer.discreet)
 }
 
 async function* sessionsOf(

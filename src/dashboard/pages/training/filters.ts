@@ -33,7 +33,7 @@ export const trainingAddresses: Addresses<TrainingQuery> = {
     return {
       discreet: viewer.discreet,
       kind: kind.length > MAX_KIND_LENGTH ? undefined : kindOf(kind),
-      program: /^\d{1,15}$/.test(program) ? Number(program) : undefined,
+      program: /^-?\d{1,15}$/.test(program) ? Number(program) : undefined,
       passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
       measure: query.get('measure') === 'distance' ? 'distance' : 'repetitions',
       sort: sorts.find(sort => sort === query.get('sort')) ?? 'at',

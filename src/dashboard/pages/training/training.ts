@@ -1,4 +1,5 @@
-import { fieldValues, trainingFields, trainingWriter } from '../../../archive/formats/tables.ts'
+import { trainingWriter } from '../../../archive/formats/tables.ts'
+import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { roundedRatio } from '../../../contract/numbers.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
@@ -68,7 +69,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
     return { rows: await sessionRows(visit, query, paged, programs) }
   },
   file: {
-    header: trainingWriter.header,
+    header: ({ discreet }) => trainingWriter.header(discreet),
     sessions(visit, query, period) {
       const access = visit.pageAccess.sessions('dtt')
       return sessionsOf(visit, access, query, period)
@@ -76,13 +77,13 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
     async cells(visit) {
       const programs = await readPrograms(visit)
       return ({ session, document }) => {
-        const record = document === undefined ? undefined : (JSON.parse(document) as object)
+        const record = document === undefined ? undefined : (JSON.parse(document) as TrainingSession)
         const { id, at, program, passed, grade, segments, reps, distance, approximate } = session
         const cells = {
           number: id,
           recorded: at,
-          programNumber: program,
-          program: programs.nameOf(program),
+          programNumber: program > 0 ? program : null,
+          program: program < 0 ? (record?.name ?? '') : (programs.find(program)?.name ?? ''),
           passed,
           grade,
           segments,
@@ -90,7 +91,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
           distance: distance === null ? null : distance / 1_000_000,
           approximate,
         }
-        return trainingWriter.cells(cells, fieldValues(trainingFields, record, visit.viewer.discreet))
+        return trainingWriter.cells(cells, record, visit.viewer.discreet)
       }
     },
     line: (_visit, _session, document) => document,
