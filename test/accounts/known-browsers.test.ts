@@ -6,9 +6,9 @@ import { type Folder, makeFolder } from '../support/command.ts'
 
 test('a restore forgets all known browsers, and no later sign-out makes one of them known again', async () => {
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'ann'])
   const before = await inStore(folder, store => markBrowser(store, 1))
-  assert.equal((await folder.run(['backup', 'backup.db'])).code, 0)
+  await folder.succeeds(['backup', 'backup.db'])
   const after = await inStore(folder, async store => {
     await endSessions(store.db, 1)
     const mark = await markBrowser(store, 1)
@@ -17,8 +17,7 @@ test('a restore forgets all known browsers, and no later sign-out makes one of t
     return mark
   })
 
-  const { code, stderr } = await folder.run(['restore', 'backup.db', '--force'])
-  assert.equal(code, 0, stderr)
+  await folder.succeeds(['restore', 'backup.db', '--force'])
   await inStore(folder, async store => {
     const marks = [before, after]
     for (const mark of marks) assert.equal(await knownBrowser(store, mark), undefined)
@@ -29,7 +28,7 @@ test('a restore forgets all known browsers, and no later sign-out makes one of t
 
 test('a database that was set back to an earlier moment does not take a browser for known that was marked since', async () => {
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'ann'])
   await inStore(folder, async store => {
     const { sign_outs: earlier } = await store.db.selectFrom('account').select('sign_outs').executeTakeFirstOrThrow()
     await endSessions(store.db, 1)

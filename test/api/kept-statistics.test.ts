@@ -6,7 +6,7 @@ import { removeAccount } from '../../src/accounts/removal.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
-import { byOperator } from '../support/sources/pulls.ts'
+import { addGoneSession, addKnownSource, byOperator } from '../support/sources/pulls.ts'
 
 const at = (day: number) => ({ created_at: `2026-03-${String(day).padStart(2, '0')}T12:00:00Z` })
 const ann = [account(1, 'ann'), account(2, 'ben'), trainingSession(1, 1, at(3)), trainingSession(2, 1, at(4))]
@@ -39,18 +39,7 @@ test('records that another program adds, changes or moves to another account cou
 test('records that are pruned count no more', async () => {
   await using service = await startService(ann, unlimited)
   assert.deepEqual(await seenBy(service, 'ann'), [2, newest(4)])
-  const { db } = service.store
-  const source = { account_id: 1, origin: 'https://source.example', username: 'ann', knows_me: 1, capabilities: '{}' }
-  const { id } = await db
-    .insertInto('pull_source')
-    .values({ ...source, completed_at: 2, full_at: 2 })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const row = { source_id: id, kind: 'training-session', id: 2, owner_id: 1, form: '', open_at: null, missing_at: 1 }
-  await db
-    .insertInto('pull_row')
-    .values({ ...row, gone_at: 1 })
-    .execute()
+  await addGoneSession(service.store, await addKnownSource(service.store), 2)
   assert.equal(await removeGone(service.store, await findGone(service.store), byOperator), 1)
   assert.deepEqual(await seenBy(service, 'ann'), [1, newest(3)])
 })

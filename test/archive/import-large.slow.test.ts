@@ -4,7 +4,7 @@ import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { importArchive, ImportError } from '../../src/archive/import.ts'
+import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { createKey, revokeKey } from '../../src/accounts/api-keys.ts'
 import { openStore } from '../support/archives.ts'
@@ -149,30 +149,3 @@ test('the log of the database shrinks after an import that failed while somethin
 })
 
 const MAX_LOG_BYTES = 16 * 1024 * 1024
-
-test('a source that fails writes nothing, and its failure is reported', async () => {
-  await using store = await openStore(world)
-  const before = await store.export()
-  const failure = new Error('the disk is gone')
-  const failing = async function* () {
-    for await (const chunk of largeArchive(1000)) {
-      yield chunk
-      throw failure
-    }
-  }
-  await assert.rejects(importArchive(store.store, failing()), failure)
-  assert.equal(await store.export(), before)
-})
-
-test('a large archive of nothing but errors is read to its end, and the first are listed', async () => {
-  await using store = await openStore(world)
-  const wrong = async function* () {
-    for await (const chunk of largeArchive(10_000))
-      yield Buffer.from(chunk.toString().replaceAll('"passed":true', '"passed":1'))
-  }
-  await assert.rejects(importArchive(store.store, wrong()), (error: unknown) => {
-    assert.ok(error instanceof ImportError)
-    assert.deepEqual([error.count, error.errors.length, error.errors[99]?.line], [10_000, 100, 101])
-    return true
-  })
-})

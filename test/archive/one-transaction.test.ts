@@ -143,7 +143,7 @@ test('a killed import leaves nothing, and what others changed meanwhile stays', 
   writeFileSync(folder.file('before.ndjson'), bytesOf([...before, partnership(1, 2)]))
   const renamed = [account(1, 'anna'), account(2, 'benno'), partnership(1, 2)]
   writeFileSync(folder.file('large.ndjson'), bytesOf([...renamed, ...sessions(3000, 20_000)]))
-  assert.equal((await folder.run(['import', 'before.ndjson'])).code, 0)
+  await folder.succeeds(['import', 'before.ndjson'])
   await using store = await folder.store()
   {
     await using importing = folder.start(['import', 'large.ndjson', '--on-conflict', 'replace'])

@@ -20,10 +20,8 @@ test('a backup of the version of 2026-11-24, encrypted or not, is checked in ful
   const { account, ...before } = await everything(copy)
   await copy.close()
   for (const file of [['copy.db'], ['copy.db.age', '--identity', 'key']]) {
-    const checked = await folder.run(['backup', 'check', ...file, '--full'])
-    assert.equal(checked.code, 0, checked.stderr)
-    const restored = await folder.run(['restore', ...file, '--force'])
-    assert.equal(restored.code, 0, restored.stderr)
+    await folder.succeeds(['backup', 'check', ...file, '--full'])
+    const restored = await folder.succeeds(['restore', ...file, '--force'])
     assert.match(restored.stderr, /^Valid again, as they were then: 1 API key and /m)
     await using store = await folder.store()
     const found = await everything(store)

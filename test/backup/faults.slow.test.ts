@@ -79,11 +79,10 @@ for (const kind of ['plain', 'encrypted']) {
     for (const part of [0.3, 0.5, 0.6, 0.7, 0.8, 0.9]) {
       await kill(folder, args, took * part)
       for (const name of whole()) {
-        const { code, stderr } = await folder.run(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
-        assert.equal(code, 0, stderr)
+        await folder.succeeds(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
       }
     }
-    assert.equal((await folder.run(args)).code, 0)
+    await folder.succeeds(args)
     assert.deepEqual(
       names().toSorted(),
       whole()
@@ -98,8 +97,7 @@ testOn('sqlite', 'migrate, killed at any moment, is applied whole or not at all'
   await using folder = await makeFolder()
   for (const ms of [150, 250, 400]) {
     await kill(folder, ['migrate'], ms)
-    const { code, stdout, stderr } = await folder.run(['migrate'])
-    assert.equal(code, 0, stderr)
+    const { stdout } = await folder.succeeds(['migrate'])
     assert.match(stdout, /the schema has version/)
     rmSync(folder.file('data'), { recursive: true, force: true })
   }
@@ -108,7 +106,7 @@ testOn('sqlite', 'migrate, killed at any moment, is applied whole or not at all'
 testOn('postgres', 'migrate, killed between any statements, is applied whole or not at all', async () => {
   await using folder = await makeFolder()
   const whole = await newPostgres(postgresUrl ?? '')
-  assert.equal((await folder.run(['migrate', '--database', whole.url])).code, 0)
+  await folder.succeeds(['migrate', '--database', whole.url])
   const expected = await schemaOf(whole.url)
   await whole.remove()
   for (const command of [1, 10, 30, 60]) {
@@ -129,8 +127,7 @@ testOn('postgres', 'migrate, killed between any statements, is applied whole or 
     const others = 'select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
     await until(async () => (await client.query(others)).rows.length === 0)
     await client.query('drop event trigger stop; drop function stop(); drop sequence commands')
-    const again = await folder.run(['migrate', '--database', database.url])
-    assert.equal(again.code, 0, again.stderr)
+    await folder.succeeds(['migrate', '--database', database.url])
     assert.deepEqual(await schemaOf(database.url), expected, `killed at command ${command}`)
     await client.end()
     await database.remove()
@@ -166,15 +163,13 @@ testOn('sqlite', 'on a full disk commands that write say so, and leave nothing i
       ['move', '--to', 'sqlite:small/new.db'],
     ]
     for (const args of cases) {
-      const { code, stderr } = await folder.run(args)
-      assert.equal(code, 3, `${args.join(' ')}: ${stderr}`)
-      assert.match(stderr, /full|ENOSPC|no space/i)
+      const { stderr } = await folder.refuses(args, 3, /full|ENOSPC|no space/i)
       assert.doesNotMatch(stderr, /\n {4}at /)
       assert.deepEqual(readdirSync(small), ['ballast'], args.join(' '))
     }
     rmSync(join(small, 'ballast'))
     const url = 'sqlite:small/own.db'
-    assert.equal((await folder.run(['account', 'add', '--username', 'ann', '--id', '1', '--database', url])).code, 0)
+    await folder.succeeds(['account', 'add', '--username', 'ann', '--id', '1', '--database', url])
     const before = await folder.run(['export', '--database', url])
     const { bavail, bsize } = statfsSync(small)
     writeFileSync(join(small, 'ballast'), Buffer.alloc(bavail * bsize - 300_000))
@@ -182,9 +177,7 @@ testOn('sqlite', 'on a full disk commands that write say so, and leave nothing i
       ['import', 'more.ndjson'],
       ['restore', 'whole.db', '--force'],
     ]) {
-      const { code, stderr } = await folder.run([...args, '--database', url])
-      assert.equal(code, 3, stderr)
-      assert.match(stderr, /full|no space/i)
+      await folder.refuses([...args, '--database', url], 3, /full|no space/i)
       assert.deepEqual(await folder.run(['export', '--database', url]), before, args.join(' '))
     }
     const addOnReadOnly = async () => {
@@ -202,12 +195,9 @@ testOn('sqlite', 'on a full disk commands that write say so, and leave nothing i
     await killed.ended
     assert.match(await addOnReadOnly(), /its file or its file system is read-only/)
     // A pull stores record by record.
-    const pulled = await folder.run(['pull', '--database', url], { env: source.env })
-    assert.equal(pulled.code, 3, pulled.stderr)
-    assert.match(pulled.stderr, /full/)
+    await folder.refuses(['pull', '--database', url], 3, /full/, { env: source.env })
     const whole = (await folder.run(['export', '--database', 'sqlite:all.db'])).stdout.split('\n')
-    const found = await folder.run(['export', '--database', url])
-    assert.equal(found.code, 0, found.stderr)
+    const found = await folder.succeeds(['export', '--database', url])
     for (const line of found.stdout.split('\n').filter(one => one.includes('training-session'))) {
       assert.ok(whole.includes(line), line)
     }
@@ -233,17 +223,19 @@ async function migrateOnFullDisk(folder: Folder) {
   const { bavail, bsize } = statfsSync(folder.file('small'))
   writeFileSync(folder.file('small/ballast'), Buffer.alloc((bavail - 12) * bsize))
   const migrate = ['migrate', '--database', 'sqlite:small/old.db']
-  const { code, stderr } = await folder.run(migrate, { env: nextVersion })
-  assert.equal(code, 3, stderr)
-  assert.match(stderr, /no room to copy small.old\.db before its records are rewritten: make room for twice its size/)
+  await folder.refuses(
+    migrate,
+    3,
+    /no room to copy small.old\.db before its records are rewritten: make room for twice its size/,
+    { env: nextVersion },
+  )
   {
     using database = new DatabaseSync(path, { readOnly: true })
     assert.equal(database.prepare('select max(version) as version from migration').get()?.['version'], 21)
   }
   rmSync(folder.file('small/ballast'))
   assert.equal(spawnSync('mount', ['-o', 'remount,size=16m', folder.file('small')]).status, 0)
-  const again = await folder.run(migrate, { env: nextVersion })
-  assert.equal(again.code, 0, again.stderr)
+  await folder.succeeds(migrate, { env: nextVersion })
 }
 
 testOn('sqlite', 'on a full disk a service goes on reading, refuses writes with 503, and says why', async t => {
@@ -278,9 +270,7 @@ testOn('sqlite', 'on a full disk a service goes on reading, refuses writes with 
     ['account', 'add', '--username', 'zed'],
     ['import', 'more.ndjson'],
   ]) {
-    const { code, stderr } = await folder.run([...args, '--database', url])
-    assert.equal(code, 3)
-    assert.match(stderr, /database or disk is full/)
+    await folder.refuses([...args, '--database', url], 3, /database or disk is full/)
   }
   const exported = await folder.shell(`"$0" export --database ${url} >small/out.ndjson`)
   assert.equal(exported.code, 3)
@@ -310,9 +300,7 @@ testOn('postgres', 'on a server whose disk is full reads go on, and no response 
     assert.equal((await ann.signIn('ann')).status, 303)
     disk.fill()
     const before = (await folder.run(['export', '--database', url])).stdout
-    const { code, stderr } = await folder.run(['import', 'more.ndjson', '--database', url])
-    assert.equal(code, 3)
-    assert.match(stderr, /No space left on device/)
+    await folder.refuses(['import', 'more.ndjson', '--database', url], 3, /No space left on device/)
     assert.equal((await folder.run(['export', '--database', url])).stdout, before)
     await assertReads([address], tokens, ann)
     // What still fits into pages that the server has is written.
@@ -335,8 +323,7 @@ async function serviceDatabase(folder: Folder, url: string) {
       .join('\n'),
   )
   const run = async (args: readonly string[], input = '') => {
-    const { code, stdout, stderr } = await folder.run([...args, '--database', url], { input })
-    assert.equal(code, 0, stderr)
+    const { stdout } = await folder.succeeds([...args, '--database', url], { input })
     return stdout.trim()
   }
   await run(['migrate'])
@@ -377,8 +364,7 @@ function sessions(from: number, count: number) {
 
 /** Brings the database back to `base`, and takes away what an operation made. */
 async function reset(folder: Folder) {
-  const { code, stderr } = await folder.run(['restore', 'base.db', '--force'])
-  assert.equal(code, 0, stderr)
+  await folder.succeeds(['restore', 'base.db', '--force'])
   for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(folder.file(`new.db${ending}`), { force: true })
 }
 
@@ -392,8 +378,7 @@ async function kill(folder: Folder, args: readonly string[], afterMs: number) {
 /** What the target of an operation holds. A target that does not exist counts as an empty database: it is created before its rows are written. */
 async function exported(folder: Folder, { target }: Operation): Promise<string> {
   if (target === undefined) return (await folder.run(['export'])).stdout
-  const opened = await folder.run(['migrate', '--database', 'sqlite:new.db'])
-  assert.equal(opened.code, 0, opened.stderr)
+  await folder.succeeds(['migrate', '--database', 'sqlite:new.db'])
   return (await folder.run(['export', '--database', 'sqlite:new.db'])).stdout
 }
 

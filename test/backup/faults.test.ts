@@ -20,9 +20,7 @@ test('a backup next to the log of a crashed database is refused by name, not mix
     ['restore', 'copy.db', '--force'],
     ['backup', 'b.db'],
   ]) {
-    const { code, stderr } = await folder.run(args)
-    assert.equal(code, 3, stderr)
-    assert.match(stderr, /lockstep\.db-wal is the log of another database that was in this place before/)
+    await folder.refuses(args, 3, /lockstep\.db-wal is the log of another database that was in this place before/)
   }
   for (const ending of ['wal', 'shm']) rmSync(folder.file(`data/lockstep.db-${ending}`))
   assert.equal((await folder.run(['export'])).stdout, before)
@@ -34,8 +32,7 @@ test('the log of a database that is gone is not mixed with what is restored in i
   const before = (await folder.run(['export'])).stdout
   await crash(folder)
   rmSync(folder.file('data/lockstep.db'))
-  const { code, stderr } = await folder.run(['restore', 'copy.db'])
-  assert.equal(code, 0, stderr)
+  await folder.succeeds(['restore', 'copy.db'])
   assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
   assert.equal((await folder.run(['export'])).stdout, before)
 })
@@ -55,8 +52,7 @@ test('after a crash everything that was committed can be read, and replaced by a
   await backUp(folder)
   await crash(folder)
   assert.match((await folder.run(['account', 'list'])).stdout, /zoe/)
-  const { code, stderr } = await folder.run(['restore', 'copy.db', '--force'])
-  assert.equal(code, 0, stderr)
+  await folder.succeeds(['restore', 'copy.db', '--force'])
   assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
 })
 
@@ -76,8 +72,7 @@ test('a database file that was copied without its log is taken for a backup only
     assert.equal(code, 1, stderr)
     assert.equal(stdout, '')
     assert.match(stderr, /copy\.db has no manifest .* add --plain-copy/)
-    const accepted = await folder.run([...args, 'copy.db', '--plain-copy'])
-    assert.equal(accepted.code, 0, accepted.stderr)
+    const accepted = await folder.succeeds([...args, 'copy.db', '--plain-copy'])
     assert.match(accepted.stderr, /copied without its -wal file lacks what was written last/)
   }
   const { stdout } = await folder.run(['export', ...restored])
@@ -100,14 +95,11 @@ test('a database file of 0 bytes is refused by name, not taken for a new one, an
     ['pull', 'status'],
     ['move', '--to', 'sqlite:other.db'],
   ]) {
-    const { code, stderr } = await folder.run(args)
-    assert.equal(code, 3, `${args.join(' ')}: ${stderr}`)
-    assert.match(stderr, /lockstep\.db is empty \(0 bytes\): its content is lost/)
+    await folder.refuses(args, 3, /lockstep\.db is empty \(0 bytes\): its content is lost/)
   }
   assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
   assert.equal(statSync(folder.file('data/lockstep.db')).size, 0)
-  const { code, stderr } = await folder.run(['restore', 'copy.db'])
-  assert.equal(code, 0, stderr)
+  await folder.succeeds(['restore', 'copy.db'])
   assert.equal((await folder.run(['export'])).stdout, before)
 })
 
@@ -136,15 +128,14 @@ test('a restore that fails leaves no new database behind', async () => {
 
 async function backUp(folder: Folder) {
   await fillFolder(folder)
-  const { code, stderr } = await folder.run(['backup', 'copy.db'])
-  assert.equal(code, 0, stderr)
+  await folder.succeeds(['backup', 'copy.db'])
 }
 
 /** Writes to the database and leaves its log as a crash does. */
 async function crash(folder: Folder) {
   // The process that pulls would close the database in order.
   await using serving = await serve(folder.databaseUrl, { settings: { LOCKSTEP_PULL: 'off' } })
-  assert.equal((await folder.run(['account', 'add', '--username', 'zoe'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'zoe'])
   serving.process.kill('SIGKILL')
   await serving.ended
   assert.ok(statSync(folder.file('data/lockstep.db-wal')).size > 0)

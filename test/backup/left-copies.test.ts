@@ -76,8 +76,7 @@ for (const args of [
     const env = { TMPDIR: folder.file('tmp') }
     const parent = args.includes('--to') ? folder.file('backups') : folder.path
     await leaveUnfinished(folder, args, env, parent)
-    const { code, stderr } = await folder.run(['account', 'list'], { env })
-    assert.equal(code, 0, stderr)
+    await folder.succeeds(['account', 'list'], { env })
     assert.deepEqual(filesIn(folder), postgresUrl === undefined ? ['data/lockstep.db'] : [])
   })
 }
@@ -174,14 +173,13 @@ test('what a killed process left of a file stays for the command that is about t
 
 test('a copy that a process works with stays, also after that process has looked for those that others left', async () => {
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['migrate'])).code, 0)
+  await folder.succeeds(['migrate'])
   const parent = mkdtempSync(join(folder.path, 'tmp-'))
   const copy = join(parent, '.lockstep-0123456789abcdef')
   const release = lockFile(`${copy}.lock`)
   mkdirSync(copy)
   await removeLeftWorkFolders(parent)
-  const { code, stderr } = await folder.run(['account', 'list'], { env: { TMPDIR: parent } })
-  assert.equal(code, 0, stderr)
+  await folder.succeeds(['account', 'list'], { env: { TMPDIR: parent } })
   assert.ok(existsSync(copy))
   await release?.()
   await folder.run(['account', 'list'], { env: { TMPDIR: parent } })

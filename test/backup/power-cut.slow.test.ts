@@ -103,8 +103,7 @@ test('the next command removes what a power cut left of a backup, encrypted or n
       renameSync(path, folder.path)
       try {
         leftovers += leftIn(folder).length
-        const next = await folder.run(['account', 'list'])
-        assert.equal(next.code, 0, next.stderr)
+        await folder.succeeds(['account', 'list'])
         assert.deepEqual(leftIn(folder), [], `${args.join(' ')}: ${syncs} syncs, ${names} names`)
       } finally {
         renameSync(folder.path, path)
@@ -127,8 +126,7 @@ test('a pull that ended is there after a power cut, and one that was cut is brou
   await eachCut(power, async ({ path, isDone }) => {
     const database = join(path, 'data/lockstep.db')
     if (!isDone) {
-      const next = await folder.run(['pull', '--database', `sqlite:${database}`], { env })
-      assert.equal(next.code, 0, next.stderr)
+      await folder.succeeds(['pull', '--database', `sqlite:${database}`], { env })
     }
     assert.equal(await exported(database), after)
   })
@@ -136,7 +134,7 @@ test('a pull that ended is there after a power cut, and one that was cut is brou
 
 test('what a page confirmed is still there after a power cut', async t => {
   await using folder = await folderOf(base, more)
-  assert.equal((await folder.run(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })).code, 0)
+  await folder.succeeds(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })
   using power = powerCutIn(folder, t)
   if (power === undefined) return
   await using running = folder.start(['serve', '--port', '0'], { env: power.env })
@@ -226,7 +224,6 @@ function leftIn({ path }: Folder): string[] {
 }
 
 async function checkBackup(folder: Folder, path: string) {
-  const { code, stdout, stderr } = await folder.run(['backup', 'check', path])
-  assert.equal(code, 0, stderr)
+  const { stdout } = await folder.succeeds(['backup', 'check', path])
   assert.match(stdout, /is intact|matches its digest/)
 }

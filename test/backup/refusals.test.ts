@@ -37,8 +37,7 @@ before(async () => {
   writeFileSync(folder.file('key.txt'), `# the identity of the test\n${identity}\n`)
   writeFileSync(folder.file('second.txt'), second)
   for (const args of [['plain.db'], ['encrypted.db.age', ...recipients.flatMap(one => ['--recipient', one])]]) {
-    const { code, stderr } = await folder.run(['backup', ...args])
-    assert.equal(code, 0, stderr)
+    const { stderr } = await folder.succeeds(['backup', ...args])
     assert.doesNotMatch(stderr, /warning/)
   }
   made = { folder, plain: folder.file('plain.db'), encrypted: folder.file('encrypted.db.age') }
@@ -65,9 +64,7 @@ testOn('sqlite', 'a file that is damaged, cut, of a newer program or no backup i
     copyFileSync(made.plain, bad)
     spoil()
     for (const command of [['restore'], ['backup', 'check'], ['backup', 'check', '--full']]) {
-      const { code, stdout, stderr } = await folder.run([...command, 'bad.db'])
-      assert.equal(code, 1, stderr)
-      assert.match(stderr, says)
+      const { stdout, stderr } = await folder.refuses([...command, 'bad.db'], 1, says)
       assert.equal(stdout, '')
       assert.doesNotMatch(stderr, /\n {4}at /)
     }
@@ -117,11 +114,9 @@ testOn('sqlite', 'a backup whose digest is right is still refused if its content
   for (const { change: statement, says, isFull = false } of cases) {
     copyFileSync(made.plain, bad)
     await changeAndSeal(bad, statement)
-    if (isFull) assert.equal((await folder.run(['backup', 'check', 'bad.db'])).code, 0)
+    if (isFull) await folder.succeeds(['backup', 'check', 'bad.db'])
     for (const command of isFull ? [['backup', 'check', '--full']] : [['backup', 'check'], ['restore']]) {
-      const { code, stderr } = await folder.run([...command, 'bad.db'])
-      assert.equal(code, 1, `${statement}: ${stderr}`)
-      assert.match(stderr, says)
+      await folder.refuses([...command, 'bad.db'], 1, says)
     }
   }
 })
@@ -131,17 +126,14 @@ testOn('sqlite', 'without an identity, an encrypted backup is compared with its 
   const file = folder.file('copy.db.age')
   copyFileSync(made.encrypted, file)
   writeDigest(file, await sha256Of(file))
-  const good = await folder.run(['backup', 'check', 'copy.db.age'])
-  assert.equal(good.code, 0, good.stderr)
+  const good = await folder.succeeds(['backup', 'check', 'copy.db.age'])
   assert.match(
     good.stdout,
     /matches its digest\. It is encrypted, so nothing more was checked: for that, run `\S+ backup check --full --identity FILE` where/,
   )
   assert.equal((await folder.run(['backup', 'check', '--full', 'copy.db.age'])).code, 2)
   flip(file, 5000)
-  const bad = await folder.run(['backup', 'check', 'copy.db.age'])
-  assert.equal(bad.code, 1)
-  assert.match(bad.stderr, /does not match/)
+  await folder.refuses(['backup', 'check', 'copy.db.age'], 1, /does not match/)
 })
 
 testOn('sqlite', 'a backup that was made by a newer program is refused with code 1', async () => {
@@ -150,32 +142,30 @@ testOn('sqlite', 'a backup that was made by a newer program is refused with code
   change(made.plain, `vacuum into '${newer}'`)
   change(newer, 'drop table backup')
   change(newer, `insert into migration values (${currentVersion + 1}, 'later', 'x', 0)`)
-  const { code, stderr } = await folder.run(['restore', newer, '--plain-copy'])
-  assert.equal(code, 1)
-  assert.match(stderr, /a newer version of Lockstep wrote this database/)
+  await folder.refuses(['restore', newer, '--plain-copy'], 1, /a newer version of Lockstep wrote this database/)
 })
 
 testOn('sqlite', 'an encrypted backup needs an identity of a recipient: else code 2, or 1', async () => {
   await using folder = await makeFolder()
-  const missing = await folder.run(['restore', made.encrypted])
-  assert.equal(missing.code, 2)
-  assert.match(missing.stderr, /is encrypted: name a file with --identity/)
-  const unreadable = await folder.run(['restore', made.encrypted, '--identity', 'nowhere.txt'])
-  assert.equal(unreadable.code, 2)
-  assert.match(unreadable.stderr, /is not a file with age identities that can be read \(ENOENT\)/)
+  await folder.refuses(['restore', made.encrypted], 2, /is encrypted: name a file with --identity/)
+  await folder.refuses(
+    ['restore', made.encrypted, '--identity', 'nowhere.txt'],
+    2,
+    /is not a file with age identities that can be read \(ENOENT\)/,
+  )
   writeFileSync(folder.file('other.txt'), await generateIdentity())
-  const wrong = await folder.run(['restore', made.encrypted, '--identity', 'other.txt'])
-  assert.equal(wrong.code, 1)
-  assert.match(wrong.stderr, /none of the identities opens the file/)
+  await folder.refuses(
+    ['restore', made.encrypted, '--identity', 'other.txt'],
+    1,
+    /none of the identities opens the file/,
+  )
   const noDigest = await folder.run(['backup', 'check', made.encrypted])
   assert.equal(noDigest.code, 2)
   const identity = ['--identity', made.folder.file('key.txt')]
   for (const key of ['key.txt', 'second.txt']) {
-    const checked = await folder.run(['backup', 'check', '--full', '--identity', made.folder.file(key), made.encrypted])
-    assert.equal(checked.code, 0, checked.stderr)
+    await folder.succeeds(['backup', 'check', '--full', '--identity', made.folder.file(key), made.encrypted])
   }
-  const right = await folder.run(['restore', made.encrypted, ...identity])
-  assert.equal(right.code, 0, right.stderr)
+  await folder.succeeds(['restore', made.encrypted, ...identity])
 })
 
 test('a database that is not empty is refused with code 3, and replaced with --force', async () => {
@@ -188,15 +178,14 @@ test('a database that is not empty is refused with code 3, and replaced with --f
     /the database is not empty: name another one, or replace everything in it with --force$/m,
   )
   assert.match((await folder.run(['account', 'list'])).stdout, /zoe/)
-  const forced = await folder.run(['restore', made.plain, '--force'])
-  assert.equal(forced.code, 0, forced.stderr)
+  await folder.succeeds(['restore', made.plain, '--force'])
   assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
   assert.equal((await folder.run(['export'])).stdout, (await made.folder.run(['export'])).stdout)
 })
 
 test('a database that a service has open is neither restored into nor moved', async () => {
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'ann'])
   const store = await folder.store()
   const { note: _before, ...before } = await everything(store)
   await store.close()
@@ -238,7 +227,7 @@ testOn('postgres', 'an idle service that lost its connections opens one again, a
 testOn('postgres', 'a restore stores nothing if a service opens the database before it ends', async () => {
   await using folder = await makeFolder()
   const url = folder.databaseUrl
-  assert.equal((await folder.run(['migrate'])).code, 0)
+  await folder.succeeds(['migrate'])
   const target = await open(url, { busyTimeoutMs: 60_000, exclusive: true, schema: 'any' })
   const backup = await openVerified(made.plain, { workFolder: folder.path })
   await using service = await startService([], {}, { databaseUrl: url })
@@ -256,13 +245,12 @@ testOn(
     await using folder = await makeFolder()
     const identity = ['-i', made.folder.file('key.txt')]
     execFileSync('age', ['--decrypt', ...identity, '-o', folder.file('opened.db'), made.encrypted])
-    assert.equal((await folder.run(['backup', 'check', 'opened.db', '--full'])).code, 0)
+    await folder.succeeds(['backup', 'check', 'opened.db', '--full'])
     const key = execFileSync('age-keygen', { stdio: ['ignore', 'pipe', 'ignore'], encoding: 'utf8' })
     writeFileSync(folder.file('its.txt'), key)
     const recipient = /age1\w+/.exec(key)?.[0] ?? ''
     execFileSync('age', ['-r', recipient, '-o', folder.file('theirs.age'), folder.file('opened.db')])
-    const { code, stderr } = await folder.run(['restore', 'theirs.age', '--identity', 'its.txt'])
-    assert.equal(code, 0, stderr)
+    await folder.succeeds(['restore', 'theirs.age', '--identity', 'its.txt'])
     const plain = (await made.folder.run(['export'])).stdout
     assert.equal((await folder.run(['export'])).stdout, plain)
     await folder.shell(`"$0" export --recipient ${await madeRecipient()} > archive.age`)
@@ -330,10 +318,8 @@ testOn('sqlite', 'an encrypted archive is written and read by the command line',
   assert.equal((await other.run(['import', archive])).code, 2)
   const bytes = readFileSync(archive)
   writeFileSync(other.file('cut.age'), bytes.subarray(0, bytes.length - 10))
-  const cut = await other.run(['import', 'cut.age', '--identity', key])
-  assert.equal(cut.code, 1)
-  assert.match(cut.stderr, /damaged or incomplete/)
+  await other.refuses(['import', 'cut.age', '--identity', key], 1, /damaged or incomplete/)
   assert.match((await other.run(['export'])).stdout, /^\{"kind":"end","data":\{"lines":0\}\}\n$/)
-  assert.equal((await other.run(['import', archive, '--identity', key])).code, 0)
+  await other.succeeds(['import', archive, '--identity', key])
   assert.equal((await other.run(['export'])).stdout, plain)
 })

@@ -17,7 +17,7 @@ const clocks: readonly { title: string; stored: number; changed: number; changed
 for (const { title, stored, changed, changedAgain } of clocks) {
   test(`after a restore no list is taken for one from before it, with a clock that was ${title}`, async t => {
     await using folder = await makeFolder()
-    assert.equal((await folder.run(['migrate'])).code, 0)
+    await folder.succeeds(['migrate'])
     const now = Date.now()
     /** Imports lines at a time; then returns the answer to a list, asked with a validator. */
     const importAt = async (time: number, lines: readonly object[], validator = '"none"') => {
@@ -28,11 +28,10 @@ for (const { title, stored, changed, changedAgain } of clocks) {
       return await service.fetch('/api/v1/dtt/sessions', await service.token('ann'), { 'If-None-Match': validator })
     }
     await importAt(stored, [account(1, 'ann'), trainingSession(1, 1)])
-    assert.equal((await folder.run(['backup', 'backup.db'])).code, 0)
+    await folder.succeeds(['backup', 'backup.db'])
     const before = await importAt(changed, [trainingSession(2, 1)])
     const etag = before.headers.get('ETag') ?? ''
-    const { code, stderr } = await folder.run(['restore', 'backup.db', '--force'])
-    assert.equal(code, 0, stderr)
+    await folder.succeeds(['restore', 'backup.db', '--force'])
     const after = await importAt(changedAgain, [trainingSession(3, 1)], etag)
     assert.equal(after.status, 200)
     assert.notEqual(after.headers.get('ETag'), etag)

@@ -31,17 +31,13 @@ test('a backup holds every row of every table, and restores into either engine',
   assert.ok(backup !== undefined)
   assert.deepEqual(withoutFacts(copied), withoutFacts(before))
 
-  const { code, stderr } = await folder.run(['backup', 'check', file, '--full'])
-  assert.equal(code, 1, 'a file that was opened for writing is not the one that was written')
-  assert.match(stderr, /does not match .*\.sha256/)
+  await folder.refuses(['backup', 'check', file, '--full'], 1, /does not match .*\.sha256/)
   const fresh = await backUpAgain(folder)
-  const checked = await folder.run(['backup', 'check', fresh, '--full'])
-  assert.equal(checked.code, 0, checked.stderr)
+  await folder.succeeds(['backup', 'check', fresh, '--full'])
 
   const other = postgresUrl === undefined ? undefined : await newPostgres(postgresUrl)
   for (const url of ['sqlite:restored.db', ...(other === undefined ? [] : [other.url])]) {
-    const restored = await folder.run(['restore', fresh, '--database', url])
-    assert.equal(restored.code, 0, restored.stderr)
+    await folder.succeeds(['restore', fresh, '--database', url])
     const store = await open(url.replace('sqlite:', `sqlite:${folder.path}/`), { busyTimeoutMs: 1000 })
     const restoredRows = withoutFacts(await everything(store))
     assert.deepEqual(restoredRows['browser_session'], [], 'everybody has to sign in again')
@@ -107,8 +103,7 @@ test('moving a database brings everything to another one, sign-ins too, and chan
   await source.close()
   let from: readonly string[] = []
   for (const to of chain) {
-    const moved = await folder.run(['move', '--to', to, ...from])
-    assert.equal(moved.code, 0, moved.stderr)
+    await folder.succeeds(['move', '--to', to, ...from])
     from = ['--database', to]
   }
   const last = await open(`sqlite:${folder.file('last.db')}`, { busyTimeoutMs: 1000 })
@@ -117,9 +112,11 @@ test('moving a database brings everything to another one, sign-ins too, and chan
   const again = await folder.store()
   assert.deepEqual(await everything(again), before)
   await again.close()
-  const onto = await folder.run(['move', '--to', 'sqlite:last.db'])
-  assert.match(onto.stderr, /^lockstep: the database is not empty: name another one$/m)
-  assert.equal(onto.code, 3)
+  await folder.refuses(
+    ['move', '--to', 'sqlite:last.db'],
+    3,
+    /^lockstep: the database is not empty: name another one$/m,
+  )
   await other?.remove()
 })
 
@@ -170,9 +167,11 @@ test('a record whose bytes changed on the disk is named, and no backup of it is 
     store.db,
   )
   await store.close()
-  const { code, stderr } = await folder.run(['backup', 'copy.db'])
-  assert.equal(code, 3)
-  assert.match(stderr, /records in the database are damaged.*: lock session \d+ of account \d+\n/)
+  await folder.refuses(
+    ['backup', 'copy.db'],
+    3,
+    /records in the database are damaged.*: lock session \d+ of account \d+\n/,
+  )
   assert.deepEqual(
     readdirSync(folder.path).filter(name => name.startsWith('copy')),
     [],
@@ -191,11 +190,9 @@ test('records whose bytes changed on the disk are repaired by importing them aga
   assert.equal((await folder.run(['backup', 'copy.db'])).code, 3)
   const refused = await folder.run(['import', 'whole.ndjson'])
   assert.match(refused.stderr, /is a record that the store has with other content/)
-  const repaired = await folder.run(['import', 'whole.ndjson', '--on-conflict', 'replace'])
-  assert.equal(repaired.code, 0, repaired.stderr)
+  await folder.succeeds(['import', 'whole.ndjson', '--on-conflict', 'replace'])
   assert.equal((await folder.run(['export'])).stdout, archive)
-  const written = await folder.run(['backup', 'copy.db'])
-  assert.equal(written.code, 0, written.stderr)
+  await folder.succeeds(['backup', 'copy.db'])
 })
 
 test('what a killed backup left in the folder is removed by the next one, also a digest without its backup', async () => {
@@ -220,8 +217,7 @@ async function backUp(folder: Folder): Promise<string> {
 }
 
 async function backUpAgain(folder: Folder): Promise<string> {
-  const { code, stdout, stderr } = await folder.run(['backup', '--to', 'backups'])
-  assert.equal(code, 0, stderr)
+  const { stdout } = await folder.succeeds(['backup', '--to', 'backups'])
   return folder.file(stdout.trim())
 }
 

@@ -16,6 +16,7 @@ import { newDatabase } from '../support/databases.ts'
 import { fillEveryTable } from '../support/every-table.ts'
 import { account, lockSession, partnership, trainingSession, world } from '../support/records.ts'
 import { archiveOf, inBrowser } from '../support/service.ts'
+import { addGoneSession, addKnownSource } from '../support/sources/pulls.ts'
 import { assertWholeOrNothing } from '../support/stopped-writes.ts'
 
 // If one statement of a command fails, nothing of the command is stored. Those that do the same acts as forms are tested there.
@@ -97,18 +98,8 @@ async function setAside(store: Store) {
 }
 
 /** Another server had the training session, and no longer has it. */
-async function goneAtSource({ db }: Store) {
-  const source = { account_id: 1, origin: 'https://history.example', username: null, knows_me: 1, capabilities: '{}' }
-  const { id } = await db
-    .insertInto('pull_source')
-    .values({ ...source, completed_at: 2, full_at: 1 })
-    .returning('id')
-    .executeTakeFirstOrThrow()
-  const row = { source_id: id, kind: 'training-session', id: 1, owner_id: 1, form: '' }
-  await db
-    .insertInto('pull_row')
-    .values({ ...row, open_at: null, missing_at: null, gone_at: 1 })
-    .execute()
+async function goneAtSource(store: Store) {
+  await addGoneSession(store, await addKnownSource(store), 1)
 }
 
 /** Writes a backup of other records. */

@@ -29,8 +29,7 @@ lock-device       2      0         0          0
 training-session  1      0         0          0
 `,
   })
-  const again = await folder.run(['import', 'records.ndjson', '--json'])
-  assert.equal(again.code, 0)
+  const again = await folder.succeeds(['import', 'records.ndjson', '--json'])
   const report = JSON.parse(again.stdout) as { file: string; kinds: { kind: string }[] }
   assert.equal(report.file, 'records.ndjson')
   assert.deepEqual(
@@ -48,8 +47,7 @@ test('unfinished sessions and unknown fields are reported on stderr', async () =
     lockDevice(7, 1, { shoeSize: 1 }),
     { kind: 'end', data: { lines: 4 } },
   ])
-  const { code, stdout, stderr } = await folder.run(['import', '-'], { input })
-  assert.equal(code, 0)
+  const { stdout, stderr } = await folder.succeeds(['import', '-'], { input })
   assert.match(stdout, /^training-session +1 +0 +0 +1$/m, 'the one that is not finished is counted as skipped')
   assert.equal(
     withoutNextSteps(stderr),
@@ -58,8 +56,7 @@ account: unknown field shoeSize kept as an extra field (in 1 record)
 lock-device: unknown field shoeSize kept as an extra field (in 1 record)
 `,
   )
-  const alone = await folder.run(['import', '-'], { input: lines([trainingSession(5, 1, { passed: null })]) })
-  assert.equal(alone.code, 0)
+  const alone = await folder.succeeds(['import', '-'], { input: lines([trainingSession(5, 1, { passed: null })]) })
   assert.match(alone.stdout, /^training-session +0 +0 +0 +1$/m)
   const json = await folder.run(['import', '-', '--json'], { input: lines([trainingSession(5, 1, { passed: null })]) })
   const { kinds } = JSON.parse(json.stdout) as { kinds: { kind: string; skipped: number }[] }

@@ -20,9 +20,7 @@ test('an existing file is never overwritten', async () => {
 
 test('a backup that cannot be written, or of a missing database, ends with code 3 and leaves no file', async () => {
   await using folder = await makeFolder()
-  const nothing = await folder.run(['backup', 'copy.db'])
-  assert.equal(nothing.code, 3)
-  assert.match(nothing.stderr, /there is no database at/)
+  await folder.refuses(['backup', 'copy.db'], 3, /there is no database at/)
   await folder.run(['migrate'])
   const tooLong = await folder.run(['backup', `${'x'.repeat(300)}.db`])
   assert.equal(tooLong.code, 3)

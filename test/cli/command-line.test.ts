@@ -26,11 +26,10 @@ test('invalid settings are reported all at once, and only those', async () => {
 
 test('a command is not stopped by invalid settings that it does not use, but by those that it does', async () => {
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'ann'])
   const env = { LOCKSTEP_REQUEST_TIMEOUT: '0', LOCKSTEP_PORT: 'x', LOCKSTEP_PULL_RATE: 'x' }
   for (const args of [['account', 'list'], ['token', 'list'], ['export'], ['backup', 'copy.db'], ['migrate']]) {
-    const { code, stderr } = await folder.run(args, { env })
-    assert.equal(code, 0, stderr)
+    await folder.succeeds(args, { env })
   }
   const used: readonly (readonly [args: readonly string[], names: readonly string[]])[] = [
     [['account', 'invite', '--account', 'ann'], ['LOCKSTEP_PORT']],
@@ -45,56 +44,44 @@ test('a command is not stopped by invalid settings that it does not use, but by 
   }
 })
 
-test('what Kubernetes or Docker tell about services whose names begin as ours is ignored, and said once', async () => {
-  const injected = {
-    LOCKSTEP_PORT: 'tcp://10.0.0.7:5625',
-    LOCKSTEP_SERVICE_HOST: '10.0.0.7',
-    LOCKSTEP_SERVICE_PORT_HTTP: '5625',
-    LOCKSTEP_PORT_5625_TCP: 'tcp://10.0.0.7:5625',
-    LOCKSTEP_PORT_5625_TCP_ADDR: '10.0.0.7',
+/** What a platform tells of the service itself. */
+const INJECTED = {
+  LOCKSTEP_SERVICE_HOST: '10.43.0.9',
+  LOCKSTEP_SERVICE_PORT: '5625',
+  LOCKSTEP_SERVICE_PORT_HTTP: '5625',
+  LOCKSTEP_PORT_5625_TCP: 'tcp://10.43.0.9:5625',
+  LOCKSTEP_PORT_5625_TCP_PROTO: 'tcp',
+  LOCKSTEP_PORT_5625_TCP_ADDR: '10.43.0.9',
+}
+
+test('what Kubernetes or Docker tell of services whose names begin as ours is ignored, and said once; a port of the deployment is used', async () => {
+  const port = String(await freePort())
+  const others = {
     LOCKSTEP_ENV_HOME: '/root',
     LOCKSTEP_DB_SERVICE_HOST: '10.0.0.8',
     LOCKSTEP_DB_PORT: 'tcp://10.0.0.8:5432',
     LOCKSTEP_DB_PORT_5432_TCP_PROTO: 'tcp',
   }
-  await using folder = await makeFolder()
-  await using served = folder.start(['serve', '--port', '0'], { env: injected })
-  await served.says(/Listening on/)
-  const warnings = served.said.stderr.split('\n').filter(line => line.startsWith('Ignored, because the platform'))
-  assert.equal(warnings.length, 1)
-  for (const name of Object.keys(injected)) assert.ok(warnings[0]?.includes(name), name)
-
-  // Without such an address the same names are mistakes, and no other name is ignored.
-  const mistakes: readonly Record<string, string>[] = [
-    { LOCKSTEP_SERVICE_HOST: '10.0.0.7' },
-    { ...injected, LOCKSTEP_HOSTS: 'a' },
-  ]
-  for (const env of mistakes) {
-    const { code, stderr } = await launch(['serve'], { env })
-    assert.equal(code, 2)
-    assert.match(stderr, /^lockstep: LOCKSTEP_(SERVICE_HOST|HOSTS) is not a setting: see settings\.md\n$/)
+  for (const [env, args, listening] of [
+    [{ ...INJECTED, ...others, LOCKSTEP_PORT: 'tcp://10.43.0.9:5625' }, ['--port', '0'], /Listening on/],
+    [{ ...INJECTED, LOCKSTEP_PORT: port }, [], new RegExp(`Listening on http://127\\.0\\.0\\.1:${port}`)],
+  ] as const) {
+    await using folder = await makeFolder()
+    await using served = folder.start(['serve', ...args], { env })
+    await served.says(listening)
+    const warnings = served.said.stderr.split('\n').filter(line => line.startsWith('Ignored, because the platform'))
+    assert.equal(warnings.length, 1)
+    const ignored = Object.entries(env).flatMap(([name, value]) => (value === port ? [] : [name]))
+    for (const name of ignored) assert.ok(warnings[0]?.includes(name), name)
+    // No other name is ignored.
+    for (const typed of ['LOCKSTEP_SERVICE_HOSTS', 'LOCKSTEP_PORTS', 'LOCKSTEP_SERVICE']) {
+      const { code, stderr } = await launch(['serve'], { env: { ...env, [typed]: 'a' } })
+      assert.deepEqual([code, stderr], [2, `lockstep: ${typed} is not a setting: see settings.md\n`])
+    }
   }
-})
-
-test('where the deployment sets the port itself, what Kubernetes tells of the service is ignored, and the port is used', async () => {
-  const port = String(await freePort())
-  const env = {
-    LOCKSTEP_PORT: port,
-    LOCKSTEP_SERVICE_HOST: '10.43.0.9',
-    LOCKSTEP_SERVICE_PORT: '5625',
-    LOCKSTEP_SERVICE_PORT_HTTP: '5625',
-    LOCKSTEP_PORT_5625_TCP: 'tcp://10.43.0.9:5625',
-    LOCKSTEP_PORT_5625_TCP_PROTO: 'tcp',
-    LOCKSTEP_PORT_5625_TCP_PORT: '5625',
-    LOCKSTEP_PORT_5625_TCP_ADDR: '10.43.0.9',
-  }
-  await using folder = await makeFolder()
-  await using served = folder.start(['serve'], { env })
-  await served.says(new RegExp(`Listening on http://127\\.0\\.0\\.1:${port}`))
-  for (const typed of ['LOCKSTEP_SERVICE_HOSTS', 'LOCKSTEP_PORTS', 'LOCKSTEP_SERVICE']) {
-    const { code, stderr } = await launch(['serve'], { env: { ...env, [typed]: 'a' } })
-    assert.deepEqual([code, stderr], [2, `lockstep: ${typed} is not a setting: see settings.md\n`])
-  }
+  // Without an address of the platform the same names are mistakes.
+  const { code, stderr } = await launch(['serve'], { env: { LOCKSTEP_SERVICE_HOST: '10.0.0.7' } })
+  assert.deepEqual([code, stderr], [2, 'lockstep: LOCKSTEP_SERVICE_HOST is not a setting: see settings.md\n'])
 })
 
 test('a setting of an earlier version does not stop a command', async () => {
@@ -131,8 +118,7 @@ test('--database overrides the environment, which overrides ./data/lockstep.db',
 
 test('a new database and its folder are accessible to their owner only', async () => {
   await using folder = await makeFolder()
-  const { code } = await folder.run(['migrate', '--database', 'sqlite:deep/er/lockstep.db'])
-  assert.equal(code, 0)
+  await folder.succeeds(['migrate', '--database', 'sqlite:deep/er/lockstep.db'])
   assert.equal(modeOf(folder.file('deep')), '700')
   assert.equal(modeOf(folder.file('deep/er')), '700')
   assert.equal(modeOf(folder.file('deep/er/lockstep.db')), '600')

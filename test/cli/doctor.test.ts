@@ -16,6 +16,7 @@ import type { Store } from '../../src/store/index.ts'
 import { ownCommand } from '../../src/version.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { startService } from '../support/service.ts'
+import { addKnownSource } from '../support/sources/pulls.ts'
 
 /** How to break what a check looks at: settings, the database, files, or what the machine says. */
 interface Damage {
@@ -90,15 +91,19 @@ const damages: readonly Damage[] = [
   { check: 'backup', store: store => recordCheck(store, daysAgo(9).madeAt), says: /^checked: last 9 days ago$/ },
   {
     check: 'pull',
-    store: store => addSource(store, daysAgo(2).madeAt),
+    store: store => addKnownSource(store, { completed_at: daysAgo(2).madeAt }),
     says: /history\.example for ann: last 2 days ago/,
   },
   {
     check: 'pull',
-    store: store => addSource(store, daysAgo(1).madeAt),
+    store: store => addKnownSource(store, { completed_at: daysAgo(1).madeAt }),
     says: /history\.example for ann: last 1 day ago/,
   },
-  { check: 'pull', store: store => addSource(store, null), says: /history\.example for ann: never/ },
+  {
+    check: 'pull',
+    store: store => addKnownSource(store, { completed_at: null }),
+    says: /history\.example for ann: never/,
+  },
   {
     check: 'clock',
     host: { now: () => Date.now() - 60_000 },
@@ -302,14 +307,6 @@ function daysAgo(days: number) {
 async function addSignIn(store: Store, network: string) {
   const actor = { by: 'self' as const, network, browser: '' }
   await recordEvent(store.db, { accountId: 1, kind: 'signed-in-password', now: Date.now(), actor })
-}
-
-async function addSource(store: Store, completed_at: number | null) {
-  const source = { account_id: 1, origin: 'https://history.example', username: null, knows_me: 1, capabilities: '{}' }
-  await store.db
-    .insertInto('pull_source')
-    .values({ ...source, full_at: null, completed_at })
-    .execute()
 }
 
 function wrongOf(found: readonly Diagnosis[]): Readonly<Record<string, string>> {

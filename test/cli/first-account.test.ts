@@ -83,6 +83,6 @@ test('the link for the first account ends with the next start, which prints anot
   assert.notEqual(second.path, first.path)
   assert.equal((await visitor(second.url).get(first.path)).status, 404)
   assert.equal((await visitor(second.url).get(second.path)).status, 200)
-  assert.equal((await folder.run(['account', 'add', '--username', 'robin'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'robin'])
   assert.equal((await visitor(second.url).get(second.path)).status, 404)
 })

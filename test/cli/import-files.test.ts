@@ -24,8 +24,7 @@ test('compressed and encrypted files are read, whatever their names are', async 
   }
   for (const [name, content] of Object.entries(files)) writeFileSync(folder.file(name), content)
   writeFileSync(folder.file('key'), `# created\n${identity}\n`)
-  const { code, stdout, stderr } = await folder.run(['import', ...Object.keys(files), '--identity', 'key'])
-  assert.equal(code, 0, stderr)
+  const { stdout } = await folder.succeeds(['import', ...Object.keys(files), '--identity', 'key'])
   assert.deepEqual(
     stdout.match(/^lock-template +\d+ +\d+ +\d+/gm)?.map(row => row.split(/ +/).slice(1)),
     [['1', '0', '0'], ...Array.from({ length: 3 }, () => ['0', '0', '1'])],
@@ -43,19 +42,16 @@ test('saved responses are imported with the kind and the account that they do no
   const unowned = await folder.run(['import', '-'], { input: session })
   assert.deepEqual([unowned.code, unowned.stdout], [2, ''])
   assert.match(unowned.stderr, /^lockstep: -: the records do not say whose they are: name the account with --account$/m)
-  const stored = await folder.run(['import', '-', '--account', 'ben'], { input: session })
-  assert.equal(stored.code, 0)
+  const stored = await folder.succeeds(['import', '-', '--account', 'ben'], { input: session })
   assert.doesNotMatch(stored.stderr, /truncated/)
   assert.match((await folder.run(['export'])).stdout, /"kind":"training-session".+"ownerId":2/)
 
   const { id, ownerId, lastVisited } = lockDevice(6, 1).data
   const device = JSON.stringify([{ id, ownerId, lastVisited }])
-  const unclear = await folder.run(['import', '-'], { input: device })
-  assert.equal(unclear.code, 2)
-  assert.match(unclear.stderr, /do not say of which kind they are: name it with --kind/)
-  const wrong = await folder.run(['import', '-', '--kind', 'lock-device'], { input: device })
-  assert.equal(wrong.code, 1)
-  assert.match(wrong.stderr, /^-: record 1: locked is missing$/m)
+  await folder.refuses(['import', '-'], 2, /do not say of which kind they are: name it with --kind/, { input: device })
+  await folder.refuses(['import', '-', '--kind', 'lock-device'], 1, /^-: record 1: locked is missing$/m, {
+    input: device,
+  })
 })
 
 test('a preview says what an import with the same options would do, and stores nothing', async () => {
@@ -65,10 +61,9 @@ test('a preview says what an import with the same options would do, and stores n
   const before = await folder.run(['export'])
   const second = [lockTemplate(1, 1), lockTemplate(2, 1, { name: 'Other' }), lockTemplate(3, 1), { kind: 'x' }]
   const say = async (lines: readonly object[], ...options: string[]) => {
-    const { code, stdout, stderr } = await folder.run(['import', '-', '--preview', ...options], {
+    const { stdout, stderr } = await folder.succeeds(['import', '-', '--preview', ...options], {
       input: ndjson(lines),
     })
-    assert.equal(code, 0, stderr)
     return { counts: stdout.split('\n').map(row => row.split(/ {2,}/).slice(3).join(' ')), stdout, stderr }
   }
   const refused = await say(second)

@@ -48,8 +48,7 @@ test('an API key expires after a year, after a span, at an instant, at the end o
   await using store = await folder.store()
   for (const [index, { args, ends }] of expiries.entries()) {
     await t.test(args.join(' ') || 'nothing said', async () => {
-      const { code } = await folder.run([...create(index < 5 ? 'ann' : 'fay', 'x'), ...args])
-      assert.equal(code, 0)
+      await folder.succeeds([...create(index < 5 ? 'ann' : 'fay', 'x'), ...args])
       const token = (await listKeys(store)).at(-1)
       assert.equal(token?.expires_at, typeof ends === 'function' ? ends(token?.created_at ?? 0) : ends)
     })
@@ -66,8 +65,7 @@ test('with every accepted expiry, API keys are listed, /me responds, and an expo
     ['cas', '9999-12-31T23:59:59Z', '7900y'],
     ['fay', '2999-12-31', 'never'],
   ] as const) {
-    const set = await folder.run(['account', 'set-tier', '--account', who, '--tier', 'ultra', '--until', until])
-    assert.equal(set.code, 0, set.stderr)
+    await folder.succeeds(['account', 'set-tier', '--account', who, '--tier', 'ultra', '--until', until])
     const { stdout } = await folder.run([...create(who, expires), '--expires', expires])
     tokens.push(stdout.trim())
   }
@@ -85,8 +83,7 @@ test('with every accepted expiry, API keys are listed, /me responds, and an expo
   for (const { expiresAt } of listed) assert.match(expiresAt ?? last, /^\d{4}-/)
   const { stdout: archive } = await folder.run(['export'])
   const copy = ['--database', 'sqlite:copy.db']
-  const imported = await folder.run(['import', '-', ...copy], { input: archive })
-  assert.equal(imported.code, 0, imported.stderr)
+  await folder.succeeds(['import', '-', ...copy], { input: archive })
   assert.equal((await folder.run(['export', ...copy])).stdout, archive)
 })
 
@@ -107,7 +104,7 @@ test('an API key has the requested scopes, in the order of the contract, or all'
 test('the length of a name is counted in characters, not in bytes or UTF-16 units', async () => {
   await using folder = await makeWorld()
   const name = '🔒'.repeat(64)
-  assert.equal((await folder.run(create('1', name))).code, 0)
+  await folder.succeeds(create('1', name))
   await using store = await folder.store()
   assert.deepEqual(
     (await listKeys(store)).map(token => token.name),
@@ -139,7 +136,7 @@ test('API keys are listed with the fields of the contract, revoked ones included
   const revoked = await folder.launch(['key', 'revoke', '1'])
   assert.deepEqual(revoked, { code: 0, stdout: '', stderr: 'The API key is revoked.\n' })
   const [since] = (await listKeys(store)).map(token => token.revoked_at)
-  assert.equal((await folder.run(['key', 'revoke', '1'])).code, 0)
+  await folder.succeeds(['key', 'revoke', '1'])
 
   const { stdout } = await folder.run(['key', 'list', '--json'])
   assert.equal(

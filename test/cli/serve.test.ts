@@ -81,9 +81,7 @@ test('a port that is in use is reported with what to do instead, and no process 
     },
   ]
   for (const { args, env, says } of rows) {
-    const { code, stdout, stderr } = await folder.run(['serve', ...args], env === undefined ? {} : { env })
-    assert.match(stderr, says)
-    assert.equal(code, 2)
+    const { stdout } = await folder.refuses(['serve', ...args], 2, says, env === undefined ? {} : { env })
     assert.equal(stdout, '')
   }
 })
@@ -170,9 +168,7 @@ test('a demo database of an older schema is made again, and other records of one
   const url = 'sqlite:data/own.db'
   await folder.run(['account', 'add', '--username', 'ann', '--database', url])
   age('data/own.db')
-  const refused = await folder.run(['demo', '--port', '0', '--database', url])
-  assert.equal(refused.code, 3)
-  assert.match(refused.stderr, /start it once with the version of 2026-11-24/)
+  await folder.refuses(['demo', '--port', '0', '--database', url], 3, /start it once with the version of 2026-11-24/)
   using database = new DatabaseSync(folder.file('data/own.db'))
   assert.equal(database.prepare('select username from account').get()?.['username'], 'ann')
 })

@@ -7,6 +7,7 @@ import { Metrics } from '../../src/http/metrics.ts'
 import { cut } from '../support/archives.ts'
 import { cast } from '../support/requests.ts'
 import { startService } from '../support/service.ts'
+import { addKnownSource } from '../support/sources/pulls.ts'
 
 function valueIn(metrics: string, name: string): number | undefined {
   const value = new RegExp(`^lockstep_${name} (\\S+)$`, 'm').exec(metrics)?.[1]
@@ -25,12 +26,7 @@ test('rejected rows and the last complete round of the pull that is furthest beh
   const unknownKind = Buffer.from(JSON.stringify({ kind: 'x', data: {} }))
   await importArchive(service.store, cut(unknownKind, []), { onError: 'set-aside', source: 'history.ndjson' })
   for (const completed_at of [60_000, 30_000]) {
-    const origin = `https://${completed_at}.example`
-    const source = { account_id: 1, origin, username: null, knows_me: 1, capabilities: '{}', full_at: null }
-    await service.store.db
-      .insertInto('pull_source')
-      .values({ ...source, completed_at })
-      .execute()
+    await addKnownSource(service.store, { origin: `https://${completed_at}.example`, completed_at })
   }
   assert.deepEqual(await values(), [1, 30])
 })

@@ -146,9 +146,9 @@ test('one file is checked after the other, and a check ends when its file is dis
 /** A folder with an account of Ann, number 1. */
 async function prepared(): Promise<Folder> {
   const folder = await makeFolder()
-  assert.equal((await folder.run(['account', 'add', '--username', 'ann', '--id', '1'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'ann', '--id', '1'])
   const input = `${PASSWORD}\n`
-  assert.equal((await folder.run(['account', 'set-password', '--account', 'ann'], { input })).code, 0)
+  await folder.succeeds(['account', 'set-password', '--account', 'ann'], { input })
   return folder
 }
 

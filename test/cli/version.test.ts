@@ -12,14 +12,13 @@ import { makeSource } from '../support/sources/pulls.ts'
 
 test('the program says its version, and with --verbose the engine and the schema of its database', async () => {
   await using folder = await makeFolder()
-  const short = await folder.run(['--version'])
-  assert.equal(short.code, 0)
+  const short = await folder.succeeds(['--version'])
   assert.match(short.stdout, /^lockstep \d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?Node\.js v26\.\d+\.\d+\)\n$/)
   assert.ok(short.stdout.includes(` ${version} `))
 
   const missing = await folder.run(['--verbose', '--version'])
   if (postgresUrl === undefined) assert.match(missing.stdout, /\ndatabase: there is no database at /)
-  assert.equal((await folder.run(['migrate'])).code, 0)
+  await folder.succeeds(['migrate'])
   const { stdout } = await folder.run(['--version', '--verbose'])
   const engine = postgresUrl === undefined ? 'SQLite' : 'PostgreSQL'
   assert.equal(stdout, `${short.stdout}database: ${engine}, schema ${currentVersion} of ${currentVersion}\n`)

@@ -194,8 +194,7 @@ async function makeMachine(): Promise<Machine> {
     databaseUrl: folder.databaseUrl,
     shell,
     async import(records) {
-      const { code, stderr } = await folder.run(['import', '-'], { input: ndjson(records) })
-      assert.equal(code, 0, stderr)
+      await folder.succeeds(['import', '-'], { input: ndjson(records) })
     },
     run(page, title, words = {}) {
       const found = sectionsOf(page).find(section => section.title === title)

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeProgram } from '../../scripts/program.ts'
 import { dockerfile, only, UNITS } from '../../scripts/checks/deployment.ts'
 import { read, root } from '../../scripts/checks/files.ts'
-import { run } from '../support/command.ts'
+import { makeFolder, run } from '../support/command.ts'
 import { needs } from '../support/programs.ts'
 import { startService } from '../support/service.ts'
 
@@ -29,26 +28,22 @@ test('the image copies files that exist, are not ignored, and are all that the p
   }
   assert.deepEqual(new Set(sources), allowed)
 
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-  try {
-    for (const { instruction, rest } of dockerfile) {
-      if (instruction !== 'COPY' || rest.startsWith('--from')) continue
-      for (const source of rest.split(/\s+/).slice(0, -1)) {
-        cpSync(join(root, source), join(folder, source), { recursive: true })
-      }
+  await using folder = await makeFolder()
+  for (const { instruction, rest } of dockerfile) {
+    if (instruction !== 'COPY' || rest.startsWith('--from')) continue
+    for (const source of rest.split(/\s+/).slice(0, -1)) {
+      cpSync(join(root, source), folder.file(source), { recursive: true })
     }
-    symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-    await makeProgram(folder, join(folder, 'app'), process.arch)
-    const [entry = ''] = JSON.parse(only('ENTRYPOINT')) as string[]
-    assert.ok(existsSync(join(folder, 'app/bin/node')))
-    const { status, stdout, stderr } = spawnSync(join(folder, entry), ['demo', '--help'], {
-      encoding: 'utf8',
-    })
-    assert.equal(status, 0, stderr)
-    assert.match(stdout, /Usage: lockstep demo/)
-  } finally {
-    rmSync(folder, { recursive: true })
   }
+  symlinkSync(join(root, 'node_modules'), folder.file('node_modules'))
+  await makeProgram(folder.path, folder.file('app'), process.arch)
+  const [entry = ''] = JSON.parse(only('ENTRYPOINT')) as string[]
+  assert.ok(existsSync(folder.file('app/bin/node')))
+  const { status, stdout, stderr } = spawnSync(folder.file(entry), ['demo', '--help'], {
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /Usage: lockstep demo/)
 })
 
 test('the health check of the image passes if the service runs, and fails if not', async () => {
@@ -82,26 +77,22 @@ test('the command for the operator is a valid shell script', () => {
   assert.equal(status, 0, stderr)
 })
 
-test('the installed command helps every user, and tells those who are not root how to run what reads the data', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-  try {
-    const program = join(folder, 'lockstep')
-    writeFileSync(program, read('deploy/lockstep-command').replaceAll('/opt/lockstep', root.replace(/\/$/, '')))
-    writeFileSync(join(folder, 'id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 })
-    const asOther = (...args: string[]) =>
-      spawnSync('sh', [program, ...args], {
-        encoding: 'utf8',
-        env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
-      })
-    assert.match(asOther('--version').stdout, /^lockstep \d/)
-    assert.match(asOther('mcp', '--help').stdout, /^Usage: lockstep mcp/)
-    for (const command of ['account', 'doctor', 'serve']) {
-      const { status, stderr } = asOther(command)
-      assert.deepEqual([status, stderr.trim().split('\n').length], [1, 1])
-      assert.match(stderr, /as root/)
-    }
-  } finally {
-    rmSync(folder, { recursive: true })
+test('the installed command helps every user, and tells those who are not root how to run what reads the data', async () => {
+  await using folder = await makeFolder()
+  const program = folder.file('lockstep')
+  writeFileSync(program, read('deploy/lockstep-command').replaceAll('/opt/lockstep', root.replace(/\/$/, '')))
+  writeFileSync(folder.file('id'), '#!/bin/sh\necho 1000\n', { mode: 0o755 })
+  const asOther = (...args: string[]) =>
+    spawnSync('sh', [program, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, PATH: `${folder.path}:${process.env['PATH']}` },
+    })
+  assert.match(asOther('--version').stdout, /^lockstep \d/)
+  assert.match(asOther('mcp', '--help').stdout, /^Usage: lockstep mcp/)
+  for (const command of ['account', 'doctor', 'serve']) {
+    const { status, stderr } = asOther(command)
+    assert.deepEqual([status, stderr.trim().split('\n').length], [1, 1])
+    assert.match(stderr, /as root/)
   }
 })
 
@@ -121,35 +112,27 @@ for (const name of ['lockstep.service', 'lockstep-pull.service', 'lockstep-backu
 }
 
 test('a command leaves compiled code in the folder that is named, and needs none to run', async () => {
-  const cache = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-  try {
-    const file = join(cache, 'file')
-    writeFileSync(file, '')
-    for (const folder of [cache, join(file, 'cache')]) {
-      const { code, stderr } = await run(['--help'], { env: { NODE_COMPILE_CACHE: folder } })
-      assert.equal(code, 0, stderr)
-    }
-    assert.notDeepEqual(readdirSync(cache), ['file'])
-  } finally {
-    rmSync(cache, { recursive: true })
+  await using folder = await makeFolder()
+  const file = folder.file('file')
+  writeFileSync(file, '')
+  for (const cache of [folder.path, join(file, 'cache')]) {
+    const { code, stderr } = await run(['--help'], { env: { NODE_COMPILE_CACHE: cache } })
+    assert.equal(code, 0, stderr)
   }
+  assert.notDeepEqual(readdirSync(folder.path), ['file'])
 })
 
 for (const name of UNITS) {
   test(`systemd accepts ${name}`, needs('systemd-analyze'), async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'lockstep-test-'))
-    try {
-      // A timer is verified together with the service that it starts.
-      for (const file of UNITS) {
-        writeFileSync(join(folder, file), read(`deploy/${file}`).replaceAll('/opt/lockstep/', `${root}/`))
-      }
-      const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', join(folder, name)], {
-        encoding: 'utf8',
-      })
-      assert.equal(stdout + stderr, '')
-      assert.equal(status, 0)
-    } finally {
-      rmSync(folder, { recursive: true })
+    await using folder = await makeFolder()
+    // A timer is verified together with the service that it starts.
+    for (const file of UNITS) {
+      writeFileSync(folder.file(file), read(`deploy/${file}`).replaceAll('/opt/lockstep/', `${root}/`))
     }
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', folder.file(name)], {
+      encoding: 'utf8',
+    })
+    assert.equal(stdout + stderr, '')
+    assert.equal(status, 0)
   })
 }

@@ -101,7 +101,7 @@ async function writeExport(folder: Folder, records: readonly object[]) {
   const hasAccount = records.some(record => 'kind' in record && record.kind === 'account')
   const complete = hasAccount ? records : [account(4711, 'other'), ...records]
   const input = complete.map(record => JSON.stringify(record)).join('\n')
-  assert.equal((await other.run(['import', '-'], { input })).code, 0)
+  await other.succeeds(['import', '-'], { input })
   const { stdout } = await other.run(['export'])
   const isLeftOut = (line: string) => !hasAccount && /^{"kind":"(account|end)"/.test(line)
   const lines = stdout.split('\n').filter(line => !isLeftOut(line))

@@ -15,6 +15,7 @@ import { sampleArchive } from '../../src/demo/sample.ts'
 import { startHttpServer } from '../support/http-server.ts'
 import { needs } from '../support/programs.ts'
 import { startSecondServer } from '../support/second-server.ts'
+import { addKnownSource } from '../support/sources/pulls.ts'
 import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -145,11 +146,7 @@ test('each query of the Prometheus dashboard and each alert rule uses metrics an
   metrics.watch(storedValues(service.store))
   await recordBackup(service.store, { madeAt: Date.now(), bytes: 1 })
   await recordCheck(service.store, Date.now())
-  const source = { account_id: 1, origin: 'https://history.example', username: null, knows_me: 1, capabilities: '{}' }
-  await service.store.db
-    .insertInto('pull_source')
-    .values({ ...source, full_at: null, completed_at: Date.now() })
-    .execute()
+  await addKnownSource(service.store)
   {
     // One request of each result that a rule counts.
     await using other = await startSecondServer(

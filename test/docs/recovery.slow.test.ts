@@ -148,8 +148,7 @@ function makeMachine(folder: Folder) {
   const paths = (text: string) =>
     text.replaceAll('/var/backups', join(root, 'backups')).replaceAll('/var/lib/postgresql', join(root, 'lib'))
   const run = async (args: readonly string[], input = '') => {
-    const { code, stdout, stderr } = await folder.run(args, { input })
-    assert.equal(code, 0, stderr)
+    const { stdout } = await folder.succeeds(args, { input })
     return stdout
   }
   return {

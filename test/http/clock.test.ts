@@ -16,8 +16,8 @@ test('a clock that is set back a year changes no limit and no window; API keys e
   const clock = makeSetClock(folder.path)
   if (clock === undefined) return t.skip('gcc is not installed')
   const input = [account(1, 'ann'), trainingSession(2, 1)].map(line => JSON.stringify(line)).join('\n')
-  assert.equal((await folder.run(['import', '-'], { input })).code, 0)
-  assert.equal((await folder.run(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })).code, 0)
+  await folder.succeeds(['import', '-'], { input })
+  await folder.succeeds(['account', 'set-password', '--account', 'ann'], { input: `${PASSWORD}\n` })
   const create = async (expires: string) =>
     (await folder.run(['key', 'create', '--account', 'ann', '--name', expires, '--expires', expires])).stdout.trim()
   const token = await create('30d')

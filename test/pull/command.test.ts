@@ -46,10 +46,9 @@ test('a pull fills an empty folder, says what it did, and stores the API key now
   assert.equal(first.code, 0, first.stderr)
   assert.match(first.stdout, /training-session +2 +0 +0 +0 +0/)
   assert.match(first.stderr, /pulled into account 1 \(ann\)/)
-  const second = await folder.run(['pull', '--from', `${source.url}/api/v1`, '--json'], {
+  const second = await folder.succeeds(['pull', '--from', `${source.url}/api/v1`, '--json'], {
     env: env('https://other.example'),
   })
-  assert.equal(second.code, 0, second.stderr)
   assert.equal(JSON.parse(second.stdout).accountId, 1)
   const status = await folder.run(['pull', 'status', '--json'])
   const [found] = JSON.parse(status.stdout)
@@ -70,14 +69,12 @@ test('a pull without an address goes on with the only known source, and names th
   await using source = await startSource(usual(world))
   await using folder = await makeFolder()
   const key = { LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN, LOCKSTEP_PULL_RATE: '0' }
-  const missing = await folder.run(['pull'], { env: key })
-  assert.equal(missing.code, 2)
-  assert.match(missing.stderr, /the address of the source is missing: set --from or LOCKSTEP_SOURCE_URL/)
-  const first = await folder.run(['pull', '--from', source.url], { env: key })
-  assert.equal(first.code, 0, first.stderr)
+  await folder.refuses(['pull'], 2, /the address of the source is missing: set --from or LOCKSTEP_SOURCE_URL/, {
+    env: key,
+  })
+  await folder.succeeds(['pull', '--from', source.url], { env: key })
   world.add(trainingSession(3, 1))
-  const next = await folder.run(['pull'], { env: key })
-  assert.equal(next.code, 0, next.stderr)
+  const next = await folder.succeeds(['pull'], { env: key })
   assert.match(next.stdout, /training-session +1 +0 +\d+ +0 +0/)
 
   await using other = await startSource({
@@ -85,8 +82,7 @@ test('a pull without an address goes on with the only known source, and names th
     me: 2,
     identity: '/users/me',
   })
-  const second = await folder.run(['pull', '--from', other.url], { env: key })
-  assert.equal(second.code, 0, second.stderr)
+  await folder.succeeds(['pull', '--from', other.url], { env: key })
   const several = await folder.run(['pull'], { env: key })
   assert.equal(several.code, 2)
   assert.match(
@@ -102,8 +98,7 @@ test('what a pull says tells what to do next, what failed on the way, and what b
   await using source = await startSource({ ...usual(world), others: [2] })
   await using folder = await makeFolder()
   source.fault = (_path, index) => (index === 3 ? { status: 503 } : undefined)
-  const first = await folder.run(['pull'], { env: env(source.url) })
-  assert.equal(first.code, 0, first.stderr)
+  const first = await folder.succeeds(['pull'], { env: env(source.url) })
   assert.match(first.stderr, /responds with status 503; trying again now\n/)
   assert.match(first.stderr, /Next, choose a password.+set-password --account 'ann'\n.+\/signin\n$/s)
   assert.match(first.stdout, /^kind .+ of others$/m)
@@ -149,8 +144,7 @@ test('any failure of the source is reported in one line, exits with 4, and creat
 test('--out writes a whole archive, or none, and needs no database', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
-  const written = await folder.run(['pull', '--out', 'history.ndjson'], { env: env(source.url) })
-  assert.equal(written.code, 0, written.stderr)
+  const written = await folder.succeeds(['pull', '--out', 'history.ndjson'], { env: env(source.url) })
   assert.match(written.stderr, /^wrote 6 records of account 1 \(ann\) to history\.ndjson with \d+ requests$/m)
   const archive = readFileSync(folder.file('history.ndjson'), 'utf8')
   assert.deepEqual(
@@ -169,8 +163,7 @@ test('--out writes a whole archive, or none, and needs no database', async () =>
   const failed = await folder.run(['pull', '--out', 'none.ndjson'], { env: env(source.url) })
   assert.equal(failed.code, 4)
   assert.deepEqual(readdirSync(folder.path).toSorted(), ['history.ndjson', 'token'])
-  const imported = await folder.run(['import', 'history.ndjson'])
-  assert.equal(imported.code, 0, imported.stderr)
+  await folder.succeeds(['import', 'history.ndjson'])
 })
 
 test('--out that is interrupted says that it wrote nothing', async () => {
@@ -226,7 +219,7 @@ test('with --every it goes on until SIGTERM, which ends it with 0, and SIGINT wi
 test('a source that refuses the API key ends --every after three rounds', async () => {
   await using source = await startSource(usual(makeWorld()))
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['pull'], { env: env(source.url) })).code, 0)
+  await folder.succeeds(['pull'], { env: env(source.url) })
   source.fault = () => ({ status: 401 })
   const { code, stderr } = await folder.run(['pull', '--every', '1s'], { env: env(source.url) })
   assert.equal(code, 4)
@@ -241,16 +234,14 @@ test('an id or a name that belongs to another account here stops the pull with 1
     ['7', 'Ann', '--account 7, which then has the id 1'],
   ] as const) {
     await using folder = await makeFolder()
-    assert.equal((await folder.run(['account', 'add', '--username', name, '--id', id])).code, 0)
+    await folder.succeeds(['account', 'add', '--username', name, '--id', id])
     const refused = await folder.run(['pull'], { env: env(source.url) })
     assert.equal(refused.code, 1, refused.stderr)
     for (const word of ['ann', name, advice]) assert.ok(refused.stderr.includes(word), refused.stderr)
     const other = await folder.run(['pull', '--account', '9'], { env: env(source.url) })
     assert.equal(other.code, 2, other.stderr)
-    const meant = await folder.run(['pull', '--account', '1'], { env: env(source.url) })
-    assert.equal(meant.code, 0, meant.stderr)
-    const again = await folder.run(['pull'], { env: env(source.url) })
-    assert.equal(again.code, 0, again.stderr)
+    await folder.succeeds(['pull', '--account', '1'], { env: env(source.url) })
+    await folder.succeeds(['pull'], { env: env(source.url) })
     const names = JSON.parse((await folder.run(['account', 'list', '--json'])).stdout).map((row: any) => row.username)
     assert.deepEqual(names.toSorted(), id === '1' ? ['bob'] : ['account-1', name].toSorted())
   }
@@ -260,9 +251,6 @@ test('a row that cannot be stored ends the pull with 1 when it is rejected first
   const world = makeWorld().add(trainingSession(3, 1, { created_at: 'yesterday' }))
   await using source = await startSource(usual(world))
   await using folder = await makeFolder()
-  const first = await folder.run(['pull'], { env: env(source.url) })
-  assert.equal(first.code, 1)
-  assert.match(first.stderr, /rejected: training-session 3: created_at/)
-  const second = await folder.run(['pull', '--full'], { env: env(source.url) })
-  assert.equal(second.code, 0, second.stderr)
+  await folder.refuses(['pull'], 1, /rejected: training-session 3: created_at/, { env: env(source.url) })
+  await folder.succeeds(['pull', '--full'], { env: env(source.url) })
 })

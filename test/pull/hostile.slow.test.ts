@@ -73,8 +73,7 @@ async function pullIn(folder: Folder, url: string) {
 }
 
 async function exported(folder: Folder): Promise<string> {
-  const { code, stdout, stderr } = await folder.run(['export', '--account', 'ann'])
-  assert.equal(code, 0, stderr)
+  const { stdout } = await folder.succeeds(['export', '--account', 'ann'])
   return stdout
 }
 
@@ -123,10 +122,9 @@ test('whatever a source answers, and to which request, a pull says so in one sen
 
 test('a source that claims the account of somebody here, in whatever way it is written, changes nothing', async t => {
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['account', 'add', '--username', 'ann'])).code, 0)
+  await folder.succeeds(['account', 'add', '--username', 'ann'])
   const lines = [lockTemplate(1, 1), trainingSession(1, 1)].map(line => JSON.stringify(line)).join('\n')
-  const imported = await folder.run(['import', '-'], { input: `${lines}\n` })
-  assert.equal(imported.code, 0, imported.stderr)
+  await folder.succeeds(['import', '-'], { input: `${lines}\n` })
   const before = await exported(folder)
   const claims = [[1, 'ann'], [1, 'ben'], [2, 'ann'], [1, NAME], [1, 'x'.repeat(1e6)], [2, NAME]] as const // prettier-ignore
   for (const [id, name] of claims) {

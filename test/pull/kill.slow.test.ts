@@ -18,7 +18,7 @@ test('a pull that is killed at any request leaves only whole records, and the ne
   await using source = await startSource({ world, identity: '/users/me', maxLimit: 50 })
   const env = { LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN, LOCKSTEP_PULL_RATE: '0' }
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['pull'], { env })).code, 0)
+  await folder.succeeds(['pull'], { env })
   const whole = await linesOf(folder)
   const total = source.requests.length
   assert.ok(total > 5)
@@ -42,8 +42,7 @@ test('a pull that is killed at any request leaves only whole records, and the ne
       `request ${request}`,
     )
     await endLeasesOf(database.url)
-    const next = await other.run(['pull', ...where], { env })
-    assert.equal(next.code, 0, next.stderr)
+    await other.succeeds(['pull', ...where], { env })
     assert.deepEqual(await linesOf(other, where), whole)
     assert.deepEqual(readdirSync(other.path), [], 'nothing is left')
   }

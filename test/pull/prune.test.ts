@@ -13,7 +13,7 @@ const SESSIONS = 30
 
 /** Pulls thirty training sessions, of which the source has removed some since. */
 async function pulledInto(folder: Folder, removed: number) {
-  assert.equal((await folder.run(['migrate'])).code, 0)
+  await folder.succeeds(['migrate'])
   const sessions = Array.from({ length: SESSIONS }, (_, index) => trainingSession(index + 1, 1))
   const world = new SourceWorld().add(account(1, 'ann'), ...sessions)
   await using source = await startSource({ world, identity: '/users/me' })
@@ -45,12 +45,13 @@ async function events(folder: Folder): Promise<string[]> {
 test('prune says how many records are gone, and removes none without a yes', async () => {
   await using folder = await makeFolder()
   await pulledInto(folder, 3)
-  const asked = await folder.run(['pull', 'prune'])
-  assert.equal(asked.code, 2, 'without a terminal, nobody can answer')
-  assert.match(asked.stderr, /^gone: 3 training-session of ann\nlockstep: this cannot be undone: add --yes .+\n$/)
+  await folder.refuses(
+    ['pull', 'prune'],
+    2,
+    /^gone: 3 training-session of ann\nlockstep: this cannot be undone: add --yes .+\n$/,
+  )
   assert.equal(await count(folder), SESSIONS)
-  const pruned = await folder.run(['pull', 'prune', '--yes'])
-  assert.equal(pruned.code, 0, pruned.stderr)
+  const pruned = await folder.succeeds(['pull', 'prune', '--yes'])
   assert.match(pruned.stderr, /removed 3 records/)
   assert.equal(await count(folder), SESSIONS - 3)
   assert.deepEqual(await events(folder), ['source-gone-removed operator'])
@@ -61,12 +62,14 @@ test('prune says how many records are gone, and removes none without a yes', asy
 test('more than a tenth of a kind is removed only with --many, and still asks first', async () => {
   await using folder = await makeFolder()
   await pulledInto(folder, 4)
-  const refused = await folder.run(['pull', 'prune', '--yes'])
-  assert.equal(refused.code, 2)
-  assert.match(refused.stderr, /more than a tenth of the training-session records of ann: add --many/)
+  await folder.refuses(
+    ['pull', 'prune', '--yes'],
+    2,
+    /more than a tenth of the training-session records of ann: add --many/,
+  )
   assert.equal((await folder.run(['pull', 'prune', '--many'])).code, 2)
   assert.equal(await count(folder), SESSIONS)
-  assert.equal((await folder.run(['pull', 'prune', '--yes', '--many'])).code, 0)
+  await folder.succeeds(['pull', 'prune', '--yes', '--many'])
   assert.equal(await count(folder), SESSIONS - 4)
 })
 

@@ -113,9 +113,11 @@ testOnCitus(
     await run(folder, ['backup', 'copy.db', '--database', url])
     await run(folder, ['restore', 'copy.db'])
     assert.equal(await contentOf(folder, folder.databaseUrl), moved)
-    const refused = await folder.run(['restore', 'copy.db', '--force', '--database', url])
-    assert.equal(refused.code, 3)
-    assert.match(refused.stderr, /the tables of the database are distributed/)
+    await folder.refuses(
+      ['restore', 'copy.db', '--force', '--database', url],
+      3,
+      /the tables of the database are distributed/,
+    )
     assert.equal(await contentOf(folder, url), moved)
   },
   async url => {
@@ -130,8 +132,7 @@ testOnCitus(
 )
 
 async function run(folder: Folder, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await folder.run(args)
-  assert.equal(code, 0, stderr)
+  const { stdout } = await folder.succeeds(args)
   return stdout
 }
 

@@ -41,7 +41,7 @@ test('a pooler without the settings that it needs is named as the cause', async 
 
 test('too many open files are named as the cause when a database cannot be opened', async () => {
   await using folder = await makeFolder()
-  assert.equal((await folder.run(['migrate', '--database', 'sqlite:own.db'])).code, 0)
+  await folder.succeeds(['migrate', '--database', 'sqlite:own.db'])
   const script = `
     const { openSync } = await import('node:fs')
     const { open } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/store/index.ts'))})

@@ -119,7 +119,7 @@ test('reads are answered while an import waits for the disk, at each of its sync
   const more = Array.from({ length: 3000 }, (_, index) => trainingSession(index + 3, 1))
   writeFileSync(folder.file('more.ndjson'), archive(more))
   const first = archive([account(1, 'ann'), trainingSession(2, 1)])
-  assert.equal((await folder.run(['import', '-'], { input: first })).code, 0)
+  await folder.succeeds(['import', '-'], { input: first })
   const created = await folder.run(['key', 'create', '--account', 'ann', '--name', 'reader'])
   await using serving = await serve(folder.databaseUrl)
 
@@ -143,7 +143,7 @@ test('reads are answered while an import waits for the disk, at each of its sync
 /** Adds an account with a password and a record; returns its API key. */
 async function addReader(folder: Folder): Promise<string> {
   const input = [account(1, 'ann'), trainingSession(2, 1)].map(line => JSON.stringify(line)).join('\n')
-  assert.equal((await folder.run(['import', '-'], { input })).code, 0)
+  await folder.succeeds(['import', '-'], { input })
   await using store = await folder.store()
   await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   const scopes = ['dtt:read', 'lkbx:read'] as const

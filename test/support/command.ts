@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -122,6 +123,10 @@ export interface Folder extends AsyncDisposable {
   file(name: string): string
   /** Runs a command in it. */
   run(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
+  /** The same, for a command that must do its work. */
+  succeeds(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
+  /** The same, for one that must end with this code, and say why on stderr. */
+  refuses(args: readonly string[], code: number, says: RegExp, options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
   /** Runs a command in it, in a process of its own. */
   launch(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Promise<Ended>
   start(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Running
@@ -141,11 +146,22 @@ export async function makeFolder(): Promise<Folder> {
     database === undefined ? {} : { [settings.databaseUrl.env]: database.url }
   const inside = ({ env, ...options }: RunOptions = {}) => ({ ...options, env: { ...given, ...env }, cwd: path })
   const databaseUrl = database?.url ?? `sqlite:${join(path, 'data/lockstep.db')}`
+  const ended = async (args: readonly string[], code: number, options?: RunOptions) => {
+    const found = await run(args, inside(options))
+    assert.equal(found.code, code, `${args.join(' ')}: ${found.stderr}`)
+    return found
+  }
   return {
     path,
     databaseUrl,
     file: name => join(path, name),
     run: (args, options) => run(args, inside(options)),
+    succeeds: (args, options) => ended(args, 0, options),
+    async refuses(args, code, says, options) {
+      const found = await ended(args, code, options)
+      assert.match(found.stderr, says)
+      return found
+    },
     launch: (args, options) => launch(args, inside(options)),
     start: (args, options) => start(args, inside(options)),
     spawn: (program, args) => track(spawn(program, args, { cwd: path, env: environment(given) })),

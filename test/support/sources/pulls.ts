@@ -29,6 +29,29 @@ export function makeClock(time = Date.now()): TestClock {
   return clock
 }
 
+/** A source that was pulled from, without a pull. Returns its id. */
+export async function addKnownSource(
+  { db }: Pick<Store, 'db'>,
+  given: { account_id?: number; origin?: string; completed_at?: number | null } = {},
+): Promise<number> {
+  const source = { account_id: 1, origin: 'https://history.example', completed_at: Date.now(), full_at: null, ...given }
+  const { id } = await db
+    .insertInto('pull_source')
+    .values({ ...source, username: null, knows_me: 1, capabilities: '{}' })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return id
+}
+
+/** A training session of account 1 that a source had, and no longer has. */
+export async function addGoneSession({ db }: Pick<Store, 'db'>, source_id: number, id: number) {
+  const row = { source_id, kind: 'training-session', id, owner_id: 1, form: '', open_at: null }
+  await db
+    .insertInto('pull_row')
+    .values({ ...row, missing_at: 1, gone_at: 1 })
+    .execute()
+}
+
 export interface TestPull extends Partial<Omit<RoundOptions, 'store' | 'source'>> {
   readonly token?: string
   readonly clock?: Clock
