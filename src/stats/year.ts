@@ -25,6 +25,8 @@ export interface YearStatistics {
   readonly hours: TrainingDays['hours']
   /** How much was locked of each month that has begun, from January on. */
   readonly months: readonly LockedShare[]
+  /** Of each month of the year before. */
+  readonly monthsBefore: readonly LockedShare[]
   readonly bests: TrainingBests
   readonly stretch: Best<LockedStretch<Pick<LockStats, 'id' | 'at'>>> | undefined
   /** The first of all sessions that may be read. */
@@ -108,6 +110,7 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     days: knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets),
     hours: training.hours,
     months: ofYear.figures.shares(until).buckets,
+    monthsBefore: yearBefore.figures.shares(until).buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),
     firstTraining: history.sessions.find(({ at }) => at < limit),

@@ -4,7 +4,16 @@ import { after, before, describe, test } from 'node:test'
 import { formatTimestamp } from '../../src/contract/time.ts'
 import { durationText, numberText, percentText } from '../../src/dashboard/text/text.ts'
 import { giveAccess } from '../support/sharing.ts'
-import { cellTexts, sampleService, shownText, signInAs, type Visitor, visitorAs } from '../support/dashboard.ts'
+import {
+  cellTexts,
+  dataOf,
+  figures,
+  sampleService,
+  shownText,
+  signInAs,
+  type Visitor,
+  visitorAs,
+} from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -50,7 +59,7 @@ describe('a year of the sample', () => {
       assert.equal(cells.get('Lock sessions begun'), numberText(locks.started))
       assert.equal(cells.get('Lock sessions ended'), numberText(locks.ended))
       const isAllKnown = of > Number(formatTimestamp(await firstLock(service)).slice(0, 4))
-      if (isAllKnown) assert.equal(cells.get('Time locked'), percentText(locks.lockedPercent))
+      if (isAllKnown) assert.equal(cells.get('Time locked'), percentText(Math.round(locks.lockedPercent)))
     }
   })
 
@@ -78,10 +87,13 @@ describe('a year of the sample', () => {
       locked += lockedSeconds
     }
     assert.ok(sessions > 0 && locked > 0)
-    assert.equal(
-      [...page.matchAll(/<tr><th scope="row">(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sept|Oct|Nov|Dec)</g)].length,
-      Number(today.slice(5, 7)),
-    )
+    // Weeks begin on Monday, in two parts of at most 27 weeks: the days before the first one are gaps.
+    const [, calendar = ''] = /<div class="calendar">([^]*?)<ul class="legend">/.exec(page) ?? []
+    const first = Temporal.PlainDate.from(`${year}-01-01`).dayOfWeek - 1
+    const shown = Temporal.PlainDate.from(today).dayOfYear
+    assert.equal(calendar.match(/class="gap"/g)?.length ?? 0, first)
+    assert.equal(calendar.match(/class="day /g)?.length, shown)
+    assert.equal(calendar.match(/class="weeks/g)?.length, Math.ceil((first + shown) / (27 * 7)))
   })
 
   test('the hours of the week count each session at its local time', async () => {
@@ -101,24 +113,15 @@ describe('a year of the sample', () => {
 
   test('the percent of time locked by month is that of the API', async () => {
     const { buckets } = await statistics('lkbx', `bucket=month&from=${year}-01-01&to=${today}`)
-    const [, text = ''] = /class="month-bars">\s*<svg[^>]*aria-label="[^:]*: ([^"]*)"/.exec(page) ?? []
+    const shown = figures(page, 'Locked', { card: `figures-${year}` })
     const since = formatTimestamp(await firstLock(service))
-    const shown = text.split(', ').map(month => month.split(' ')[1]?.replace('\u00a0%', '') ?? '')
     assert.equal(shown.length, buckets.length)
-    for (const [index, { start, lockedPercent }] of buckets.entries()) {
-      if (start > since) assert.equal(shown[index], numberText(lockedPercent))
-    }
-    const [, list = ''] = /class="month-bars">[^]*?<ol>([^]*?)<\/ol>/.exec(page) ?? []
-    const links = [...list.matchAll(/<a href="([^"]*)" title="([^:]*): ([\d.]+)[^"]* locked, /g)]
-    assert.deepEqual(
-      links.map(([, , , percent]) => percent),
-      shown.filter(percent => percent !== 'unknown'),
-    )
-    const [, address = ''] = links[0] ?? []
-    const first = Number(/-(\d\d)-01&/.exec(address.replace('&amp;', '&'))?.[1])
-    const last = Temporal.PlainYearMonth.from({ year, month: first }).daysInMonth
-    const month = `${year}-${String(first).padStart(2, '0')}`
-    assert.equal(address.replace('&amp;', '&'), `/locks?from=${month}-01&to=${month}-${last}`)
+    for (const [index, { start, lockedPercent }] of buckets.entries())
+      if (start > since) assert.equal(shown[index], lockedPercent)
+    const [, table = ''] = page.split(`id="figures-${year}"`)
+    const [, address = ''] = /<tr data-x[^>]*><td><a href="([^"]*)"/.exec(table) ?? []
+    const last = year === Number(today.slice(0, 4)) && today.startsWith(`${year}-01`) ? '' : '31'
+    assert.match(address.replace('&amp;', '&'), new RegExp(`^/locks\\?from=${year}-01-01&to=${year}-01-${last}`))
   })
 
   test('the best grade by program is that of the session it links to, no session has a better one, and no grade is listed twice', async () => {
@@ -194,6 +197,20 @@ test('the records of a year count no day of the next one, also in a week of both
   const text = async (of: number) => shownText({ text: (await ann.get(`/year/${of}`)).text }).replaceAll('\u00a0', ' ')
   assert.match(await text(2024), /Most repetitions in a week 500 week of 4 Dec 2023/)
   assert.match(await text(2025), /Most repetitions in a week 550 week of 30 Dec 2024; before 500/)
+})
+
+test('the large figures say how the year differs from the one before only where that was known from its start', async () => {
+  await using service = await startService([
+    records.account(1, 'ann'),
+    session(1, '2022-12-06', 500),
+    session(2, '2023-05-31', 450),
+    session(3, '2024-05-31', 700),
+  ])
+  const ann = await signInAs(service, 'ann')
+  const shown = async (of: number) => shownText(await ann.get(`/year/${of}`))
+  assert.match(await shown(2024), /Training sessions 1 2023: 1 \(the same\) .* Repetitions 700 2023: 450 \(\+250\)/)
+  assert.match(await shown(2023), /Training sessions 1 Days with training 1 Repetitions 450 /)
+  assert.equal(dataOf((await ann.get('/year/2023')).text).get('reps 2023-01-01/2023-12-31'), 450)
 })
 
 test('a record says which one it replaced, and the records of a year end with it', async () => {

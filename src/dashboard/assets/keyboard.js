@@ -11,22 +11,21 @@ export function enableKeyboard() {
     const button = document.querySelector(`[data-shortcut="${CSS.escape(event.key.toLowerCase())}"]`)
     if (button instanceof HTMLElement) button.click()
   })
-  for (const calendar of document.querySelectorAll('table.calendar')) {
-    if (calendar instanceof HTMLTableElement) enableCalendar(calendar)
+  for (const calendar of document.querySelectorAll('.calendar')) {
+    if (calendar instanceof HTMLElement) enableCalendar(calendar)
   }
   keepLists()
 }
 
-const STEPS = /** @type {const} */ ({
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-})
+/** How many days, or weeks, a key leads on where weeks are rows. */
+const STEPS = /** @type {const} */ ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 })
+/** Where they are columns. */
+const COLUMN_STEPS = /** @type {const} */ ({ ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 })
 
-/** @param {HTMLTableElement} calendar */
+/** @param {HTMLElement} calendar */
 function enableCalendar(calendar) {
-  const days = [...calendar.querySelectorAll('a.day')].filter(day => day instanceof HTMLAnchorElement)
+  const cells = [...calendar.querySelectorAll('.weeks > :is(.day, .gap)')]
+  const days = cells.filter(day => day instanceof HTMLAnchorElement)
   for (const day of days) day.tabIndex = -1
   const last = days.at(-1)
   if (last !== undefined) last.tabIndex = 0
@@ -35,41 +34,20 @@ function enableCalendar(calendar) {
     if (day instanceof HTMLElement) day.title = day.textContent
   })
   calendar.addEventListener('keydown', event => {
-    const step = Object.entries(STEPS).find(([key]) => key === event.key)?.[1]
-    const current = elementAt(event)?.closest('td')
+    const current = elementAt(event)?.closest('.day')
+    const isByColumn =
+      current?.parentElement != null && getComputedStyle(current.parentElement).gridAutoFlow === 'column'
+    const step = Object.entries(isByColumn ? COLUMN_STEPS : STEPS).find(([key]) => key === event.key)?.[1]
     if (step === undefined || current == null) return
     event.preventDefault()
-    const next = nextDay(calendar, current, step)
-    if (next === undefined) return
-    for (const day of days) day.tabIndex = day === next ? 0 : -1
-    next.focus()
-  })
-}
-
-/**
- * The next day with a link in a direction; past the end of a row or column, in the one after it.
- *
- * @param {HTMLTableElement} calendar
- * @param {HTMLTableCellElement} from
- * @param {readonly [number, number]} step
- */
-function nextDay(calendar, from, [down, right]) {
-  const rows = [...(calendar.tBodies[0]?.rows ?? [])]
-  let row = rows.findIndex(one => one.contains(from))
-  let column = from.cellIndex
-  const width = calendar.tHead?.rows[0]?.cells.length ?? 0
-  for (let steps = 0; steps < rows.length * width; steps += 1) {
-    row += down
-    column += right
-    if (row < 0 || row >= rows.length) {
-      column += down
-      row = (row + rows.length) % rows.length
+    for (let index = cells.indexOf(current) + step; cells[index] !== undefined; index += step) {
+      const next = cells[index]
+      if (!(next instanceof HTMLAnchorElement) || next.offsetParent === null) continue
+      for (const day of days) day.tabIndex = day === next ? 0 : -1
+      next.focus()
+      return
     }
-    if (column < 1 || column >= width) return undefined
-    const link = rows[row]?.cells[column]?.querySelector('a.day')
-    if (link instanceof HTMLAnchorElement) return link
-  }
-  return undefined
+  })
 }
 
 /** Lets the link from a record back to its list keep the filters that the list had. */

@@ -1,4 +1,4 @@
-import { html, type Html } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
 
 /** A day, how it looks, and what it says: read aloud, and shown when it is pointed at. */
 export interface DayLook {
@@ -10,32 +10,61 @@ export interface DayLook {
   readonly to?: string | undefined
 }
 
-/** Each day as a cell, in a row for each month, so that all of them fit on a phone. assets/keyboard.js makes it one tab stop. */
-export function daysTable(days: readonly DayLook[]): Html {
-  const months = [...Map.groupBy(days, ({ date }) => date.slice(0, 7))]
+/**
+ * Each day as a cell. Wide screens have weeks as columns, in parts of half a year; narrow ones have them as rows, and of several parts
+ * show the last, with links to others. assets/keyboard.js makes it one tab stop.
+ */
+export function daysCalendar(days: readonly DayLook[], id: string): Html {
+  const cells: (DayLook | undefined)[] = [...days]
+  for (let gaps = weekdayOf(days[0]?.date ?? ''); gaps > 0; gaps -= 1) cells.unshift(undefined)
+  const parts = Array.from({ length: Math.ceil(cells.length / PART_DAYS) }, (_, part) =>
+    cells.slice(part * PART_DAYS, (part + 1) * PART_DAYS),
+  )
+  const others = parts.slice(0, -1)
   return html`
-    <table class="calendar">
-      <thead><tr><th scope="col"><span class="hidden">Month</span></th>${NUMBERS.map(day => html`<th scope="col">${day}`)}</tr></thead>
-      <tbody>${months.map(([month, ofMonth]) => html`<tr><th scope="row">${monthName(Date.parse(month))}${cells(ofMonth)}</tr>`)}</tbody>
-    </table>
+    <div class="calendar">${others.map(
+      (part, index) => html`<p class="rest-link"><a href="#${id}-${index}">${monthsText(part)}</a></p>`,
+    )}${parts.map(
+      (part, index) =>
+        html`<div class="weeks${index < others.length ? ' rest' : ''}" id="${id}-${index}">${weeksOf(part)}</div>`,
+    )}</div>
   `
 }
 
-const NUMBERS = Array.from({ length: 31 }, (_, index) => index + 1)
+const PART_DAYS = 27 * 7
 
-/** Those before the first day are empty. A page has hundreds of them, so they do without end tags. */
-function cells(days: readonly DayLook[]): Html[] {
-  const byNumber = new Map(days.map(day => [Number(day.date.slice(8)), day]))
-  const last = Math.max(...byNumber.keys())
-  return NUMBERS.slice(0, last).map(number => cell(byNumber.get(number)))
+function weeksOf(part: readonly (DayLook | undefined)[]): Html[] {
+  const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name.slice(0, 3) : nothing}</span>`)}`
+  const weeks = Array.from({ length: Math.ceil(part.length / 7) }, (_, week) => part.slice(week * 7, (week + 1) * 7))
+  return [
+    head,
+    ...weeks.map((week, index) => {
+      const first =
+        week.find(day => day?.date.endsWith('-01')) ?? (index === 0 ? week.find(day => day !== undefined) : undefined)
+      return html`<span>${first === undefined ? nothing : monthName(Date.parse(first.date))}</span>${week.map(cell)}`
+    }),
+  ]
 }
 
 function cell(day: DayLook | undefined): Html {
-  if (day === undefined) return html`<td>`
+  if (day === undefined) return html`<span class="gap"></span>`
   const { look, text, to } = day
   return to === undefined
-    ? html`<td class="day ${look}">${text}`
-    : html`<td><a class="day ${look}" href="${to}">${text}</a>`
+    ? html`<span class="day ${look}">${text}</span>`
+    : html`<a class="day ${look}" href="${to}">${text}</a>`
+}
+
+/** `Jan to Jul` */
+function monthsText(part: readonly (DayLook | undefined)[]): string {
+  const [first, last] = [part.find(day => day !== undefined), part.at(-1)].map(day =>
+    monthName(Date.parse(day?.date ?? '')),
+  )
+  return `${first} to ${last}`
+}
+
+/** From 0 for Monday. */
+function weekdayOf(date: string): number {
+  return (new Date(date).getUTCDay() + 6) % 7
 }
 
 /** `Jan` */
@@ -68,8 +97,8 @@ const LONG_DAY = new Intl.DateTimeFormat('en-GB', {
 /** From the fewest to the most. */
 export const SHADES = ['one', 'two', 'three', 'more'] as const
 
-/** Four shades for as many parts of the values, from the lowest to the highest. Values that are all the same have the last one. */
+/** Four shades for as many parts of the values that differ, from the lowest to the highest. If all are the same, they have the last one. */
 export function shadesOf(values: readonly number[]): (value: number) => (typeof SHADES)[number] {
-  const sorted = values.toSorted((a, b) => a - b)
+  const sorted = [...new Set(values)].toSorted((a, b) => a - b)
   return value => SHADES[Math.ceil(((sorted.lastIndexOf(value) + 1) * SHADES.length) / sorted.length) - 1] ?? 'one'
 }

@@ -49,9 +49,13 @@ export function timeSince(sessions: readonly Pick<SessionStats, 'at'>[], now: nu
   return { from: clock.startOf(monday), to: Math.max(now, last) + 1 }
 }
 
-export function inParts({ from, to }: Time, now: number, { timeZone }: Viewer): TimeInParts {
+export function inParts(
+  { from, to }: Time,
+  now: number,
+  { timeZone }: Viewer,
+  unit = unitOf((to - from) / DAY_MS),
+): TimeInParts {
   const clock = zoneClock(timeZone)
-  const unit = unitOf((to - from) / DAY_MS)
   const first = unitStart(unit, clock.dayOf(from))
   const last = clock.dayOf(to - 1)
   const partFrom = (day: number): TimePart => {
@@ -238,6 +242,7 @@ export function partPictures(
   { unit, parts, ...time }: TimeInParts,
   daysAddress: string,
   pictures: readonly PartPicture[],
+  figuresId = 'figures',
 ): Html {
   const space = planeOfTime(viewer, { ...time, unit, parts })
   let column = 1
@@ -250,7 +255,7 @@ export function partPictures(
     },
   }
   const figures = figuresTable<PartRow>({
-    id: FIGURES,
+    id: figuresId,
     title: `Figures by ${unit}`,
     columns: [first, ...pictures.flatMap(({ columns }) => columns)],
     rows: parts.map((part, index) => ({ part, index })),
@@ -260,12 +265,10 @@ export function partPictures(
   const cards = pictures.map(({ columns, card }, index) => {
     const first = column
     column += columns.length
-    return card(first, FIGURES, index === pictures.length - 1 && column > 1 ? figures : nothing)
+    return card(first, figuresId, index === pictures.length - 1 && column > 1 ? figures : nothing)
   })
   return html`${patterns}${cards}`
 }
-
-const FIGURES = 'figures'
 
 /** A plane of the time of whole parts. */
 export function planeOfTime(

@@ -1,4 +1,4 @@
-import { type DayLook, daysTable, longDay, SHADES, shadesOf } from '../../charts/days.ts'
+import { type DayLook, daysCalendar, longDay, SHADES, shadesOf } from '../../charts/days.ts'
 import { roundedRatio } from '../../../contract/numbers.ts'
 import { formatDate } from '../../../contract/calendar.ts'
 import { DAY_MS } from '../../../contract/time.ts'
@@ -77,7 +77,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
 }
 
 /** What is shown beside the period, if anything is known of it: nothing known is not 0. */
-function knownBefore({ query, before }: ShownLocks) {
+function knownBefore({ query, before }: Pick<ShownLocks, 'query' | 'before'>) {
   return query.compare !== undefined && before !== undefined && before.total.knownSeconds > 0 ? before : undefined
 }
 
@@ -106,12 +106,17 @@ export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
   return partPictures(viewer, shown.time, '/locks?from={from}&to={to}', [shares(viewer, shown)])
 }
 
-export function shares(viewer: Viewer, shown: ShownLocks): PartPicture {
+/** The same as a part of other pages. */
+export function shares(
+  viewer: Viewer,
+  shown: Pick<ShownLocks, 'buckets' | 'time' | 'query' | 'earlier' | 'before'>,
+  id = 'shares',
+): PartPicture {
   const { buckets, time, query } = shown
   const compared = knownBefore(shown)
   const measured = ({ percent, lockedSeconds }: LockedShare) => ({ value: percent, isEmpty: lockedSeconds === 0 })
   return barPicture(viewer, {
-    id: 'shares',
+    id,
     title: lockText(`Percent of time locked by ${time.unit}`, viewer),
     empty: lockText('No locked time in this period', viewer),
     isWide: true,
@@ -172,7 +177,7 @@ export function lockCalendar(viewer: Viewer, { counted, first, last, now, until 
     'Days',
     html`
       <p class="summary">${lockText(`${countText(parts.length, 'day')} of ${numberText(days.length)} with time under lock.`, viewer)}</p>
-      ${daysTable(looks)}
+      ${daysCalendar(looks, 'days')}
       ${
         parts.length === 0
           ? nothing
@@ -183,7 +188,7 @@ export function lockCalendar(viewer: Viewer, { counted, first, last, now, until 
 }
 
 /** Rounded once: the percent of a share has a decimal. */
-function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | null {
+export function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | null {
   return roundedRatio(lockedSeconds * 100, knownSeconds)
 }
 

@@ -1,4 +1,4 @@
-import { daysTable, shortDay, WEEKDAYS, SHADES, shadesOf } from '../../charts/days.ts'
+import { daysCalendar, shortDay, WEEKDAYS, SHADES, shadesOf } from '../../charts/days.ts'
 import { formatDate } from '../../../contract/calendar.ts'
 import { sum } from '../../../contract/numbers.ts'
 import type { KnownDay } from '../../../stats/training-days.ts'
@@ -28,7 +28,7 @@ export function drawnDays(days: readonly KnownDay[]): DrawnDay[] {
 }
 
 /** Rows of days, with both areas. */
-export function daysCard(viewer: Viewer, title: string, days: readonly DrawnDay[], when = ''): Html {
+export function daysCard(viewer: Viewer, days: readonly DrawnDay[], year: number): Html {
   const areas = sharedAreas(viewer)
   const trained = days.filter(({ sessions }) => sessions > 0).length
   const under = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
@@ -37,10 +37,13 @@ export function daysCard(viewer: Viewer, title: string, days: readonly DrawnDay[
     ...(areas.includes('lkbx') ? [`${countText(under, 'day')} ${lockText('under lock', viewer)}`] : []),
   ]
   return card(
-    title,
+    'Days',
     html`
-      <p class="summary">${counts.join(' and ')}${when}.</p>
-      ${daysTable(days.map(day => dayLook(viewer, day)))}
+      <p class="summary">${counts.join(' and ')}.</p>
+      ${daysCalendar(
+        days.map(day => dayLook(viewer, day)),
+        `days-${year}`,
+      )}
       <ul class="legend">
         ${areas.includes('dtt') ? html`<li>Repetitions: fewest ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li>` : nothing}
         ${areas.includes('lkbx') ? html`<li><i class="day none under"></i>${lockText('Under lock', viewer)}</li>` : nothing}

@@ -4,6 +4,7 @@ import { sharedAreas } from '../../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { countText, percentText } from '../../text/text.ts'
+import { lockedPercent } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { drawnDays } from './days.ts'
 
@@ -17,7 +18,7 @@ export function yearPicture(viewer: Viewer, year: YearStatistics): Html {
       ? [countText(sessions, 'session'), countText(days, 'day'), countText(reps, 'repetition')]
       : []),
     ...(areas.includes('lkbx') && share.percent !== null
-      ? [lockText(`${percentText(share.percent)} of the time locked`, viewer)]
+      ? [lockText(`${percentText(lockedPercent(share) ?? 0)} of the time locked`, viewer)]
       : []),
   ]
   const months = [...Map.groupBy(drawnDays(year.days), ({ date }) => date.slice(0, 7))]

@@ -7,13 +7,24 @@ import { trainingHistory } from '../../../stats/training-history.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { shortDay } from '../../charts/days.ts'
-import { card, noRecords, table } from '../../layout/components.ts'
+import { card, noRecords, stat, stats, table } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, download, type Reader, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { type Programs, readPrograms } from '../../text/program-names.ts'
-import { distanceText, durationText, NONE, numberText, partText, percentText } from '../../text/text.ts'
+import { daysName } from '../../text/period.ts'
+import {
+  countText,
+  distanceText,
+  durationText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  unbroken,
+} from '../../text/text.ts'
 import { dayCard } from '../day-card.ts'
+import { lockedPercent } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
 import { daysCard, drawnDays, hoursCard } from './days.ts'
@@ -85,12 +96,13 @@ function clockOf({ viewer, now }: Reader) {
 export function yearCards(reader: Reader, year: YearStatistics, programs: Programs, day: Html = nothing): Html {
   const areas = sharedAreas(reader.viewer)
   return html`
-    ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
-    ${areas.includes('lkbx') ? lockedMonths(reader.viewer, year) : nothing}
-    ${daysCard(reader.viewer, 'Days', drawnDays(year.days))}
+    ${largeFigures(reader.viewer, year)}
+    ${recordCards(reader, year, programs)}
+    ${daysCard(reader.viewer, drawnDays(year.days), year.year)}
     ${day}
     ${areas.includes('dtt') ? hoursCard(year) : nothing}
-    ${recordCards(reader, year, programs)}
+    ${areas.includes('lkbx') ? lockedMonths(reader, year) : nothing}
+    ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
   `
 }
 
@@ -108,6 +120,50 @@ async function dayOf(visit: Visit, { total }: YearStatistics, programs: Programs
   const { sessions } = await trainingHistory(store, pageAccess.sessions('dtt'))
   const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
   return dayCard(visit, { sessions, locks: withoutPractice(locks), from, until }, programs)
+}
+
+/** Four figures of the year, each beside the same days of the year before, if that was known from its start. */
+function largeFigures(
+  viewer: Viewer,
+  { year, isRunning, total, before, firstTraining, firstLock }: YearStatistics,
+): Html {
+  const clock = zoneClock(viewer.timeZone)
+  const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
+  const tile = (
+    first: { readonly at: number } | undefined,
+    name: string,
+    of: string,
+    valueOf: (totals: Totals) => number | null,
+    [text, differenceText = text]: readonly ((value: number) => string)[],
+  ) => {
+    const [value, then] = [valueOf(total), valueOf(before)]
+    if (value === null || text === undefined || differenceText === undefined) return nothing
+    const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
+    const shown = figure(`${of} ${scopeOf(total)}`, value, text(value))
+    if (first === undefined || first.at > clock.startOf(before.from) || then === null) return stat(name, shown)
+    const difference = value - then
+    const how = difference === 0 ? 'the same' : `${difference > 0 ? '+' : '−'}${differenceText(Math.abs(difference))}`
+    return stat(name, shown, html`${title}: ${figure(`${of} ${scopeOf(before)}`, then, text(then))} (${how})`)
+  }
+  const areas = sharedAreas(viewer)
+  const points = (value: number) => unbroken(countText(value, 'point'))
+  return stats(
+    ...(areas.includes('dtt')
+      ? [
+          tile(firstTraining, 'Training sessions', 'sessions', ({ training }) => training.sessions, [numberText]),
+          tile(firstTraining, 'Days with training', 'days', ({ training }) => training.days, [numberText]),
+          tile(firstTraining, 'Repetitions', 'reps', ({ training }) => training.reps, [numberText]),
+        ]
+      : []),
+    ...(areas.includes('lkbx')
+      ? [
+          tile(firstLock, lockText('Time locked', viewer), 'lockedPercent', ({ share }) => lockedPercent(share), [
+            percentText,
+            points,
+          ]),
+        ]
+      : []),
+  )
 }
 
 interface Row {
@@ -179,7 +235,7 @@ function trainingRows(viewer: Viewer): readonly Row[] {
 }
 
 const lockRows: readonly Row[] = [
-  { name: 'Time locked', of: ({ share: { percent } }) => (percent === null ? NONE : percentText(percent)) },
+  { name: 'Time locked', of: ({ share }) => (share.percent === null ? NONE : percentText(lockedPercent(share) ?? 0)) },
   { name: 'Locked', of: ({ share, locks }) => lengthOf(share, locks.lockedSeconds) },
   { name: 'On breaks', of: ({ share, locks }) => lengthOf(share, locks.breakSeconds) },
   { name: 'Lock sessions begun', of: ({ locks }) => numberText(locks.started) },
