@@ -17,6 +17,7 @@ import { addRejectedCommands } from './cli/rejected.ts'
 import { addRestoreCommand } from './cli/restore.ts'
 import { addServeCommands } from './cli/serve.ts'
 import { say } from './cli/terminal.ts'
+import { addImportsCommands } from './cli/imports.ts'
 import { addKeyCommands } from './cli/keys.ts'
 import { addUploadCommand } from './cli/upload.ts'
 import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
@@ -71,6 +72,7 @@ addDoctorCommand(program)
 addPullCommands(program)
 addArchiveCommands(program)
 addPageCommand(program)
+addImportsCommands(program)
 addRecordCommands(program)
 addRejectedCommands(program)
 addBackupCommands(program)

@@ -26,6 +26,8 @@ export interface ActFacts {
 interface NewAct<Input extends TObject, Result, Prepared> extends ActFacts {
   /** The `description` of a property is the reason of its refusal. */
   readonly input: Input
+  /** Whether its transaction holds the lock of imports: it removes records, or decides what imports do. */
+  readonly locks?: boolean
   /** What takes long, and is done before its transaction begins. */
   readonly prepare?: (store: Store, input: Entered<Input>) => Promise<Prepared>
   readonly run: (scene: Scene, input: Entered<Input>, prepared: Prepared) => Promise<Result>
@@ -48,6 +50,7 @@ type Entered<Input extends TObject> = {
 export function act<const Input extends TObject, Result, Prepared = undefined>({
   input: schema,
   prepare,
+  locks = false,
   run,
   ...facts
 }: NewAct<Input, Result, Prepared>): Act<Entered<Input>, Result> {
@@ -55,9 +58,11 @@ export function act<const Input extends TObject, Result, Prepared = undefined>({
     await check(schema, input)
     // Without `prepare` there is nothing that `run` expects.
     const prepared = (await prepare?.(store, input)) as Prepared
-    const result = await store.db
-      .transaction()
-      .execute(db => run({ db, store, now, record: recorder(db, facts.event, now, actor) }, input, prepared))
+    const work = (db: Kysely<Tables>) =>
+      run({ db, store, now, record: recorder(db, facts.event, now, actor) }, input, prepared)
+    const result = await (locks
+      ? store.db.connection().execute(db => store.locked(db, () => work(db)))
+      : store.db.transaction().execute(work))
     noteGrantChange()
     return result
   }

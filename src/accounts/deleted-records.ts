@@ -21,6 +21,7 @@ export const deleteRecord = act({
   title: 'Delete',
   confirms: true,
   event: 'record-deleted',
+  locks: true,
   input: Type.Object(which),
   async run(scene, { accountId, kind: name, id }) {
     const kind = kindNamed(name)
@@ -42,6 +43,7 @@ export const deleteRecord = act({
 export const allowRecord = act({
   title: 'Allow again',
   event: 'record-allowed',
+  locks: true,
   input: Type.Object(which),
   async run({ db, record }, { accountId, kind, id }) {
     const marks = db.deleteFrom('deleted_record').where('owner_id', '=', accountId)
@@ -81,7 +83,12 @@ async function removeRecords(
   await sql`update pull_row set open_at = null where owner_id = ${accountId} and kind = ${name} and id ${some}`.execute(
     db,
   )
-  if (store.erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
+  await noteErasing(db, store, now)
+}
+
+/** Makes erasing due in an hour. */
+export async function noteErasing(db: Kysely<Tables>, { erase }: Pick<Store, 'erase'>, now: number): Promise<void> {
+  if (erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
 }
 
 /** All that is deleted meanwhile is erased together. */

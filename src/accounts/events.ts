@@ -43,6 +43,7 @@ const eventKinds = {
   'access-ended': ['access', 'Access ended'],
   exported: ['exports', 'Everything exported'],
   'file-stored': ['imports', 'Records stored from a file'],
+  'file-undone': ['imports', 'Records of a file removed again'],
   'record-deleted': ['imports', 'Record deleted'],
   'record-allowed': ['imports', 'Deleted record allowed again'],
   'source-connected': ['imports', 'Source connected'],

@@ -20,6 +20,8 @@ export interface ImportOptions {
   readonly onError?: OnError
   /** The name of the archive in the list of rejected rows. */
   readonly source?: string
+  /** As its owners call it, who can take out again what it adds. */
+  readonly file?: string
   /** Whether the tier of stored accounts, and its end, are updated. */
   readonly tiers?: boolean
   /** Called with the number of bytes read so far, and with undefined when storing begins. */

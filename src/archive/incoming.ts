@@ -16,6 +16,8 @@ export interface IncomingOptions extends DecideOptions, NameOptions {
   readonly rejected: Rejections
   /** Returns the text of a line; if not given, the text is kept with the row. */
   readonly rawOf?: (line: number) => string | undefined
+  /** The name of the file, for its owners, who can take out again what it adds. */
+  readonly file?: string | undefined
   readonly onDecided?: (line: number, decided: Decided) => void
   readonly signal?: AbortSignal | undefined
 }
@@ -178,6 +180,8 @@ export class Incoming {
   async store(now: number) {
     for (const kind of this.#present()) await this.#write(kind)
     if (this.#count(deletion, 'added') > 0) await this.#dropVoidDeletions()
+    await this.#noteBrought()
+    if (this.options.file !== undefined) await this.#noteFile(this.options.file, now)
     if (this.#count(partnership, 'added') > 0) {
       await sql`insert into account_event (account_id, at, kind, actor, subject, subject_id, network, browser, times)
         select incoming.owner, ${now}, 'access-given', 'operator', account.username, 0, '', '', 1
@@ -186,6 +190,30 @@ export class Incoming {
         this.#db,
       )
     }
+  }
+
+  /** Notes of records that a file had added that something else has brought or changed them. */
+  async #noteBrought() {
+    await this.#run(`update imported_record set is_kept = 1 from incoming
+      where imported_record.owner_id = incoming.owner and imported_record.kind = incoming.kind and imported_record.id = incoming.id
+        and is_kept = 0 and incoming.decided in ('replaced', 'refreshed', 'unchanged', 'skipped')`)
+  }
+
+  /** Notes for each owner what a file brought. Only the last files of an owner can be undone. */
+  async #noteFile(name: string, now: number) {
+    const records = `incoming.kind in (${quoted(allKinds.filter(({ isOwned }) => isOwned).map(kind => kind.name))})`
+    const { numAffectedRows = 0n } = await sql`insert into imported_file (owner_id, name, at, added, replaced)
+      select owner, ${name}, cast(${now} as bigint), sum(case when decided = 'added' then 1 else 0 end),
+        sum(case when decided = 'replaced' then 1 else 0 end)
+      from incoming where ${sql.raw(records)} and decided in ('added', 'replaced') group by owner`.execute(this.#db)
+    if (numAffectedRows === 0n) return
+    await this.#run(`insert into imported_record (owner_id, kind, id, file_id, is_kept)
+      select owner, kind, id, (select max(id) from imported_file where owner_id = incoming.owner), 0 from incoming
+      where ${records} and decided = 'added'
+      on conflict (owner_id, kind, id) do update set file_id = excluded.file_id, is_kept = 0`)
+    await this.#run(`delete from imported_file where id in (select id from
+      (select id, row_number() over (partition by owner_id order by id desc) as place from imported_file) as numbered
+      where place > ${MAX_FILES})`)
   }
 
   /** Drops the deletions that came in of records that are stored. */
@@ -405,6 +433,9 @@ const CONTRADICTION: Decision = {
   decided: 'contradicts',
   reasons: ['is the same record as an earlier line, with other content'],
 }
+
+/** Of an owner. */
+const MAX_FILES = 100
 
 const NOTHING: KindCounts = { counts: {}, unfinished: 0, first: null, last: null }
 

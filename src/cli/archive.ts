@@ -162,6 +162,7 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
       onConflict,
       onError,
       source: file === STDIN ? 'stdin' : basename(file),
+      file: file === STDIN ? 'stdin' : basename(file),
       tiers,
       isArchive,
       signal,

@@ -133,8 +133,10 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   // Counts what the account has before others wait for this one.
   await quota.during(() => quota.add(store.db, 1, () => 0))
   await files.open()
+  const upload = await store.db.selectFrom('upload').select('name').where('id', '=', order.id).executeTakeFirst()
   await importLines(store, context => files.lines(context), {
     confirm: db => files.confirm(db),
+    file: upload?.name ?? '',
     onlyAccount: accountId,
     onConflict: ON_CONFLICT,
     onError: 'set-aside',

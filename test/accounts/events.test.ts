@@ -5,6 +5,7 @@ import fastify from 'fastify'
 import { makeEventCounter, MAX_EVENTS_PER_HOUR } from '../../src/accounts/event-counter.ts'
 import { type AccountEvent, type EventKind, listEvents, pruneEvents } from '../../src/accounts/events.ts'
 import { listGiven } from '../../src/accounts/given-access.ts'
+import { listFiles } from '../../src/accounts/imported-files.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { listKeys } from '../../src/accounts/api-keys.ts'
 import { readConfig } from '../../src/config.ts'
@@ -95,6 +96,13 @@ const actions: readonly Action[] = [
       return answer
     },
     leaves: 'file-stored',
+  },
+  {
+    route: 'POST /source/files/:id/undo',
+    async act({ ann, service }) {
+      const [file] = await listFiles(service.store, 1)
+      return ann.post(`/source/files/${file?.id}/undo`)
+    },
   },
   ...Object.entries(deletable).map(([name, { kind }]) => ({
     route: `POST /${name}/:id/delete`,

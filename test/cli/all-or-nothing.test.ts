@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSessionIn } from '../../src/accounts/browser-sessions.ts'
+import { deleteRecord } from '../../src/accounts/deleted-records.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { endAccess } from '../../src/accounts/shared-access.ts'
@@ -49,6 +50,16 @@ const commands: readonly Command[] = [
   },
   { args: ['import', '-'], input: later.map(line => JSON.stringify(line)).join('\n') },
   { args: ['rejected', 'retry'], before: setAside },
+  { args: ['record', 'remove', 'training-session', '1', '--account', 'ann', '--yes'] },
+  {
+    args: ['record', 'allow', 'training-session', '1', '--account', 'ann'],
+    before: store => deleteRecord(store, { accountId: 1, kind: 'training-session', id: 1 }, Date.now()),
+  },
+  {
+    args: ['imports', 'undo', '1', '--account', 'ann', '--yes'],
+    before: store =>
+      importArchive(store, archiveOf([trainingSession(3, 1), lockSession(4, 1)]), { file: 'evening.csv' }),
+  },
   { args: ['pull', 'prune', '--yes', '--many'], before: goneAtSource },
   { args: ['restore', 'FILE', '--force'], before: backUp },
 ]

@@ -92,6 +92,12 @@ const leaving: readonly Leaving[] = [
     leaves: 'record-allowed',
     about: 'training-session 61',
   },
+  {
+    command: 'imports undo',
+    args: ['1', '--account', 'ann', '--yes'],
+    before: store => importArchive(store, archiveOf([trainingSession(61, 1)]), { file: 'evening.csv' }),
+    leaves: 'file-undone',
+  },
   { command: 'export', args: ['--account', 'ann'], leaves: 'exported' },
   { command: 'page', args: ['--account', 'ann'], leaves: 'exported' },
 ]
@@ -120,6 +126,7 @@ const others: Readonly<Record<string, string>> = {
   pull: 'gives access as imports do, and ends only what it gave',
   'pull status': 'reads',
   'pull prune': 'removes records',
+  'imports list': 'reads',
   'record list': 'reads',
   'rejected list': 'reads',
   'rejected show': 'reads',

@@ -100,6 +100,7 @@ const SENSITIVE = [
   'GET /settings/passkeys/new',
   'GET /settings/password/new',
   'GET /source/connect',
+  'GET /source/files/:id/undo',
   'GET /source/gone',
   'GET /source/key',
   'GET /source/upload',
@@ -115,6 +116,7 @@ const SENSITIVE = [
   'POST /settings/passkeys',
   'POST /settings/passkeys/:id/remove',
   'POST /settings/password/remove',
+  'POST /source/files/:id/undo',
   'POST /source/gone',
   'POST /training/:id/delete',
 ]

@@ -4,13 +4,14 @@ import { readTables } from '../../src/backup/tables.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { records } from './all-responses.ts'
 import type { Folder } from './command.ts'
+import { deletion } from './records.ts'
 import { archiveOf } from './service.ts'
 
 /** Stores without empty tables, and all their rows. */
 
 /** Imports records of every kind, and puts a row into each table that has none then. */
 export async function fillEveryTable(store: Store): Promise<void> {
-  await importArchive(store, archiveOf(records))
+  await importArchive(store, archiveOf([...records, deletion(1, 'lock-device', 999)]))
   const empty = await open('sqlite::memory:', { busyTimeoutMs: 0 })
   for (const { name } of await readTables()) {
     if ((await rowsOf(store, name)).length > 0) continue

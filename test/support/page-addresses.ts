@@ -16,6 +16,7 @@ const NEEDS_MORE: Examples = {
   '/source/start': 'needs a source that was checked',
   '/source/key': 'needs a connected source',
   '/source/forget': 'needs a connected source',
+  '/source/files/:id/undo': 'needs a file that was stored',
   '/source/locks': 'needs a connected source',
   '/source/gone': 'needs records that are gone at their source',
   '/source/upload/rejected.csv': 'needs a file that was checked',

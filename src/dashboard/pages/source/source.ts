@@ -28,6 +28,7 @@ import { countText, dateTime, durationText, momentText, NONE, numberText } from 
 import { connectCard, connectPages, intervalOf, intervalOptions } from './connect.ts'
 import { changePages, rejectedActions } from './changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
+import { filePages, filesCard } from './files.ts'
 import { hostOf, isBusy, connectionProblem, shortFailure } from './states.ts'
 import { uploadCard } from './upload.ts'
 
@@ -53,6 +54,7 @@ export const sourcePages: readonly DashboardPage[] = [
   }),
   ...changePages,
   ...rejectedPages,
+  ...filePages,
 ]
 
 /** A form that changes the connection. If that has changed meanwhile, the page says what it is now. */
@@ -81,6 +83,7 @@ async function showSource(visit: Visit) {
         ${connection === undefined ? await connectCard(visit) : nothing}
         ${await uploadCard(visit)}
       </div>
+      ${await filesCard(visit)}
     `,
   })
 }

@@ -1,0 +1,73 @@
+import { type Kysely, sql } from 'kysely'
+import Type from 'typebox'
+import { noteChangedRecords } from '../archive/revisions.ts'
+import { Refusal } from '../contract/refusal.ts'
+import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
+import { act } from './act.ts'
+import { noteErasing, ownKinds } from './deleted-records.ts'
+
+/** Files that brought records of an account in, and what only they brought: that can be taken out again. */
+
+/** A file, with what undoing it would do. */
+export interface ImportedFile {
+  readonly id: number
+  readonly name: string
+  readonly at: number
+  readonly added: number
+  /** Records that it changed: what they were before is not known. */
+  readonly replaced: number
+  /** Of those that it added, how many would be removed, and how many stay because something else has brought or changed them since. */
+  readonly removable: number
+  readonly kept: number
+}
+
+/** The files of an account, the newest first; of one, if it has such a file. */
+export function listFiles(
+  { db }: Pick<Store, 'db'>,
+  accountId: number,
+  file?: number,
+): Promise<readonly ImportedFile[]> {
+  const counted = (isKept: 0 | 1) =>
+    sql<number>`(select count(*) from imported_record where file_id = imported_file.id and is_kept = ${sql.lit(isKept)})`
+  return db
+    .selectFrom('imported_file')
+    .select(['id', 'name', 'at', 'added', 'replaced', counted(0).as('removable'), counted(1).as('kept')])
+    .where('owner_id', '=', accountId)
+    .$if(file !== undefined, files => files.where('id', '=', file ?? 0))
+    .orderBy('id', 'desc')
+    .execute()
+}
+
+export const undoFile = act({
+  title: 'Undo',
+  confirms: true,
+  event: 'file-undone',
+  locks: true,
+  input: Type.Object({ accountId: Type.Integer(), file: Type.Integer() }),
+  async run({ db, store, now, record }, { accountId, file: id }): Promise<ImportedFile> {
+    const [file] = await listFiles({ db }, accountId, id)
+    if (file === undefined)
+      throw new Refusal('refused', 'this account has no such file: it may have been undone already')
+    for (const { name, table } of ownKinds) await removeAdded(db, { name, table, accountId, id })
+    // With the list of what it added.
+    await db.deleteFrom('imported_file').where('id', '=', id).execute()
+    await noteErasing(db, store, now)
+    await record({ accountId, subjectId: id })
+    return file
+  },
+})
+
+interface Added {
+  readonly name: string
+  readonly table: string
+  readonly accountId: number
+  readonly id: number
+}
+
+/** Removes the records of a kind that only this file brought. */
+async function removeAdded(db: Kysely<Tables>, { name, table, accountId, id }: Added) {
+  const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)} where owner_id = ${accountId} and id in
+    (select id from imported_record where file_id = ${id} and kind = ${name} and is_kept = 0)`.execute(db)
+  if (numAffectedRows > 0n) await noteChangedRecords(db, table, sql`${accountId}`)
+}
