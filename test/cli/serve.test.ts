@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
 import { DatabaseSync } from 'node:sqlite'
 import { text as textOf } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -42,27 +41,6 @@ test('on an empty store it prints how to import and read records, and those comm
   again.process.kill('SIGTERM')
   assert.doesNotMatch((await again.ended).stderr, /no accounts yet/)
 })
-
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} to the launcher reaches the service, which ends with code 0 although connections are open`, async () => {
-    await using folder = await makeFolder()
-    await using running = folder.start(['serve', '--port', '0'])
-    const [, url = ''] = await running.says(/Listening on (\S+)/)
-    const { hostname, port } = new URL(url)
-    const silent = connect(Number(port), hostname)
-    silent.on('error', () => {})
-    await once(silent, 'connect')
-    const kept = get(`${url}/healthz`, { agent: false, headers: { Connection: 'keep-alive' } })
-    const [answer] = (await once(kept, 'response')) as [IncomingMessage]
-    answer.resume()
-    // The process that was started is the service itself: there is no shell in between that would swallow a signal.
-    running.process.kill(signal)
-    const { code } = await running.ended
-    assert.equal(code, 0)
-    await assert.rejects(fetch(`${url}/healthz`))
-    silent.destroy()
-  })
-}
 
 test('a port that is in use is reported with what to do instead, and no process keeps running', async () => {
   await using folder = await makeFolder()

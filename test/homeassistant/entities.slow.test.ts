@@ -286,23 +286,6 @@ test('--remove leaves nothing on the broker', needsMosquitto, async () => {
   assert.equal((await retained(broker)).size, 0)
 })
 
-test('after a thousand changes the state is the newest one', needsMosquitto, async () => {
-  await using broker = await startMosquitto()
-  await using _ = publishing(broker)
-  await until(async () => isOnline(await retained(broker)))
-  for (let part = 0; part < 50; part += 1) {
-    const sessions = Array.from({ length: 20 }, (__, index) =>
-      trainingSession(100 + part * 20 + index, 1, { created_at: at(0.05) }),
-    )
-    await service.import(sessions)
-  }
-  const { sessionsToday, ...status } = await currentStatus()
-  assert.ok(status.repsThisWeek !== null && status.repsThisWeek > 1000)
-  await until(
-    async () => JSON.parse((await retained(broker)).get(topics.state) ?? '{}').repsThisWeek === status.repsThisWeek,
-  )
-})
-
 test('a wrong password and a wrong key end the command with a sentence', needsMosquitto, async () => {
   await using broker = await startMosquitto({ user: { name: 'ha', password: 'right' } })
   const file = (name: string, text: string, mode = 0o600) => {

@@ -84,32 +84,38 @@ export async function startProxy(firstPort: number): Promise<Proxy> {
 }
 
 /**
- * Reads what a client sends and calls back at each Sync, after which it waits for the server, if a prepared statement
- * with a name went before: such are reads, and nothing else is.
+ * Calls back at each Sync, after which a client waits for the server, if a prepared statement with a name went before: such are reads, and
+ * nothing else is.
  */
 function makeReader(onRoundTrip: () => void): (chunk: Buffer) => void {
-  let rest = Buffer.alloc(0)
-  let started = false
   let named = false
+  return eachMessage((message, type) => {
+    const body = message.subarray(5)
+    // Parse begins with the name of the statement, Bind with that of the portal and then that of the statement.
+    if (type === 'P' && body[0] !== 0) named = true
+    if (type === 'B' && body[body.indexOf(0) + 1] !== 0) named = true
+    if (type === 'S') {
+      if (named) onRoundTrip()
+      named = false
+    }
+  })
+}
+
+/** Calls back with each whole message of a client, and its type. The first has none. */
+export function eachMessage(onMessage: (message: Buffer, type: string) => void): (chunk: Buffer) => void {
+  let rest: Buffer = Buffer.alloc(0)
+  let isStarted = false
   return chunk => {
     rest = Buffer.concat([rest, chunk])
     for (;;) {
-      // The first message has no type before its length.
-      const head = started ? 1 : 0
+      const head = isStarted ? 1 : 0
       if (rest.length < head + 4) return
       const length = head + rest.readInt32BE(head)
       if (rest.length < length) return
-      const type = started ? String.fromCharCode(rest[0] ?? 0) : ''
-      const body = rest.subarray(head + 4, length)
-      started = true
-      // Parse begins with the name of the statement, Bind with that of the portal and then that of the statement.
-      if (type === 'P' && body[0] !== 0) named = true
-      if (type === 'B' && body[body.indexOf(0) + 1] !== 0) named = true
-      if (type === 'S') {
-        if (named) onRoundTrip()
-        named = false
-      }
+      const message = rest.subarray(0, length)
       rest = rest.subarray(length)
+      onMessage(message, isStarted ? String.fromCharCode(message[0] ?? 0) : '')
+      isStarted = true
     }
   }
 }

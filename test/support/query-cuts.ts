@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { eachMessage } from './proxy.ts'
 
 /** How a connection ends: before a query reaches the server, within its answer, after it and before the client has it, or with the server. */
 export const cuts = ['before', 'within', 'after', 'away'] as const
@@ -95,23 +96,4 @@ function isReady(chunk: Buffer): boolean {
 function textOf(message: Buffer, type: string): string {
   const start = type === 'Q' ? 5 : message.indexOf(0, 5) + 1
   return message.toString('utf8', start, message.indexOf(0, start)).slice(0, 200)
-}
-
-/** Calls back with each whole message of a client, and its type. The first has none. */
-function eachMessage(onMessage: (message: Buffer, type: string) => void): (chunk: Buffer) => void {
-  let rest: Buffer = Buffer.alloc(0)
-  let isStarted = false
-  return chunk => {
-    rest = Buffer.concat([rest, chunk])
-    for (;;) {
-      const head = isStarted ? 1 : 0
-      if (rest.length < head + 4) return
-      const length = head + rest.readInt32BE(head)
-      if (rest.length < length) return
-      const message = rest.subarray(0, length)
-      rest = rest.subarray(length)
-      onMessage(message, isStarted ? String.fromCharCode(message[0] ?? 0) : '')
-      isStarted = true
-    }
-  }
 }
