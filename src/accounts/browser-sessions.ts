@@ -39,6 +39,8 @@ export interface SessionStart {
   readonly now: number
   /** The session that this browser had, of whichever account: it ends. */
   readonly replaces?: number | undefined
+  /** The zone of the browser, which an account takes that has no preferences yet. */
+  readonly timeZone?: string | undefined
 }
 
 /**
@@ -47,12 +49,11 @@ export interface SessionStart {
  */
 export function beginSession(
   store: Store,
-  { proof, timeZone, ...start }: SessionStart & { readonly proof: Proof; readonly timeZone?: string | undefined },
+  { proof, ...start }: SessionStart & { readonly proof: Proof },
 ): Promise<string | undefined> {
   const { accountId, method } = proof
   return store.db.transaction().execute(async db => {
     if (!(await isCurrent(db, store, proof))) return undefined
-    if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
     return beginSessionIn(db, { ...start, accountId, kind: `signed-in-${method}`, confirmedAt: confirmedAt(proof) })
   })
 }
@@ -60,9 +61,10 @@ export function beginSession(
 /** Begins a session within a transaction, and records the event that it begins with. */
 export async function beginSessionIn(
   db: Kysely<Tables>,
-  { accountId, browser, actor, now, replaces, kind, confirmedAt = null }: NewSession,
+  { accountId, browser, actor, now, replaces, timeZone, kind, confirmedAt = null }: NewSession,
 ): Promise<string> {
   const secret = makeSecret()
+  if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
   if (replaces !== undefined) await db.deleteFrom('browser_session').where('id', '=', replaces).execute()
   // Expired sessions are removed here and nowhere else.
   await db

@@ -287,7 +287,7 @@ function printReport(report: PullReport, json: boolean | undefined) {
 
 /** `out` is the file that was written instead of storing. */
 function summaryOf(report: PullReport, out?: string): string[] {
-  const { accountId, username, kinds, setAside, missingLists, gone, claimed, notes, requests } = report
+  const { accountId, username, kinds, setAside, missingLists, notFound, gone, claimed, notes, requests } = report
   const account = `account ${accountId} (${username})`
   const records = kinds.reduce((sum, { added }) => sum + added, 0)
   const done =
@@ -298,6 +298,7 @@ function summaryOf(report: PullReport, out?: string): string[] {
     `${done} with ${requests} requests`,
     ...notes,
     ...missingLists.map(title => `the source has no list of ${title}: skipped`),
+    ...(notFound.length === 0 ? [] : [`the source has no lock sessions ${notFound.join(', ')}`]),
     ...deviationLines(report),
     ...setAside.reasons.map(rejectedLine),
     ...(claimed > 0 ? [`${claimed} rows that were rejected before are stored now`] : []),

@@ -69,8 +69,8 @@ export interface Viewer extends Display {
   readonly units: Units
   /** Up to when the records of the subject are known; null if that is not known. */
   readonly asOf: number | null
-  /** Whether a copy of them from another server has never been complete. */
-  readonly isPartial: boolean
+  /** How many records a copy from another server has brought that was never complete; null if there is none. */
+  readonly copied: number | null
   /** The rule that the password breaks with which the viewer has just signed in. */
   readonly brokenRule: PasswordRule | undefined
 }

@@ -1,6 +1,7 @@
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
 import { listReceivedAccess } from '../accounts/access-lists.ts'
 import { readKnownTime } from '../stats/known-time.ts'
+import { copiedSoFar } from '../pull/state.ts'
 import { cookie, type CookieOptions, cookieValue } from './cookies.ts'
 import { readDisplay } from './layout/document.ts'
 import { readPasswordNotice } from './sign-in/password-notice.ts'
@@ -30,7 +31,7 @@ export async function viewerOf(
     subject,
     chosenIsGone: chosen !== undefined && found === undefined,
     asOf,
-    isPartial,
+    copied: isPartial ? await copiedSoFar(store, subject.id) : null,
     brokenRule: readPasswordNotice(cookies, site),
     timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',

@@ -57,6 +57,10 @@ export interface RoundProgress {
   readonly pause?: { readonly reason: 'limit' | 'away'; readonly until: number } | undefined
   /** Whether every record is read again. That was asked for, and holds until a round is complete. */
   readonly full?: boolean | undefined
+  /** When requests were sent lately, so that another process keeps to the rate. */
+  readonly sentAt?: readonly number[] | undefined
+  /** Numbers of lock sessions that a complete round asked for in vain. */
+  readonly notFound?: readonly number[] | undefined
 }
 
 export const NO_PROGRESS = JSON.stringify({ read: [] } satisfies RoundProgress)
@@ -64,7 +68,8 @@ const FULL = JSON.stringify({ read: [], full: true } satisfies RoundProgress)
 
 /** The progress of a round that begins now. */
 export function firstProgress({ report }: Pick<Connection, 'report'>): string {
-  return (JSON.parse(report) as RoundProgress).full === true ? FULL : NO_PROGRESS
+  const { full, sentAt } = JSON.parse(report) as RoundProgress
+  return JSON.stringify({ read: [], full, sentAt } satisfies RoundProgress)
 }
 
 /** Before a round has begun there is only the progress of an earlier one. */

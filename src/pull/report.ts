@@ -27,6 +27,8 @@ export interface PullReport {
   readonly extra: readonly FieldCount[]
   /** Lists that the source does not have. */
   readonly missingLists: readonly string[]
+  /** Numbers of lock sessions that the source was asked for in vain. */
+  readonly notFound: readonly number[]
   /** Rows that became gone at the source. */
   readonly gone: number
   /** Rows that were rejected before because nothing told their owner, and that now belong to the account. */
@@ -79,6 +81,7 @@ export class ReportBuilder {
   readonly #leniencies = new Map<string, Mutable<PullReport['leniencies'][number]>>()
   readonly #extra = new Map<string, Mutable<PullReport['extra'][number]>>()
   readonly missingLists: string[] = []
+  readonly notFound: number[] = []
   readonly notes: string[] = []
   gone = 0
   claimed = 0
@@ -152,6 +155,7 @@ export class ReportBuilder {
       leniencies: [...this.#leniencies.values()],
       extra: [...this.#extra.values()],
       missingLists: this.missingLists,
+      notFound: this.notFound,
       gone: this.gone,
       claimed: this.claimed,
       notes: this.notes,

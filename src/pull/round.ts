@@ -228,7 +228,9 @@ class ListPull {
   /** Reads records of these numbers that no round has read. Where the source has none of a number, it is left out. */
   async pullNumbers(list: SourceList, numbers: readonly number[]) {
     const known = await this.#findRows(list, numbers)
-    for (const id of numbers) if (!known.has(id)) await this.#readAgain(list, id)
+    for (const id of numbers) {
+      if (!known.has(id) && !(await this.#readAgain(list, id))) this.#state.report.notFound.push(id)
+    }
   }
 
   /** Stores records that were read by id; their stored form stays that of the list row. */
@@ -310,13 +312,14 @@ class ListPull {
     return deleted
   }
 
-  /** Reads a record by id and stores it; rejects it if the source does not return it. */
-  async #readAgain(list: SourceList, id: number) {
+  /** Reads a record by id and stores it; rejects it if the source does not return it. False if the source has none. */
+  async #readAgain(list: SourceList, id: number): Promise<boolean> {
     const { reader } = this.#state
-    if ((await this.#deletedAmong(list, [id])).has(id)) return
+    if ((await this.#deletedAmong(list, [id])).has(id)) return true
     const data = await reader.tryRecord(list, id)
     if (data === 'unanswered') await this.storeAgain(list, [sourceRow({ id })], { fault: UNANSWERED })
     else if (data !== undefined) await this.storeAgain(list, [sourceRow(data)])
+    return data !== undefined
   }
 
   async #store(list: SourceList, rows: readonly OfferedRow[], found: Parameters<RowStore['store']>[2]) {

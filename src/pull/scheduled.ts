@@ -30,7 +30,6 @@ import {
   ended,
   type Failure,
   firstProgress,
-  NO_PROGRESS,
   parseNumbers,
   progressOf,
   type RoundProgress,
@@ -98,7 +97,7 @@ async function pullWhileDue(options: ScheduledOptions, running: Map<number, Prom
         options,
         due,
         lease,
-        sent.getOrInsertComputed(due.origin, () => []),
+        sent.getOrInsertComputed(due.origin, () => sentBefore(options, due)),
       ).run()
       running.set(
         due.account_id,
@@ -111,6 +110,12 @@ async function pullWhileDue(options: ScheduledOptions, running: Map<number, Prom
     await Promise.race([look, ...running.values()])
     looked.abort()
   }
+}
+
+/** When the last process sent requests to the source, by the clock of this one. */
+function sentBefore({ clock }: ScheduledOptions, connection: Connection): number[] {
+  const start = clock.now() - clock.elapsed()
+  return (progressOf(connection).sentAt ?? []).map(at => at - start)
 }
 
 /** One round of one connection. */
@@ -185,7 +190,7 @@ class ConnectedPull {
         this.#lease.accountId = id
       },
     })
-    await completeRound(store, this.#lease, report, known_locks)
+    await completeRound(store, this.#lease, { ...report, sentAt: this.#sentAt() }, known_locks)
     if (every === 0) await eraseDeleted(store).catch(onProblem)
   }
 
@@ -193,6 +198,13 @@ class ConnectedPull {
     this.#options.showLife?.()
     this.#read.set(kind, { kind, read: rows, total: expected ?? null })
     this.#pause = undefined
+  }
+
+  /** When requests were sent, in whole seconds. */
+  #sentAt(): readonly number[] | undefined {
+    const { clock } = this.#options
+    const start = clock.now() - clock.elapsed()
+    return this.#sent.length === 0 ? undefined : this.#sent.map(at => Math.ceil((start + at) / 1000) * 1000)
   }
 
   /** Renews the lease until the round has ended; ends the round if the lease is lost. */
@@ -205,6 +217,7 @@ class ConnectedPull {
         read: [...this.#read.values()],
         pause: this.#pause,
         full: this.#isFull || undefined,
+        sentAt: this.#sentAt(),
       } satisfies RoundProgress)
       const changed = progress === this.#shown ? {} : { report: progress }
       this.#shown = progress
@@ -352,7 +365,12 @@ async function heldConnection({ engine }: Store, db: Kysely<Tables>, lease: Leas
 }
 
 /** Ends a complete round, which has asked for these locks. A connection for a single round forgets its key. */
-async function completeRound(store: Store, lease: Lease, report: PullReport, askedLocks: string): Promise<void> {
+async function completeRound(
+  store: Store,
+  lease: Lease,
+  report: PullReport & Pick<RoundProgress, 'sentAt'>,
+  askedLocks: string,
+): Promise<void> {
   const sum = (count: (kind: PullReport['kinds'][number]) => number) =>
     report.kinds.reduce((total, kind) => total + count(kind), 0)
   const round = { added: sum(kind => kind.added), replaced: sum(kind => kind.replaced), gone: report.gone }
@@ -375,7 +393,7 @@ async function completeRound(store: Store, lease: Lease, report: PullReport, ask
           ? { state: 'done', next_at: null }
           : { state: 'waiting', next_at: inMs(store, every * MINUTE_MS * (1 + JITTER * Math.random())) }),
         attempts: 0,
-        report: NO_PROGRESS,
+        report: JSON.stringify({ read: [], notFound: report.notFound, sentAt: report.sentAt } satisfies RoundProgress),
       },
     )
     if (every === 0 && store.erase !== undefined) await noteDeleted(db)

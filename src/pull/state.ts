@@ -2,6 +2,7 @@ import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
 import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { jsonRows, type Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
+import { sum } from '../contract/numbers.ts'
 import { formatOptionalTimestamp } from '../contract/time.ts'
 import { type Connection, connections } from './connections.ts'
 import { isOtherSecret } from './stored-key.ts'
@@ -240,6 +241,12 @@ export async function pullStatus(store: Store, account?: number): Promise<Source
     })
   }
   return statuses
+}
+
+/** How many records of an account the copies have brought that were never complete. */
+export async function copiedSoFar(store: Store, accountId: number): Promise<number> {
+  const partial = (await pullStatus(store, accountId)).filter(({ completedAt }) => completedAt === null)
+  return sum(partial.map(({ rows, setAside }) => Math.max(0, sum(Object.values(rows)) - setAside)))
 }
 
 /** The state of a connection, as the page shows it. */

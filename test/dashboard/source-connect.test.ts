@@ -111,7 +111,8 @@ test('the key is in no page, no redirect and no cookie that can be read', async 
   const seen: Seen[] = [await it.check(), await ann.get('/source/start')]
   const cookies = [...ann.cookies.values()].join()
   seen.push(await ann.post('/source/start'), await ann.get('/source'), await it.check('wrong-key-9876'))
-  await ann.post('/source/forget')
+  const forgotten = await ann.post('/source/forget')
+  assert.match((await ann.get(forgotten.to ?? '')).text, /The source and its key are forgotten\. All records/)
   seen.push(await it.check('wrong-key-9876'), await ann.get('/source/key'))
   const all = seen.map(({ text, headers }) => text + JSON.stringify([...headers])).join() + cookies
   assert.doesNotMatch(all, new RegExp(`${SOURCE_TOKEN}|wrong-key-9876`))
@@ -208,7 +209,7 @@ test('a source that refuses the key is said with its time, what is kept and what
   await it.pull()
   assert.doesNotMatch((await ann.get('/source')).text, /role="alert"/)
   assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-refused', 'source-key-changed'])
-  assert.match((await ann.get('/settings')).text, /Source refused its API key: <strong>http:\/\/127/)
+  assert.match((await ann.get('/settings/events')).text, /Source refused its API key: <strong>http:\/\/127/)
 })
 
 test('copying stops, continues and is asked for again; how often can be changed', async () => {
@@ -248,6 +249,28 @@ test('a complete copy says by when changes of old records arrive, and Read every
   assert.match(text, weekly)
   await ann.post('/source/stop')
   assert.doesNotMatch((await ann.get('/source')).text, /older than 35 days|Read everything/)
+})
+
+test('while a copy is not complete, every page that sums it up says so, with a link to Source for its owner', async () => {
+  await using it = await setUp()
+  const { ann } = it
+  await connected(it)
+  await it.pull()
+  const said = async (path: string) =>
+    /not complete yet: (\d+) records so far\. <a href="\/source">/.exec((await ann.get(path)).text)?.[1]
+  const paths = ['/', '/training', '/programs', '/locks', '/lock-templates', '/year']
+  for (const path of paths) assert.equal(await said(path), undefined, path)
+  await it.db.updateTable('pull_source').set({ completed_at: null }).execute()
+  for (const path of paths) assert.equal(await said(path), '21', path)
+  assert.equal(await said('/keys'), undefined)
+})
+
+test('a source without a list of programs is not said to have none where sessions name them', async () => {
+  await using it = await setUp({ withoutLists: ['/dtt/templates'] })
+  await it.check()
+  const { text } = await it.ann.get('/source/start')
+  assert.match(text, /It has no list of programs\. Those of your sessions are copied one by one\./)
+  assert.doesNotMatch(text, /does not offer<\/dt><dd>[^<]*Programs/)
 })
 
 test('a source that is forgotten keeps its records, and its key is gone', async () => {
@@ -352,8 +375,10 @@ test('rejected rows are tried again', async () => {
     .values({ ...row, ...seen, reason: 'it was odd', raw, encoding: 'utf-8' })
     .execute()
   assert.match((await ann.get('/source')).text, /1 record could not be stored[^]*Try again/)
-  await ann.post('/source/retry')
-  assert.doesNotMatch((await ann.get('/source')).text, /could not be stored/)
+  const retried = await ann.post('/source/retry')
+  const { text } = await ann.get(retried.to ?? '')
+  assert.match(text, /Tried 1 record again: 1 stored\./)
+  assert.doesNotMatch(text, /could not be stored/)
 })
 
 test('what is gone at the source is removed after its numbers were shown', async () => {
@@ -386,6 +411,10 @@ test('numbers of lock sessions are kept for the next round, and a text that is n
   assert.match((await ann.get('/source/locks')).text, /value="12,15-17"/)
   await it.pull()
   assert.ok(it.source.requests.some(path => path.startsWith('/lkbx/sessions/16')))
+  assert.match(
+    (await ann.get('/source')).text,
+    /That server has no lock sessions 12, 15, 16, 17, or does not show them/,
+  )
 })
 
 test('Overview says when the source has refused the key for a day, to its owner alone', async () => {
@@ -476,7 +505,8 @@ test('while records come, each kind says how many there are if that is known, an
       ['–', '–'],
     ],
   )
-  assert.match(later.text, /11 records so far\. About 5\d\ss left\./)
+  assert.match(later.text, /Looking for what is new/)
+  assert.match(later.text, /21 records before this round, 11 of them read again so far\. About 5\d\ss left\./)
   assert.doesNotMatch((await shown(25)).text, /left\./)
 })
 
@@ -495,7 +525,7 @@ test('while nothing arrives, the page says what is waited for', async () => {
   )
   assert.match(await shown({ reason: 'away', until: 1 }), /That server does not answer now\. It is asked again\./)
   for (const pause of [undefined, { reason: 'limit', until: 1 } as const])
-    assert.match(await shown(pause), /0 records so far\.<\/p>/)
+    assert.match(await shown(pause), /Nothing has arrived yet\.<\/p>/)
 })
 
 test('while the disk is full, Source says that, whatever the last round was', async t => {

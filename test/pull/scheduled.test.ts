@@ -54,7 +54,7 @@ interface Setup extends AsyncDisposable {
   /** What a process does that `serve` starts; `before` runs before each request. */
   pull(
     before?: (url: string) => Promise<unknown>,
-    more?: Partial<Pick<ScheduledOptions, 'clock' | 'stop'>>,
+    more?: Partial<Pick<ScheduledOptions, 'clock' | 'rate' | 'stop'>>,
   ): Promise<readonly unknown[]>
 }
 
@@ -114,6 +114,25 @@ async function connected(here: Setup, everyMinutes = 5, accountId = 1) {
 async function countSessions({ store }: TestService): Promise<number> {
   return (await store.db.selectFrom('training_session').select('id').execute()).length
 }
+
+test('a process that goes on after another one keeps to the rate of the source', async () => {
+  await using here = await setUp()
+  await connected(here)
+  const { db } = here.service.store
+  const clock = makeClock()
+  const sentAt = Array.from({ length: 60 }, () => clock.time - 20_000)
+  await db
+    .updateTable('job')
+    .set({ report: JSON.stringify({ read: [], sentAt } satisfies RoundProgress) })
+    .execute()
+  await here.pull(undefined, { clock, rate: 60 })
+  assert.equal(
+    clock.waits.find(ms => ms > 0),
+    40_000,
+  )
+  const { sentAt: left = [] } = progressOf((await readConnection(here.service.store, 1)) ?? assert.fail())
+  assert.ok(left.length > 0 && left.length <= 60)
+})
 
 test('a connected source is pulled when it is due, and again after its interval', async () => {
   await using here = await setUp()

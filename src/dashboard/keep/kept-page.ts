@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { raw } from 'hono/html'
+import { copiedSoFar } from '../../pull/state.ts'
 import { readKnownTime } from '../../stats/known-time.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import type { YearStatistics } from '../../stats/year.ts'
@@ -70,7 +71,7 @@ async function readerOf(store: Store, { session, discreet, timeZone, units }: Ke
       timeZone,
       units,
       asOf,
-      isPartial,
+      copied: isPartial ? await copiedSoFar(store, own.id) : null,
       brokenRule: undefined,
     },
     pageAccess: new PageAccess({ grant: { accountId: own.id, shared: [] }, now }, own.id),
@@ -91,7 +92,7 @@ function headOf({ viewer, now }: Reader, years: readonly number[]): Html {
   const known = viewer.asOf === null ? written : dateTimeText(viewer, viewer.asOf)
   const asOf = known === written ? nothing : html`, as of ${known}`
   return html`
-    <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${written}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.</p></div></div>
+    <div class="head"><div><h1>Records of ${ownName(viewer)}</h1><p class="lead">Written ${written}${asOf}. Times in ${viewer.timeZone.replaceAll('_', ' ')}.${viewer.copied === null ? nothing : ' The copy from the other server was not complete.'}</p></div></div>
     <nav class="kept-contents" aria-label="Contents"><a href="#present">${presentText({ viewer, now })}</a> <a href="#overview">All years</a>${years.map(year => html` <a href="#year-${year}">${year}</a>`)}${Object.entries(keptTableNames).map(([id, name]) => html` <a href="#${id}">${name}</a>`)}</nav>
   `
 }

@@ -4,7 +4,7 @@ import { html, type Html, type Part, nothing } from '../html.ts'
 import { ownName, personName } from '../text/names.ts'
 import { passwordNotice } from '../sign-in/password-notice.ts'
 import { type PageSection, type Section, type SectionInNavigation, sections, type View, type Viewer } from '../page.ts'
-import { isOwnSection, otherOwner, ownerBanner, sharedAreas } from './subject-notes.ts'
+import { isOwnSection, otherOwner, ownerBanner, partialNote, sharedAreas } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
 
@@ -36,6 +36,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
           </div>
           ${actions === undefined ? nothing : html`<div class="actions">${actions}</div>`}
         </div>
+        ${section === null || isOwnSection(section) ? nothing : partialNote(viewer, view)}
         ${body}
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}

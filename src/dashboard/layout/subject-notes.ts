@@ -4,7 +4,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { areaLabels } from '../text/labels.ts'
 import { personName } from '../text/names.ts'
 import { type PageSection, type Person, sections, type View, view, type Viewer } from '../page.ts'
-import { dateText, dateTime, unbroken } from '../text/text.ts'
+import { countText, dateText, dateTime, unbroken } from '../text/text.ts'
 
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
@@ -38,6 +38,14 @@ export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: str
       ${backToMine(viewer, path, 'link')}
     </section>
   `
+}
+
+/** Says that figures are of a copy that was never complete. How many records it has is for their owner alone. */
+export function partialNote({ session, subject, copied }: Viewer, { owner = subject.id }: View): Html {
+  if (copied === null || owner !== subject.id) return nothing
+  if (owner !== session.accountId)
+    return html`<p class="warning">These records are a copy that is not complete yet.</p>`
+  return html`<p class="warning">The copy of your records is not complete yet: ${countText(copied, 'record')} so far. <a href="/source">Source</a></p>`
 }
 
 /** What of the records of somebody else the viewer may read; nothing if it is all. Days are those of UTC. */

@@ -6,7 +6,7 @@ import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-pag
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
-import { sendSignedIn, sessionStart } from './session-cookie.ts'
+import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
 
 /** The page that the link leads to which a service without accounts prints at its start. */
 export function registerFirstAccount(scope: FastifyInstance, { store, config }: DashboardOptions) {
@@ -64,6 +64,7 @@ function accountForm(secret: string, entered: Entered | undefined): Html {
       <p>Nobody has an account here yet. This one is yours: sign in with it from now on.</p>
       ${entered === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${entered.problem}</p>`}
       <form class="stack" method="post" action="${FIRST_ACCOUNT_PATH}${secret}">
+        ${timeZoneField}
         <label>Username<input name="username" autocomplete="username" value="${entered?.username ?? ''}" required autofocus></label>
         ${newPasswordFields('Password', { problem: entered?.problem })}
         <button class="primary">Create the account</button>

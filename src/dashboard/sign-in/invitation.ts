@@ -16,7 +16,7 @@ import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { NOT_ACCEPTED } from './reauthentication.ts'
 import { challengeOf } from './sealed-cookie.ts'
-import { sendSignedIn, sessionStart } from './session-cookie.ts'
+import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
 import { passkeyName } from '../pages/settings/passkeys.ts'
 import { invitationMark } from './oidc-start.ts'
 
@@ -162,6 +162,7 @@ function passwordForm({ secret, username, problem }: Choice, focuses: boolean): 
   return html`
     <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
       <input type="hidden" name="username" autocomplete="username" value="${username}">
+      ${timeZoneField}
       ${newPasswordFields('Password', { problem, focuses })}
       <button class="primary">Set password and sign in</button>
     </form>
@@ -173,6 +174,7 @@ function passkeyForm({ secret, browser, isFirst }: Choice): Html {
     <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
     <form class="stack needs-script" method="post" action="${INVITATION_PATH}${secret}/passkey" data-invitation="${secret}">
       <p>A passkey signs you in with the screen lock of your device: a fingerprint, a face or a PIN.${isFirst ? nothing : ' If the account has a password, it is kept; you can remove it in Settings.'}</p>
+      ${timeZoneField}
       ${passkeyName(browser)}
       ${passkeyField('invitation')}
       <button class="primary">Add passkey and sign in</button>

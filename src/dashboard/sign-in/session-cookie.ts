@@ -5,8 +5,11 @@ import { type Actor, browserName } from '../../accounts/events.ts'
 import type { Config } from '../../config.ts'
 import { clientAddress, networkPart } from '../../http/addresses.ts'
 import type { Store } from '../../store/index.ts'
+import { knownTimeZone } from '../../contract/time-zones.ts'
+import { formFields } from '../layout/form-page.ts'
 import type { SignInMethod } from '../../store/tables.ts'
 import { cookie, cookieValue, parseCookies } from '../cookies.ts'
+import { html } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../origin.ts'
 import { knownBrowserCookie } from './sign-in-limits.ts'
@@ -28,7 +31,8 @@ export async function sessionStart(
 ): Promise<SessionStart> {
   const { headers, context } = request
   const replaces = (await sessionOf(store, request, site))?.id
-  return { browser: headers['user-agent'] ?? '', actor: actorOf(request, config), now: context.now, replaces }
+  const timeZone = knownTimeZone(formFields(request).get('timeZone') ?? '')
+  return { browser: headers['user-agent'] ?? '', actor: actorOf(request, config), now: context.now, replaces, timeZone }
 }
 
 /** Sets the cookies of a session that has just started, and redirects. */
@@ -55,6 +59,9 @@ export async function sendSignedIn(
 export function sessionCookie(site: SiteOrigin, secret: string): string {
   return cookie(SESSION, secret, { maxAge: MAX_SESSION_MS / 1000, secure: site.secure })
 }
+
+/** The field for the zone of the browser, which assets/signin.js fills in. */
+export const timeZoneField = html`<input type="hidden" name="timeZone" data-time-zone>`
 
 /** Removes it. */
 export function noSessionCookie(site: Pick<SiteOrigin, 'secure'>): string {

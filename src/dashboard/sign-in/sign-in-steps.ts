@@ -4,7 +4,6 @@ import { beginSession } from '../../accounts/browser-sessions.ts'
 import type { Proof } from '../../accounts/proofs.ts'
 import type { Config } from '../../config.ts'
 import type { SignInMethod } from '../../store/tables.ts'
-import { knownTimeZone } from '../../contract/time-zones.ts'
 import { tooManyAttempts } from './attempts.ts'
 import { formFields } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
@@ -95,7 +94,6 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
     const secret = await beginSession(store, {
       ...(await sessionStart({ store, config }, request, site)),
       proof,
-      timeZone: knownTimeZone(form.get('timeZone') ?? ''),
     })
     if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
     const notice = username && passwordNoticeCookie(site, form.get('password') ?? '', username)

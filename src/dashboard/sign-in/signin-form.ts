@@ -7,6 +7,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { inlineCode } from '../layout/components.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../origin.ts'
+import { timeZoneField } from './session-cookie.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 
 export interface SignInState {
@@ -86,7 +87,7 @@ function passkeyForm({ site, next }: SignInState, isFirst: boolean): Html {
 }
 
 function hiddenFields(next: string): Html {
-  return html`<input type="hidden" name="next" value="${next}"><input type="hidden" name="timeZone" data-time-zone>`
+  return html`<input type="hidden" name="next" value="${next}">${timeZoneField}`
 }
 
 /** Shown instead of the sign-in form while there is no account. */

@@ -62,7 +62,7 @@ export interface NewsOptions extends Omit<Known, 'extent' | 'sessions' | 'today'
 /** What is new; undefined if too little is known, or what is known is old. */
 export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined {
   const { viewer, now } = options.reader
-  if (viewer.isPartial || (viewer.asOf !== null && now - viewer.asOf > DAY_MS)) return undefined
+  if (viewer.copied !== null || (viewer.asOf !== null && now - viewer.asOf > DAY_MS)) return undefined
   const from = viewer.shared.find(({ ownerId }) => ownerId === viewer.subject.id)?.recordsFrom ?? null
   const known: Known = {
     ...options,

@@ -199,6 +199,9 @@ async function showChecked(visit: Visit): Promise<PageResult> {
 
 function askWhose(visit: Visit, source: KeptCheck): View {
   const { origin, newId, every } = source
+  // Programs are also read by their numbers, which sessions have.
+  const hasPrograms = source.missing.includes('training-template') && source.kinds.includes('training-session')
+  const missing = source.missing.filter(kind => kind !== 'training-template' || !hasPrograms)
   const title = intervals.find(([minutes]) => minutes === every)?.[1] ?? ONCE[1]
   return view({
     title: 'Whose key is it?',
@@ -210,8 +213,9 @@ function askWhose(visit: Visit, source: KeptCheck): View {
           ['Server', hostOf(visit.viewer, origin)],
           ['Copied', title],
           ['It offers', kindNames(source.kinds)],
-          ...(source.missing.length === 0 ? [] : ([['It does not offer', kindNames(source.missing)]] as const)),
+          ...(missing.length === 0 ? [] : ([['It does not offer', kindNames(missing)]] as const)),
         ])}
+        ${hasPrograms ? html`<p class="muted">It has no list of programs. Those of your sessions are copied one by one.</p>` : nothing}
         ${newId === undefined ? nothing : html`<p>Your account here gets the number ${newId}, which these records carry. Nothing else about it changes.</p>`}
         <div class="buttons"><button class="primary">Yes, copy my records</button><button name="answer" value="no">No</button></div>
       </form>

@@ -24,7 +24,7 @@ export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReas
           { title: 'One of them', cell: row => exampleOf(viewer, row) },
         ],
         reasons,
-        { look: 'stacks' },
+        { id: 'rejected', look: 'stacks' },
       )}
       <div class="buttons">${actions}<a class="button" href="/source/rejected.ndjson" download>Download all</a></div>
       ${viewer.discreet ? AS_STORED : nothing}

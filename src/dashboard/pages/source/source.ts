@@ -47,11 +47,16 @@ export const sourcePages: readonly DashboardPage[] = [
     return minutes > 0 && changeInterval(store, accountId, minutes)
   }),
   { ...OF_SOURCE, path: '/source/forget', handler: showForgetting },
-  changing('/source/forget', async visit => {
-    const { store, viewer, actor, now, inBackground } = visit
-    await forgetConnection(store, viewer.session.accountId, { actor, now })
-    inBackground(eraseDeleted(store))
-  }),
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/forget',
+    async handler({ store, viewer, actor, now, inBackground }) {
+      await forgetConnection(store, viewer.session.accountId, { actor, now })
+      inBackground(eraseDeleted(store))
+      return redirect('/source?done=forgotten')
+    },
+  },
   ...changePages,
   ...rejectedPages,
   ...filePages,
@@ -77,6 +82,7 @@ async function showSource(visit: Visit) {
     lead: 'Where your records come from.',
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
+      ${doneNote(visit.query)}
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
       <div class="columns">
@@ -86,6 +92,16 @@ async function showSource(visit: Visit) {
       ${await filesCard(visit)}
     `,
   })
+}
+
+/** What came of the form that led to the page. */
+function doneNote(query: URLSearchParams): Html {
+  if (query.get('done') === 'forgotten')
+    return html`<p class="note" role="status">The source and its key are forgotten. All records that were copied stay.</p>`
+  const [tried, stored] = ['tried', 'stored'].map(name => Number(query.get(name) ?? Number.NaN))
+  if (tried === undefined || stored === undefined || !(tried >= stored)) return nothing
+  const left = tried - stored
+  return html`<p class="note" role="status">Tried ${countText(tried, 'record')} again: ${numberText(stored)} stored${left === 0 ? '' : `, ${numberText(left)} rejected again, for the reasons below`}.</p>`
 }
 
 async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Connection): Promise<Html> {
@@ -164,9 +180,21 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
     <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
     ${source === undefined || !isGoingOn(connection) ? nothing : olderChanges(visit, source, html`<em>${READ_EVERYTHING}</em>`)}
+    ${notFoundText(connection)}
     ${source === undefined ? nothing : kindTable(visit, source)}
   `
 }
+
+/** Which of the lock sessions that the last round asked for by their numbers are not there. */
+function notFoundText(connection: Connection): Html {
+  const { notFound = [] } = progressOf(connection)
+  if (notFound.length === 0) return nothing
+  const shown = notFound.slice(0, MAX_NOT_FOUND).join(', ')
+  const more = notFound.length - MAX_NOT_FOUND
+  return html`<p>That server has no lock ${notFound.length === 1 ? 'session' : 'sessions'} ${shown}${more > 0 ? ` and ${numberText(more)} more of the numbers` : ''}, or does not show ${notFound.length === 1 ? 'it' : 'them'} to this key.</p>`
+}
+
+const MAX_NOT_FOUND = 20
 
 const READ_EVERYTHING = 'Read everything'
 
@@ -203,10 +231,11 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
   })
   const known = new Map(rows.map(row => [row.kind, row]))
   const read = sum(rows.map(row => row.read))
+  const isFurther = source?.completedAt != null
   const name = freeText(viewer, username)
   const left = startedAt === null ? undefined : secondsLeft(known, source, now - startedAt)
   return html`
-    <p class="summary" role="status">${state === 'due' ? 'Connecting' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
+    <p class="summary" role="status">${state === 'due' ? 'Connecting' : isFurther ? 'Looking for what is new' : 'Copying your records'}${name === '' ? '' : ` with the key of ${name}`}. You can close this page: it goes on.</p>
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [
@@ -217,7 +246,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
       sourceLists.map(({ kind }) => known.get(kind) ?? { kind, read: 0, total: null }),
       { look: 'compact' },
     )}
-    <p class="muted">${countText(read, 'record')} so far.${left === undefined ? '' : ` About ${durationText(left)} left.`}${pauseText(progress, now)}</p>
+    <p class="muted">${isFurther ? `${countText(sum(Object.values(source.rows)), 'record')} before this round${read === 0 ? '' : `, ${numberText(read)} of them read again so far`}.` : read === 0 ? 'Nothing has arrived yet.' : `${countText(read, 'record')} so far.`}${left === undefined ? '' : ` About ${durationText(left)} left.`}${pauseText(progress, now)}</p>
   `
 }
 
