@@ -9,6 +9,7 @@ import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
 import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
+import { sampleFields, type SampleRow } from './sample-rows.ts'
 import { isCounted, type NameOptions, refuseNames } from './usernames.ts'
 
 export interface IncomingOptions extends DecideOptions, NameOptions {
@@ -164,6 +165,25 @@ export class Incoming {
       if (rows.length < MAX_BATCH_ROWS) return
       after = rows.at(-1)?.line ?? after
     }
+  }
+
+  /** The first records of each kind that would be stored, and what they would change. */
+  async samples(): Promise<SampleRow[]> {
+    const samples: SampleRow[] = []
+    for (const kind of this.#present().filter(({ isOwned }) => isOwned)) {
+      for (const decided of ['added', 'replaced'] as const) {
+        const { rows } = await sql<{ id: number; line: number; fields: string; document: string }>`
+          select id, line, fields, document from incoming where kind = ${kind.name} and decided = ${decided}
+          order by line limit ${SAMPLES}`.execute(this.#db)
+        const stored = await this.#storedOf(kind, decided === 'added' ? [] : rows)
+        for (const { line, fields, document } of rows) {
+          // `add` and `#note` wrote them.
+          const row = { document, ...JSON.parse(fields) } as Row
+          samples.push({ kind: kind.name, line, fields: sampleFields(kind, row, stored.get(keyOf(kind, row))) })
+        }
+      }
+    }
+    return samples
   }
 
   /** Access that is open in the archive and ended in the store; the first MAX_LISTED of it. */
@@ -448,6 +468,8 @@ const REFUSED_ACCOUNTS = `insert into moved_account select id from incoming wher
 /** How many rows a statement reads: each, and the stored one, can take a megabyte. */
 const MAX_BATCH_ROWS = 50
 const MAX_WRITTEN_ROWS = 100
+/** How many records of a kind a preview shows. */
+const SAMPLES = 3
 const CHARACTERS_AT_ONCE = 1024 * 1024
 
 /** The columns of a row that have no column of their own in the table `incoming`. */

@@ -1,5 +1,6 @@
 import type { Store } from '../store/index.ts'
 import { type ImportOptions, type LinesOf, withDecided } from './import.ts'
+import type { SampleRow } from './sample-rows.ts'
 import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
 import type { LineFacts } from './stage-lines.ts'
 
@@ -18,6 +19,8 @@ export interface Preview extends LineFacts {
   /** By reason, the first MAX_LISTED of them. */
   readonly rejected: readonly RejectedReason[]
   readonly rejectedCount: number
+  /** The first records of each kind that would be added or changed. */
+  readonly samples: readonly SampleRow[]
 }
 
 interface RejectedReason {
@@ -47,7 +50,13 @@ export function previewImport(store: Store, lines: LinesOf, options: PreviewOpti
         .report()
         .filter(({ isPresent }) => isPresent)
         .map(({ report: { replaced, ...kind }, first, last }) => ({ ...kind, changed: replaced, first, last }))
-      return { ...facts, kinds, rejected: reasons.list(), rejectedCount: reasons.count }
+      return {
+        ...facts,
+        kinds,
+        rejected: reasons.list(),
+        rejectedCount: reasons.count,
+        samples: await incoming.samples(),
+      }
     })
   })
 }

@@ -2,7 +2,7 @@ import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
 import { recordOperatorExport } from '../accounts/read-log.ts'
 import { archiveParts, exportArchive } from '../archive/export.ts'
@@ -20,9 +20,11 @@ import { FormatError, UnclearKindError, UnclearOwnerError } from '../archive/for
 import { type FormatOptions, openRecords, type Records } from '../archive/formats/open.ts'
 import { kinds } from '../archive/kinds.ts'
 import { type Preview, previewImport } from '../archive/preview.ts'
+import type { SampleField, SampleRow } from '../archive/sample-rows.ts'
 import { decryptArchive, encryptTexts } from '../backup/encryption.ts'
 import { workFoldersOf } from '../backup/files.ts'
 import type { RejectedReport } from '../archive/report.ts'
+import { escapeControls } from '../contract/control-characters.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
@@ -61,6 +63,10 @@ export function addArchiveCommands(program: Command) {
       kinds.filter(({ isOwned }) => isOwned).map(({ name }) => name),
     ),
     new Option(
+      '--column <theirs=ours>',
+      'a column of a table with another title: Reps=Repetitions; may be repeated',
+    ).argParser(addColumn),
+    new Option(
       '--account <id|username>',
       'the account of records that do not say whose they are; when you save responses, ask for your own (ownerId=me)',
     ),
@@ -94,6 +100,7 @@ interface ImportFlags extends StoreOptions {
   readonly onError: OnError
   readonly kind?: string
   readonly account?: string
+  readonly column?: ReadonlyMap<string, string>
   readonly preview?: boolean
   readonly tiers?: boolean
   readonly identity?: string
@@ -113,6 +120,7 @@ async function importFiles(files: readonly string[], flags: ImportFlags) {
       const format = {
         kind: flags.kind,
         account,
+        columns: flags.column,
         timeZone: known?.timeZone,
         decrypt: (chunks: AsyncIterable<Buffer>) => decryptArchive(chunks, identities && { identities }),
       }
@@ -253,8 +261,12 @@ const CHUNK_BYTES = 256 * 1024
 
 function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: FormatOptions) {
   if (found.usesTimeZone) say(`${file}: times without a zone are read as times in ${timeZone}`)
-  if (found.notRead.length > 0)
+  if (found.notRead.length > 0) {
     say(`${file}: columns that are not read: ${found.notRead.map(({ title }) => title).join(', ')}`)
+  }
+  for (const { title, meant } of found.notRead) {
+    if (meant !== undefined) say(`${file}: --column '${title}=${meant}' reads ${title} as ${meant}`)
+  }
   for (const [what, { count, before, after }] of found.converted) {
     say(`${file}: converted ${what}: ${count}, such as ${before} to ${after}`)
   }
@@ -284,7 +296,7 @@ interface PrintOptions {
 }
 
 function printPreview(file: string, preview: Preview, { unit, onError, json }: PrintOptions & { onError: OnError }) {
-  const { rejected, rejectedCount } = preview
+  const { rejected, rejectedCount, samples } = preview
   const isRefused = onError === 'fail' && rejectedCount > 0
   if (json === true) return print(JSON.stringify({ file, isRefused, ...preview }))
   const day = (at: number | null) => (at === null ? null : formatTimestamp(at).slice(0, 10))
@@ -298,6 +310,7 @@ function printPreview(file: string, preview: Preview, { unit, onError, json }: P
     'skipped',
   ])
   for (const line of deviationLines(preview)) say(line)
+  for (const sample of samples) say(sampleText(sample, unit))
   for (const { reason, count, lines } of rejected) {
     const places = `${unit} ${lines.join(', ')}${count > lines.length ? ' …' : ''}`
     say(isRefused ? `${places}: ${reason}` : `${places}: ${reason} (${count} would be rejected)`)
@@ -308,6 +321,26 @@ function printPreview(file: string, preview: Preview, { unit, onError, json }: P
   } else if (preview.kinds.every(({ added, changed }) => added + changed === 0)) {
     say(`${file}: no record would be added or replaced`)
   }
+}
+
+/** A record as it would be stored, or what would change of it. */
+function sampleText({ kind, line, fields }: SampleRow, unit: string): string {
+  const text = (value: SampleField['before'] = null, form: SampleField['form'] = 'text') => {
+    if (value === null || value === '') return 'nothing'
+    return form === 'time' ? formatTimestamp(Number(value)) : escapeControls(String(value))
+  }
+  const isChange = fields.some(({ before }) => before !== undefined)
+  const shown = fields.map(({ title, value, before, form }) =>
+    before === undefined ? `${title} ${text(value, form)}` : `${title} ${text(before, form)} to ${text(value, form)}`,
+  )
+  return `${unit} ${line}, ${kind.replace('-', ' ')}, ${isChange ? 'would change' : 'as it would be stored'}: ${shown.join(', ')}`
+}
+
+/** Adds a pair such as `Reps=Repetitions`. */
+function addColumn(pair: string, before: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {
+  const [, theirs = '', ours = ''] = /^(.+)=(.+)$/.exec(pair) ?? []
+  if (ours === '') throw new InvalidArgumentError('It must name both titles, as in Reps=Repetitions.')
+  return new Map([...before, [theirs.trim(), ours.trim()]])
 }
 
 function printReport(file: string, report: ImportReport, { unit, json }: PrintOptions) {

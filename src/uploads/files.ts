@@ -13,6 +13,8 @@ interface FilesOptions {
   readonly accountId: number
   readonly answers: UploadAnswers
   readonly kind: string | undefined
+  /** Our titles of columns, by their titles in the files. */
+  readonly columns: UploadAnswers['columns']
   readonly timeZone: string
   /** Called as the files are read. */
   readonly showLife: () => void
@@ -49,6 +51,10 @@ export class UploadedFiles {
   get kind(): string | undefined {
     const { kind = '' } = this.#options
     return kindsByName.get(kind)?.isOwned === true ? kind : undefined
+  }
+
+  get columns(): UploadAnswers['columns'] {
+    return this.#options.columns
   }
 
   /** Finds out the formats of the files. */
@@ -133,9 +139,12 @@ export class UploadedFiles {
   }
 
   /** The first titles, which are those of the sender. */
-  #notRead(): string[] {
-    const titles = new Set(this.#found.flatMap(({ notRead }) => notRead.map(({ title }) => title)))
-    return [...titles].slice(0, MAX_TITLES).map(title => escapeControls(title.slice(0, MAX_TITLE)))
+  #notRead() {
+    const columns = new Map(this.#found.flatMap(({ notRead }) => notRead.map(column => [column.title, column])))
+    return [...columns.values()].slice(0, MAX_TITLES).map(({ title, ...meant }) => ({
+      title: escapeControls(title.slice(0, MAX_TITLE)),
+      ...meant,
+    }))
   }
 
   async #read<Result>(path: string, work: (records: Records) => Promise<Result>): Promise<Result> {
@@ -153,6 +162,7 @@ export class UploadedFiles {
       account: accountId,
       timeZone,
       kind: this.kind,
+      columns: new Map(Object.entries(this.columns ?? {})),
       onRead: chunk => this.#count(chunk),
       decrypt: chunks => {
         this.needsSecret = true

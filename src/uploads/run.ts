@@ -4,6 +4,7 @@ import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import type { Conversion, Found } from '../archive/formats/table-lines.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
+import type { SampleRow } from '../archive/sample-rows.ts'
 import { Quota } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { isRefusal } from '../contract/refusal.ts'
@@ -11,11 +12,13 @@ import { readKnownTime } from '../stats/known-time.ts'
 import { messageOf, type Store, StoreFullError } from '../store/index.ts'
 import { UploadedFiles } from './files.ts'
 import { UploadFolder } from './folder.ts'
-import { NO_SPACE, setState, type UploadOrder } from './uploads.ts'
+import { NO_SPACE, setState, type UploadAnswers, type UploadOrder } from './uploads.ts'
 
 /** What is known about the files of an upload. Stored as JSON. */
 export interface UploadReport {
-  readonly preview?: Omit<Preview, 'rejected'>
+  readonly preview?: Omit<Preview, 'rejected' | 'samples'>
+  /** The first records of each kind as they would be stored. */
+  readonly samples?: readonly (Omit<SampleRow, 'line'> & { readonly place: string })[]
   /** What would be rejected, by reason; `places` are the first of them. */
   readonly rejected?: readonly { readonly reason: string; readonly count: number; readonly places: readonly string[] }[]
   /** What the numbers in places count, if that is the same in all files. */
@@ -30,8 +33,10 @@ export interface UploadReport {
   readonly needsSecret?: boolean
   /** Whether times without a zone were read as times of the account. */
   readonly usesTimeZone?: boolean
-  /** The titles of columns that are not read. */
-  readonly notRead?: readonly string[]
+  /** Our titles of columns that the sender named, by their titles in the file. */
+  readonly columns?: Readonly<Record<string, string>>
+  /** The titles of columns that are not read, and of ours that may be meant. */
+  readonly notRead?: Found['notRead']
   /** What was done to values of tables, how often, and a value before and after. */
   readonly converted?: readonly (Conversion & { readonly what: string })[]
   /** How many rows are about records that no table made, and differ from them. */
@@ -45,16 +50,21 @@ export interface UploadReport {
 /** Does the work of an order, in a process that may end at any time: what it found and what it stored becomes visible at once. */
 export async function runUploadOrder(store: Store, order: UploadOrder, showLife: () => void): Promise<void> {
   const folder = new UploadFolder(order.quota.databaseUrl)
-  const kind = order.answers.kind ?? (await answeredKind(store, order))
+  const before = await answersBefore(store, order)
+  const { kind = before.kind, columns = before.columns } = order.answers
   const { timeZone } = await readKnownTime(store, order.accountId, order.accountId, Date.now())
-  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind, timeZone, showLife })
+  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind, columns, timeZone, showLife })
   try {
     if (order.work === 'check') await check(store, order, folder, files, showLife)
     else await storeFiles(store, order, files, showLife)
   } catch (error) {
     const problem = problemOf(error, files)
     if (problem === undefined) throw error
-    const report: UploadReport = { problem: files.named(problem), needsSecret: files.needsSecret, ...kindOf(kind) }
+    const report: UploadReport = {
+      problem: files.named(problem),
+      needsSecret: files.needsSecret,
+      ...answered({ kind, columns }),
+    }
     const asked = askedFor(error)
     if (order.work === 'store' && asked !== undefined) {
       // The sender can store what was shown after answering with another secret.
@@ -89,15 +99,17 @@ function askedFor(error: unknown): 'kind' | 'encrypted' | undefined {
   return isRefusal(error, 'no-identity', 'wrong-identity') ? 'encrypted' : undefined
 }
 
-/** The kind that the sender named before. */
-async function answeredKind({ db }: Store, { id }: UploadOrder): Promise<string | undefined> {
+/** What the sender answered before. */
+async function answersBefore({ db }: Store, { id }: UploadOrder): Promise<Answered> {
   const row = await db.selectFrom('upload').select('report').where('id', '=', id).executeTakeFirst()
   // Only this file writes it.
-  return (JSON.parse(row?.report ?? '{}') as UploadReport).kind
+  return JSON.parse(row?.report ?? '{}') as UploadReport
 }
 
-function kindOf(kind: string | undefined): Pick<UploadReport, 'kind'> {
-  return kind === undefined ? {} : { kind }
+type Answered = Pick<UploadAnswers, 'kind' | 'columns'>
+
+function answered({ kind, columns }: Answered): Pick<UploadReport, 'kind' | 'columns'> {
+  return { ...(kind === undefined ? {} : { kind }), ...(columns === undefined ? {} : { columns }) }
 }
 
 /** A later copy of a record is the newer one. */
@@ -116,13 +128,14 @@ async function check(
   await files.open()
   const { isArchive } = files
   const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onDecided, onRejected }
-  const { rejected, ...preview } = await previewImport(store, context => files.lines(context), options)
+  const { rejected, samples, ...preview } = await previewImport(store, context => files.lines(context), options)
   list.flush()
   const report: UploadReport = {
     preview,
+    samples: samples.map(({ line, ...sample }) => ({ ...sample, place: files.placeOf(line) })),
     rejected: rejected.map(({ lines, ...reason }) => ({ ...reason, places: lines.map(line => files.placeOf(line)) })),
     ...files.facts(),
-    ...kindOf(files.kind),
+    ...answered(files),
   }
   await setState(store.db, order, 'checking', { state: 'ready', report: JSON.stringify(report) })
 }

@@ -32,6 +32,8 @@ type UploadWork = Omit<UploadOrder, 'quota' | 'storeUrl'>
 export interface UploadAnswers {
   /** The kind of the records, where the files do not say it. */
   readonly kind?: string | undefined
+  /** Our titles of columns, by their titles in the file. */
+  readonly columns?: Readonly<Record<string, string>> | undefined
   /** What opens an encrypted file: an age identity or a passphrase. */
   readonly secret?: string | undefined
 }

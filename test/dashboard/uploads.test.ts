@@ -51,7 +51,7 @@ test('a file is shown before anything of it is stored, and deleted once it is st
   assert.match(textOf(await settledPage(ann)), /Stored\..+Lock templates: 1 new, 1 changed Training sessions: 1 new/)
   assert.deepEqual(await storedIds(service), [1, 2, 3])
   await until(async () => uploadFiles(service.databaseUrl).length === 0)
-  assert.match(textOf((await ann.get('/settings')).text), /Records stored from a file/)
+  assert.match(textOf((await ann.get('/settings/events')).text), /Records stored from a file/)
   assert.match(textOf((await ann.get('/source')).text), /Choose a file/)
 })
 

@@ -6,6 +6,7 @@ import { FormatError } from './errors.ts'
 export interface CellType<Value> {
   /** Whether somebody wrote it, so that it is hidden with names. */
   readonly isText?: boolean
+  readonly isTime?: boolean
   readonly write: (value: Value) => string | number
   /** Throws InvalidError. */
   readonly read: (text: string, context: CellContext) => Value
@@ -105,6 +106,7 @@ function readNumber(text: string, { delimiter }: CellContext): number {
 
 /** Instants, in milliseconds since 1970: the earliest reading that is not before the time before it. */
 export const instantCell: CellType<number> = {
+  isTime: true,
   write: formatTimestamp,
   read: (text, context) => {
     const { timeZone, after = -Infinity, note } = context

@@ -215,6 +215,15 @@ class RowReader {
     }
     this.#context = { timeZone: options.timeZone ?? 'UTC', delimiter, usesTimeZone: false, note }
     this.#places = header.map(title => placeOf(table, columns.get(title.trim()) ?? title))
+    for (const [theirs, ours] of columns) {
+      if (header.some(title => title.trim() === theirs) && placeOf(table, ours) === undefined) {
+        throw new FormatError(
+          `no column is called ${ours}: there are ${Object.values(table.columns)
+            .map(({ title }) => title)
+            .join(', ')}`,
+        )
+      }
+    }
     for (const [index, place] of this.#places.entries()) {
       const other = place && this.#places.findIndex(one => one?.key === place.key)
       if (other === undefined || other === index) continue

@@ -43,7 +43,7 @@ type Values<C> = { readonly [Key in keyof C]?: ValueOf<C[Key]> }
 /** A column whose values are of any type. */
 interface ReadColumn extends Rules {
   readonly title: string
-  readonly type: Pick<CellType<unknown>, 'read' | 'isText'>
+  readonly type: Pick<CellType<unknown>, 'read' | 'isText' | 'isTime'>
 }
 
 /** A pair of times in a row. */

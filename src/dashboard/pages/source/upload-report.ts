@@ -1,10 +1,11 @@
 import type { KindPreview } from '../../../archive/preview.ts'
+import type { SampleField } from '../../../archive/sample-rows.ts'
 import { kinds } from '../../../archive/kinds.ts'
-import { card, table, type TableColumn } from '../../layout/components.ts'
+import { card, facts, table, type TableColumn } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
-import { capital, countText, dateText, durationText, NONE, numberText } from '../../text/text.ts'
+import { capital, countText, dateText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
 import type { UploadReport } from '../../../uploads/run.ts'
 import type { Upload } from '../../../uploads/uploads.ts'
 
@@ -25,6 +26,8 @@ export function previewOf(visit: Visit, upload: Upload) {
     shown: html`
       ${counts.length === 0 ? nothing : card('What is in it', html`${kindTable(visit, counts)}${notes(visit, upload)}`)}
       ${counts.length === 0 ? html`<div class="card stack"><p>No records of yours are in it.</p>${notes(visit, upload)}</div>` : nothing}
+      ${columnsCard(upload)}
+      ${samplesCard(visit, upload)}
       ${rejectedCard(upload)}
     `,
   }
@@ -76,13 +79,62 @@ function notes({ viewer }: Visit, upload: Upload): Html {
   const isCut = preview?.hasEnd === false && !(reportOf(upload).hasNoEnd ?? false)
   return html`
     ${usesTimeZone ? html`<p class="muted">Times without a zone are read as times in ${viewer.timeZone.replaceAll('_', ' ')}, which <a href="/settings">Settings</a> can change.</p>` : nothing}
-    ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.join(', ')}.</p>`}
+    ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.map(({ title }) => title).join(', ')}.</p>`}
     ${converted.map(({ what, count, before, after }) => html`<p class="muted">Converted ${what}: ${countText(count, 'value')}, such as ${before} to ${after}.</p>`)}
     ${differing === 0 ? nothing : html`<p class="muted">${countText(differing, 'row')} differ from stored records that no table made. A table does not change those.</p>`}
     ${offset === undefined ? nothing : html`<p class="problem">${countText(offset.count, 'new session')} begin ${durationText(Math.abs(offset.minutes) * 60)} ${offset.minutes > 0 ? 'after' : 'before'} stored ones. Are these times of another zone? Then discard the file, set that zone in <a href="/settings">Settings</a>, and bring it again.</p>`}
     ${left.length === 0 ? nothing : html`<p class="muted">Left out: ${left.join(', ')}. Only records of your own account, number ${viewer.session.accountId}, can be stored here.</p>`}
     ${isCut ? html`<p class="muted">The line that ends an export is missing, so the file may have been cut off.</p>` : nothing}
   `
+}
+
+/** Asks whether columns with other titles are some of ours. */
+function columnsCard(upload: Upload): Html {
+  const { notRead = [], columns = {}, needsSecret = false } = reportOf(upload)
+  const asked = notRead.flatMap(({ title, meant }) => (meant === undefined ? [] : [{ title, meant }]))
+  if (asked.length === 0) return nothing
+  const known = Object.entries(columns).map(([title, meant]) => ({ title, meant }))
+  return card(
+    'Columns with other titles',
+    html`
+      <form class="stack" method="post" action="/source/upload/check">
+        <input type="hidden" name="id" value="${upload.id}">
+        ${known.map(({ title, meant }) => html`<input type="hidden" name="column" value="${title}=${meant}">`)}
+        ${asked.map(({ title, meant }) => html`<label class="check"><input type="checkbox" name="column" value="${title}=${meant}"> Read ${title} as ${meant}</label>`)}
+        ${needsSecret ? secretField() : nothing}
+        <div><button>Check again</button></div>
+      </form>
+    `,
+  )
+}
+
+/** The first records as they would be stored. */
+function samplesCard({ viewer }: Visit, upload: Upload): Html {
+  const { samples = [], unit } = reportOf(upload)
+  if (samples.length === 0) return nothing
+  const text = (value: SampleField['before'], form: SampleField['form']) => {
+    if (value === null || value === undefined || value === '') return NONE
+    if (form === 'time') return dateTime(viewer, Number(value))
+    if (form === 'text' && viewer.discreet) return 'hidden'
+    return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
+  }
+  const rowOf = ({ title, value, before, form }: SampleField) =>
+    [title, before === undefined ? text(value, form) : html`${text(before, form)} → ${text(value, form)}`] as const
+  return card(
+    'As they would be stored',
+    html`
+      <div class="stack">
+        ${samples.map(({ kind, place, fields }) => {
+          const isChange = fields.some(({ before }) => before !== undefined)
+          return html`
+            <h3>${kindTitle(kind)}, ${unit ?? 'place'} ${place}: ${isChange ? 'changed' : 'new'}</h3>
+            ${facts(fields.map(rowOf))}
+          `
+        })}
+        ${samples.some(({ fields }) => fields.some(({ before }) => before !== undefined)) ? html`<p class="muted">What a file replaces cannot be brought back from here.</p>` : nothing}
+      </div>
+    `,
+  )
 }
 
 function rejectedCard(upload: Upload): Html {

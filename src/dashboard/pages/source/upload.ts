@@ -44,8 +44,12 @@ export const uploadPages: readonly DashboardPage[] = [
     method: 'POST',
     path: '/source/upload/check',
     handler: visit =>
-      change(visit, ['asking'], ({ uploads, form }, upload) =>
-        uploads.check(upload, { kind: form.get('kind') ?? undefined, secret: form.get('secret') ?? undefined }),
+      change(visit, ['asking', 'ready'], ({ uploads, form }, upload) =>
+        uploads.check(upload, {
+          kind: form.get('kind') ?? undefined,
+          secret: form.get('secret') ?? undefined,
+          columns: columnsIn(form.getAll('column')),
+        }),
       ),
   },
   {
@@ -88,6 +92,18 @@ export const uploadPages: readonly DashboardPage[] = [
     },
   },
 ]
+
+/** Pairs such as `Reps=Repetitions`. */
+function columnsIn(pairs: readonly string[]): Readonly<Record<string, string>> | undefined {
+  const columns: Record<string, string> = {}
+  for (const pair of pairs.slice(0, MAX_COLUMNS)) {
+    const end = pair.lastIndexOf('=')
+    columns[pair.slice(0, end)] = pair.slice(end + 1)
+  }
+  return pairs.length === 0 ? undefined : columns
+}
+
+const MAX_COLUMNS = 20
 
 /** The card of the page Source. */
 export async function uploadCard(visit: Visit): Promise<Html> {

@@ -1,0 +1,76 @@
+import type { TSchema } from 'typebox'
+import { label } from '../contract/labels.ts'
+import { tables } from './formats/tables.ts'
+import type { Kind, Row } from './kind.ts'
+import { parseMadeHere } from './made-here.ts'
+import { isObject, type JsonObject } from './values.ts'
+
+/** A value of a record under a plain title. */
+export interface SampleField {
+  readonly title: string
+  readonly value: Value
+  /** The value that it replaces; null without one. */
+  readonly before?: Value | null
+  /** Of a time, in milliseconds since 1970, and of text that somebody wrote. */
+  readonly form?: 'time' | 'text'
+}
+
+/** A record as it would be stored; of one that would be changed, what changes. */
+export interface SampleRow {
+  readonly kind: string
+  readonly line: number
+  readonly fields: readonly SampleField[]
+}
+
+type Value = string | number | boolean
+
+export function sampleFields(kind: Kind, row: Row, stored: Row | undefined): readonly SampleField[] {
+  const after = fieldsOf(kind, row).slice(0, MAX_FIELDS)
+  if (stored === undefined) return after
+  const before = new Map(fieldsOf(kind, stored).map(({ title, value }) => [title, value]))
+  const emptied = fieldsOf(kind, stored).filter(({ title }) => !after.some(field => field.title === title))
+  return [
+    ...after.map(field => ({ ...field, before: before.get(field.title) ?? null })),
+    ...emptied.map(field => ({ ...field, value: '', before: field.value })),
+  ].filter(({ value, before }) => value !== before)
+}
+
+const MAX_FIELDS = 40
+const MAX_TEXT = 200
+
+function fieldsOf(kind: Kind, row: Row): readonly SampleField[] {
+  // The archive wrote it as JSON of an object.
+  const document = JSON.parse(String(row['document'])) as JsonObject
+  const table = tables.find(one => one.kind === kind.name)
+  if (table === undefined) {
+    return Object.entries<TSchema & { format?: string; anyOf?: readonly { format?: string }[] }>(
+      kind.schema?.properties ?? {},
+    ).flatMap(([name, schema]) => {
+      const isTime = (schema.format ?? schema.anyOf?.[0]?.format) === 'date-time'
+      const value = isTime && typeof document[name] === 'string' ? Date.parse(document[name]) : document[name]
+      return field(label(name), value, isTime ? 'time' : typeof value === 'string' ? 'text' : undefined)
+    })
+  }
+  const number = (column: string) => (row[column] === undefined || row[column] === null ? null : Number(row[column]))
+  const values = table.valuesOf({
+    document,
+    at: Number(row['at']),
+    grade: number('grade'),
+    endedAt: number('ended_at'),
+    madeHere: parseMadeHere((row['made_here'] ?? null) as string | null),
+  })
+  const breaks = Object.keys(values).filter(key => key.startsWith('break '))
+  return [
+    ...Object.entries(table.columns).flatMap(([key, { title, type }]) =>
+      field(title, values[key], type.isTime === true ? 'time' : type.isText === true ? 'text' : undefined),
+    ),
+    ...breaks.flatMap(key => field(key.replace('break', 'Break'), values[key], 'time')),
+  ]
+}
+
+/** None for a value that is not there, or is a list. */
+function field(title: string, value: unknown, form: SampleField['form']): SampleField[] {
+  if (value === null || value === undefined || value === '' || Array.isArray(value) || isObject(value)) return []
+  const shown = typeof value === 'string' ? value.slice(0, MAX_TEXT) : (value as Value)
+  return [{ title, value: shown, ...(form === undefined ? {} : { form }) }]
+}
