@@ -31,7 +31,7 @@ describe('where links lead, and what they keep', needsChromium, () => {
     const { page } = browser
     await page.goto(`${service.url}/training`)
     const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim().split(' ')[0])
-    await page.getByRole('link', { name: 'Repetitions' }).focus()
+    await page.locator('#session-table').getByRole('link', { name: 'Repetitions' }).focus()
     await page.keyboard.press('Enter')
     await page.waitForURL(/sort=reps/)
     assert.equal(await focused(), 'Repetitions')
@@ -93,7 +93,7 @@ test('a day with training and time under lock opens both', needsChromium, async 
   await allowSignIn(service, 'ann')
   await using browser = await openSession(service, { username: 'ann' })
   const { page } = browser
-  await page.goto(service.url)
+  await page.goto(`${service.url}/year/${new Date(start).getUTCFullYear()}`)
   await page.locator('.calendar a.under').click()
   await page.waitForURL(/day=/)
   const rows = page.getByRole('region', { name: 'Activity of the day' })

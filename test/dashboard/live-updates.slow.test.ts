@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { focusedText, needsChromium, openPage, tabTo, type Watched } from '../support/chromium.ts'
-import { sampleService, startSession } from '../support/dashboard.ts'
+import { fullerYear, sampleService, startSession } from '../support/dashboard.ts'
 import { assertAccessible } from '../support/pages.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -162,7 +162,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.goto(`${service.url}/training`)
     await page.getByText('Your access to these records has ended').waitFor()
     await page.getByRole('button', { name: 'Back to my records' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.locator('.tiles').waitFor()
   })
 
   test('the page for a missing record keeps the header', async () => {
@@ -175,8 +175,8 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
   })
 
   test('a calendar is one tab stop, with arrow keys inside', async () => {
-    await page.goto(`${service.url}/`)
-    const stops = page.locator('table.calendar a.day[tabindex="0"]')
+    await page.goto(service.url + fullerYear())
+    const stops = page.locator('.calendar a.day[tabindex="0"]')
     assert.equal(await stops.count(), 1)
     await stops.focus()
     const first = await focusedText(page)

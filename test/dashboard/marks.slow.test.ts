@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { needsChromium } from '../support/chromium.ts'
-import { sampleService } from '../support/dashboard.ts'
+import { fullerYear, sampleService } from '../support/dashboard.ts'
 import { openSession } from '../support/pages.ts'
 import { distanceFrom } from '../support/pixels.ts'
 import type { TestService } from '../support/service.ts'
@@ -27,9 +27,11 @@ describe('marks on screens and on paper', needsChromium, () => {
       await using browser = await openSession(service, { viewport: { width: 1280, height: 3000 } })
       const { page } = browser
       await page.emulateMedia(media)
-      for (const path of ['/', '/locks']) {
+      for (const path of [fullerYear(), '/locks']) {
         await page.goto(service.url + path)
-        const days = ['none', 'one', 'more'].map(name => page.locator(`.calendar .day.${name}:not(.under)`).first())
+        const days = ['none', 'one', 'more'].map(name =>
+          page.locator(`.calendar .day.${name}:not(.under):visible`).first(),
+        )
         const [none = 0, one = 0, more = 0] = await inkOf(page, days)
         assert.ok(one > none + VISIBLE && more > one + VISIBLE, `${path}: ${none}, ${one}, ${more}`)
       }
@@ -49,15 +51,15 @@ describe('marks on screens and on paper', needsChromium, () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 2600 } })
     const { page } = browser
     await page.emulateMedia({ forcedColors: 'active' })
-    await page.goto(service.url)
+    await page.goto(service.url + fullerYear())
     const shades = ['none', 'one', 'two', 'three', 'more']
-    const days = shades.map(name => page.locator(`.calendar .day.${name}:not(.under)`).first())
+    const days = shades.map(name => page.locator(`.calendar .day.${name}:not(.under):visible`).first())
     const inks = await inkOf(page, days)
     for (const [index, ink] of inks.entries()) {
       assert.ok(index === 0 || ink > (inks[index - 1] ?? 0) + VISIBLE, inks.join(', '))
     }
     for (const [index, name] of shades.entries()) {
-      const day = page.locator(`.calendar .day.${name}.under`).first()
+      const day = page.locator(`.calendar .day.${name}.under:visible`).first()
       const bar = await day.evaluate(cell => getComputedStyle(cell, '::after').backgroundColor)
       const fill = await page.evaluate(
         colour => {

@@ -118,7 +118,7 @@ describe('every page in a browser', needsChromium, () => {
     const { page } = browser
     await page.goto(url)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.locator('.tiles').waitFor()
     assert.deepEqual(browser.problems, [])
   })
 

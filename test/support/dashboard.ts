@@ -154,6 +154,12 @@ export function figures(page: string, column: string, { card = 'figures', after 
   })
 }
 
+/** The address of the page of this year or of the one before it, whichever has had more days. */
+export function fullerYear(): string {
+  const now = new Date()
+  return `/year/${now.getUTCFullYear() - (now.getUTCMonth() < 6 ? 1 : 0)}`
+}
+
 /** The values of the figures of a page by what they are: `reps 2026-09-07/2026-11-27`. */
 export function dataOf(page: string): Map<string, number> {
   const found = [...page.matchAll(/<data value="([^"]*)" data-of="([^"]*)">/g)]

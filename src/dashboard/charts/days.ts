@@ -34,7 +34,7 @@ export function daysCalendar(days: readonly DayLook[], id: string): Html {
 const PART_DAYS = 27 * 7
 
 function weeksOf(part: readonly (DayLook | undefined)[]): Html[] {
-  const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name.slice(0, 3) : nothing}</span>`)}`
+  const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name.slice(0, 1) : nothing}</span>`)}`
   const weeks = Array.from({ length: Math.ceil(part.length / 7) }, (_, week) => part.slice(week * 7, (week + 1) * 7))
   return [
     head,

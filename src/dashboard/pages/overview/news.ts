@@ -119,7 +119,7 @@ function daysInRow(known: Known): Html | undefined {
   if (current.days * 2 < most) return undefined
   const { days, from, to } = current
   const text = html`${streakFigure('streakDays', days)} in a row`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest ${most}`}.`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest ${numberText(most)}`}.`
 }
 
 const MIN_STREAK = 4
