@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import Type from 'typebox'
 import type { Kind } from '../archive/kind.ts'
 import { kinds } from '../archive/kinds.ts'
+import { parseMadeHere } from '../archive/made-here.ts'
 import { noteChangedRecords } from '../archive/revisions.ts'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
@@ -25,15 +26,18 @@ export const deleteRecord = act({
   input: Type.Object(which),
   async run(scene, { accountId, kind: name, id }) {
     const kind = kindNamed(name)
-    const at = kind.columns.includes('at') ? sql`at` : sql`null`
-    const { rows } = await sql<{ at: number | null }>`
-      select ${at} as at from ${sql.table(kind.table)} where owner_id = ${accountId} and id = ${id}`.execute(scene.db)
+    const column = (name: string) => (kind.columns.includes(name) ? sql.ref(name) : sql`null`)
+    const { rows } = await sql<{ at: number | null; made_here: string | null }>`
+      select ${column('at')} as at, ${column('made_here')} as made_here from ${sql.table(kind.table)} where owner_id = ${accountId} and id = ${id}`.execute(
+      scene.db,
+    )
     const [record] = rows
     if (record === undefined) throw new Refusal('refused', 'there is no such record of this account')
+    const mark = { at: record.at, minute: parseMadeHere(record.made_here)?.minute ?? null, deleted_at: scene.now }
     await scene.db
       .insertInto('deleted_record')
-      .values({ owner_id: accountId, kind: name, id, at: record.at, deleted_at: scene.now })
-      .onConflict(conflict => conflict.columns(['owner_id', 'kind', 'id']).doUpdateSet({ deleted_at: scene.now }))
+      .values({ owner_id: accountId, kind: name, id, ...mark })
+      .onConflict(conflict => conflict.columns(['owner_id', 'kind', 'id']).doUpdateSet(mark))
       .execute()
     await removeRecords(scene, kind, accountId, [id])
     await scene.record({ accountId, subject: `${name} ${id}` })

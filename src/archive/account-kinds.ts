@@ -8,6 +8,7 @@ import { recordWriter } from './canonical.ts'
 import { Faults, InvalidError } from './faults.ts'
 import { type JsonObject, noteUnknown } from './values.ts'
 import { type Kind, line, type MergeOptions, type Row, stored } from './kind.ts'
+import { isMinute } from './made-here.ts'
 import { Notes } from './notes.ts'
 import { identifier, optionalInstant, whole, zeroes } from './record-fields.ts'
 
@@ -138,8 +139,8 @@ export const deletion: Kind = {
   name: 'deletion',
   table: 'deleted_record',
   envelopeKeys: [],
-  columns: ['owner_id', 'kind', 'id', 'at', 'deleted_at', 'extra'],
-  fixed: ['at', 'deleted_at'],
+  columns: ['owner_id', 'kind', 'id', 'at', 'minute', 'deleted_at', 'extra'],
+  fixed: ['at', 'minute', 'deleted_at'],
   key: ['owner_id', 'kind', 'id'],
   identity: [],
   accounts: ['owner_id'],
@@ -153,16 +154,19 @@ export const deletion: Kind = {
     const at = faults.collect(() => optionalInstant(data, 'at')) ?? null
     const deletedAt = faults.collect(() => optionalInstant(data, 'deletedAt')) ?? null
     const kind = recordTables.find(table => table.replace('_', '-') === data['kind'])
+    const { minute = null } = data
     if (kind === undefined) faults.add(new InvalidError('must be a kind of records', 'kind'))
+    if (minute !== null && !isMinute(minute)) faults.add(new InvalidError('must be a minute or null', 'minute'))
     if (deletedAt === null) faults.add(new InvalidError('must be an RFC 3339 date-time', 'deletedAt'))
     noteUnknown(data, DELETION_FIELDS, notes, faults)
     faults.throwIfAny()
-    return { owner_id: owner, kind: kind?.replace('_', '-') ?? '', id, at, deleted_at: deletedAt }
+    return { owner_id: owner, kind: kind?.replace('_', '-') ?? '', id, at, minute, deleted_at: deletedAt } as Row
   },
   write: row => {
-    const { at = null } = row
+    const { at = null, minute = null } = row
     const times = {
       ...(at === null ? {} : { at: formatTimestamp(Number(at)) }),
+      ...(minute === null ? {} : { minute }),
       deletedAt: formatTimestamp(Number(row['deleted_at'])),
     }
     return line(
@@ -173,7 +177,7 @@ export const deletion: Kind = {
   },
 }
 
-const DELETION_FIELDS = new Set(['ownerId', 'kind', 'id', 'at', 'deletedAt'])
+const DELETION_FIELDS = new Set(['ownerId', 'kind', 'id', 'at', 'minute', 'deletedAt'])
 
 const PARTNERSHIP_FIELDS = new Set(['ownerId', 'partnerId', 'areas', 'recordsFrom', 'until', 'endedAt'])
 

@@ -14,10 +14,14 @@ export interface MadeHere {
 export function madeHereText({ madeHere = null }: JsonObject): string | null {
   if (madeHere === null) return null
   const { minute, program, ...others } = isObject(madeHere) ? madeHere : {}
-  const isKnown = typeof minute === 'string' && MINUTE.test(minute) && Object.keys(others).length === 0
+  const isKnown = isMinute(minute) && Object.keys(others).length === 0
   const isNamed = program === undefined || (typeof program === 'string' && isProgramName(program))
   if (!isKnown || !isNamed) throw new InvalidError('must have a minute, and may have a program', 'madeHere')
   return JSON.stringify({ minute, program })
+}
+
+export function isMinute(text: unknown): text is string {
+  return typeof text === 'string' && MINUTE.test(text)
 }
 
 const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?:Z|[+-]\d\d:\d\d)?$/

@@ -46,6 +46,7 @@ export const steps: readonly Step[] = [
         kind text not null,
         id integer not null,
         at integer,
+        minute text,
         deleted_at integer not null,
         extra text,
         primary key (owner_id, kind, id)

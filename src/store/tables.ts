@@ -399,6 +399,8 @@ interface Added {
     readonly id: 'integer not null'
     /** That of the record; null for kinds without a time. */
     readonly at: 'integer'
+    /** As the table wrote it that made the record. */
+    readonly minute: 'text'
     readonly deleted_at: 'integer not null'
     readonly extra: 'text'
   }

@@ -5,6 +5,7 @@ import { exportArchive } from '../../src/archive/export.ts'
 import { eraseDeleted, isErasingDue } from '../../src/accounts/removal.ts'
 import { listEvents } from '../../src/accounts/events.ts'
 import { records } from '../support/all-responses.ts'
+import { importFile } from '../support/archives.ts'
 import { signInAs } from '../support/dashboard.ts'
 import * as lines from '../support/records.ts'
 import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
@@ -113,4 +114,26 @@ test('only its owner sees the button, and a fresh sign-in deletes and allows by 
   assert.match((await ann.get('/settings/deleted')).text, /None\./)
   await service.import([session])
   assert.equal((await ann.get('/training/5')).status, 200)
+})
+
+test('a row of a table that is a deleted record counts as deleted, by its number or its minute, in any zone', async () => {
+  await using service = await startService([lines.account(1, 'ann')], unlimited)
+  const { store } = service
+  const row = (number: string, day: number, grade: number) =>
+    `${number},2026-02-${day} 18:00,yes,endurance,${grade}\r\n`
+  const bring = async (text: string, timeZone = 'UTC') => {
+    const file = `Number,Recorded,Passed,Segment kind,Grade\r\n${text}`
+    const { kinds } = await importFile(service, file, { account: 1, onConflict: 'replace', timeZone })
+    const { added = 0, replaced = 0, deleted = 0 } = kinds.find(({ kind }) => kind === 'training-session') ?? {}
+    return [added, replaced, deleted]
+  }
+  assert.deepEqual(await bring(row('', 16, 80) + row('', 17, 80)), [2, 0, 0])
+  const { id } = await store.db.selectFrom('training_session').select('id').orderBy('at').executeTakeFirstOrThrow()
+  await deleteRecord(store, { ...which, id }, Date.now())
+  assert.deepEqual(await bring(row('', 16, 90) + row('', 17, 80)), [0, 0, 1])
+  assert.deepEqual(await bring(row(String(id), 16, 90)), [0, 0, 1])
+  assert.deepEqual(await bring(row('', 16, 80), 'Europe/Berlin'), [0, 0, 1])
+  assert.deepEqual(await bring(row('', 18, 80)), [1, 0, 0])
+  await allowRecord(store, { ...which, id }, Date.now())
+  assert.deepEqual(await bring(row('', 16, 90)), [1, 0, 0])
 })

@@ -29,6 +29,9 @@ export class StoredRecords {
   readonly #byId = new Map<number, Known>()
   /** Their numbers by the minute in which they began: as it was written, and the instant. */
   readonly #byMinute = new Map<string | number, number[]>()
+  /** Deleted ones, by their numbers, and their numbers by the minute in which they began. */
+  readonly #deleted = new Map<number, Pick<Known, 'id' | 'minute'>>()
+  readonly #deletedByMinute = new Map<string | number, number>()
   /** The numbers of programs by what their names have in common, and their names. */
   readonly #programs = new Map<string, number[]>()
   readonly #programNames = new Map<number, string>()
@@ -43,6 +46,7 @@ export class StoredRecords {
   static async read(db: Kysely<Tables>, kind: Kind, account: number): Promise<StoredRecords> {
     const records = new StoredRecords(db, kind, account, await revisionOf(db, kind, account))
     await records.#readSessions()
+    await records.#readDeleted()
     await records.#readPrograms()
     return records
   }
@@ -64,6 +68,15 @@ export class StoredRecords {
   /** The numbers of those that began in a minute: as it is written, or the instant. */
   inMinute(minute: string | number): readonly number[] {
     return this.#byMinute.get(minute) ?? []
+  }
+
+  /** A deleted one with this number, or that began in a minute. */
+  deleted(
+    number: number | undefined,
+    ...minutes: readonly (string | number)[]
+  ): Pick<Known, 'id' | 'minute'> | undefined {
+    const byMinute = minutes.map(minute => this.#deletedByMinute.get(minute))
+    return [number, ...byMinute].map(id => this.#deleted.get(id ?? NaN)).find(one => one !== undefined)
   }
 
   programName(id: number): string | undefined {
@@ -155,6 +168,18 @@ export class StoredRecords {
     this.#byId.set(id, { id, at, minute, end, isPractice: is_practice === 1 })
     for (const key of [Math.floor(at / MINUTE_MS), ...(minute === undefined ? [] : [minute])]) {
       this.#byMinute.getOrInsertComputed(key, () => []).push(id)
+    }
+  }
+
+  async #readDeleted() {
+    const { rows } = await sql<{ id: number; at: number | null; minute: string | null }>`
+      select id, at, minute from deleted_record where owner_id = ${this.#account} and kind = ${this.#kind.name}`.execute(
+      this.#db,
+    )
+    for (const { id, at, minute } of rows) {
+      this.#deleted.set(id, { id, minute: minute ?? undefined })
+      if (at !== null) this.#deletedByMinute.set(Math.floor(at / MINUTE_MS), id)
+      if (minute !== null) this.#deletedByMinute.set(minute, id)
     }
   }
 

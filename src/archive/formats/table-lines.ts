@@ -255,8 +255,21 @@ class RowReader {
       const values = this.#valuesOf(given, faults)
       const [began] = this.#table.required
       const minute = minuteOf(given.get(began)?.text ?? '')
-      const known = this.#knownOf(given, values, minute)
-      const row = { line, bytes, values, minute: minute ?? '', id: known?.id, hasNumber: given.has('number') }
+      const deleted = this.#deletedOf(given, values, minute)
+      const known = deleted === undefined ? this.#knownOf(given, values, minute) : undefined
+      const row = {
+        line,
+        bytes,
+        values,
+        minute: minute ?? '',
+        id: known?.id ?? deleted,
+        hasNumber: given.has('number'),
+      }
+      // The import counts it.
+      if (deleted !== undefined) {
+        const read = { ...row, isJudged: false, isReadable: true }
+        return { refused: this.lineOf(read, { id: deleted, record: undefined, fault: undefined }) }
+      }
       if (known !== undefined && known.minute === undefined)
         return { read: { ...row, isJudged: false, isReadable: faults.isEmpty } }
       for (const place of given.values())
@@ -325,6 +338,19 @@ class RowReader {
         return place === undefined || text === '' || !this.#keys.has(place.key) ? [] : [[place.key, { ...place, text }]]
       }),
     )
+  }
+
+  /** The number of the deleted record that a row is; undefined if it is none, or a record that is stored. */
+  #deletedOf(given: Given, values: Readonly<Record<string, unknown>>, minute: string | undefined): number | undefined {
+    const { number } = values
+    if (given.has('number')) return typeof number === 'number' ? this.#stored.deleted(number)?.id : undefined
+    const at = minuteNumber(values[this.#table.required[0]])
+    if (minute === undefined || at === undefined) return undefined
+    const isStored = [minute, at].some(one => this.#stored.inMinute(one).length > 0)
+    const written = this.#stored.deleted(undefined, minute)
+    const found = written ?? this.#stored.deleted(undefined, at)
+    const isSame = found !== undefined && (found === written || found.minute === undefined || hasZone(minute))
+    return isSame && !isStored ? found.id : undefined
   }
 
   /** The stored record that a row is; undefined for a new one. Throws InvalidError. */
