@@ -16,6 +16,7 @@ const files = {
   'webauthn-get.js': () => read('webauthn-get.js'),
   'webauthn-create.js': () => read('webauthn-create.js'),
   'favicon.svg': () => read('favicon.svg'),
+  'app.webmanifest': () => read('app.webmanifest'),
 } satisfies Record<string, () => string>
 
 /** What most pages have, in the order of their layers. */
@@ -89,6 +90,7 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
+  '.webmanifest': 'application/manifest+json; charset=utf-8',
 }
 
 const loaded = new Map<AssetName, Asset>()

@@ -20,16 +20,20 @@ export function pageNumber(query: URLSearchParams): number {
   return /^[1-9]\d{0,5}$/.test(page) ? Number(page) : 1
 }
 
-/** One page of the items; the last one if there are fewer pages. */
-export function paginate<Item>(items: readonly Item[], wanted: number, size = PAGE_SIZE): Paged<Item> {
-  const { limit, offset } = rowsOfPage(items.length, wanted, size)
+/** The page of the items that a query names; the last one if there are fewer pages. */
+export function paginate<Item>(items: readonly Item[], query: URLSearchParams, size = PAGE_SIZE): Paged<Item> {
+  const { limit, offset } = rowsOfPage(items.length, query, size)
   return paged(items.slice(offset, offset + limit), items.length, { limit, offset })
 }
 
 /** Which of all rows a page has, for a query; the last page if there are fewer. */
-export function rowsOfPage(total: number, wanted: number, size = PAGE_SIZE): Rows {
-  return { limit: size, offset: (Math.min(wanted, pagesOf(total, size)) - 1) * size }
+export function rowsOfPage(total: number, query: URLSearchParams, size = PAGE_SIZE): Rows {
+  const limit = query.get('rows') === 'all' ? MAX_PRINTED_ROWS : size
+  return { limit, offset: (Math.min(pageNumber(query), pagesOf(total, limit)) - 1) * limit }
 }
+
+/** How many rows a page to print has. More would take long. */
+const MAX_PRINTED_ROWS = 1000
 
 /** A page whose rows a query has read. */
 export function paged<Item>(rows: readonly Item[], total: number, { limit, offset }: Rows): Paged<Item> {
@@ -63,9 +67,18 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
-      ${pages < 2 ? nothing : html`<p class="on-paper">To get all rows, print each of the ${pages} pages.</p>${pager(path, query, { page, hasNext: page < pages, text: `Page ${page} of ${pages}` }, words)}`}
+      ${pages < 2 ? nothing : html`${printLink(path, query, words)}${pager(path, query, { page, hasNext: page < pages, text: `Page ${page} of ${pages}` }, words)}`}
     </div>
   `
+}
+
+/** The same page with all rows of its table, to print. */
+function printLink(path: string, query: URLSearchParams, { anchor }: PagerWords): Html {
+  if (query.get('rows') === 'all') return nothing
+  const all = new URLSearchParams(query)
+  all.delete('page')
+  all.set('rows', 'all')
+  return html`<a href="${path}?${all.toString()}${anchor === undefined ? '' : `#${anchor}`}">Print all rows</a>`
 }
 
 /** Links to newer and older rows of a log, of which nobody counts how many there are. */

@@ -121,6 +121,8 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
       if (!isAsset(name)) throw new ApiError('no_route')
       return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
     })
+    // Its addresses are relative to its own, which is therefore not below /assets/.
+    scope.get('/app.webmanifest', (_, reply) => sendAsset(reply, asset('app.webmanifest')))
     signIn.register(scope)
     registerInvitations(scope, options)
     registerFirstAccount(scope, options)

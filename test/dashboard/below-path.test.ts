@@ -32,6 +32,24 @@ test('a proxy may remove the path of the public address or not: pages, API, heal
   assert.deepEqual(servers, [{ url: 'https://home.example/lockstep', description: 'This service' }])
 })
 
+test('below a path, a browser is offered to install what begins there, once somebody is signed in', async () => {
+  await using service = await sampleService({ LOCKSTEP_PUBLIC_URL: PUBLIC_URL })
+  const alex = visitor(service.url)
+  assert.doesNotMatch((await alex.get('/signin')).text, /rel="manifest"/)
+  await alex.post('/signin', { username: 'alex', password: PASSWORD })
+  const { text, headers } = await alex.get('/')
+  const [, address = ''] = /<link rel="manifest" href="([^"]*)">/.exec(text) ?? []
+  assert.equal(address, '/lockstep/app.webmanifest')
+  assert.match(headers.get('Content-Security-Policy') ?? '', /; manifest-src 'self';/)
+  const response = await fetch(service.url + address)
+  assert.match(response.headers.get('Content-Type') ?? '', /^application\/manifest\+json/)
+  const app = (await response.json()) as { start_url: string; display: string; icons: { src: string }[] }
+  assert.equal(app.display, 'standalone')
+  const base = `${service.url}${address}`
+  assert.equal(new URL(app.start_url, base).pathname, '/lockstep/')
+  for (const { src } of app.icons) assert.equal((await fetch(new URL(src, base))).status, 200)
+})
+
 test('below a path, cookies have names of their own, and signing out leaves the data of other programs of the host alone', async () => {
   const seen = async (publicUrl: string) => {
     await using service = await sampleService({ LOCKSTEP_PUBLIC_URL: publicUrl })

@@ -75,6 +75,16 @@ describe('lists of 2,000 programs and lock templates', () => {
     assert.match((await ann.get('/programs')).text, /2,000 programs; A program with a long name, number 7 is in use/)
   })
 
+  test('a list has an address with all of its rows, to print; beyond 1,000 of them it has pages', async () => {
+    const { text } = await ann.get('/lock-templates')
+    const [, address = ''] = /href="([^"]*)">Print all rows</.exec(text) ?? []
+    const all = (await ann.get(address.replaceAll('&amp;', '&'))).text
+    assert.equal([...all.matchAll(/<tr><td[^>]*><a href="\/lock-templates\/\d+"/g)].length, 1000)
+    assert.match(all, /1–1,000 of 2,000/)
+    assert.match(all, /rel="next" href="\/lock-templates\?rows=all&amp;page=2#/)
+    assert.doesNotMatch(all, /Print all rows/)
+  })
+
   test('pages that name 2,000 programs and lock templates stay within the size budgets', async () => {
     for (const path of [
       '/',

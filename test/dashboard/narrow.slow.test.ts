@@ -160,16 +160,6 @@ describe('narrow screens and paper', needsChromium, () => {
     }
   })
 
-  test('on paper a page of a list says that it is one of several', async () => {
-    await using browser = await openSession(service, { viewport: { width: 718, height: 1000 } })
-    const { page } = browser
-    await page.goto(`${service.url}/training?range=all`)
-    const note = page.getByText(/^To get all rows, print each of the \d+ pages\.$/)
-    assert.equal(await note.isVisible(), false)
-    await page.emulateMedia({ media: 'print' })
-    assert.equal(await note.isVisible(), true)
-  })
-
   test('on a phone the names of the totals of a year break between words only', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     await browser.page.goto(`${service.url}/year`)

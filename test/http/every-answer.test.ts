@@ -156,7 +156,7 @@ test('every answer with a body says what it is, texts with their encoding', () =
 test('no browser or proxy stores an answer, except assets and the reference', () => {
   for (const { what, headers } of answers) {
     const cache = headers.get('Cache-Control') ?? ''
-    const isPublic = /^\/(assets|docs|openapi\.json|client\.)/.test(what)
+    const isPublic = /^\/(assets|app\.webmanifest|docs|openapi\.json|client\.)/.test(what)
     if (isPublic) assert.match(cache, /^(no-store|no-cache|public, max-age=31536000, immutable)$/, what)
     else assert.equal(cache, 'no-store', what)
   }

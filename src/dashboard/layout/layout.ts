@@ -42,7 +42,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
       <nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(viewer, section)}</ul></nav>
     `,
-    { isBusy },
+    { isBusy, isApp: true },
   )
 }
 
@@ -63,6 +63,8 @@ export function signedOutPage(display: Display, title: string, body: Html, scrip
 
 interface DocumentOptions {
   readonly isBusy?: boolean
+  /** Whether browsers offer to install it as an app. */
+  readonly isApp?: boolean
   readonly script?: AssetName
 }
 
@@ -70,9 +72,10 @@ function document(
   display: Display,
   title: string,
   body: Html,
-  { isBusy = false, script = 'dashboard.js' }: DocumentOptions,
+  { isBusy = false, isApp = false, script = 'dashboard.js' }: DocumentOptions,
 ): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
+${isApp ? html`<link rel="manifest" href="/app.webmanifest">` : nothing}
 <link rel="stylesheet" href="${assetUrl('dashboard.css')}">
 <script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>
 ${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}`

@@ -22,7 +22,7 @@ export interface ReferenceContext {
   readonly hasDashboard: boolean
 }
 
-/** The first page: how to call the API, all operations, and what they have in common. */
+/** The first page: all operations, how to call the API, and what responses have in common. */
 export function guidePage(context: ReferenceContext): Html {
   const { api } = context
   return referencePage(context, {
@@ -30,7 +30,6 @@ export function guidePage(context: ReferenceContext): Html {
     lead: `${api.info.summary} Every endpoint, field and error.`,
     root: '',
     body: html`
-      <section class="card prose">${markdown(api.info.description)}</section>
       <section class="card stack">
         <h2>Operations</h2>
         ${api.tags.map(
@@ -42,6 +41,7 @@ export function guidePage(context: ReferenceContext): Html {
           )}</ul>`,
         )}
       </section>
+      <section class="card prose">${markdown(api.info.description)}</section>
       ${card('Response headers', headerTable(api))}
       ${schemaCards(context, '', undefined)}
       ${card('Example of an error', errorExample(api))}

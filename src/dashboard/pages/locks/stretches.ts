@@ -4,7 +4,7 @@ import type { LockEvent, LockInterval } from '../../../stats/intervals.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { card, table, type TableColumn } from '../../layout/components.ts'
 import type { Visit } from '../../page.ts'
-import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { eventLabels } from '../../text/labels.ts'
 import { durationText, stretchText, timeOfDay } from '../../text/text.ts'
 import { intervalName, lockText, stateName } from './states.ts'
@@ -32,7 +32,7 @@ export function stretchCard(
 ): Html {
   const all = stretchesOf(session)
   if (all.length === 0) return nothing
-  const paged = paginate(all, pageNumber(query), RECORD_ROWS)
+  const paged = paginate(all, query, RECORD_ROWS)
   const columns: TableColumn<Stretch>[] = [
     {
       title: 'When',

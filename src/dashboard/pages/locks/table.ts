@@ -17,7 +17,7 @@ import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { paginate, pageNumber, tableFoot } from '../../paging.ts'
+import { paginate, tableFoot } from '../../paging.ts'
 import { type Period, timeOfDays } from '../../text/period.ts'
 import { durationText, NONE, numberText } from '../../text/text.ts'
 import type { Store } from '../../../store/index.ts'
@@ -31,7 +31,7 @@ export async function lockRows(visit: Visit, entries: readonly LockEntry[], show
   const { store, viewer, pageAccess, now } = visit
   const access = pageAccess.sessions('lkbx')
   const { query } = shown
-  const paged = paginate(entriesOf(entries, query, shown.period && shown.sessions), pageNumber(visit.query))
+  const paged = paginate(entriesOf(entries, query, shown.period && shown.sessions), visit.query)
   const { sessions, documents } = await readLocks(store, access, countedUntil(viewer.asOf, now), paged.rows)
   const rows = sessions.map(session => {
     return { ...session, ...totalsOf(session.intervals), record: recordOf(documents.get(session.id)) }

@@ -27,7 +27,7 @@ import {
   table,
   type TableColumn,
 } from '../../layout/components.ts'
-import { paged, paginate, pageNumber, rowsOfPage, tableFoot } from '../../paging.ts'
+import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
 import { countText, dateText, dateTimeText, durationText, NONE, numberText } from '../../text/text.ts'
 import { knownEnd, stateMark, stateName } from './states.ts'
 import { knownLength } from './table.ts'
@@ -45,7 +45,7 @@ export const lockTemplatePages: readonly DashboardPage[] = [
 async function showTemplates(visit: Visit) {
   const { store, viewer, pageAccess, path, query } = visit
   const total = await countLockTemplates(store, pageAccess.templates('lock_template'))
-  const rows = rowsOfPage(total, pageNumber(query))
+  const rows = rowsOfPage(total, query)
   const templates = await templatesOfSubject(visit, rows)
   return view({
     title: 'Lock templates',
@@ -115,7 +115,7 @@ async function showTemplate(visit: Visit) {
   const access = pageAccess.sessions('lkbx', owner)
   const { entries: all } = await lockHistory(store, access)
   const entries = all.filter(entry => entry.template === id)
-  const shown = paginate(entries, pageNumber(query))
+  const shown = paginate(entries, query)
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
   const newest = await someLocks(store, access, idsOf(entries.slice(0, MAX_MEASURED)), until)

@@ -6,7 +6,7 @@ import { SHADES } from '../../charts/days.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, emptyState, type TableColumn, table } from '../../layout/components.ts'
 import type { Viewer, Visit } from '../../page.ts'
-import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
 import { clockText, countText, dateText, NONE, numberText, partText, percentText } from '../../text/text.ts'
 
@@ -34,7 +34,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   const length = Math.max(...runs.map(({ segments }) => segments.length))
   const paged = paginate(
     Array.from({ length }, (_, position) => position),
-    pageNumber(query),
+    query,
     RECORD_ROWS,
   )
   const total = sessions.length

@@ -6,7 +6,7 @@ import { html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { paged, pageNumber, rowsOfPage, tableFoot } from '../../paging.ts'
+import { paged, rowsOfPage, tableFoot } from '../../paging.ts'
 import { programStrip } from '../../charts/program-strip.ts'
 import { countText, dateText, NONE, numberText, partText, timeAgo } from '../../text/text.ts'
 import { showProgram, stateMarks } from './program.ts'
@@ -24,7 +24,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
     programCounts(store, access),
     trainingHistory(store, pageAccess.sessions('dtt')),
   ])
-  const rows = rowsOfPage(total, pageNumber(query))
+  const rows = rowsOfPage(total, query)
   const shown = paged(await programPage(store, access, rows), total, rows)
   return view({
     title: 'Programs',

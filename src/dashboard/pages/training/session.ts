@@ -14,7 +14,7 @@ import { label } from '../../text/labels.ts'
 import { kindName, personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { card, jsonFile, recordTabs, type TableColumn, resultMark, table } from '../../layout/components.ts'
-import { paginate, pageNumber, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { programLink, readPrograms } from '../../text/program-names.ts'
 import {
   clockText,
@@ -72,13 +72,7 @@ async function showSession(visit: Visit) {
       apiPath: `/api/v1/dtt/sessions/${record.id}`,
       json: document,
       summary: () => html`
-        ${card(
-          'Segments',
-          segments.length === 0
-            ? html`<p class="muted">This session has no segments.</p>`
-            : segmentTables(visit, segments, usual !== undefined),
-          { id: 'rows' },
-        )}
+        ${card('Segments', segmentTables(visit, segments, usual !== undefined), { id: 'rows' })}
         ${lastTen(viewer, sessions.slice(0, place + 1), session)}
       `,
       facts: [
@@ -175,7 +169,8 @@ function segmentRows({ TrainerSegment }: TrainingSession, program: TrainingTempl
 
 /** What matters of each segment as bars, and every other field of the results below. Those that no segment has are left out. */
 function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[], isUsualKnown: boolean): Html {
-  const paged = paginate(segments, pageNumber(query), RECORD_ROWS)
+  if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
+  const paged = paginate(segments, query, RECORD_ROWS)
   const name: TableColumn<Row> = {
     title: 'Segment',
     cell: row => html`<span class="when">${segmentName(viewer, row)}</span>`,

@@ -7,7 +7,7 @@ import type { GradeSpread, KindTotals, SessionStats, TrainingSummary } from '../
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { paginate, pageNumber } from '../../paging.ts'
+import { paginate } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
 import {
   comparedDays,
@@ -65,7 +65,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   tiles: totalTiles,
   pictures,
   async table(visit, { query, sessions, programs }) {
-    const paged = paginate(await sortedBy(query, sessions, programs), pageNumber(visit.query))
+    const paged = paginate(await sortedBy(query, sessions, programs), visit.query)
     return { rows: await sessionRows(visit, query, paged, programs) }
   },
   file: {
