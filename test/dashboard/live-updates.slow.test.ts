@@ -70,7 +70,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
       .where('is_active', '=', 1)
       .execute()
     await other.page.clock.fastForward(61_000)
-    await other.page.getByRole('heading', { name: /^Open/ }).waitFor()
+    await other.page.getByRole('heading', { name: /^No lock/ }).waitFor()
     assert.equal(answers.at(-1), 204)
     assert.deepEqual(other.problems, [])
   })

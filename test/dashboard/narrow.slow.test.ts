@@ -178,22 +178,12 @@ describe('narrow screens and paper', needsChromium, () => {
     assert.deepEqual(broken, [])
   })
 
-  test('on a phone an event says how long after the one before it was', async () => {
-    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
-    await browser.page.goto(`${service.url}/locks/43`)
-    const since = browser.page.locator('#events tbody td:last-child')
-    assert.equal(await since.first().isVisible(), false, 'nothing was before the first one')
-    const after = await since.nth(1).evaluate(cell => getComputedStyle(cell, '::after').content)
-    assert.equal(after, '" later"')
-  })
-
   test('on a phone the parts of a record are apart', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
     for (const [path, line] of [
       ['/training', 'first'],
       ['/training', 'second'],
-      ['/locks/43', 'first'],
     ]) {
       await page.goto(service.url + path)
       const before = await page
