@@ -4,13 +4,7 @@ import type { Bucket } from './buckets.ts'
 import type { LockStatistics } from './lock-statistics.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-/** The sessions of some days, one by one, and those of each hour of the week. */
-export interface TrainingDays {
-  readonly days: readonly TrainingDay[]
-  /** How many sessions were recorded in each hour of the local time, by weekday from Monday on. */
-  readonly hours: readonly (readonly number[])[]
-}
-
+/** The sessions of a day. */
 interface TrainingDay {
   readonly sessions: number
   readonly reps: number
@@ -24,7 +18,7 @@ export interface KnownDay extends Bucket, TrainingDay {
 /** Training and locks of the same days. */
 export function knownDays(
   buckets: readonly Bucket[],
-  { days }: TrainingDays,
+  days: readonly TrainingDay[],
   locks: readonly LockStatistics[],
 ): KnownDay[] {
   const first = buckets[0]?.day ?? 0
@@ -39,9 +33,8 @@ export async function trainingDays(
   sessions: readonly SessionStats[],
   clock: ZoneClock,
   { from, to }: { readonly from: number; readonly to: number },
-): Promise<TrainingDays> {
+): Promise<readonly TrainingDay[]> {
   const days = Array.from({ length: to - from + 1 }, () => ({ sessions: 0, reps: 0 }))
-  const hours = Array.from({ length: 7 }, () => Array.from({ length: 24 }, () => 0))
   const within = sessionsBetween(sessions, clock.startOf(from), clock.startOf(to + 1))
   await forEachPausing(within, ({ at, reps }) => {
     const day = clock.dayOf(at)
@@ -50,14 +43,6 @@ export async function trainingDays(
       sums.sessions += 1
       sums.reps += reps
     }
-    const ofWeekday = hours[weekdayOf(day)]
-    const hour = clock.hourOf(at)
-    if (ofWeekday !== undefined) ofWeekday[hour] = (ofWeekday[hour] ?? 0) + 1
   })
-  return { days, hours }
-}
-
-/** From 0 for Monday; 1970-01-01 was a Thursday. */
-function weekdayOf(day: number): number {
-  return (((day + 3) % 7) + 7) % 7
+  return days
 }

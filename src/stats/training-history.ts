@@ -18,7 +18,7 @@ import {
   summarize,
   type TrainingSummary,
 } from './training.ts'
-import { type TrainingDays, trainingDays } from './training-days.ts'
+import { trainingDays } from './training-days.ts'
 import { endOfTomorrow, zoneClock } from './zone-clock.ts'
 
 /**
@@ -76,10 +76,10 @@ export class TrainingHistory {
     )
   }
 
-  /** The sessions of each day from one to another, and of each hour of the week. */
-  days(timeZone: string, from: number, to: number): Promise<TrainingDays> {
+  /** The sessions of each day from one to another. */
+  days(timeZone: string, from: number, to: number) {
     const compute = () => trainingDays(this.sessions, zoneClock(timeZone), { from, to })
-    return this.#cached(`days ${timeZone} ${from} ${to}`, compute, ({ days }) => days.length * DAY_BYTES)
+    return this.#cached(`days ${timeZone} ${from} ${to}`, compute, ({ length }) => length * DAY_BYTES)
   }
 
   /** How often each program was run, by its identifier. */

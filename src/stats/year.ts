@@ -6,7 +6,7 @@ import { bucketsOf } from './buckets.ts'
 import { lockHistory } from './lock-history.ts'
 import { locksSince, type LockStats, locksWithin } from './lock-queries.ts'
 import { addLocks, type LockedShare, LockFigures, type LockStatistics } from './lock-statistics.ts'
-import { type KnownDay, knownDays, type TrainingDays } from './training-days.ts'
+import { type KnownDay, knownDays } from './training-days.ts'
 import { trainingHistory } from './training-history.ts'
 import type { TrainingStatistics } from './training-statistics.ts'
 import type { SessionStats } from './training.ts'
@@ -22,7 +22,6 @@ export interface YearStatistics {
   readonly before: Totals
   readonly wholeBefore: Totals
   readonly days: readonly KnownDay[]
-  readonly hours: TrainingDays['hours']
   /** How much was locked of each month that has begun, from January on. */
   readonly months: readonly LockedShare[]
   /** Of each month of the year before. */
@@ -108,7 +107,6 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     before: await totalsOf(toSameDay),
     wholeBefore: await totalsOf(yearBefore),
     days: knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets),
-    hours: training.hours,
     months: ofYear.figures.shares(until).buckets,
     monthsBefore: yearBefore.figures.shares(until).buckets,
     bests: await history.bests(timeZone, to),

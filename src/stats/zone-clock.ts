@@ -9,8 +9,6 @@ export interface ZoneClock {
   dayOf(at: number): number
   /** The first instant of a day. A day that the zone skipped starts, and ends, where the next one starts. */
   startOf(day: number): number
-  /** The hour of the local time, from 0 to 23. */
-  hourOf(at: number): number
   /** When the next hour begins: at a full hour of the local time, and where clocks change by part of an hour. */
   nextHour(at: number): number
 }
@@ -90,11 +88,6 @@ function makeClock(zone: string): ZoneClock {
         if (at < (periods[index + 1]?.start ?? Infinity)) return at
       }
       return midnight
-    },
-    hourOf(at) {
-      const periods = periodsAt(at)
-      const { offset } = periods[indexAt(periods, at)] ?? UTC
-      return Math.floor(((((at + offset) % DAY_MS) + DAY_MS) % DAY_MS) / HOUR_MS)
     },
     nextHour(at) {
       const periods = periodsAt(at)

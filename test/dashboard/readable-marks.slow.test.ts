@@ -22,7 +22,7 @@ describe('marks on screens', needsChromium, () => {
         const { color, backgroundColor, borderBottomColor } = getComputedStyle(element)
         return { color, backgroundColor, borderBottomColor }
       })
-    const scale = await coloursOf('.choice [aria-current]')
+    const scale = await coloursOf('.filters .choice [aria-current]')
     assert.notEqual(scale.color, scale.backgroundColor)
     const [current, other] = [await coloursOf('.strip [aria-current]'), await coloursOf('.strip a[href="/locks"]')]
     assert.notEqual(current.borderBottomColor, other.borderBottomColor)
@@ -48,7 +48,7 @@ describe('marks on screens', needsChromium, () => {
   test('hatches for what is open, not over, approximate and not recorded differ', async () => {
     await using browser = await openSession(service, { viewport: { width: 1280, height: 4000 } })
     const { page } = browser
-    await page.goto(`${service.url}/training?range=1y`)
+    await page.goto(`${service.url}/training?range=1y&measure=distance`)
     const patterns = await page
       .locator('.patterns pattern')
       .evaluateAll(found => found.map(({ id, outerHTML }) => outerHTML.replace(id, '')))

@@ -96,21 +96,6 @@ describe('a year of the sample', () => {
     assert.equal(calendar.match(/class="weeks/g)?.length, Math.ceil((first + shown) / (27 * 7)))
   })
 
-  test('the hours of the week count each session at its local time', async () => {
-    const counts = new Map<string, number>()
-    for await (const { created_at } of (await service.as('alex')).all('/api/v1/dtt/sessions', { ownerId: 'me' })) {
-      const at = Temporal.Instant.from(created_at).toZonedDateTimeISO(ZONE)
-      if (at.year !== year) continue
-      const key = `${at.dayOfWeek} ${at.hour}`
-      counts.set(key, (counts.get(key) ?? 0) + 1)
-    }
-    const [, table = ''] = /<h2>Hours of the week<\/h2>[^]*?<tbody>([^]*?)<\/tbody>/.exec(page) ?? []
-    const shown = [...table.matchAll(/<tr>([^]*?)<\/tr>/g)].flatMap(([, row = ''], weekday) =>
-      cellTexts(row).flatMap((text, hour) => (text === '0' ? [] : [[`${weekday + 1} ${hour}`, Number(text)] as const])),
-    )
-    assert.deepEqual(Object.fromEntries(shown), Object.fromEntries(counts))
-  })
-
   test('the percent of time locked by month is that of the API', async () => {
     const { buckets } = await statistics('lkbx', `bucket=month&from=${year}-01-01&to=${today}`)
     const shown = figures(page, 'Locked', { card: `figures-${year}` })
@@ -155,22 +140,8 @@ describe('a year of the sample', () => {
     assert.equal([...card.matchAll(/href="\/training\/\d+"/g)].length, Number(count))
   })
 
-  test('the picture has the figures of the page, and no name', async () => {
-    const { text, headers } = await alex.get(`/year.svg?year=${year}`)
-    assert.equal(headers.get('Content-Type'), 'image/svg+xml; charset=utf-8')
-    assert.match(headers.get('Content-Disposition') ?? '', new RegExp(`year-${year}\\.svg`))
-    const shown = totalsOf(page).get(`${year} so far`) ?? totalsOf(page).get(String(year))
-    const words = text.replaceAll('\u00a0', ' ')
-    for (const name of ['Training sessions', 'Days with training', 'Repetitions', 'Time locked']) {
-      assert.ok(words.includes((shown?.get(name) ?? 'absent').replaceAll('\u00a0', ' ')), name)
-    }
-    assert.doesNotMatch(text, /alex|program|Weekend|<script|href=/i)
-    const days = [...page.matchAll(/href="\?day=[\d-]+#day">[^<]*locked</g)].length
-    assert.equal([...text.matchAll(/height="4" rx="2" fill=/g)].length, days)
-  })
-
   test('a year without a page is not found, and the address of the page of bests leads to the year', async () => {
-    for (const path of [`/year/${year + 1}`, '/year/1969', '/year.svg?year=1', '/year/x'])
+    for (const path of [`/year/${year + 1}`, '/year/1969', '/year/x'])
       assert.equal((await alex.get(path)).status, 404, path)
     assert.equal((await alex.get('/bests')).to, '/year')
     assert.match((await alex.get('/year')).text, new RegExp(`<h1>Year ${year}</h1>`))

@@ -48,7 +48,6 @@ const files: Readonly<Record<string, Kind | undefined | null>> = {
   '/lock-templates.csv': 'lock-template',
   '/lock-templates.ndjson': 'lock-template',
   '/settings/export': undefined,
-  '/year.svg': null,
 }
 /** Pages whose number is not that of a record. */
 const numbers: Readonly<Record<string, number>> = { '/year/:id': 2026 }

@@ -128,7 +128,7 @@ export async function thisWeek(
   const today = zoneClock(viewer.timeZone).dayOf(now)
   const monday = bucketStart('week', 'monday', today)
   const first = training.period?.first ?? monday
-  const { days } = await history.days(viewer.timeZone, first, today)
+  const days = await history.days(viewer.timeZone, first, today)
   const shades = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
   const week = training.summary.periods.at(-1)
   const scope = daysName({ first: monday, last: today })

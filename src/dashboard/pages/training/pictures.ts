@@ -98,7 +98,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = 
   const kinds = drawnKinds(summary.kinds)
   const isDense = sessions.length > MAX_DRAWN_SESSIONS
   const usual = usualOf(time, medians(shown.earlier), medians(summary))
-  const marks = isDense ? partMarks(shown, kinds) : sessionMarks(sessions, kinds)
+  const marks = isDense ? partMarks(shown, kinds) : sessionMarks(shown, kinds)
   const points = pointsOf(marks)
   const before = shown.compared?.summary.spreads.map(spread => spread?.median ?? null) ?? []
   const space = planeOf(viewer, shown, points, [...before, ...ends(usual)])
@@ -210,10 +210,12 @@ function medians({ spreads }: TrainingSummary): Measured[] {
   return spreads.map(spread => ({ value: spread?.median ?? null, isEmpty: spread === null }))
 }
 
-function sessionMarks(sessions: readonly SessionStats[], kinds: readonly string[]): Mark[] {
+/** Those with a date in the future have none. */
+function sessionMarks({ sessions, time }: ShownSessions, kinds: readonly string[]): Mark[] {
   const alone = (grade: number | null) =>
     grade === null ? null : { sessions: 1, low: grade, median: grade, high: grade }
-  return sessions.map(session => {
+  const drawn = sessions.filter(({ at }) => at < time.to)
+  return drawn.map(session => {
     const ofKinds = kinds.map(kind => alone(gradeOfKind(session, kind)))
     return { at: session.at, session, grade: alone(session.grade), kinds: ofKinds }
   })

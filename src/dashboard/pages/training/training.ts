@@ -65,7 +65,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   tiles: totalTiles,
   pictures,
   async table(visit, { query, sessions, programs }) {
-    const paged = paginate(await sortedBy(query, sessions, programs), visit.query)
+    const paged = paginate(sortedBy(query, sessions, programs), visit.query)
     return { rows: await sessionRows(visit, query, paged, programs) }
   },
   file: {
@@ -167,7 +167,7 @@ async function* sessionsOf(
   const span = period && timeOfDays(period, viewer.timeZone)
   const history = await trainingHistory(store, access)
   const { sessions } = await history.select(query, span?.from, span?.to)
-  const sorted = await sortedBy(query, sessions, await readPrograms(visit))
+  const sorted = sortedBy(query, sessions, await readPrograms(visit))
   yield* fewAtOnce(sorted, async some => {
     const ids = some.map(({ id }) => id)
     return { sessions: some, documents: await trainingRecords(store, access, ids) }

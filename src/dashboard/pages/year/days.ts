@@ -1,16 +1,14 @@
-import { daysCalendar, shortDay, WEEKDAYS, SHADES, shadesOf } from '../../charts/days.ts'
+import { daysCalendar, shortDay, SHADES, shadesOf } from '../../charts/days.ts'
 import { formatDate } from '../../../contract/calendar.ts'
-import { sum } from '../../../contract/numbers.ts'
 import type { KnownDay } from '../../../stats/training-days.ts'
-import type { YearStatistics } from '../../../stats/year.ts'
 import { card } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
-import { countText, durationText, NONE, numberText } from '../../text/text.ts'
+import { countText, durationText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 
-/** The days of a year, and its hours of the week. */
+/** The days of a year. */
 
 /** A day, and how it is drawn. */
 export interface DrawnDay extends KnownDay {
@@ -60,33 +58,4 @@ function dayLook(viewer: Viewer, { date, sessions, reps, lockedSeconds, shade }:
   ]
   const look = `${shade}${lockedSeconds > 0 ? ' under' : ''}`
   return { date, look, text: `${shortDay(Date.parse(date))}: ${text.join(', ')}`, to: `?day=${date}#day` }
-}
-
-/** How many sessions there were in each hour of the week. */
-export function hoursCard({ hours }: YearStatistics): Html {
-  const counts = hours.flat()
-  const all = sum(counts)
-  if (all === 0) return nothing
-  const shades = shadesOf(counts.filter(count => count > 0))
-  const most = Math.max(...counts)
-  const busiest = counts.indexOf(most)
-  const weekdays = hours.map(sum)
-  const top = weekdays.indexOf(Math.max(...weekdays))
-  return card(
-    'Hours of the week',
-    html`
-      <p class="summary">Most sessions were on ${WEEKDAYS[top] ?? NONE} (${numberText(weekdays[top] ?? 0)} of ${numberText(all)}). The hour with the most is ${WEEKDAYS[Math.floor(busiest / 24)] ?? NONE}, ${hourText(busiest % 24)} (${numberText(most)}).</p>
-      <table class="calendar">
-        <thead><tr><th scope="col"><span class="hidden">Day</span></th>${(hours[0] ?? []).map((_, hour) => html`<th scope="col">${hour}`)}</tr></thead>
-        <tbody>${hours.map(
-          (ofDay, weekday) =>
-            html`<tr><th scope="row">${WEEKDAYS[weekday]?.slice(0, 3) ?? ''}${ofDay.map(count => html`<td class="day ${count === 0 ? 'none' : shades(count)}">${count}`)}</tr>`,
-        )}</tbody>
-      </table>
-    `,
-  )
-}
-
-function hourText(hour: number): string {
-  return `${String(hour).padStart(2, '0')}:00 to ${String((hour + 1) % 24).padStart(2, '0')}:00`
 }

@@ -10,7 +10,7 @@ import { shortDay } from '../../charts/days.ts'
 import { card, noRecords, stat, stats, table } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
-import { type DashboardPage, download, type Reader, redirect, view, type Viewer, type Visit } from '../../page.ts'
+import { type DashboardPage, type Reader, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { type Programs, readPrograms } from '../../text/program-names.ts'
 import { daysName } from '../../text/period.ts'
 import {
@@ -27,9 +27,8 @@ import { dayCard } from '../day-card.ts'
 import { lockedPercent } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
-import { daysCard, drawnDays, hoursCard } from './days.ts'
+import { daysCard, drawnDays } from './days.ts'
 import { lockedMonths } from './months.ts'
-import { yearPicture } from './picture.ts'
 import { recordCards } from './records.ts'
 
 /** A calendar year on one sheet. */
@@ -39,7 +38,6 @@ const OF_YEAR = { section: 'year', reads: 'statistics', area: 'both' } as const
 export const yearPages: readonly DashboardPage[] = [
   { ...OF_YEAR, path: '/year', handler: showYear },
   { ...OF_YEAR, path: '/year/:id', handler: showYear },
-  { ...OF_YEAR, path: '/year.svg', reads: 'export', isDownload: true, handler: downloadPicture },
   // Its address until the page of the year took its place.
   { section: 'year', reads: null, path: '/bests', handler: () => redirect('/year') },
 ]
@@ -66,7 +64,7 @@ async function showYear(visit: Visit) {
   }
   return view({
     title: `Year ${year}`,
-    actions: html`${stepper(years, year)}<a class="button" href="/year.svg?year=${year}" download>Save as picture</a>`,
+    actions: stepper(years, year),
     body: html`
       <div class="year">
         ${yearCards(visit, statistics, programs, query.has('day') ? await dayOf(visit, statistics, programs) : nothing)}
@@ -100,7 +98,6 @@ export function yearCards(reader: Reader, year: YearStatistics, programs: Progra
     ${recordCards(reader, year, programs)}
     ${daysCard(reader.viewer, drawnDays(year.days), year.year)}
     ${day}
-    ${areas.includes('dtt') ? hoursCard(year) : nothing}
     ${areas.includes('lkbx') ? lockedMonths(reader, year) : nothing}
     ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
   `
@@ -258,12 +255,4 @@ function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   const { sessions, unknownDistances, distance, approximateDistance } = training
   if (sessions > 0 && unknownDistances === sessions) return NONE
   return `${approximateDistance > 0 ? '≈ ' : ''}${distanceText(viewer, distance + approximateDistance)}`
-}
-
-async function downloadPicture(visit: Visit) {
-  const years = await yearsOf(visit)
-  const asked = Number(visit.query.get('year') ?? years.at(-1))
-  if (!years.includes(asked)) throw notFound('Year')
-  const picture = yearPicture(visit.viewer, await readYear(visit, asked))
-  return download({ file: `year-${asked}.svg`, type: 'image/svg+xml; charset=utf-8', body: picture.toString() })
 }
