@@ -78,7 +78,8 @@ export async function* csvRows(chunks: AsyncIterable<Buffer>, delimiter: CsvDeli
 
 function faultOf({ code }: CsvError): string {
   if (code === 'CSV_MAX_RECORD_SIZE') return 'is longer than 1 MiB'
-  if (code === 'CSV_QUOTE_NOT_CLOSED') return 'has a quotation mark without a second one'
+  if (code === 'CSV_QUOTE_NOT_CLOSED')
+    return 'has a quotation mark without a second one: add it, or remove the first one'
   return 'has a quotation mark within a cell: put the cell in quotation marks, and write each within it twice'
 }
 

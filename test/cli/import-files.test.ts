@@ -80,7 +80,7 @@ lock-template  2026-01-01  2026-01-01  1    0        1     0
   const setAside = await say(second, '--on-error', 'set-aside', '--on-conflict', 'replace')
   assert.equal(setAside.counts[1], '1 1 1 0')
   assert.match(setAside.stderr, /^line 4: kind must be one of .+ \(1 would be rejected\)$/m)
-  assert.doesNotMatch(setAside.stderr, /line 2|nothing would|no record would/)
+  assert.doesNotMatch(setAside.stderr, /line 2:|nothing would|no record would/)
   const skipped = await say(second.slice(0, 2), '--on-conflict', 'skip')
   assert.equal(skipped.counts[1], '0 0 1 1')
   assert.match(skipped.stderr, /^-: no record would be added or replaced$/m)
@@ -93,10 +93,11 @@ test('a file without records is named for what it is', async () => {
   await using folder = await makeFolder()
   const zip = (...names: string[]) => Buffer.from(`PK\x03\x04\x14\0${names.join('\0')}`)
   const files: readonly [Buffer | string, RegExp][] = [
-    [zip('[Content_Types].xml', 'xl/workbook.xml'), /this looks like a spreadsheet: save it as CSV/],
-    [zip('mimetypeapplication/vnd.oasis.opendocument.spreadsheet'), /this looks like a spreadsheet: save it as CSV/],
-    [Buffer.from('d0cf11e0a1b11ae1', 'hex'), /this looks like a spreadsheet/],
+    [zip('[Content_Types].xml', 'xl/workbook.xml'), /this is a workbook: save it as CSV UTF-8/],
+    [zip('mimetypeapplication/vnd.oasis.opendocument.spreadsheet'), /this is a workbook: save it as CSV UTF-8/],
+    [Buffer.from('d0cf11e0a1b11ae1', 'hex'), /this is a workbook: save it as CSV UTF-8/],
     [zip('word/document.xml', '[Content_Types].xml'), /this is an office document/],
+    [zip('Index/Document.iwa', 'Metadata/Properties.plist'), /this is a workbook: save it as CSV UTF-8/],
     [zip('records.ndjson'), /this is a ZIP archive: unpack it/],
     ['%PDF-1.7\n', /this is a PDF document/],
     [Buffer.from('89504e470d0a1a0a', 'hex'), /this is a picture/],
@@ -105,7 +106,7 @@ test('a file without records is named for what it is', async () => {
     ['<?xml version="1.0"?>', /this is an XML file/],
     ['SQLite format 3\0', /this is a database: `lockstep restore` reads backups/],
     ['BZh91AY', /this is a packed file of a kind that is not read/],
-    [Buffer.from('\uFEFF{}', 'utf16le'), /this is text in UTF-16: save it as UTF-8/],
+    [Buffer.from('\uFEFF{}', 'utf16le'), /this is text in UTF-16: save it as CSV UTF-8/],
     ['-----BEGIN AGE ENCRYPTED FILE-----\n', /encrypt it again without --armor/],
     [gzipSync('%PDF-1.7\n'), /this is a PDF document/],
     [gzipSync('x').subarray(0, 15), /the compressed file is damaged or incomplete/],
@@ -115,5 +116,8 @@ test('a file without records is named for what it is', async () => {
   writeFileSync(folder.file('history.ndjson'), '%PDF-1.7\n')
   const { code, stderr } = await folder.run(['import', 'history.ndjson'])
   assert.equal(code, 1)
-  assert.match(stderr, /^lockstep: history\.ndjson: this is a PDF document, which holds no records$/m)
+  assert.match(
+    stderr,
+    /^lockstep: history\.ndjson: this is a PDF document, which holds no records: choose an archive, saved responses of this API, or a table \(CSV UTF-8\)$/m,
+  )
 })

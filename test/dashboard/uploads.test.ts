@@ -330,7 +330,7 @@ test('a file without records says what it is, and is deleted', async () => {
   await using service = await startService(world)
   const ann = await signedIn(service)
   await upload(service.url, ann, { 'a.csv': Buffer.from('PK\x03\x04\x14\0xl/workbook.xml') })
-  assert.match(textOf(await settledPage(ann)), /This looks like a spreadsheet: save it as CSV\. Nothing was stored/)
+  assert.match(textOf(await settledPage(ann)), /This is a workbook: save it as CSV UTF-8\. Nothing was stored/)
   await until(async () => uploadFiles(service.databaseUrl).length === 0)
 })
 

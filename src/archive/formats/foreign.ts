@@ -12,7 +12,7 @@ export function foreignFormat(start: Buffer): string | undefined {
   if (/^<(?:!doctype html|html|head|body)\b/.test(text)) {
     return 'this is a web page: save the response of the API, or a download of the dashboard'
   }
-  if (text.startsWith('<')) return 'this is an XML file, which holds no records'
+  if (text.startsWith('<')) return `this is an XML file, ${NO_RECORDS}`
   if (text.startsWith('-----begin age encrypted file')) {
     return 'this is an encrypted file as text: encrypt it again without --armor'
   }
@@ -25,18 +25,19 @@ interface Magic {
   readonly is: (start: Buffer) => string
 }
 
-const SPREADSHEET = 'this looks like a spreadsheet: save it as CSV'
-const PICTURE = 'this is a picture, which holds no records'
-const MEDIA = 'this is a video, a sound or a picture, which holds no records'
+const NO_RECORDS = 'which holds no records: choose an archive, saved responses of this API, or a table (CSV UTF-8)'
+const WORKBOOK = 'this is a workbook: save it as CSV UTF-8'
+const PICTURE = `this is a picture, ${NO_RECORDS}`
+const MEDIA = `this is a video, a sound or a picture, ${NO_RECORDS}`
 const PACKED = 'this is a packed file of a kind that is not read: unpack it, and choose the files that were in it'
-const UTF_16 = 'this is text in UTF-16: save it as UTF-8'
+const UTF_16 = 'this is text in UTF-16: save it as CSV UTF-8'
 
 const MAGIC: readonly Magic[] = [
   { bytes: 'PK\x03\x04', is: zipOf },
   { bytes: 'PK\x05\x06', is: () => PACKED },
   // The older format of office programs.
-  { bytes: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', is: () => SPREADSHEET },
-  { bytes: '%PDF-', is: () => 'this is a PDF document, which holds no records' },
+  { bytes: '\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1', is: () => WORKBOOK },
+  { bytes: '%PDF-', is: () => `this is a PDF document, ${NO_RECORDS}` },
   { bytes: 'SQLite format 3\0', is: () => 'this is a database: `lockstep restore` reads backups' },
   { bytes: '\x89PNG', is: () => PICTURE },
   { bytes: '\xff\xd8\xff', is: () => PICTURE },
@@ -54,7 +55,7 @@ const MAGIC: readonly Magic[] = [
 
 function zipOf(start: Buffer): string {
   const names = start.toString('latin1')
-  if (/xl\/|opendocument\.spreadsheet/.test(names)) return SPREADSHEET
-  if (/\[Content_Types\]\.xml|opendocument/.test(names)) return 'this is an office document, which holds no records'
+  if (/xl\/|opendocument\.spreadsheet|\.iwa/.test(names)) return WORKBOOK
+  if (/\[Content_Types\]\.xml|opendocument/.test(names)) return `this is an office document, ${NO_RECORDS}`
   return 'this is a ZIP archive: unpack it, and choose the files that were in it'
 }

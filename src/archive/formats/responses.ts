@@ -39,7 +39,9 @@ class Reader {
     if (!isObject(parsed)) return value.isEnvelope ? [] : [this.#line({ text: value.text })]
     // Such a response has no records.
     if (parsed['ok'] === false)
-      throw new FormatError('this is an error that the API sent, and not a response with records')
+      throw new FormatError(
+        'this is an error that the API sent, and not a response with records: ask for them again, and save that',
+      )
     if (value.isEnvelope) return []
     const pages = value.isItem ? pageOf(parsed) : undefined
     if (pages !== undefined)

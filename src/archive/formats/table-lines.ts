@@ -55,7 +55,8 @@ export function findTable(start: Buffer): FoundTable | undefined {
   const [first = ''] = lines
   if (first === '' || first.startsWith('{')) return undefined
   const widest = Math.max(...csvDelimiters.map(delimiter => cellsOf(first, delimiter).length))
-  if (widest > MAX_CELLS) throw new FormatError(`the table has more than ${MAX_CELLS} columns`)
+  if (widest > MAX_CELLS)
+    throw new FormatError(`the table has more than ${MAX_CELLS} columns: remove those that are none of ours`)
   const found = tableWith(first)
   if (found !== undefined) return found
   // Two cells may also be a damaged line of an archive.
@@ -134,7 +135,8 @@ export async function* tableLines(
         else (read.isJudged ? judged : compared).push(read)
       }
     }
-    if (judged.length > MAX_ROWS) throw new FormatError(`the table has more than ${MAX_ROWS} rows of records made here`)
+    if (judged.length > MAX_ROWS)
+      throw new FormatError(`the table has more than ${MAX_ROWS} rows of records made here: bring it in several files`)
     for (const some of slices(compared)) {
       const records = await stored.records(some.flatMap(({ id }) => id ?? []))
       lines.push(...some.flatMap(row => reader?.compare(row, records.get(row.id ?? 0)) ?? []))
@@ -184,6 +186,7 @@ interface Place {
   readonly factor: number
 }
 
+type Values = Readonly<Record<string, unknown>>
 type Given = ReadonlyMap<string, Place & { readonly text: string }>
 
 interface ProgramValues {
@@ -295,7 +298,7 @@ class RowReader {
       // Pages leave cells of their files empty for what they hide.
       if (key === 'number' || value === undefined || value === '') return false
       if (key === 'program' && !isBlank(values['programNumber'])) return false
-      return !isSame(before[key], value, key === 'program')
+      return key === 'program' ? !isSameProgram(before[key], value) : !this.#isSame(key, before, values)
     })
     if (differs || !isReadable) this.#found.differing.push(line)
     const data = { kind: this.#table.kind, data: record.document, ownerId: this.#account }
@@ -314,8 +317,7 @@ class RowReader {
       const before = record === undefined ? {} : this.#before(record)
       const merged = this.#merged(before, row.values)
       const [began] = this.#table.required
-      const hasMoved =
-        record?.madeHere === undefined || !isSame(minuteNumber(before[began]), minuteNumber(merged[began]))
+      const hasMoved = record?.madeHere === undefined || minuteNumber(before[began]) !== minuteNumber(merged[began])
       const { name, ...program } = this.#programOf(merged)
       const values = { ...merged, ...program }
       const minute = hasMoved ? row.minute : (record.madeHere?.minute ?? row.minute)
@@ -330,7 +332,7 @@ class RowReader {
 
   #givenIn(cells: readonly string[]): Given {
     if (cells.slice(this.#places.length).some(cell => cell.trim() !== '')) {
-      throw new InvalidError('has more cells than the first line')
+      throw new InvalidError('has more cells than the first line: give their columns titles, or remove them')
     }
     return new Map(
       this.#places.flatMap((place, index) => {
@@ -390,8 +392,8 @@ class RowReader {
       Object.entries(before).filter(([key]) => !(hasBreaks && isBreak(key))),
     )
     for (const key of this.#keys)
-      merged[key] = isSame(before[key], given[key]) ? (before[key] ?? given[key]) : given[key]
-    const changes = (key: string) => this.#keys.has(key) && !isSame(before[key], given[key])
+      merged[key] = this.#isSame(key, before, given) ? (before[key] ?? given[key]) : given[key]
+    const changes = (key: string) => this.#keys.has(key) && !this.#isSame(key, before, given)
     if (changes('program') && !this.#keys.has('programNumber')) delete merged['programNumber']
     if (changes('ended') && !this.#keys.has('state')) delete merged['state']
     return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined))
@@ -420,6 +422,16 @@ class RowReader {
       if (typeof value === 'number' && this.#isTime(key)) after = value
     }
     return values
+  }
+
+  /** Whether a row says of a column what is stored. Spreadsheets shorten long numbers, and leave out seconds. */
+  #isSame(key: string, { [key]: before }: Values, { [key]: given }: Values): boolean {
+    if (isBlank(before) || isBlank(given)) return isBlank(before) && isBlank(given)
+    if (typeof before === 'string' && typeof given === 'string') return plain(before) === plain(given)
+    if (typeof before !== 'number' || typeof given !== 'number') return before === given
+    if (!this.#isTime(key)) return Math.abs(before - given) <= SHORTENED * Math.max(1, Math.abs(before))
+    const unit = given % MINUTE_MS === 0 ? MINUTE_MS : given % 1000 === 0 ? 1000 : 1
+    return Math.floor(before / unit) === Math.floor(given / unit)
   }
 
   #isTime(key: string): boolean {
@@ -467,24 +479,21 @@ function firstFault(faults: Faults, error: unknown): InvalidError {
   throw error
 }
 
-/** Whether two values of a column mean the same. A time may be written without its seconds. */
-function isSame(before: unknown, given: unknown, isName = false): boolean {
+const SHORTENED = 1e-9
+
+function isSameProgram(before: unknown, given: unknown): boolean {
   if (isBlank(before) || isBlank(given)) return isBlank(before) && isBlank(given)
-  if (typeof before === 'string' && typeof given === 'string') {
-    return isName ? programKey(before) === programKey(given) : plain(before) === plain(given)
-  }
-  if (typeof before !== 'number' || typeof given !== 'number') return before === given
-  const isLate = before > MINUTE_MS * 60 * 24 * 365
-  const unit = !isLate ? 0 : given % MINUTE_MS === 0 ? MINUTE_MS : given % 1000 === 0 ? 1000 : 1
-  return unit === 0 ? before === given : Math.floor(before / unit) === Math.floor(given / unit)
+  return programKey(String(before)) === programKey(String(given))
 }
 
 function isBlank(value: unknown): boolean {
   return value === undefined || value === null || value === '' || value === 0 || value === false
 }
 
+/** A text as spreadsheets may have changed it: they take the zeros from what looks like a number. */
 function plain(text: string): string {
-  return text.replaceAll('\u00a0', ' ').trim().normalize('NFC')
+  const spaced = text.replaceAll('\u00a0', ' ').trim().normalize('NFC')
+  return /^0+\d+$/.test(spaced) ? String(Number(spaced)) : spaced
 }
 
 function minuteNumber(at: unknown): number | undefined {

@@ -341,7 +341,12 @@ const lockTable: Table = {
     const state = values.state ?? (ended === undefined ? 'locked' : 'completed')
     const isRunning = state === 'locked' || state === 'break'
     if (isRunning !== (ended === undefined)) {
-      throw new InvalidError(isRunning ? 'must be empty while the lock is locked' : 'is missing', 'Ended')
+      throw new InvalidError(
+        isRunning
+          ? 'must be empty while the state is Locked or On a break'
+          : 'is missing: write it, or the state Locked',
+        'Ended',
+      )
     }
     if (started !== undefined && ended !== undefined && ended < started) {
       throw new InvalidError('must not be before Started', 'Ended')

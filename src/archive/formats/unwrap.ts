@@ -26,14 +26,16 @@ export async function unwrap(chunks: AsyncIterable<Buffer>, decrypt: Decrypt, ma
       unpacked += length
       const isBomb = unpacked > RATIO_APPLIES_BYTES && unpacked > packed * MAX_RATIO
       if (unpacked > maxBytes || isBomb)
-        throw new FormatError('the compressed file becomes too large when it is unpacked')
+        throw new FormatError(
+          'the compressed file becomes too large when it is unpacked: unpack it, and bring its records in several files',
+        )
     })
   }
   let peeked = await peek(counted)
   for (let layer = 0; ; layer += 1) {
     const open = openerOf(peeked.start, decrypt)
     if (open === undefined) return peeked
-    if (layer === MAX_LAYERS) throw new FormatError(`the file is packed more than ${MAX_LAYERS} times`)
+    if (layer === MAX_LAYERS) throw new FormatError(`the file is packed more than ${MAX_LAYERS} times: unpack it first`)
     peeked = await peek(bounded(open(peeked.chunks)))
   }
 }
@@ -81,7 +83,9 @@ async function* unzip(chunks: AsyncIterable<Buffer>, unzipped: Duplex): AsyncGen
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (!/^(Z_|ZSTD_)/.test(code)) throw error
-    throw new FormatError('the compressed file is damaged or incomplete', { cause: error })
+    throw new FormatError('the compressed file is damaged or incomplete: copy it again from where it came', {
+      cause: error,
+    })
   }
 }
 

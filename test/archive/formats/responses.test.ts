@@ -188,7 +188,7 @@ test('what is wrong in a saved response is said by the number of its record, nev
   }
   await assert.rejects(importFile(store, '{"ok":false,"error":"SECRET","code":"x"}'), {
     name: 'FormatError',
-    message: 'this is an error that the API sent, and not a response with records',
+    message: 'this is an error that the API sent, and not a response with records: ask for them again, and save that',
   })
 })
 

@@ -150,7 +150,7 @@ test('a row that cannot be read says why by its line and column, and other table
     [['2026-02-16 25:00Z', '', 'maybe'], `${badTime}; Passed must be yes or no`],
     [['', '', 'yes', '', '5'], 'Recorded is missing'],
     [['2026-02-17 18:00', '', 'yes', '', 'SECRET'], 'Grade must be a number, without separators of thousands'],
-    [[...good.slice(0, 7), '', 'x'], 'has more cells than the first line'],
+    [[...good.slice(0, 7), '', 'x'], 'has more cells than the first line: give their columns titles, or remove them'],
   ]
   for (const [cells, reason] of rows) {
     await assert.rejects(importFile(store, trainingTable(good, cells), { account: 1 }), {
@@ -173,7 +173,7 @@ test('a row that cannot be read says why by its line and column, and other table
     message: 'this is text in another encoding: save it as CSV UTF-8',
   })
   await assert.rejects(importFile(store, `${trainingTable(good)}"open`, { account: 1 }), {
-    errors: [{ line: 3, reason: 'has a quotation mark without a second one' }],
+    errors: [{ line: 3, reason: 'has a quotation mark without a second one: add it, or remove the first one' }],
   })
   for (const unknown of ['Number,Name,Length,Breaks\r\n1,a,1 h,None\r\n', 'a;b\n1;2\n'])
     await assert.rejects(importFile(store, unknown, { account: 1 }), {

@@ -6,7 +6,7 @@ import { ndjsonFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { AS_STORED, card, code, table } from '../../layout/components.ts'
 import type { DashboardPage, Viewer, Visit } from '../../page.ts'
-import { capital, countText, numberText } from '../../text/text.ts'
+import { countText, numberText } from '../../text/text.ts'
 
 export const MAX_REASONS = 20
 
@@ -19,7 +19,7 @@ export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReas
       ${table(
         'Rejected records by reason',
         [
-          { title: 'Reason', cell: ({ reason }) => capital(reason) },
+          { title: 'Reason', cell: ({ reason }) => reason },
           { title: 'Records', numeric: true, cell: row => numberText(row.count) },
           { title: 'One of them', cell: row => exampleOf(viewer, row) },
         ],
