@@ -157,6 +157,8 @@ export async function activeLock(store: Store, access: OwnerAccess, now: number)
 
 export interface LockDetails extends LockStats {
   readonly owner: number
+  /** Whether somebody typed it into a table. */
+  readonly isTyped: boolean
   readonly record: LockSession
   /** The record as it is stored. */
   readonly document: string
@@ -171,9 +173,10 @@ export async function lockSession(
 ): Promise<LockDetails | undefined> {
   const [row] = await readChecked(store, sessionById, { ...access, id })
   if (row === undefined) return undefined
-  const { owner_id: owner, document } = row
+  const { owner_id: owner, document, made_here } = row
+  const isTyped = made_here !== null
   // The archive wrote it in the form of the contract.
-  return { ...lockStats(row, now), owner, document, record: JSON.parse(document) as LockSession }
+  return { ...lockStats(row, now), owner, isTyped, document, record: JSON.parse(document) as LockSession }
 }
 
 /** Records of lock sessions as they are stored, by identifier. */
@@ -312,9 +315,9 @@ const activeLockSession = recordQuery<OwnerAccess, LockRow & { document: string 
     order by at desc, id desc limit 1`,
 )
 
-const sessionById = recordQuery<Access & { id: number }, LockRow & { document: string }>(
+const sessionById = recordQuery<Access & { id: number }, LockRow & { document: string; made_here: string | null }>(
   'lock session by id',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)}, document from ${lockSessionTable(param, isReadable(param, ANY_SESSIONS))}
+    select ${owned}, ${lockColumns(param)}, document, made_here from ${lockSessionTable(param, isReadable(param, ANY_SESSIONS))}
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )

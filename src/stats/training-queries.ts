@@ -42,7 +42,9 @@ const MAX_BATCH_ROWS = 300
 /** A training session of one of the owners, with its record; undefined where there is none. */
 export async function trainingSession(store: Store, access: Access, id: number) {
   const [row] = await readChecked(store, sessionById, { ...access, id })
-  return row && { session: sessionOf(row), owner: row.owner_id, document: row.document }
+  return (
+    row && { session: sessionOf(row), owner: row.owner_id, isTyped: row.made_here !== null, document: row.document }
+  )
 }
 
 /** The records of some training sessions of an account, as the API sends them. */
@@ -143,9 +145,9 @@ const nextSessions = recordQuery<OwnerAccess & { at: number; id: number; limit: 
     order by at, id limit ${param.count('limit')}`,
 )
 
-const sessionById = recordQuery<Access & { id: number }, SessionRow & { document: string }>(
+const sessionById = recordQuery<Access & { id: number }, SessionRow & { document: string; made_here: string | null }>(
   'training session by id',
   (param, owned) => sql`
-    select ${owned}, ${SESSION_STATS}, document from training_session
+    select ${owned}, ${SESSION_STATS}, document, made_here from training_session
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )

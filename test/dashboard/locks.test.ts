@@ -424,6 +424,8 @@ test('a lock says how many of its breaks were longer than its template allows, w
   assert.deepEqual(late, ['Break\u00a030\u00a0min', 'Break\u00a030\u00a0min 1\u00a0s 1\u00a0s over', ''])
   assert.equal(text.match(/<rect class="late"/g)?.length, 1)
   assert.match(text, /Over the maximum of a break/)
+  const page = shownText(await it.viewer.get('/locks?from=2026-01-26&to=2026-02-15'))
+  assert.match(page, /Breaks 6 .*, longest 30\smin 1\ss; 1 over the maximum Sessions 3/)
   assert.doesNotMatch(await said(52), /maximum/)
   assert.match(await said(53), /Breaks 2 1\sh\. Longest 30\smin 1\ss\. Regularity 1\sd, maximum 0\ss/)
   it.viewer.cookies.set('discreet', '1')

@@ -84,4 +84,13 @@ describe('somebody who may read a part of the records of another account', () =>
       /Overview Training Locks Year .* Showing ann’s records, as of \d+ \w+ \d+, \d\d:\d\d ·/,
     )
   })
+
+  test('a record that somebody typed into a table says so, also to those who may read it', async () => {
+    await share(['lkbx', 'dtt'])
+    for (const path of ['/training/11', '/locks/51']) assert.doesNotMatch(await wordsOf(path), /Entered by hand/, path)
+    const typed = { made_here: JSON.stringify({ minute: '2026-02-16T18:00' }) }
+    for (const table of ['training_session', 'lock_session'] as const)
+      await service.store.db.updateTable(table).set(typed).execute()
+    for (const path of ['/training/11', '/locks/51']) assert.match(await wordsOf(path), /Entered by hand/, path)
+  })
 })

@@ -143,6 +143,9 @@ export function resultMark(passed: boolean): Html {
   return html`<span class="result ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`
 }
 
+/** Marks a record that somebody typed into a table: no device measured it. */
+export const TYPED = html` <span class="state">Entered by hand</span>`
+
 interface Tab {
   readonly name: string
   readonly title: string

@@ -48,6 +48,8 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
       ? ''
       : `${outcomes === '' ? '' : '; '}${numberText(practice)}${outcomes === '' ? '' : ' more'} not counted`
   const ended = endings === undefined ? '' : endingsText(endings)
+  // Discreet mode hides rules.
+  const late = viewer.discreet ? 0 : (endings?.lateBreaks ?? 0)
   const isKnown = total.knownSeconds > 0
   const length = (seconds: number) => durationText(seconds)
   const tile = (name: string, of: keyof typeof now, text: (value: number) => string, note?: string) => {
@@ -64,7 +66,9 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
       'Breaks',
       'breaks',
       numberText,
-      (now.breaks ?? 0) === 0 ? undefined : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}`,
+      (now.breaks ?? 0) === 0
+        ? undefined
+        : `${length(total.breakSeconds)}, longest ${length(now.longestBreak)}${late === 0 ? '' : `; ${numberText(late)} over the maximum`}`,
     ),
     tile('Sessions', 'lockSessions', numberText, [`${outcomes}${uncounted}`, ended].filter(Boolean).join('; ')),
     tile(lockText('Longest locked stretch', viewer), 'longestLockedSeconds', length),

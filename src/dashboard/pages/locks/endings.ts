@@ -4,10 +4,11 @@ import { lockTemplate } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
 import { numberText } from '../../text/text.ts'
 import type { ShownLocks } from './filters.ts'
-import { latenessOf } from './time.ts'
+import { latenessOf, overMaximum } from './time.ts'
 
-/** How many sessions ended later or earlier than planned, of those of which that is known. */
+/** How many sessions ended later or earlier than planned, and how many breaks were longer than allowed, as far as that is known. */
 export interface Endings {
+  readonly lateBreaks: number
   readonly later: number
   readonly earlier: number
 }
@@ -15,7 +16,7 @@ export interface Endings {
 /** Undefined if there are so many sessions that reading all records would take long. */
 export async function endingsOf(
   { store, pageAccess }: Pick<Visit, 'store' | 'pageAccess'>,
-  { counted }: Pick<ShownLocks, 'counted'>,
+  { counted, from, to }: Pick<ShownLocks, 'counted' | 'from' | 'to'>,
 ): Promise<Endings | undefined> {
   const used = new Set(counted.flatMap(({ template }) => template ?? []))
   if (counted.length > MAX_SESSIONS || used.size > MAX_TEMPLATES) return undefined
@@ -24,15 +25,19 @@ export async function endingsOf(
   const access = pageAccess.ofAll('lock_template')
   const found = await Promise.all([...used].map(id => lockTemplate(store, access, id)))
   const templates = new Map(found.map(template => [template?.record.id, template]))
+  let lateBreaks = 0
   const lates = counted.flatMap(session => {
     const document = documents.get(session.id)
     const template = session.template === null ? undefined : templates.get(session.template)
     if (document === undefined || template === undefined) return []
     pageAccess.note('lkbx', template.owner)
+    const shown = session.intervals.filter(one => one.start < to && one.end > from)
+    lateBreaks += shown.filter(one => overMaximum(one, template.record) > 0).length
     // The archive wrote it in the form of the contract.
     return latenessOf(session, JSON.parse(document) as LockSession, template.record) ?? []
   })
   return {
+    lateBreaks,
     later: lates.filter(late => late >= MINUTE_MS).length,
     earlier: lates.filter(late => late <= -MINUTE_MS).length,
   }
@@ -43,7 +48,7 @@ const MAX_SESSIONS = 400
 const MAX_TEMPLATES = 50
 
 /** `2 ended later than planned, 1 earlier` */
-export function endingsText({ later, earlier }: Endings): string {
+export function endingsText({ later, earlier }: Omit<Endings, 'lateBreaks'>): string {
   const parts = [
     ...(later === 0 ? [] : [`${numberText(later)} ended later than planned`]),
     ...(earlier === 0

@@ -11,7 +11,7 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { jsonFile, recordTabs, stat, stats } from '../../layout/components.ts'
+import { jsonFile, recordTabs, stat, stats, TYPED } from '../../layout/components.ts'
 import {
   ageText,
   dateTime,
@@ -52,7 +52,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: recordName(viewer, 'lock', record),
     back: visit.sectionStart,
-    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)} ${timesText(
+    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing} ${timesText(
       viewer,
       session,
       { until, now },

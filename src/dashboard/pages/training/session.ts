@@ -13,7 +13,7 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { kindName, personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { card, jsonFile, recordTabs, type TableColumn, resultMark, table } from '../../layout/components.ts'
+import { card, jsonFile, recordTabs, type TableColumn, resultMark, table, TYPED } from '../../layout/components.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { programLink, readPrograms } from '../../text/program-names.ts'
 import {
@@ -63,7 +63,7 @@ async function showSession(visit: Visit) {
         : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
     }${rank === undefined ? nothing : ` · ${placeText(rank)}`}</span>`,
     back: visit.sectionStart,
-    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
+    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)}${found.isTyped ? TYPED : nothing} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     actions: html`${step(sessions[place - 1], '‹', 'Earlier session', 'prev')}${step(place === -1 ? undefined : sessions[place + 1], '›', 'Later session', 'next')}`,
