@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allowRecord, deleteRecord, listDeleted, ownKinds } from '../../src/accounts/deleted-records.ts'
-import { exportArchive } from '../../src/archive/export.ts'
 import { eraseDeleted, isErasingDue } from '../../src/accounts/removal.ts'
 import { listEvents } from '../../src/accounts/events.ts'
 import { records } from '../support/all-responses.ts'
-import { importFile } from '../support/archives.ts'
+import { exportOf, importFile, parseLines } from '../support/archives.ts'
 import { signInAs } from '../support/dashboard.ts'
 import * as lines from '../support/records.ts'
 import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
@@ -14,18 +13,12 @@ const session = lines.trainingSession(5, 1, { created_at: '2026-02-16T18:00:00Z'
 const history = [lines.account(1, 'ann'), lines.account(2, 'ben'), session, lines.trainingSession(6, 1)]
 const which = { accountId: 1, kind: 'training-session', id: 5 }
 
-async function exported({ store }: TestService, account?: number): Promise<string> {
-  let text = ''
-  await exportArchive(store, async part => void (text += part), account)
-  return text
-}
-
 const statusOf = async (service: TestService, path: string) => (await service.fetch(path, 'ann')).status
 
 test('a record of any kind can be deleted by its owner, once, and stays away until it is allowed again', async () => {
   await using service = await startService(records, unlimited)
   const { store } = service
-  const before = await exported(service)
+  const before = await exportOf(service.store)
   for (const { name, table } of ownKinds) {
     const { id, owner_id: accountId } = await store.db
       .selectFrom(table as 'lock_session')
@@ -37,12 +30,12 @@ test('a record of any kind can be deleted by its owner, once, and stays away unt
     await assert.rejects(deleteRecord(store, one, Date.now()), /no such record/, name)
     const { kinds } = await service.import(records, { onConflict: 'replace' })
     assert.equal(kinds.find(({ kind }) => kind === name)?.deleted, 1, name)
-    assert.doesNotMatch(await exported(service), new RegExp(`"kind":"${name}","data":\\{"id":${id},`), name)
+    assert.doesNotMatch(await exportOf(service.store), new RegExp(`"kind":"${name}","data":\\{"id":${id},`), name)
     await allowRecord(store, one, Date.now())
     await assert.rejects(allowRecord(store, one, Date.now()), /no such deleted record/)
     const again = await service.import(records, { onConflict: 'replace' })
     assert.deepEqual(again.kinds.find(({ kind }) => kind === name)?.added, 1, name)
-    assert.equal(await exported(service), before, name)
+    assert.equal(await exportOf(service.store), before, name)
   }
 })
 
@@ -64,17 +57,14 @@ test('a deleted record is out of answers, figures and validators at once', async
 test('deletions are in an export, and an import of them deletes no record', async () => {
   await using service = await startService(history, unlimited)
   await deleteRecord(service.store, which, Date.parse('2026-03-01T00:00:00Z'))
-  const archive = await exported(service, 1)
+  const archive = await exportOf(service.store, 1)
   assert.match(
     archive,
     /\{"kind":"deletion","data":\{"ownerId":1,"kind":"training-session","id":5,"at":"2026-02-16T18:00:00Z","deletedAt":"2026-03-01T00:00:00Z"\}\}\n/,
   )
-  const parsed = archive
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line) as object)
+  const parsed = parseLines(archive)
   await using other = await startService(parsed, unlimited)
-  assert.equal(await exported(other, 1), archive)
+  assert.equal(await exportOf(other.store, 1), archive)
   const { kinds } = await other.import([session])
   assert.equal(kinds.find(({ kind }) => kind === 'training-session')?.deleted, 1)
 

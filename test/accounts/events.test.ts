@@ -311,10 +311,8 @@ test('every form has its row in these tests, and opening a page leaves no event'
   await using service = await startService([...world, trainingSession(1, 1)], settingsOfAll())
   const routes = await routesOf(service)
   const considered = new Set(actions.map(({ route }) => route))
-  assert.deepEqual(
-    routes.filter(route => route.startsWith('POST ')).toSorted(),
-    [...considered].filter(route => route.startsWith('POST ')).toSorted(),
-  )
+  const posts = routes.filter(route => route.startsWith('POST ')).toSorted()
+  assert.deepEqual(posts, [...considered].filter(route => route.startsWith('POST ')).toSorted())
   const { ann } = await sceneOf(service)
   const earlier = await eventsOf(service)
   for (const route of routes) {
@@ -395,10 +393,8 @@ test('failed sign-ins are counted by hour and network, in a bounded number of ro
   )
   const all = await service.store.db.selectFrom('account_event').select('kind').execute()
   assert.equal(all.filter(({ kind }) => kind === 'sign-in-failed').length, 2)
-  assert.deepEqual(
-    service.log.filter(line => line.includes('error')),
-    [],
-  )
+  const errors = service.log.filter(line => line.includes('error'))
+  assert.deepEqual(errors, [])
 })
 
 test('an account gets a bounded number of rows an hour, however many networks guess its password', async () => {
@@ -412,10 +408,8 @@ test('an account gets a bounded number of rows an hour, however many networks gu
   await counter.close()
   const events = (await eventsOf(service)).filter(({ kind }) => kind === 'sign-in-failed')
   assert.equal(events.length, MAX_EVENTS_PER_HOUR + 1)
-  assert.equal(
-    events.reduce((sum, { times }) => sum + times, 0),
-    250,
-  )
+  const total = events.reduce((sum, { times }) => sum + times, 0)
+  assert.equal(total, 250)
   assert.equal(events.find(({ network }) => network === '')?.times, 250 - MAX_EVENTS_PER_HOUR)
 })
 
@@ -500,10 +494,8 @@ test('a key that is used from a network that the log does not have leaves one ev
     '1 Script 203.0.113.0/24 1',
     '2 Other 203.0.113.0/24 1',
   ])
-  assert.deepEqual(
-    (await listKeys(one.store, 1)).map(({ last_used_at: at }) => at !== null),
-    [true, true],
-  )
+  const areUsed = (await listKeys(one.store, 1)).map(({ last_used_at: at }) => at !== null)
+  assert.deepEqual(areUsed, [true, true])
 })
 
 test('events are removed after a year', async () => {
@@ -511,10 +503,8 @@ test('events are removed after a year', async () => {
   const now = Date.now()
   for (const days of [0, 364, 366]) await createInvitation(service.store, { accountId: 1 }, now - days * DAY_MS)
   await pruneEvents(service.store, now)
-  assert.deepEqual(
-    (await eventsOf(service)).filter(({ kind }) => kind === 'invitation-made').map(({ at }) => at),
-    [now, now - 364 * DAY_MS],
-  )
+  const made = (await eventsOf(service)).filter(({ kind }) => kind === 'invitation-made').map(({ at }) => at)
+  assert.deepEqual(made, [now, now - 364 * DAY_MS])
 })
 
 const HOUR_MS = 3_600_000

@@ -95,10 +95,8 @@ test('a validator ends with the access it was made with, also when that ends by 
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + DAY_MS + 1 })
   const after = await service.fetch(path, 'ben', { 'If-None-Match': etag })
   assert.equal(after.status, 200)
-  assert.deepEqual(
-    after.body.data.data.map(({ id }: { id: number }) => id),
-    [2],
-  )
+  const ids = after.body.data.data.map(({ id }: { id: number }) => id)
+  assert.deepEqual(ids, [2])
 })
 
 test('the validator and the rows of a list are from one moment, even if records change between two reads', async () => {

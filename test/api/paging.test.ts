@@ -380,10 +380,8 @@ for (const width of process.env['PAGING_RUNS'] === undefined ? [1, 2, 100, 101] 
       assert.deepEqual(await walk(service, `${path}?limit=${limit}`, 'owner-1'), expected)
       assert.deepEqual(await walk(service, `${path}?limit=${limit}&cursor=`, 'owner-1'), expected)
       const seen = await walk(service, `${path}?limit=${limit}&cursor=`, 'owner-1', add)
-      assert.deepEqual(
-        seen.filter(id => original.has(id)),
-        expected,
-      )
+      const kept = seen.filter(id => original.has(id))
+      assert.deepEqual(kept, expected)
       assert.equal(new Set(seen).size, seen.length)
       assert.ok(added > 1 && !seen.includes(900_000))
       await removeAdded(service, original)

@@ -6,7 +6,7 @@ import { importArchive } from '../../src/archive/import.ts'
 import { kinds } from '../../src/archive/kinds.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { bytesOf, cut, openStore } from '../support/archives.ts'
+import { bytesOf, cut, openStore, parseLines, exportOf } from '../support/archives.ts'
 import {
   account,
   deletion,
@@ -33,12 +33,6 @@ interface Exported {
   readonly data: { readonly id: number; readonly ownerId: number; readonly partnerId: number }
   readonly ownerId?: number
 }
-
-const linesOf = (text: string) =>
-  text
-    .split('\n')
-    .slice(0, -1)
-    .map(line => JSON.parse(line) as Exported)
 
 const end = (lines: number) => `{"kind":"end","data":{"lines":${lines}}}\n`
 
@@ -78,7 +72,7 @@ test('an archive that was cut short is recognised, and one that lacks lines is r
 
 test('kinds come in their order, and records by identifier, as numbers', async () => {
   await using store = await openStore(archive)
-  const lines = linesOf(await store.export()).slice(0, -1)
+  const lines: Exported[] = parseLines(await store.export()).slice(0, -1)
   assert.equal(lines.length, archive.length)
   assert.deepEqual(
     [...new Set(lines.map(({ kind }) => kind))],
@@ -142,12 +136,7 @@ test('API keys, passwords and sign-ins are never in an archive', async () => {
   const account = await service.store.db.selectFrom('account').select('password_hash').where('id', '=', 1).execute()
   const tokens = await service.store.db.selectFrom('token').selectAll().execute()
   const secrets = [token, tokens[0]?.hash, account[0]?.password_hash]
-  let exported = ''
-  const collect = async (text: string) => {
-    exported += text
-  }
-  await exportArchive(service.store, collect)
-  await exportArchive(service.store, collect, 1)
+  const exported = (await exportOf(service.store)) + (await exportOf(service.store, 1))
   for (const secret of secrets) {
     assert.ok(typeof secret === 'string' && secret.length > 20)
     assert.ok(!exported.includes(secret))

@@ -336,11 +336,7 @@ test('values nested 32 deep are accepted', async () => {
     const around = path === '' ? 2 : 4
     for (const extra of [lists(32 - around), objects(32 - around)]) {
       const { extra: fields } = await own.import([textOf(line({ extra }))], { onConflict: 'replace' })
-      if (fields.length > 0)
-        assert.deepEqual(
-          fields.map(({ field }) => field),
-          ['extra'],
-        )
+      for (const { field } of fields) assert.equal(field, 'extra')
     }
   }
 })
@@ -582,10 +578,8 @@ test('a reason never shows what is in the file, not even where lines contradict 
     lockDevice(3, 1),
     lockDevice(3, 1, { bubbleId: SECRET }),
   ])
-  assert.deepEqual(
-    errors.map(({ line }) => line),
-    [1, 2, 3, 4, 5, 7],
-  )
+  const wrong = errors.map(({ line }) => line)
+  assert.deepEqual(wrong, [1, 2, 3, 4, 5, 7])
   assert.doesNotMatch(JSON.stringify(errors), /SECRET|4711/)
 })
 

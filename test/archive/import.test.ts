@@ -566,10 +566,8 @@ test('of concurrent imports that give the same records to different owners, one 
   const ended = await Promise.allSettled(archives.map(lines => store.import(lines)))
   assert.deepEqual(ended.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected'])
   const rows = await store.store.db.selectFrom('training_device').select('id').orderBy('id').execute()
-  assert.deepEqual(
-    rows.map(({ id }) => id),
-    ids,
-  )
+  const stored = rows.map(({ id }) => id)
+  assert.deepEqual(stored, ids)
 })
 
 test('derived columns are replaced together with their record', async () => {
@@ -610,10 +608,8 @@ test('accounts may swap names, and names that became free can be used', async ()
   assert.deepEqual(totals(report), { added: 1, replaced: 3, unchanged: 0, skipped: 0 })
   await store.import([account(4, 'eve'), account(5, 'dee')], { onConflict: 'replace' })
   const names = await store.store.db.selectFrom('account').select('username').orderBy('id').execute()
-  assert.deepEqual(
-    names.map(({ username }) => username),
-    ['ben', 'cas', 'ann', 'eve', 'dee'],
-  )
+  const usernames = names.map(({ username }) => username)
+  assert.deepEqual(usernames, ['ben', 'cas', 'ann', 'eve', 'dee'])
 })
 
 const repeated = 'has the username of another account in this archive'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { openStore } from '../support/archives.ts'
+import { openStore, parseLines } from '../support/archives.ts'
 import { schemas } from '../support/arbitraries.ts'
 import {
   lockDevice,
@@ -15,10 +15,7 @@ import {
 
 const docs = readFileSync(new URL('../../docs/archive.md', import.meta.url), 'utf8')
 /** The line of each kind in the docs, which has every field. */
-const lines: any[] = (/```json\n([^]*?)```/.exec(docs)?.[1] ?? '')
-  .trim()
-  .split('\n')
-  .map(line => JSON.parse(line))
+const lines = parseLines(/```json\n([^]*?)```/.exec(docs)?.[1] ?? '')
 /** What the docs say may be missing, by kind. */
 const documented = new Map(
   [...docs.matchAll(/^\| `([a-z-]+)` \| (`.*`) \|$/gm)].map(([, kind, names = '']) => [

@@ -12,7 +12,7 @@ import { removeAccount } from '../../src/accounts/removal.ts'
 import { setTier } from '../../src/accounts/accounts.ts'
 import { endAccess } from '../../src/accounts/shared-access.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { bytesOf, type Line, openStore, totals } from '../support/archives.ts'
+import { bytesOf, type Line, openStore, totals, parseLines } from '../support/archives.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { everything } from '../support/every-table.ts'
 import {
@@ -160,10 +160,7 @@ test('a killed import leaves nothing, and what others changed meanwhile stays', 
     await Promise.all([changing, importing.ended])
   }
   const { stdout } = await folder.run(['export'])
-  const lines: any[] = stdout
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line))
+  const lines = parseLines(stdout)
   const ann = lines.find(({ kind, data }) => kind === 'account' && data.id === 1)
   assert.deepEqual([ann.data.username, ann.data.subscriptionTier], ['ann', 'pioneer'])
   const access = lines.find(({ kind, data }) => kind === 'partnership' && data.ownerId === 1 && data.partnerId === 2)

@@ -123,9 +123,7 @@ test('for one account, an id that belongs to the record of another is refused, a
     [['cannot be stored here', 2]],
   )
   const { errors } = await store.refuse(lines, { onlyAccount: 1, onConflict: 'replace' })
-  assert.deepEqual(
-    errors.map(({ reason }) => reason),
-    ['cannot be stored here', 'cannot be stored here'],
-  )
+  const reasons = errors.map(({ reason }) => reason)
+  assert.deepEqual(reasons, ['cannot be stored here', 'cannot be stored here'])
   assert.equal(await store.export(2), before)
 })

@@ -96,10 +96,8 @@ test('`pull --out all.ndjson` that was killed is started again while others swee
     folder.launch(['pull', '--out', 'all.ndjson'], { env }),
   )
   assert.equal(code, 0, stderr)
-  assert.deepEqual(
-    filesIn(folder).filter(name => name !== 'data/lockstep.db'),
-    ['all.ndjson'],
-  )
+  const others = filesIn(folder).filter(name => name !== 'data/lockstep.db')
+  assert.deepEqual(others, ['all.ndjson'])
   assert.deepEqual(workFoldersIn(folder.file('tmp')), [])
 })
 
@@ -161,10 +159,8 @@ test('what a killed process left of a file stays for the command that is about t
   writeFileSync(`${path}.unfinished`, '')
   const release = lockFile(`${about}.lock`)
   await removeLeftWorkFolders(folder.path)
-  assert.deepEqual(
-    [left, about, `${path}.unfinished`].map(name => existsSync(name)),
-    [false, true, true],
-  )
+  const areLeft = [left, about, `${path}.unfinished`].map(name => existsSync(name))
+  assert.deepEqual(areLeft, [false, true, true])
   await release?.()
   writeFileSync(`${about}.lock`, '')
   await removeLeftWorkFolders(folder.path)

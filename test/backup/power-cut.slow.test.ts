@@ -4,7 +4,6 @@ import { basename, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { sql } from 'kysely'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
-import { exportArchive } from '../../src/archive/export.ts'
 import { open } from '../../src/store/index.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
@@ -12,7 +11,7 @@ import { makePowerCut, type Names, type PowerCut } from '../support/power-cut.ts
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
-import { folderOf } from '../support/archives.ts'
+import { folderOf, exportOf } from '../support/archives.ts'
 
 // engine: sqlite
 
@@ -209,10 +208,8 @@ async function exported(path: string): Promise<string> {
   try {
     const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(store.db)
     assert.equal(rows[0]?.integrity_check, 'ok')
-    let text = ''
-    await exportArchive(store, async part => void (text += part))
     // When an account was read.
-    return text.replaceAll(/,"asOf":"[^"]*"/g, '')
+    return (await exportOf(store)).replaceAll(/,"asOf":"[^"]*"/g, '')
   } finally {
     await store.close()
   }

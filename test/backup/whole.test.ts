@@ -151,10 +151,8 @@ test('restored API keys are counted and can be revoked', async () => {
   const revoked = await folder.run(['restore', live, '--database', 'sqlite:revoked.db', '--revoke-tokens'])
   assert.match(revoked.stderr, /^All API keys are revoked\. Valid again, as they were then: \d+ grants? of access\.$/m)
   const listed = await folder.run(['key', 'list', '--json', '--database', 'sqlite:revoked.db'])
-  assert.deepEqual(
-    JSON.parse(listed.stdout).map(({ revokedAt }: { revokedAt: string | null }) => revokedAt === null),
-    [false],
-  )
+  const areValid = JSON.parse(listed.stdout).map(({ revokedAt }: { revokedAt: string | null }) => revokedAt === null)
+  assert.deepEqual(areValid, [false])
   const ended = await folder.run(['restore', file, '--database', 'sqlite:ended.db'])
   assert.match(ended.stderr, /then: 0 API keys and \d+ grants? of access\.$/m)
 })
@@ -172,10 +170,8 @@ test('a record whose bytes changed on the disk is named, and no backup of it is 
     3,
     /records in the database are damaged.*: lock session \d+ of account \d+\n/,
   )
-  assert.deepEqual(
-    readdirSync(folder.path).filter(name => name.startsWith('copy')),
-    [],
-  )
+  const copies = readdirSync(folder.path).filter(name => name.startsWith('copy'))
+  assert.deepEqual(copies, [])
 })
 
 test('records whose bytes changed on the disk are repaired by importing them again', async () => {

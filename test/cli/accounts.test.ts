@@ -124,10 +124,8 @@ test('an account is removed only with --yes where nobody can be asked, and other
   const done = await folder.run(words('account remove --account ann --yes'))
   assert.deepEqual(done, { code: 0, stdout: '', stderr: REMOVED })
   assert.equal((await folder.run(words('export --account ben'))).stdout, ofBen.stdout)
-  assert.deepEqual(
-    (await listKeys(store)).map(token => token.account_id),
-    [2],
-  )
+  const owners = (await listKeys(store)).map(token => token.account_id)
+  assert.deepEqual(owners, [2])
 })
 
 test('access is added, listed and ended by username or id; adding it twice changes nothing', async () => {

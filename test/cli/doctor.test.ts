@@ -177,10 +177,8 @@ test('doctor finds nothing wrong with a sound installation, and each damage unde
     })
   }
   const broken = new Set([...damages.map(({ check }) => check), 'version'])
-  assert.deepEqual(
-    checks.map(({ name }) => name).filter(name => !broken.has(name)),
-    [],
-  )
+  const unbroken = checks.map(({ name }) => name).filter(name => !broken.has(name))
+  assert.deepEqual(unbroken, [])
 })
 
 test('doctor names PostgreSQL if it is too old', () => {

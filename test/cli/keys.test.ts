@@ -95,10 +95,8 @@ test('an API key has the requested scopes, in the order of the contract, or all'
   await folder.run([...create('ann', 'twice'), '--scope', 'lkbx:read', '--scope', 'lkbx:read'])
   await folder.run(create('ann', 'none said'))
   await using store = await folder.store()
-  assert.deepEqual(
-    (await listKeys(store)).map(({ scopes }) => scopes),
-    ['dtt:read', 'lkbx:read dtt:read', 'lkbx:read', 'lkbx:read dtt:read shared:access'],
-  )
+  const granted = (await listKeys(store)).map(({ scopes }) => scopes)
+  assert.deepEqual(granted, ['dtt:read', 'lkbx:read dtt:read', 'lkbx:read', 'lkbx:read dtt:read shared:access'])
 })
 
 test('the length of a name is counted in characters, not in bytes or UTF-16 units', async () => {
@@ -106,10 +104,8 @@ test('the length of a name is counted in characters, not in bytes or UTF-16 unit
   const name = '🔒'.repeat(64)
   await folder.succeeds(create('1', name))
   await using store = await folder.store()
-  assert.deepEqual(
-    (await listKeys(store)).map(token => token.name),
-    [name],
-  )
+  const names = (await listKeys(store)).map(token => token.name)
+  assert.deepEqual(names, [name])
 })
 
 test('all keys of an account are revoked at once, and those of others are not', async () => {
@@ -120,10 +116,8 @@ test('all keys of an account are revoked at once, and those of others are not', 
   const { code, stderr } = await folder.run(['key', 'revoke', '--all', '--account', 'ann'])
   assert.deepEqual([code, stderr], [0, 'All API keys of the account are revoked.\n'])
   await using store = await folder.store()
-  assert.deepEqual(
-    (await listKeys(store)).map(token => token.revoked_at === null),
-    [false, false, true],
-  )
+  const areValid = (await listKeys(store)).map(token => token.revoked_at === null)
+  assert.deepEqual(areValid, [false, false, true])
 })
 
 test('API keys are listed with the fields of the contract, revoked ones included, all or of one account', async () => {
@@ -169,10 +163,8 @@ test('API keys are listed with the fields of the contract, revoked ones included
   )
   for (const who of ['fay', '4']) {
     const own = JSON.parse((await folder.run(['key', 'list', '--account', who, '--json'])).stdout) as { id: number }[]
-    assert.deepEqual(
-      own.map(({ id }) => id),
-      [2],
-    )
+    const ids = own.map(({ id }) => id)
+    assert.deepEqual(ids, [2])
   }
   const table = await folder.run(['key', 'list', '--account', 'ann'])
   assert.equal(table.stderr, '')

@@ -109,10 +109,8 @@ test('what the server refuses is an error with its code', async () => {
   assert.equal(isError, true)
   assert.deepEqual([content.complete, content.timeZone], [false, null])
   assert.equal(content.error.code, 'invalid_parameter')
-  assert.deepEqual(
-    content.error.fieldErrors.map(({ field }: { field: string }) => field),
-    ['from', 'to'],
-  )
+  const fields = content.error.fieldErrors.map(({ field }: { field: string }) => field)
+  assert.deepEqual(fields, ['from', 'to'])
   assert.equal((await mcp.call('get_training_session', { id: 999 })).content.error.code, 'not_found')
   assert.equal((await mcp.call('status', { ownerId: 999 })).content.error.code, 'owner_not_accessible')
 })

@@ -8,6 +8,7 @@ import { needs } from '../support/programs.ts'
 import { account, lockSession, oneOfEach, trainingSession, world } from '../support/records.ts'
 import { serve } from '../support/serving.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { parseLines } from '../support/archives.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -86,17 +87,14 @@ test('a backup is made, checked and restored as docs/backups.md prints it', need
   const { stdout } = await machine.run('docs/backups.md', 'Without Lockstep', inFolder)
 
   const { stdout: archive } = await machine.shell('lockstep export')
-  const exported = archive
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line))
-  const dataOf = (kind: string) => exported.filter(line => line.kind === kind).map(({ data }) => data)
+  const dataOf = (kind: string) =>
+    parseLines(archive)
+      .filter(line => line.kind === kind)
+      .map(({ data }) => data)
   assert.match(stdout, /^rows\|.*"training_session":2/m)
   const documents = stdout.split('\n').filter(line => line.startsWith('{'))
-  assert.deepEqual(
-    documents.map(text => JSON.parse(text)),
-    dataOf('training-session'),
-  )
+  const sent = documents.map(text => JSON.parse(text))
+  assert.deepEqual(sent, dataOf('training-session'))
   const csv = readFileSync(join(machine.path, 'lock-sessions.csv'), 'utf8')
   assert.match(csv, /^id,owner_id,document\r?\n/)
   assert.equal(csv.trim().split('\n').length, 1 + dataOf('lock-session').length)

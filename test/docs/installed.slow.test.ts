@@ -75,16 +75,12 @@ describe('on a Debian that has nothing else', { skip }, () => {
     await execute('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder.file('new') })
     const [parts, partsAgain] = ['new', 'again'].map(name => partsOf(made(folder, name, '.cdx.json')))
     const isBase = ({ type }: Part) => type === 'operating-system'
-    assert.deepEqual(
-      parts?.filter(part => !isBase(part)),
-      partsAgain,
-    )
+    const ours = parts?.filter(part => !isBase(part))
+    assert.deepEqual(ours, partsAgain)
     // What the image is made from, which no lock file names.
     const bases = ['amd64', 'arm64'].map(name => sha256(readFileSync(folder.file(`new/bases/${name}.tar`))))
-    assert.deepEqual(
-      parts?.filter(isBase).map(({ hashes }) => hashes?.[0]?.content),
-      bases,
-    )
+    const basesThen = parts?.filter(isBase).map(({ hashes }) => hashes?.[0]?.content)
+    assert.deepEqual(basesThen, bases)
     assert.equal(sha256(readFileSync(folder.file('again.tar'))), bases[0])
   })
 
@@ -97,10 +93,8 @@ describe('on a Debian that has nothing else', { skip }, () => {
     const files = readdirSync(program, { recursive: true, encoding: 'utf8' })
     const bytes = files.reduce((sum, file) => sum + lstatSync(join(program, file)).size, 0)
     assert.ok(bytes <= MAX_PROGRAM_BYTES, `${bytes} bytes`)
-    assert.deepEqual(
-      files.filter(file => /(^|\/)(test|\.git|debian|bench|scripts|node_modules)$/.test(file)),
-      [],
-    )
+    const sources = files.filter(file => /(^|\/)(test|\.git|debian|bench|scripts|node_modules)$/.test(file))
+    assert.deepEqual(sources, [])
     // For an operator who unpacks it where the units have it, or loads the image.
     for (const file of ['deploy/lockstep.service', 'deploy/lockstep-command', 'compose.yaml', 'compose.postgres.yaml'])
       assert.ok(files.includes(file), file)
@@ -143,10 +137,8 @@ describe('on a Debian that has nothing else', { skip }, () => {
     }
     const [index] = (JSON.parse(readFileSync(join(archive, 'index.json'), 'utf8')) as Blob).manifests ?? []
     const manifests = read(index).manifests ?? []
-    assert.deepEqual(
-      manifests.map(({ platform }) => platform?.architecture),
-      ['amd64', 'arm64'],
-    )
+    const platforms = manifests.map(({ platform }) => platform?.architecture)
+    assert.deepEqual(platforms, ['amd64', 'arm64'])
     for (const [at, triplet, machine] of [
       [0, 'x86_64-linux-gnu', 62],
       [1, 'aarch64-linux-gnu', 183],
@@ -368,10 +360,8 @@ async function useCommands(run: (order: Order) => ReturnType<typeof spawn>, url:
   }
   const used = [...uses.map(({ args }) => args.join(' ')), 'serve', 'import']
   const isUsed = (command: string) => used.some(line => `${line} `.startsWith(`${command} `))
-  assert.deepEqual(
-    [...(await readHelps()).keys()].filter(command => command !== '' && !isUsed(command)),
-    [],
-  )
+  const unused = [...(await readHelps()).keys()].filter(command => command !== '' && !isUsed(command))
+  assert.deepEqual(unused, [])
 }
 
 /** Pages and files that strangers get. */

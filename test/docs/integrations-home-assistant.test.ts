@@ -106,10 +106,8 @@ test('every entity has a unique_id of its own, and reads an attribute that the s
 
 test('a break, an open lock, a locked one and none are distinguished', needsJinja, async () => {
   const rendered = await render([...answers.values()])
-  assert.deepEqual(
-    rendered.map(({ main }) => main),
-    [...answers.keys()],
-  )
+  const states = rendered.map(({ main }) => main)
+  assert.deepEqual(states, [...answers.keys()])
 })
 
 test('each entity shows the value of the status, and is unavailable where there is none', needsJinja, async () => {

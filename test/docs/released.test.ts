@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { settings, settingsWithoutEffect } from '../../src/config.ts'
-import { exportArchive } from '../../src/archive/export.ts'
 import { startService } from '../support/service.ts'
+import { exportOf, parseLines } from '../support/archives.ts'
 
 const DOCS = join(import.meta.dirname, '../../docs')
 const today = readDocument(join(DOCS, '../src/openapi/openapi.json'))
@@ -139,10 +139,8 @@ test('every setting that was ever released is still read', () => {
 test('every archive that was ever released is imported, and exported again with all that it had', async () => {
   for (const file of readdirSync(join(DOCS, 'archive'))) {
     const released = readFileSync(join(DOCS, 'archive', file), 'utf8')
-    const lines = linesOf(released)
-    await using service = await startService(lines.slice(0, -1))
-    let exported = ''
-    await exportArchive(service.store, async part => void (exported += part))
+    await using service = await startService(parseLines(released).slice(0, -1))
+    const exported = await exportOf(service.store)
     assert.deepEqual(missingLines(exported, released), [], file)
     const withoutField = exported.replace('"macAddress"', '"address"')
     assert.equal(missingLines(withoutField, released).length, 1)
@@ -151,15 +149,8 @@ test('every archive that was ever released is imported, and exported again with 
 
 /** Lines of a released archive of which something is not exported. */
 function missingLines(exported: string, released: string): object[] {
-  const now = linesOf(exported)
-  return linesOf(released).filter(line => !now.some(other => has(other, line)))
-}
-
-function linesOf(archive: string): { readonly kind: string }[] {
-  return archive
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line) as { kind: string })
+  const now = parseLines(exported)
+  return parseLines(released).filter(line => !now.some(other => has(other, line)))
 }
 
 /** Whether the value has every field that the released one has, with its value. */

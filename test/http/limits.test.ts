@@ -168,10 +168,8 @@ test('requests of an API key beyond its concurrency limit are refused at once, u
   const other = get(again.port, ONE, bearer(ben))
   await until(async () => gate.waiting.length === 4)
   gate.release()
-  assert.deepEqual(
-    (await Promise.all([...first, other])).map(({ status }) => status),
-    [200, 200, 200, 200],
-  )
+  const statuses = (await Promise.all([...first, other])).map(({ status }) => status)
+  assert.deepEqual(statuses, [200, 200, 200, 200])
   const next = get(again.port, ONE, bearer(ann))
   await until(async () => gate.waiting.length === 1)
   gate.release()
@@ -192,10 +190,8 @@ test('requests of disconnected clients no longer count, including pipelined ones
   const all = [1, 2, 3, 4].map(() => get(again.port, ONE, bearer(ann)))
   await until(async () => gate.waiting.length === 4)
   gate.release()
-  assert.deepEqual(
-    (await Promise.all(all)).map(({ status }) => status),
-    [200, 200, 200, 200],
-  )
+  const statuses = (await Promise.all(all)).map(({ status }) => status)
+  assert.deepEqual(statuses, [200, 200, 200, 200])
 })
 
 test('requests of clients that disconnect before their API key is looked up do not count', async () => {
@@ -488,8 +484,6 @@ test('an API key that is revoked while its statistics wait for others gets none'
   // A process notices that within a second.
   await sleep(1100)
   gate.open()
-  assert.deepEqual(
-    (await Promise.all(asked)).map(({ status }) => status),
-    [200, 200, 401],
-  )
+  const statuses = (await Promise.all(asked)).map(({ status }) => status)
+  assert.deepEqual(statuses, [200, 200, 401])
 })

@@ -4,7 +4,6 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
-import { exportArchive } from '../../src/archive/export.ts'
 import { connectSource, listRounds, pullNow, readConnection } from '../../src/pull/connections.ts'
 import { openKey, openSecret } from '../../src/pull/stored-key.ts'
 import { open, type Store } from '../../src/store/index.ts'
@@ -19,6 +18,7 @@ import { makeClock, pull } from '../support/sources/pulls.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { sweep } from '../support/sweeps.ts'
 import { until } from '../support/waiting.ts'
+import { exportOf } from '../support/archives.ts'
 
 const KILLS = sweep(4, 50)
 
@@ -188,10 +188,6 @@ function tryKill(pid: number) {
 }
 
 async function linesOf(store: Store): Promise<readonly string[]> {
-  let text = ''
-  await exportArchive(store, async part => void (text += part), 1)
-  return text
-    .split('\n')
-    .filter(line => /^\{"kind":"(training|lock)-/.test(line))
-    .toSorted()
+  const lines = (await exportOf(store, 1)).split('\n')
+  return lines.filter(line => /^\{"kind":"(training|lock)-/.test(line)).toSorted()
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { allowRecord, deleteRecord } from '../../src/accounts/deleted-records.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
-import { openStore } from '../support/archives.ts'
+import { openStore, parseLines } from '../support/archives.ts'
 import {
   account,
   lockDevice,
@@ -40,12 +40,7 @@ function history(days: number): SourceWorld {
 }
 
 /** Without the last one, which only ends the archive. */
-const linesOf = (archive: string) =>
-  archive
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line))
-    .filter(({ kind }) => kind !== 'end')
+const linesOf = (archive: string) => parseLines(archive).slice(0, -1)
 
 for (const unknownParameters of ['ignored', 'refused'] as const) {
   test(`an idle round takes at most 12 requests where unknown parameters are ${unknownParameters}`, async () => {
@@ -332,10 +327,8 @@ test('a deleted record stays away from every round, is not asked for, and comes 
         0,
       ],
     )
-    assert.deepEqual(
-      source.requests.filter(path => /\/sessions\/(7|77)\b/.test(path)),
-      [],
-    )
+    const asked = source.requests.filter(path => /\/sessions\/(7|77)\b/.test(path))
+    assert.deepEqual(asked, [])
   }
   assert.doesNotMatch(
     await here.export(),

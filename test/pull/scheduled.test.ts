@@ -370,10 +370,8 @@ test('lock sessions that no list has are asked for by number, in one complete ro
   const asked = () => here.source.requests.filter(path => /sessions.(12|15|16)$/.test(path) && path.startsWith('/lkbx'))
   assert.equal(asked().length, 3, here.source.requests.join())
   const stored = await store.db.selectFrom('lock_session').select('id').execute()
-  assert.deepEqual(
-    stored.map(({ id }) => id),
-    [12],
-  )
+  const ids = stored.map(({ id }) => id)
+  assert.deepEqual(ids, [12])
   await pullNow(store, 1)
   await here.pull()
   assert.ok(asked().length <= 4, 'only the active one is asked for again')

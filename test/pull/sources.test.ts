@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
-import { openStore } from '../support/archives.ts'
+import { openStore, parseLines } from '../support/archives.ts'
 import { startService, unlimited } from '../support/service.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { bareOptions, habitsOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
@@ -20,14 +20,9 @@ async function sampleWorld(): Promise<SourceWorld> {
 
 /** The lines of an export, parsed; fields beside the data that a source cannot tell are left out. */
 function linesOf(archive: string, without: readonly string[] = []): any[] {
-  return archive
-    .split('\n')
-    .filter(line => line !== '' && !line.startsWith('{"kind":"end"'))
-    .map(line => {
-      const record = JSON.parse(line)
-      for (const name of without) delete record[name]
-      return record
-    })
+  const lines = parseLines(archive).slice(0, -1)
+  for (const line of lines) for (const name of without) delete line[name]
+  return lines
 }
 
 /** The time of the pull is not compared. */
@@ -46,20 +41,18 @@ test('all records of an account are pulled from another service, and a second ro
   const report = await pull(here.store, service.url, { token, clock })
   assert.deepEqual([report.accountId, report.username, report.setAside.count], [alex, 'alex', 0])
   assert.ok(report.kinds.every(({ added, unchanged }) => added > 0 && unchanged <= 1))
-  assert.deepEqual(
-    report.kinds.filter(({ kind }) => kind === 'account').map(({ added, unchanged }) => [added, unchanged]),
-    [[1, 0]],
-  )
+  const accounts = report.kinds
+    .filter(({ kind }) => kind === 'account')
+    .map(({ added, unchanged }) => [added, unchanged])
+  assert.deepEqual(accounts, [[1, 0]])
   await using there = await openStore(sample)
   assert.equal(withoutAsOf(await here.export(alex)), withoutAsOf(await there.export(alex)))
 
   const second = await pull(here.store, service.url, { token, clock })
   assert.ok(second.requests <= 12, `${second.requests} requests`)
   assert.equal(second.isFull, false)
-  assert.deepEqual(
-    second.kinds.filter(({ added, replaced, setAside }) => added + replaced + setAside > 0),
-    [],
-  )
+  const news = second.kinds.filter(({ added, replaced, setAside }) => added + replaced + setAside > 0)
+  assert.deepEqual(news, [])
 })
 
 test('everything is pulled that a source with only the basic paths sends', async () => {

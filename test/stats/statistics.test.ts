@@ -116,15 +116,11 @@ test('a week or month that is cut by the range is named by its first day, and st
     { day: dayOf('2026-03-23'), start: at('2026-03-23T00:00:00Z'), end: at('2026-03-25T00:00:00Z'), partial: true },
   ])
   const sundays = bucketsOf({ ...range, weekStart: 'sunday' }, zoneClock('UTC'), now)
-  assert.deepEqual(
-    sundays.map(({ day }) => formatDate(day)),
-    ['2026-03-15', '2026-03-22'],
-  )
+  const weeks = sundays.map(({ day }) => formatDate(day))
+  assert.deepEqual(weeks, ['2026-03-15', '2026-03-22'])
   const months = bucketsOf({ ...range, unit: 'month' }, zoneClock('UTC'), now)
-  assert.deepEqual(
-    months.map(({ day }) => formatDate(day)),
-    ['2026-03-01'],
-  )
+  const starts = months.map(({ day }) => formatDate(day))
+  assert.deepEqual(starts, ['2026-03-01'])
 })
 
 test('the number of buckets is computed without creating them', () => {
@@ -297,15 +293,11 @@ test('the longest interval is cut to its bucket, and the longest of all buckets 
   const session = { at: start, endAt: end, intervals: [{ start, end, locked: true, kind: 'start' }] }
   const now = at('2026-03-03T06:00:00Z')
   const { total, buckets } = lockStatistics([session], bucketsOf(days('2026-03-02', '2026-03-04'), clock, now), now)
-  assert.deepEqual(
-    buckets.map(({ longestLockedSeconds }) => longestLockedSeconds / 3600),
-    [4, 3, 0],
-  )
+  const longest = buckets.map(({ longestLockedSeconds }) => longestLockedSeconds / 3600)
+  assert.deepEqual(longest, [4, 3, 0])
   assert.equal(total.longestLockedSeconds, 7 * 3600)
-  assert.deepEqual(
-    buckets.map(({ lockedPercent }) => lockedPercent),
-    [16.7, 50, null],
-  )
+  const lockedPercents = buckets.map(({ lockedPercent }) => lockedPercent)
+  assert.deepEqual(lockedPercents, [16.7, 50, null])
 })
 
 test('a streak is consecutive days, and does not end before today is over', () => {

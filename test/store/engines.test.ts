@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
-import { exportArchive } from '../../src/archive/export.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { open, type Store } from '../../src/store/index.ts'
@@ -26,6 +25,7 @@ import {
 import { equalizeRevisions } from '../support/revisions.ts'
 import { atOneTime } from '../support/waiting.ts'
 import { archiveOf, unlimited } from '../support/service.ts'
+import { exportOf } from '../support/archives.ts'
 
 // engine: any
 
@@ -149,10 +149,10 @@ testOnPostgres('PostgreSQL gives the same responses as SQLite, byte for byte, wi
     await t.test('every endpoint with every parameter', () => compareAnswers(other, everyNth(1), ['edge']))
     await t.test('some of them for every caller', () => compareAnswers(other, everyNth(9)))
     await t.test('exports, of everything and of one account', async () => {
-      const whole = await exported(reference.store)
+      const whole = await exportOf(reference.store)
       assert.ok(whole.length > 100_000)
-      assert.equal(await exported(other.store), whole)
-      assert.equal(await exported(other.store, 1000), await exported(reference.store, 1000))
+      assert.equal(await exportOf(other.store), whole)
+      assert.equal(await exportOf(other.store, 1000), await exportOf(reference.store, 1000))
     })
   } finally {
     await other.end()
@@ -241,16 +241,4 @@ async function answer({ service }: Served, path: string, caller: string): Promis
   const headers = new Headers(response.headers)
   if (text !== whole) headers.delete('ETag')
   return withoutRequest({ status: response.status, headers, text, body: undefined })
-}
-
-async function exported(store: Store, accountId?: number): Promise<string> {
-  let text = ''
-  await exportArchive(
-    store,
-    async part => {
-      text += part
-    },
-    accountId,
-  )
-  return text
 }

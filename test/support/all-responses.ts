@@ -1,4 +1,3 @@
-import { exportArchive } from '../../src/archive/export.ts'
 import type { Store } from '../../src/store/index.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { addresses } from './addresses.ts'
@@ -6,6 +5,7 @@ import { startSecondServer } from './second-server.ts'
 import { makers, trainingTemplate, world } from './records.ts'
 import { unlimited } from './service.ts'
 import { ask } from './serving.ts'
+import { exportOf } from './archives.ts'
 
 /** Records of each kind of three accounts, of which the second reads the first. */
 export const records: readonly object[] = [
@@ -58,7 +58,5 @@ export async function everyAnswer(store: Store): Promise<unknown[]> {
     const changes = address.endsWith('/me') || address.startsWith('/api/v1/me/reads')
     found.push([address, status, status === 200 && !changes ? text : ''])
   }
-  let archive = ''
-  await exportArchive(store, async part => void (archive += part))
-  return [...found, archive]
+  return [...found, await exportOf(store)]
 }

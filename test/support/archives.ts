@@ -48,17 +48,7 @@ export async function openStore(archive: readonly Line[] | Buffer = []): Promise
       }
       throw new assert.AssertionError({ message: 'the archive was accepted' })
     },
-    async export(accountId) {
-      let text = ''
-      await exportArchive(
-        store,
-        async part => {
-          text += part
-        },
-        accountId,
-      )
-      return text
-    },
+    export: accountId => exportOf(store, accountId),
     async [Symbol.asyncDispose]() {
       // Everything stored belongs to an account. Creating a database is slow, so this one is emptied and used again.
       await store.db.deleteFrom('account').execute()
@@ -91,6 +81,19 @@ async function newStore(): Promise<EmptyStore> {
   const made = { database, store: await open(database.url, { busyTimeoutMs: 5000 }) }
   allStores.push(made)
   return made
+}
+
+/** Everything that is stored, or one account with its records, as the text of an archive. */
+export async function exportOf(store: Store, accountId?: number): Promise<string> {
+  let text = ''
+  await exportArchive(store, async part => void (text += part), accountId)
+  return text
+}
+
+/** What stands in each line of an archive, or of another text of such lines. */
+export function parseLines(text: string): any[] {
+  const lines = text.trim().split('\n')
+  return lines.map(line => JSON.parse(line))
 }
 
 /** The lines of an archive as the bytes of a file. */

@@ -40,10 +40,8 @@ export async function importInEveryMode(store: Store) {
     trainingSession(20, 2, { passed: false }),
   ]
   const { kinds } = await importArchive(store, archiveOf(changed), { onConflict: 'replace' })
-  assert.equal(
-    kinds.reduce((sum, { replaced }) => sum + replaced, 0),
-    changed.length,
-  )
+  const total = kinds.reduce((sum, { replaced }) => sum + replaced, 0)
+  assert.equal(total, changed.length)
   for (const table of distributed) {
     const { rows } = await sql.raw(`select owner_id from ${table} where id = 20`).execute(store.db)
     assert.deepEqual(rows, [{ owner_id: 2 }], table)

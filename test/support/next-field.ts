@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeBackup } from '../../src/backup/create.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
-import { exportArchive } from '../../src/archive/export.ts'
 import { keptPage } from '../../src/dashboard/keep/kept-page.ts'
-import { open, type Store } from '../../src/store/index.ts'
+import { open } from '../../src/store/index.ts'
 import { makeFolder } from './command.ts'
 import { signInAs } from './dashboard.ts'
-import { importFile } from './archives.ts'
+import { exportOf, importFile } from './archives.ts'
 import { account } from './records.ts'
 import { startService } from './service.ts'
 
@@ -53,9 +52,3 @@ await backup.close()
 
 await removeAccount(store, 1, Date.now())
 assert.doesNotMatch(await exportOf(store), /moodAfter/)
-
-async function exportOf(from: Store): Promise<string> {
-  const parts: string[] = []
-  await exportArchive(from, async part => void parts.push(part))
-  return parts.join('')
-}

@@ -21,10 +21,8 @@ export async function openSession(
 
 /** Checks that the page requested nothing from other hosts and had no error. */
 export function assertClean({ requests, problems }: Watched, { url }: TestService) {
-  assert.deepEqual(
-    requests.filter(request => !request.startsWith(`${url}/`) && !request.startsWith('data:')),
-    [],
-  )
+  const outside = requests.filter(request => !request.startsWith(`${url}/`) && !request.startsWith('data:'))
+  assert.deepEqual(outside, [])
   assert.deepEqual(problems, [])
 }
 
@@ -92,10 +90,8 @@ export function testWidths(widths: readonly number[], paths: readonly string[]) 
     await using browser = await openSession(service)
     const { page } = browser
     for (const path of [...paths, '/signin', '/locks/999']) await assertWidths(page, service.url + path, widths)
-    assert.deepEqual(
-      browser.problems.filter(problem => !problem.includes('404')),
-      [],
-    )
+    const problems = browser.problems.filter(problem => !problem.includes('404'))
+    assert.deepEqual(problems, [])
   })
 }
 

@@ -62,10 +62,8 @@ export async function twoWorkersServeAsOne({ url }: TestDatabase) {
   await until(async () => !workersOf(service).some(pid => before.includes(pid)))
   await loads[0]?.more(20)
   const outcomes = (await Promise.all(loads.map(load => load.stop()))).flat()
-  assert.deepEqual(
-    outcomes.filter(({ status }) => status !== 200),
-    [],
-  )
+  const failed = outcomes.filter(({ status }) => status !== 200)
+  assert.deepEqual(failed, [])
   assert.equal(workersOf(service).length, 2)
   // What the old ones counted is still there.
   await until(async () => (await served()).requests === counted + outcomes.length)
