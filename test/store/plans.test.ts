@@ -7,10 +7,9 @@ import { api } from '../../src/contract/index.ts'
 import { lockRecords, someLocks } from '../../src/stats/lock-queries.ts'
 import { trainingRecords } from '../../src/stats/training-queries.ts'
 import { compile, type Query } from '../../src/store/query.ts'
-import { recordTables } from '../../src/store/tables.ts'
 import { idsOf } from '../support/responses.ts'
-import { filteredColumns, listValues } from '../support/parameters.ts'
-import { account, oneOfEach } from '../support/records.ts'
+import { listValues } from '../support/parameters.ts'
+import { spreadRecords } from '../support/query-plans.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 // engine: sqlite
@@ -28,7 +27,9 @@ const ownerCounts = [1, 2, 5, MAX_MERGED_OWNERS]
 const service = await startService([], unlimited)
 after(() => service[Symbol.asyncDispose]())
 const { store } = service
-await fill()
+const readers = [...ownerCounts, MAX_MERGED_OWNERS + 1]
+const [document, summary] = ["json_set(document, '$.id', n)", "json_set(summary, '$.id', n)"]
+await spreadRecords(store, { rows: ROWS, owners: ACCOUNTS, readers, changed: { document, summary } })
 const tokens = new Map<number, Promise<string>>()
 
 /** All reads of the store since the list was last emptied. */
@@ -281,37 +282,4 @@ function tokenOf(owners: number): Promise<string> {
   const token = known ?? service.token(`user-${owners}`)
   tokens.set(owners, token)
   return token
-}
-
-/** Enough rows to notice a scan: copies of one record of each kind, spread over the accounts. */
-async function fill() {
-  const one = ROWS + 1
-  await service.import([account(one, 'one'), ...oneOfEach(one, one)])
-  const copies = async (table: string, changed: Readonly<Record<string, string>>) => {
-    const { rows } = await sql<{ name: string }>`select name from pragma_table_info(${table})`.execute(store.db)
-    const names = rows.map(({ name }) => name)
-    const cells = names.map(name => changed[name] ?? name)
-    return `insert into ${table} (${names.join(', ')})
-      select ${cells.join(', ')} from numbers, (select * from ${table} where id = ${one})`
-  }
-  const id = 'n'
-  const owner_id = `1 + (n - 1) % ${ACCOUNTS}`
-  const at = 'n % 20000'
-  const document = "json_set(document, '$.id', n)"
-  const summary = "json_set(summary, '$.id', n)"
-  const statements = [
-    `${await copies('account', { id, username: "'user-' || n" })} where n <= ${ACCOUNTS}`,
-    ...[...ownerCounts, MAX_MERGED_OWNERS + 1].map(
-      owners => `insert into partnership (owner_id, partner_id)
-        select n, ${owners} from numbers where n <= ${owners} and n <> ${owners}`,
-    ),
-    ...(await Promise.all(
-      recordTables.map(table => copies(table, { id, owner_id, at, document, summary, ...filteredColumns[table] })),
-    )),
-  ]
-  const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${ROWS}) `
-  await store.db.transaction().execute(async db => {
-    // SQLite takes a "with" before its insert.
-    for (const statement of statements) await sql.raw(numbers + statement).execute(db)
-  })
 }

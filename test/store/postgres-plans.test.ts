@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after } from 'node:test'
 import { sql } from 'kysely'
-import { importArchive } from '../../src/archive/import.ts'
 import { defaultScopes, type Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import * as lockQueries from '../../src/stats/lock-queries.ts'
@@ -12,19 +11,24 @@ import * as lockTemplateQueries from '../../src/stats/lock-template-queries.ts'
 import { listReads } from '../../src/accounts/read-log-queries.ts'
 import { listAccess } from '../../src/accounts/access-lists.ts'
 import { findSession } from '../../src/accounts/browser-sessions.ts'
-import { open, type Store } from '../../src/store/index.ts'
+import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { query, type Query } from '../../src/store/query.ts'
-import { recordTables } from '../../src/store/tables.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { addresses } from '../support/addresses.ts'
-import { filteredColumns } from '../support/parameters.ts'
 import { startSecondServer } from '../support/second-server.ts'
 import { startPostgres, testOnPostgres } from '../support/postgres.ts'
-import { type RecordedRead, connectAsReader, nodesOf, type Plan, planOf, watch } from '../support/query-plans.ts'
+import {
+  type RecordedRead,
+  connectAsReader,
+  nodesOf,
+  type Plan,
+  planOf,
+  spreadRecords,
+  watch,
+} from '../support/query-plans.ts'
 import { startProxy } from '../support/proxy.ts'
-import { account, oneOfEach } from '../support/records.ts'
-import { archiveOf, unlimited } from '../support/service.ts'
+import { unlimited } from '../support/service.ts'
 
 // engine: any
 
@@ -207,7 +211,10 @@ async function startAll() {
   const server = await startPostgres({ settings: { max_wal_size: '4GB', shared_buffers: '256MB' } })
   const proxy = await startProxy(server.port)
   const store = await open(proxy.urlOf(server.url), { busyTimeoutMs: 4000 })
-  await fill(store)
+  const readers = [...ownerCounts, MAX_MERGED_OWNERS + 1]
+  // A short text favours reading all of it.
+  const changed = { document: DOCUMENT, summary: DOCUMENT }
+  await spreadRecords(store, { rows: ROWS, owners: ACCOUNTS, readers, changed })
   const { watched, asked } = watch(store)
   const service = await startSecondServer({ store: watched }, unlimited)
   const client = await connectAsReader(server.url)
@@ -239,35 +246,4 @@ async function startAll() {
       server.remove()
     },
   }
-}
-
-/** Copies of one record of each kind, spread over the accounts; their text is short, which favours reading all of it. */
-async function fill(store: Store) {
-  const one = ROWS + 1
-  await importArchive(store, archiveOf([account(one, 'one'), ...oneOfEach(one, one)]))
-  const copies = async (table: string, changed: Readonly<Record<string, string>>) => {
-    const { rows } = await sql<{ name: string }>`
-      select column_name as name from information_schema.columns where table_name = ${table}`.execute(store.db)
-    const names = rows.map(({ name }) => name)
-    const cells = names.map(name => changed[name] ?? name)
-    return `insert into ${table} (${names.join(', ')})
-      select ${cells.join(', ')} from generate_series(1, ${ROWS}) as n, (select * from ${table} where id = ${one}) as one`
-  }
-  const id = 'n'
-  const owner_id = `1 + (n - 1) % ${ACCOUNTS}`
-  const at = 'n % 20000'
-  const document = DOCUMENT
-  const statements = [
-    await copies('account', { id, username: `'user-' || n`, document }),
-    ...[...ownerCounts, MAX_MERGED_OWNERS + 1].map(
-      owners => `insert into partnership (owner_id, partner_id)
-        select n, ${owners} from generate_series(1, ${owners - 1}) as n`,
-    ),
-    ...(await Promise.all(
-      recordTables.map(table =>
-        copies(table, { id, owner_id, document, summary: document, at, ...filteredColumns[table] }),
-      ),
-    )),
-  ]
-  for (const statement of statements) await sql.raw(statement).execute(store.db)
 }

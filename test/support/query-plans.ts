@@ -4,6 +4,12 @@ import type { Store } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { compile, type Query } from '../../src/store/query.ts'
 import { connect } from './postgres.ts'
+import { sql } from 'kysely'
+import { importArchive } from '../../src/archive/import.ts'
+import { recordTables } from '../../src/store/tables.ts'
+import { filteredColumns } from './parameters.ts'
+import { account, oneOfEach } from './records.ts'
+import { archiveOf } from './service.ts'
 
 /** The reads of a store, and their plans on PostgreSQL. */
 
@@ -24,6 +30,41 @@ export function watch(store: Store): { watched: Store; asked: RecordedRead[] } {
   }
   return { watched, asked }
 }
+
+/**
+ * Enough rows to notice a scan: accounts, and copies of one record of each kind that are spread over some of them. The readers read
+ * all accounts of a lower number than theirs. What is changed is said in the SQL of both engines, for row `n`.
+ */
+export async function spreadRecords(
+  store: Store,
+  { rows, owners, readers, changed }: { rows: number; owners: number; readers: readonly number[]; changed: Cells },
+) {
+  const one = rows + 1
+  await importArchive(store, archiveOf([account(one, 'one'), ...oneOfEach(one, one)]))
+  const numbers = `with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${rows})`
+  await store.db.transaction().execute(async db => {
+    const copy = async (table: string, given: Cells) => {
+      const found = await sql<object>`select * from ${sql.table(table)} where id = ${one}`.execute(db)
+      const names = Object.keys(found.rows[0] ?? {})
+      const cells: Cells = { ...changed, ...given, id: 'n' }
+      await sql
+        .raw(
+          `${numbers} insert into ${table} (${names.join(', ')})
+           select ${names.map(name => cells[name] ?? name).join(', ')} from numbers, (select * from ${table} where id = ${one}) as one`,
+        )
+        .execute(db)
+    }
+    await copy('account', { username: "'user-' || n" })
+    for (const reader of readers) {
+      const links = `select n, ${reader} from numbers where n < ${reader}`
+      await sql.raw(`${numbers} insert into partnership (owner_id, partner_id) ${links}`).execute(db)
+    }
+    for (const table of recordTables)
+      await copy(table, { owner_id: `1 + (n - 1) % ${owners}`, at: 'n % 20000', ...filteredColumns[table] })
+  })
+}
+
+type Cells = Readonly<Record<string, string>>
 
 /** A connection that plans reads as those of a service are. */
 export async function connectAsReader(url: string): Promise<pg.Client> {
