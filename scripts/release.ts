@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import packageJson from '../package.json' with { type: 'json' }
 import { makeManual } from './manual.ts'
@@ -145,6 +145,7 @@ async function makeFiles(platform: Platform, bases: Readonly<Record<string, stri
       writeFileSync(join(program, file), readFileSync(join(checkout, file), 'utf8').replaceAll(/^ *build: \.\n/gm, ''))
     mkdirSync(join(program, 'docs'))
     for (const page of globSync('docs/*.md', { cwd: checkout })) cpSync(join(checkout, page), join(program, page))
+    mendLinks(program)
     settle(program)
     say(`${cpu}: packing ${only.join(', ')}`)
     const files = []
@@ -236,6 +237,7 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
   for (const file of ['CHANGELOG.md', 'THIRD-PARTY-LICENSES'])
     renameSync(join(installed, file), at(`usr/share/doc/lockstep/${file}`))
   for (const file of COMPOSE) rmSync(join(installed, file))
+  mendLinks(at('usr/share/doc/lockstep'))
   for (const script of ['preinst', 'postinst', 'prerm', 'postrm'])
     writeFileSync(
       at(`DEBIAN/${script}`),
@@ -260,6 +262,23 @@ async function packDebian(folder: string, program: string, { debian }: Platform)
     env: { ...process.env, SOURCE_DATE_EPOCH: String(seconds) },
   })
   return file
+}
+
+/** Leads links of pages to where a file is in the release. A link to a file that only the repository has becomes its text. */
+function mendLinks(folder: string) {
+  const files = filesIn(folder)
+  for (const page of globSync(['*.md', 'docs/*.md'], { cwd: folder }).map(name => join(folder, name))) {
+    const mended = readFileSync(page, 'utf8').replaceAll(
+      /(!?)\[([^\]]*)\]\(([^)#\s:]+)(#[^)\s]*)?\)/g,
+      (link, image: string, label: string, target: string, anchor = '') => {
+        if (existsSync(join(dirname(page), target))) return link
+        const moved = files.find(file => basename(file) === basename(target))
+        if (moved === undefined) return image === '' ? label : ''
+        return `${image}[${label}](${relative(dirname(page), moved)}${anchor})`
+      },
+    )
+    writeFileSync(page, mended)
+  }
 }
 
 /** The paths of a package, in place of those of an installation by hand. */

@@ -118,7 +118,7 @@ function report(error: unknown): number {
   }
   // An error of the database or of the system, such as a full disk or a missing file.
   if (error instanceof Error && ('errcode' in error || 'severity' in error || 'syscall' in error)) {
-    say(`lockstep: ${error.message}${ioErrorCode(error)}`)
+    say(`lockstep: ${noAccess(error) ?? `${error.message}${ioErrorCode(error)}`}`)
     return EXIT.storage
   }
   throw error
@@ -127,6 +127,13 @@ function report(error: unknown): number {
 /** All input and output errors of SQLite have one message; the extended code says which call failed (https://sqlite.org/rescode.html). */
 function ioErrorCode(error: Error): string {
   return 'errcode' in error && Number(error.errcode) > 0xff ? ` (SQLite code ${String(error.errcode)})` : ''
+}
+
+/** What to do about a file that this user may not open; undefined for another error. */
+function noAccess(error: Error): string | undefined {
+  const { code, path } = error as NodeJS.ErrnoException
+  if ((code !== 'EACCES' && code !== 'EPERM') || path === undefined) return undefined
+  return `this user may not open ${path.replace(/\.lock$/, '')}. An installed lockstep runs as the user of the service: send a file through a pipe, with - in place of its name.`
 }
 
 function fail({ message }: Error, code: number): number {

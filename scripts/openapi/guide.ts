@@ -6,7 +6,7 @@ export type SampleName = 'list' | 'record' | 'unchanged' | 'error' | 'loop'
 /** The introduction of the reference, in Markdown, with examples where `sample` has them. */
 export const makeGuide = (
   sample: (name: SampleName) => string = () => '',
-) => `The API reads lock and training history. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the headers alone. No API key can
+) => `Programs read lock and training history with this API. Everything below \`/api/v1\` is \`GET\`, or \`HEAD\` for the headers alone. No API key can
 change a record.
 
 \`\`\`sh
@@ -17,11 +17,11 @@ curl -H "Authorization: Bearer $LOCKSTEP_TOKEN" \\
 ## Authentication
 
 Send \`Authorization: Bearer <API key>\` with every request, and never put the key into the URL. An API key belongs to one account and reads what
-that account can read. The account needs a subscription tier. A key has the scopes that were chosen when it was created:
+that account can read. The account needs a subscription tier, which the operator sets; Lockstep charges nothing. A key has the scopes that were chosen when it was created:
 
 - \`lkbx:read\`: locks, their templates, devices and statistics.
 - \`dtt:read\`: training, its programs, devices and statistics.
-- \`status:read\`: the status and all statistics. The two above together include it.
+- \`status:read\`: the status and all statistics. A key with both scopes above does not need it.
 - \`shared:access\`: in these areas also the records of other accounts that gave this account access.
 
 ## Whose records
@@ -75,13 +75,13 @@ Every response has \`Cache-Control: no-store\`: proxies must not store it.
 ## Limits
 
 By default, an API key may send 600 requests in 60 seconds and 32 at the same time. \`RateLimit-Policy\` states the limit
-and its window, \`RateLimit\` how many requests are left and for how many seconds. Failed attempts are limited by address. Beyond a limit the
+and its window, \`RateLimit\` how many requests are left, and after how many seconds the window ends. Failed attempts are limited by address. Beyond a limit the
 response is 429, and if the service is busy or its database down it is 503. Each process of the service counts on its own, so a key can get more
 than the headers say.
 
 ## Compatibility
 
-The version is in the path. Within it, fields, endpoints, parameters, error codes, and values of kinds and states can be added: ignore what you do not
+The version is in the path. Within it, fields, endpoints, parameters, error codes, and values of enumerations can be added: ignore what you do not
 know. Nothing that is documented is removed or changes its meaning.
 
 ## Errors
