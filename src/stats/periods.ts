@@ -1,23 +1,10 @@
-import { addBuckets, bucketStart, formatDate, parseDate, type Unit } from '../contract/calendar.ts'
-import { boundariesOf, bucketsOf, type Periods } from './buckets.ts'
-import { type ZoneClock, zoneClock } from './zone-clock.ts'
+import { formatDate, parseDate } from '../contract/calendar.ts'
+import type { Periods } from './buckets.ts'
+import { zoneClock } from './zone-clock.ts'
 
 /** Days, weeks and months in the calendar of a time zone. */
 
 export type { Periods } from './buckets.ts'
-
-/** The periods from the one that holds `from` to the one that holds `to`. Weeks begin on Monday. */
-export function periodsBetween(unit: Unit, from: number, to: number, zone: string): Periods {
-  const clock = zoneClock(zone)
-  return wholePeriods(unit, clock.dayOf(from), clock.dayOf(to), clock)
-}
-
-/** The periods from the one of a day to that of another. */
-function wholePeriods(unit: Unit, first: number, last: number, clock: ZoneClock): Periods {
-  const from = bucketStart(unit, 'monday', first)
-  const to = addBuckets(unit, bucketStart(unit, 'monday', last), 1) - 1
-  return boundariesOf(bucketsOf({ unit, weekStart: 'monday', from, to }, clock, 0))
-}
 
 /** Which period an instant lies in, -1 for none. */
 export function periodOf(at: number, periods: Periods): number {

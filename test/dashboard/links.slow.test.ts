@@ -1,12 +1,10 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { openSession } from '../support/pages.ts'
 import { needsChromium } from '../support/chromium.ts'
-import { allowSignIn, sampleService } from '../support/dashboard.ts'
-import * as records from '../support/records.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { sampleService } from '../support/dashboard.ts'
+import type { TestService } from '../support/service.ts'
 
 describe('where links lead, and what they keep', needsChromium, () => {
   let service: TestService
@@ -73,31 +71,4 @@ describe('where links lead, and what they keep', needsChromium, () => {
     assert.equal(await announced('?sort=reps'), ', largest first')
     assert.equal(await announced('?sort=reps&order=ascending'), ', smallest first')
   })
-})
-
-test('a day with training and time under lock opens both', needsChromium, async () => {
-  const start = Math.floor(Date.now() / DAY_MS) * DAY_MS - 3 * DAY_MS
-  await using service = await startService([
-    records.account(1, 'ann'),
-    records.trainingSession(1, 1, { created_at: formatTimestamp(start + 36_000_000) }),
-    records.lockSession(1, 1, {
-      startDate: formatTimestamp(start + 28_800_000),
-      endDate: formatTimestamp(start + 64_800_000),
-      isActive: false,
-      LockSegment: [
-        records.lockSegment(1, 'start', formatTimestamp(start + 28_800_000), true),
-        records.lockSegment(2, 'unlocked', formatTimestamp(start + 64_800_000), false),
-      ],
-    }),
-  ])
-  await allowSignIn(service, 'ann')
-  await using browser = await openSession(service, { username: 'ann' })
-  const { page } = browser
-  await page.goto(`${service.url}/year/${new Date(start).getUTCFullYear()}`)
-  await page.locator('.calendar a.under').click()
-  await page.waitForURL(/day=/)
-  const rows = page.getByRole('region', { name: 'Activity of the day' })
-  assert.equal(await rows.locator('a[href="/training/1"]').count(), 1)
-  assert.equal(await rows.locator('a[href="/locks/1"]').count(), 1)
-  assert.match(await rows.innerText(), /10.h under lock/)
 })

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { dateText } from '../../src/dashboard/text/text.ts'
 import {
   dataOf,
   figures,
@@ -366,7 +365,6 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
     records.trainingSession(id, 1, { created_at: ago(40 - id), settings_id: 1, TrainerSegment })
   const both = (id: number, reps: number, target: number, more: object = {}) =>
     session(id, [result(id * 10, 'training', reps, target, more), result(id * 10 + 1, 'bounce', 7, 8)])
-  const changed = dateText({ timeZone: 'UTC' }, Date.parse(ago(40 - 11)))
   await using ann = await open([
     ...records.world,
     records.trainingTemplate(1, 1, {
@@ -394,20 +392,11 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   const step = /Median grade since the beginning: <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)"/.exec(page)
   const [, address = '', value, of = ''] = step ?? []
   assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))
-  assert.match(
-    text,
-    new RegExp(`12 of 12 sessions passed \\(100 %\\). Changed ${changed}: 1 Training 80 → 90 and 1:00 → 1:10\\.`),
-  )
+  assert.match(text, /12 of 12 sessions passed \(100 %\)\./)
   const shown = [...(await ann.reader.get('/programs/1')).text.matchAll(/<th[^>]*><a href="\/training\/(\d+)"/g)]
   assert.deepEqual(
     shown.map(([, id]) => Number(id)),
     [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
-  )
-  await ann.service.import([both(13, 88, 90, { durationTarget: 70 })])
-  await ann.service.import([both(14, 88, 80)])
-  assert.match(
-    await ann.page('/programs/1'),
-    /Changed [^:]*: 1 Training 90 → 80 and 1:10 → 1:00, after 1 earlier change\./,
   )
 })
 
@@ -555,11 +544,10 @@ test('the page that a number links to shows the same number', async () => {
   const statistics = async (path: string) => (await service.fetch(`/api/v1/dtt/stats${path}`, 'alex')).body.data
   const tilesAt = async (path: string) => tilesOf((await alex.get(path)).text)
   const year = (await alex.get('/year')).text
-  const days = [...year.matchAll(/href="(\?day=[\d-]+)#day">[^<]*: (\d+) sessions?[,<]/g)]
+  const days = [...year.matchAll(/href="(\/training\?day=[\d-]+)">[^<]*: (\d+) sessions?[,<]/g)]
   assert.ok(days.length > 100 || new Date().getUTCMonth() < 6)
   for (const [, path = '', sessions] of days.slice(-3)) {
-    const [, day = ''] = (await alex.get(`/year${path}`)).text.split('id="day"')
-    assert.equal(day.split('</section>')[0]?.match(/href="\/training\/\d+"/g)?.length, Number(sessions), path)
+    assert.equal(listed(await alex.get(path)).length, Number(sessions), path)
   }
 
   const best = (name: string) => {

@@ -11,6 +11,7 @@ import {
   sampleService,
   shownText,
   signInAs,
+  tableRows,
   type Visitor,
   visitorAs,
 } from '../support/dashboard.ts'
@@ -67,7 +68,10 @@ describe('a year of the sample', () => {
     const range = `bucket=day&from=${year}-01-01&to=${today}`
     const [training, locks] = [await statistics('dtt', range), await statistics('lkbx', range)]
     const days = new Map(
-      [...page.matchAll(/href="\?day=([\d-]+)#day">([^<]*)</g)].map(([, date = '', text = '']) => [date, text]),
+      [...page.matchAll(/href="\/(?:training|locks)\?day=([\d-]+)">([^<]*)</g)].map(([, date = '', text = '']) => [
+        date,
+        text,
+      ]),
     )
     let [sessions, locked] = [0, 0]
     for (const [index, { date, sessions: count, repsMeasured }] of training.buckets.entries()) {
@@ -133,11 +137,13 @@ describe('a year of the sample', () => {
     assert.equal(new Set(rows.map(({ grade }) => grade)).size, rows.length)
   })
 
-  test('a day that is opened shows its sessions', async () => {
-    const [, day = '', count = ''] = /href="\?day=([\d-]+)#day">[^<]*: (\d+) session/.exec(page) ?? []
-    const { text } = await alex.get(`/year/${year}?day=${day}`)
-    const [, card = ''] = /<section class="card" id="day">([^]*?)<\/section>/.exec(text) ?? []
-    assert.equal([...card.matchAll(/href="\/training\/\d+"/g)].length, Number(count))
+  test('a day leads to its sessions, one with a lock alone to that', async () => {
+    const days = [...page.matchAll(/href="(\/(?:training|locks)\?day=[\d-]+)">[^<]*: ((\d+) sessions?,|[^<]* locked)/g)]
+    for (const kind of ['/training', '/locks']) {
+      const [, path = '', , count] = days.findLast(([, path = '']) => path.startsWith(kind)) ?? []
+      const rows = tableRows((await alex.get(path)).text, 'session-table') ?? []
+      assert.ok(count === undefined ? rows.length > 0 : rows.length === Number(count), path)
+    }
   })
 
   test('a year without a page is not found, and the address of the page of bests leads to the year', async () => {

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
-import { dayAt, periodOf, periodsBetween, timeWithin } from '../../src/stats/periods.ts'
+import { addBuckets, bucketStart, type Unit } from '../../src/contract/calendar.ts'
+import { boundariesOf, bucketsOf } from '../../src/stats/buckets.ts'
+import { zoneClock } from '../../src/stats/zone-clock.ts'
+import { dayAt, periodOf, timeWithin } from '../../src/stats/periods.ts'
 import { gradeRank } from '../../src/stats/bests.ts'
 import { gradeOfKind, type SessionStats, matching, summarize } from '../../src/stats/training.ts'
 import { gradesOf } from '../support/statistics.ts'
@@ -32,6 +35,14 @@ const events = fc
   )
 const end = fc.option(fc.integer({ min: 0, max: 1200 }), { nil: null })
 const now = fc.integer({ min: 0, max: 1200 })
+
+/** The periods from the one of an instant to that of another. */
+function periodsBetween(unit: Unit, from: number, to: number, zone: string) {
+  const clock = zoneClock(zone)
+  const [first, last] = [from, to].map(at => bucketStart(unit, 'monday', clock.dayOf(at)))
+  const range = { unit, weekStart: 'monday', from: first ?? 0, to: addBuckets(unit, last ?? 0, 1) - 1 } as const
+  return boundariesOf(bucketsOf(range, clock, 0))
+}
 
 test('the intervals of a lock session have no gaps and add up to the whole session', () => {
   fc.assert(

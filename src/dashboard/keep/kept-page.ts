@@ -133,7 +133,9 @@ function asKept(markup: Html, days: ReadonlySet<string>): string {
   return markup
     .toString()
     .replaceAll(/ href="\/(training|locks)\/(\d+)"/g, ' href="#$1-$2"')
-    .replaceAll(/ href="\?day=([\d-]+)#day"/g, (_, date: string) => (days.has(date) ? ` href="#day-${date}"` : ''))
+    .replaceAll(/ href="\/(?:training|locks)\?day=([\d-]+)"/g, (_, date: string) =>
+      days.has(date) ? ` href="#day-${date}"` : '',
+    )
     .replaceAll(/ href="(?!#)[^"]*"/g, '')
     .replaceAll(/(<(?:a|td) class="day [^>]*)>([^<]+)/g, '$1 title="$2">$2')
     .replaceAll(/<time[^>]*data-exact="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')

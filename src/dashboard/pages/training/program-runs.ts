@@ -8,7 +8,7 @@ import { card, emptyState, type TableColumn, table } from '../../layout/componen
 import type { Viewer, Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
-import { clockText, countText, dateText, NONE, numberText, partText, percentText } from '../../text/text.ts'
+import { countText, dateText, NONE, numberText, partText, percentText } from '../../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
 
@@ -43,7 +43,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
     'What fails',
     html`
       <p class="summary">${failedText(viewer, runs)}</p>
-      <p class="summary">${passed} of ${countText(total, 'session')} passed (${partText(passed, total)}). ${changesText(viewer, runs)}</p>
+      <p class="summary">${passed} of ${countText(total, 'session')} passed (${partText(passed, total)}).</p>
       ${table('Segments in the last sessions, the newest first', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
       <ul class="legend"><li>Grade, and the repetitions below</li><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li><i class="mark hollow"></i>Not passed</li></ul>
       ${recordTableFoot(path, query, paged, 'runs')}
@@ -99,7 +99,7 @@ function runColumns(
       title: 'Passes at',
       numeric: true,
       cell: position =>
-        lines(passingAt(position) === 0 ? NONE : percentText(passingAt(position)), targetsOf(newestAt(position))[0]),
+        lines(passingAt(position) === 0 ? NONE : percentText(passingAt(position)), targetOf(newestAt(position))),
     },
     ...runs.map(({ session, segments }): TableColumn<number> => {
       const day = dateText(viewer, session.at)
@@ -121,7 +121,7 @@ function runCell(segment: TrainerSegment | undefined, newest: TrainerSegment | u
   const above = Math.max(0, grade - passing) / Math.max(1, 100 - passing)
   const shade = passed ? (SHADES[Math.min(SHADES.length - 1, Math.floor(above * SHADES.length))] ?? 'one') : 'none'
   const mark = passed ? nothing : html`<span class="mark hollow"></span><span class="hidden">Not passed </span>`
-  const [target, now] = [targetsOf(segment)[0], targetsOf(newest)[0]]
+  const [target, now] = [targetOf(segment), targetOf(newest)]
   const reps = target === now ? numberText(repsMeasured) : `${numberText(repsMeasured)} of ${target}`
   return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>${small(reps)}`
 }
@@ -134,43 +134,12 @@ function small(text: string): Html {
   return html`<small class="muted">${text}</small>`
 }
 
-/** Repetitions and time; a dash where there is no target. */
-function targetsOf(segment: TrainerSegment | undefined): readonly [reps: string, time: string] {
-  const { repsTarget = 0, durationTarget = 0 } = segment ?? {}
-  return [repsTarget === 0 ? NONE : numberText(repsTarget), durationTarget === 0 ? NONE : clockText(durationTarget)]
+/** A dash where there is no target. */
+function targetOf(segment: TrainerSegment | undefined): string {
+  const { repsTarget = 0 } = segment ?? {}
+  return repsTarget === 0 ? NONE : numberText(repsTarget)
 }
 
 function segmentName(viewer: Viewer, position: number, segment: TrainerSegment | undefined): string {
   return `${position + 1} ${kindName(viewer, segment?.type ?? '')}`
-}
-
-/** What changed in the program from one session to the next, the newest change first: `4 Nov: 2 Training 80 → 90`. */
-function changesText(viewer: Viewer, runs: readonly Run[]): string {
-  const last: TrainerSegment[] = []
-  const changes: string[] = []
-  for (const { session, segments } of runs.toReversed()) {
-    const changed = segments.flatMap((segment, position) => {
-      const before = last[position]
-      last[position] = segment
-      const difference = before === undefined ? undefined : differenceText(viewer, before, segment)
-      return difference === undefined ? [] : `${segmentName(viewer, position, segment)} ${difference}`
-    })
-    const others = changed.length > MAX_CHANGES ? `, ${changed.length - MAX_CHANGES} more` : ''
-    if (changed.length > 0) {
-      changes.push(`${dateText(viewer, session.at)}: ${changed.slice(0, MAX_CHANGES).join(', ')}${others}`)
-    }
-  }
-  const newest = changes.at(-1)
-  if (runs.length === 1) return ''
-  if (newest === undefined) return `The targets of the last ${runs.length} are the same.`
-  return `Changed ${newest}${changes.length > 1 ? `, after ${countText(changes.length - 1, 'earlier change')}` : ''}.`
-}
-
-const MAX_CHANGES = 3
-
-function differenceText(viewer: Viewer, before: TrainerSegment, after: TrainerSegment): string | undefined {
-  if (before.type !== after.type) return `instead of ${kindName(viewer, before.type)}`
-  const [old, now] = [targetsOf(before), targetsOf(after)]
-  const changed = [0, 1].flatMap(line => (old[line] === now[line] ? [] : `${old[line]} → ${now[line]}`))
-  return changed.length === 0 ? undefined : changed.join(' and ')
 }

@@ -57,5 +57,10 @@ function dayLook(viewer: Viewer, { date, sessions, reps, lockedSeconds, shade }:
     ...(lockedSeconds > 0 ? [lockText(`${durationText(lockedSeconds)} locked`, viewer)] : []),
   ]
   const look = `${shade}${lockedSeconds > 0 ? ' under' : ''}`
-  return { date, look, text: `${shortDay(Date.parse(date))}: ${text.join(', ')}`, to: `?day=${date}#day` }
+  return {
+    date,
+    look,
+    text: `${shortDay(Date.parse(date))}: ${text.join(', ')}`,
+    to: `/${sessions > 0 ? 'training' : 'locks'}?day=${date}`,
+  }
 }

@@ -1,9 +1,6 @@
 import { DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { locksSince } from '../../../stats/lock-queries.ts'
-import { withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
-import { trainingHistory } from '../../../stats/training-history.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { shortDay } from '../../charts/days.ts'
@@ -23,7 +20,6 @@ import {
   percentText,
   unbroken,
 } from '../../text/text.ts'
-import { dayCard } from '../day-card.ts'
 import { lockedPercent } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
@@ -43,7 +39,7 @@ export const yearPages: readonly DashboardPage[] = [
 ]
 
 async function showYear(visit: Visit) {
-  const { viewer, query } = visit
+  const { viewer } = visit
   const years = await yearsOf(visit)
   const current = years.at(-1) ?? 0
   const year = visit.path === '/year' ? current : visit.id
@@ -67,7 +63,7 @@ async function showYear(visit: Visit) {
     actions: stepper(years, year),
     body: html`
       <div class="year">
-        ${yearCards(visit, statistics, programs, query.has('day') ? await dayOf(visit, statistics, programs) : nothing)}
+        ${yearCards(visit, statistics, programs)}
       </div>
     `,
   })
@@ -90,14 +86,13 @@ function clockOf({ viewer, now }: Reader) {
   return { timeZone: viewer.timeZone, now, until: countedUntil(viewer.asOf, now) }
 }
 
-/** Everything that is known of a year. The card of a chosen day is below the days. */
-export function yearCards(reader: Reader, year: YearStatistics, programs: Programs, day: Html = nothing): Html {
+/** Everything that is known of a year. */
+export function yearCards(reader: Reader, year: YearStatistics, programs: Programs): Html {
   const areas = sharedAreas(reader.viewer)
   return html`
     ${largeFigures(reader.viewer, year)}
     ${recordCards(reader, year, programs)}
     ${daysCard(reader.viewer, drawnDays(year.days), year.year)}
-    ${day}
     ${areas.includes('lkbx') ? lockedMonths(reader, year) : nothing}
     ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
   `
@@ -107,16 +102,6 @@ function stepper(years: readonly number[], year: number): Html {
   const step = (rel: 'prev' | 'next', to: number) =>
     stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
   return html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
-}
-
-/** What happened on a day of the year. */
-async function dayOf(visit: Visit, { total }: YearStatistics, programs: Programs): Promise<Html> {
-  const { store, viewer, pageAccess, now } = visit
-  const from = zoneClock(viewer.timeZone).startOf(total.from)
-  const until = countedUntil(viewer.asOf, now)
-  const { sessions } = await trainingHistory(store, pageAccess.sessions('dtt'))
-  const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
-  return dayCard(visit, { sessions, locks: withoutPractice(locks), from, until }, programs)
 }
 
 /** Four figures of the year, each beside the same days of the year before, if that was known from its start. */
