@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { formatTimestamp } from '../../src/contract/time.ts'
-import { durationText, numberText, percentText } from '../../src/dashboard/text/text.ts'
+import { durationText, numberText, percentText, longDistanceText } from '../../src/dashboard/text/text.ts'
 import { giveAccess } from '../support/sharing.ts'
 import {
   cellTexts,
@@ -53,7 +53,9 @@ describe('a year of the sample', () => {
       assert.equal(cells.get('Days with training'), numberText(training.days))
       assert.equal(cells.get('Repetitions'), numberText(training.repsMeasured))
       const metres = training.distanceMeters + training.distanceApproximateMeters
-      assert.ok(Math.abs(Number(cells.get('Distance')?.replaceAll(/[^\d.]/g, '')) - metres) <= 0.5)
+      const [, amount = '', unit] = /([\d,.]+)\s(k?m)$/.exec(cells.get('Distance') ?? '') ?? []
+      const shown = Number(amount.replaceAll(',', '')) * (unit === 'km' ? 1000 : 1)
+      assert.ok(Math.abs(shown - metres) <= (unit === 'km' ? 51 : 0.5), `${amount} ${unit}`)
       assert.equal(cells.get('Training time'), durationText(training.durationMeasured))
       assert.equal(cells.get('Locked'), durationText(locks.lockedSeconds))
       assert.equal(cells.get('On breaks'), locks.breakSeconds === 0 ? 'None' : durationText(locks.breakSeconds))
@@ -292,3 +294,10 @@ async function firstLock({ store }: TestService): Promise<number> {
     .executeTakeFirstOrThrow()
   return at
 }
+
+test('a distance that stands alone is in kilometres from 1,000 m on, and in miles from 5,280 feet on', () => {
+  const metric = (metres: number) => longDistanceText({ units: 'metric' }, metres * 1_000_000)
+  assert.deepEqual([999.9, 1000, 12_345].map(metric), ['999.9\u00a0m', '1\u00a0km', '12.3\u00a0km'])
+  const imperial = (feet: number) => longDistanceText({ units: 'imperial' }, feet * 304_800)
+  assert.deepEqual([5279, 5280, 7920].map(imperial), ['5,279\u00a0ft', '1\u00a0mi', '1.5\u00a0mi'])
+})

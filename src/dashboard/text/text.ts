@@ -139,6 +139,16 @@ export function distanceText({ units }: { readonly units: Units }, micrometres: 
   return `${NUMBER.format(Math.abs(value) < 1000 ? value : Math.round(value))}\u00a0${unit}`
 }
 
+/** A distance that stands alone: `12.3 km` from 1,000 m on, `1.5 mi` from 5,280 ft on. Columns have one unit. */
+export function longDistanceText(viewer: { readonly units: Units }, micrometres: number): string {
+  const [value, unit] = distanceIn(viewer.units, micrometres)
+  const perLong = LONG_UNITS[unit]
+  if (Math.abs(value) < perLong.size) return distanceText(viewer, micrometres)
+  return `${NUMBER.format(round1(value / perLong.size))}\u00a0${perLong.unit}`
+}
+
+const LONG_UNITS = { m: { size: 1000, unit: 'km' }, ft: { size: 5280, unit: 'mi' } } as const
+
 /** A distance as a number to draw, and its unit. */
 export function distanceIn(units: Units, micrometres: number): [value: number, unit: 'm' | 'ft'] {
   const metres = micrometres / 1_000_000

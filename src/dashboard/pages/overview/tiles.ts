@@ -22,7 +22,7 @@ import {
   ageText,
   capital,
   countText,
-  distanceText,
+  longDistanceText,
   durationText,
   monthText,
   NONE,
@@ -168,7 +168,7 @@ export async function thisWeek(
           'Distance',
           'distance',
           ({ distance }) => distance,
-          value => distanceText(viewer, value),
+          value => longDistanceText(viewer, value),
         )}
       </dl>
       ${goalBar(goal, week?.reps ?? 0)}

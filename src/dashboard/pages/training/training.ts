@@ -19,7 +19,7 @@ import {
   timeOfDays,
 } from '../../text/period.ts'
 import { type Programs, readPrograms } from '../../text/program-names.ts'
-import { countText, distanceText, numberText, percentText, unbroken } from '../../text/text.ts'
+import { countText, longDistanceText, numberText, percentText, unbroken } from '../../text/text.ts'
 import { addressOf, type Area, areaPages, daysAddress, fewAtOnce, figureTiles, type WithDocument } from '../area.ts'
 import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
 import { filterFields, type Measure, measures, scopeOf, trainingAddresses, type TrainingQuery } from './filters.ts'
@@ -284,7 +284,7 @@ function totalTiles(viewer: Viewer, { query, period, summary: now, compared }: S
       'Distance',
       'distance',
       ({ totals }) => totals.distance,
-      value => distanceText(viewer, value),
+      value => longDistanceText(viewer, value),
     ),
   ]
   return figureTiles(figures, {

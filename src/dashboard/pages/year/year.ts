@@ -12,7 +12,7 @@ import { type Programs, readPrograms } from '../../text/program-names.ts'
 import { daysName } from '../../text/period.ts'
 import {
   countText,
-  distanceText,
+  longDistanceText,
   durationText,
   NONE,
   numberText,
@@ -239,5 +239,5 @@ function ratio(count: number, all: number): string {
 function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   const { sessions, unknownDistances, distance, approximateDistance } = training
   if (sessions > 0 && unknownDistances === sessions) return NONE
-  return `${approximateDistance > 0 ? '≈ ' : ''}${distanceText(viewer, distance + approximateDistance)}`
+  return `${approximateDistance > 0 ? '≈ ' : ''}${longDistanceText(viewer, distance + approximateDistance)}`
 }
