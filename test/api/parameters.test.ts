@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Grant } from '../../src/accounts/grants.ts'
 import type { Endpoint, ListEndpoint } from '../../src/contract/endpoint.ts'
 import { ApiError } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
 import type { Handler } from '../../src/resources/handler.ts'
 import { handlers } from '../../src/resources/index.ts'
+import { grantOf } from '../support/parameters.ts'
 import { world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -13,19 +13,6 @@ import { startService } from '../support/service.ts'
 
 test('no endpoint ignores a parameter that it offers', async t => {
   await using service = await startService(world)
-  const grant: Grant = {
-    keyId: 1,
-    accountId: 1,
-    scopes: [],
-    createdAt: 0,
-    expiresAt: null,
-    revokedAt: null,
-    tier: 'ultra',
-    tierEndsAt: null,
-    keyName: 'test',
-    via: 'token',
-    shared: [],
-  }
   for (const [name, endpoint] of Object.entries<Endpoint>(api)) {
     const { query } = endpoint
     await t.test(name, async () => {
@@ -42,7 +29,7 @@ test('no endpoint ignores a parameter that it offers', async t => {
       // Handlers have the names of their endpoints, and take the parameters of those.
       const handler = handlers[name as keyof typeof handlers] as unknown as Handler<Endpoint>
       try {
-        await handler({ store: service.store, grant, now: Date.now() }, params)
+        await handler({ store: service.store, grant: grantOf(1), now: Date.now() }, params)
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
       }

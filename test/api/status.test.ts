@@ -6,6 +6,7 @@ import { formatTimestamp } from '../../src/contract/time.ts'
 import { handlers } from '../../src/resources/index.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { trainingHistory } from '../../src/stats/training-history.ts'
+import { grantOf } from '../support/parameters.ts'
 import { lockSegment, lockSession, lockTemplate, trainerSegment, trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { checkRandomStores, replaceRecords } from '../support/status-stores.ts'
@@ -382,26 +383,13 @@ test('polled every minute for a day with a pull every five minutes, at least 95 
   await using service = await startService([...world, line], unlimited)
   // The handler is called directly, because the clock of a server cannot be set.
   const minutes = Array.from({ length: 24 * 60 }, (_, minute) => Date.parse('2026-03-18T09:30:00Z') + minute * MINUTE)
-  const grant = {
-    keyId: 1,
-    accountId: 1,
-    scopes: [],
-    createdAt: 0,
-    expiresAt: null,
-    revokedAt: null,
-    tier: 'ultra',
-    tierEndsAt: null,
-    keyName: 'test',
-    via: 'token' as const,
-    shared: [],
-  }
   let etag = ''
   let unchanged = 0
   for (const [minute, now] of minutes.entries()) {
     if (minute % 5 === 0)
       await service.store.db.updateTable('account').set({ as_of: now }).where('id', '=', 1).execute()
     const params = { ownerId: undefined, tz: 'Europe/Berlin', relative: undefined }
-    const result = await handlers.getStatus({ store: service.store, grant, now }, params)
+    const result = await handlers.getStatus({ store: service.store, grant: grantOf(1), now }, params)
     if (result?.etag === etag) unchanged += 1
     etag = result?.etag ?? ''
   }

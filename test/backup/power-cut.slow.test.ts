@@ -11,7 +11,7 @@ import { makePowerCut, type Names, type PowerCut } from '../support/power-cut.ts
 import { account, trainingSession } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
-import { folderOf, exportOf } from '../support/archives.ts'
+import { folderOf, exportOf, withoutAsOf } from '../support/archives.ts'
 
 // engine: sqlite
 
@@ -208,8 +208,7 @@ async function exported(path: string): Promise<string> {
   try {
     const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(store.db)
     assert.equal(rows[0]?.integrity_check, 'ok')
-    // When an account was read.
-    return (await exportOf(store)).replaceAll(/,"asOf":"[^"]*"/g, '')
+    return withoutAsOf(await exportOf(store))
   } finally {
     await store.close()
   }

@@ -6,6 +6,7 @@ import { currentVersion } from '../../src/store/migrations.ts'
 import { commandOf, ownCommand, version } from '../../src/version.ts'
 import { makeFolder, run } from '../support/command.ts'
 import { sampleService, visitor } from '../support/dashboard.ts'
+import { OUTSIDE_API } from '../support/requests.ts'
 import { postgresUrl } from '../support/databases.ts'
 import { startHttpServer } from '../support/http-server.ts'
 import { makeSource } from '../support/sources/pulls.ts'
@@ -36,19 +37,7 @@ test('the program names itself as people run it: by its name where deploy/lockst
 test('pages tell the version to people who are signed in, and to nobody else', async () => {
   await using service = await sampleService()
   const stranger = visitor(service.url)
-  const paths = [
-    '/',
-    '/signin',
-    '/docs',
-    '/nothing',
-    '/healthz',
-    '/readyz',
-    '/api/v1/me',
-    '/assets/nothing.js',
-    '/openapi.json',
-    '/client.js',
-  ]
-  for (const path of paths) {
+  for (const path of ['/', '/signin', '/nothing', '/api/v1/me', '/assets/nothing.js', ...OUTSIDE_API]) {
     const { text, headers } = await stranger.get(path)
     assert.ok(!JSON.stringify([text, ...headers]).includes(version), path)
   }

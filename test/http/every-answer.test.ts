@@ -220,17 +220,7 @@ test('a page answers to no method but GET, HEAD and that of its forms: others ge
 
 test('with https at the public address every response lets browsers use nothing else for a year, unless a setting is off', async () => {
   const https = { LOCKSTEP_PUBLIC_URL: 'https://history.example' }
-  const paths = [
-    '/',
-    '/signin',
-    '/docs',
-    '/nothing',
-    '/healthz',
-    '/api/v1/me',
-    '/api/v1/nothing',
-    '/openapi.json',
-    '/client.js',
-  ]
+  const paths = ['/', '/signin', '/nothing', '/api/v1/me', '/api/v1/nothing', ...OUTSIDE_API]
   for (const [settings, expected] of [
     [https, 'max-age=31536000'],
     [{ ...https, LOCKSTEP_HSTS: 'off' }, null],

@@ -6,7 +6,7 @@ import { type Ended, type Folder, makeFolder } from '../support/command.ts'
 import { account, lockDevice, lockTemplate, trainingDevice, trainingSession } from '../support/records.ts'
 import { until } from '../support/waiting.ts'
 import { SOURCE_TOKEN, type SourceServerOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
-import { parseLines } from '../support/archives.ts'
+import { parseLines, withoutAsOf } from '../support/archives.ts'
 
 // engine: any
 
@@ -154,7 +154,6 @@ test('--out writes a whole archive, or none, and needs no database', async () =>
   writeFileSync(folder.file('token'), `${SOURCE_TOKEN}\n`, { mode: 0o600 })
   const { LOCKSTEP_SOURCE_TOKEN: _, ...others } = env(source.url, { LOCKSTEP_SOURCE_TOKEN_FILE: 'token' })
   const printed = await folder.run(['pull', '--out', '-'], { env: others })
-  const withoutAsOf = (text: string) => text.replace(/,"asOf":"[^"]*"/, '')
   assert.equal(withoutAsOf(printed.stdout), withoutAsOf(archive))
   source.fault = path => (path.startsWith('/dtt/sessions') ? { status: 403 } : undefined)
   const failed = await folder.run(['pull', '--out', 'none.ndjson'], { env: env(source.url) })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
-import { openStore, parseLines } from '../support/archives.ts'
+import { openStore, parseLines, withoutAsOf } from '../support/archives.ts'
 import { startService, unlimited } from '../support/service.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { bareOptions, habitsOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
@@ -23,11 +23,6 @@ function linesOf(archive: string, without: readonly string[] = []): any[] {
   const lines = parseLines(archive).slice(0, -1)
   for (const line of lines) for (const name of without) delete line[name]
   return lines
-}
-
-/** The time of the pull is not compared. */
-function withoutAsOf(archive: string): string {
-  return archive.replace(/,"asOf":"[^"]*"/, '')
 }
 
 test('all records of an account are pulled from another service, and a second round finds nothing new', async () => {

@@ -90,6 +90,9 @@ export async function exportOf(store: Store, accountId?: number): Promise<string
   return text
 }
 
+/** An archive without the time at which its accounts were read at their source. */
+export const withoutAsOf = (archive: string) => archive.replaceAll(/,"asOf":"[^"]*"/g, '')
+
 /** What stands in each line of an archive, or of another text of such lines. */
 export function parseLines(text: string): any[] {
   const lines = text.trim().split('\n')

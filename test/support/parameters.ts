@@ -1,3 +1,4 @@
+import type { Grant } from '../../src/accounts/grants.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import type { RecordName } from '../../src/store/tables.ts'
@@ -22,6 +23,21 @@ export const right: Readonly<Record<string, string>> = {
   readerId: '1',
   relative: 'seconds',
 }
+
+/** What an API key of an account allows, if it has a tier and nobody shares with it. */
+export const grantOf = (accountId: number): Grant => ({
+  keyId: 1,
+  accountId,
+  scopes: [],
+  createdAt: 0,
+  expiresAt: null,
+  revokedAt: null,
+  tier: 'ultra',
+  tierEndsAt: null,
+  keyName: 'test',
+  via: 'token',
+  shared: [],
+})
 
 /** A value that each parameter refuses. */
 export const wrong: Readonly<Record<string, string>> = {
