@@ -4,6 +4,7 @@ import Type from 'typebox'
 import type { Kind } from '../archive/kind.ts'
 import { kinds } from '../archive/kinds.ts'
 import { parseMadeHere } from '../archive/made-here.ts'
+import { MAX_DELETED } from '../archive/preview.ts'
 import { noteChangedRecords } from '../archive/revisions.ts'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
@@ -44,24 +45,44 @@ export const deleteRecord = act({
   },
 })
 
-export const allowRecord = act({
+export const allowRecords = act({
   title: 'Allow again',
   event: 'record-allowed',
   locks: true,
-  input: Type.Object(which),
-  async run({ db, record }, { accountId, kind, id }) {
-    const marks = db.deleteFrom('deleted_record').where('owner_id', '=', accountId)
-    const { numDeletedRows } = await marks.where('kind', '=', kind).where('id', '=', id).executeTakeFirstOrThrow()
-    if (numDeletedRows === 0n) throw new Refusal('refused', 'there is no such deleted record of this account')
-    // What an import has decided about the record is decided again.
-    await noteChangedRecords(db, kindNamed(kind).table, sql`${accountId}`)
-    // The next round reads all lists, and the record as if it were new.
+  input: Type.Object({
+    accountId: Type.Integer(),
+    records: Type.Array(Type.Object({ kind: Type.String(), id: Type.Integer() }), {
+      minItems: 1,
+      maxItems: MAX_DELETED,
+    }),
+  }),
+  async run({ db, record }, { accountId, records }) {
+    const allowed: string[] = []
+    for (const [kind, some] of Map.groupBy(records, one => one.kind)) {
+      const ids = await deletedAmong(
+        db,
+        { kind, owner: accountId },
+        some.map(({ id }) => id),
+      )
+      if (ids.size > 0) await allow(db, kindNamed(kind), accountId, [...ids])
+      allowed.push(...[...ids].map(id => `${kind} ${id}`))
+    }
+    const [first] = allowed
+    if (first === undefined) throw new Refusal('refused', 'there is no such deleted record of this account')
+    // The next round reads all lists.
     await db.updateTable('pull_source').set({ full_at: null }).where('account_id', '=', accountId).execute()
-    const rows = db.updateTable('pull_row').set({ form: '' }).where('owner_id', '=', accountId)
-    await rows.where('kind', '=', kind).where('id', '=', id).execute()
-    await record({ accountId, subject: `${kind} ${id}` })
+    await record({ accountId, subject: allowed.length === 1 ? first : `${allowed.length} records` })
   },
 })
+
+async function allow(db: Kysely<Tables>, { name, table }: Kind, accountId: number, ids: readonly number[]) {
+  const some = sql`owner_id = ${accountId} and kind = ${name} and id in (${sql.join(ids)})`
+  await sql`delete from deleted_record where ${some}`.execute(db)
+  // A round reads the record as if it were new.
+  await sql`update pull_row set form = '' where ${some}`.execute(db)
+  // What an import has decided about the record is decided again.
+  await noteChangedRecords(db, table, sql`${accountId}`)
+}
 
 /** Throws Refusal. */
 function kindNamed(name: string): Kind {

@@ -186,6 +186,13 @@ export class Incoming {
     return samples
   }
 
+  /** The first records that their owners deleted. */
+  async deleted(limit: number): Promise<{ kind: string; id: number }[]> {
+    const { rows } = await sql<{ kind: string; id: number }>`
+      select kind, id from incoming where decided = 'deleted' order by line limit ${limit}`.execute(this.#db)
+    return rows.map(row => ({ ...row }))
+  }
+
   /** Access that is open in the archive and ended in the store; the first MAX_LISTED of it. */
   async endedAccess(): Promise<{ ownerId: number; partnerId: number }[]> {
     const { rows } = await sql<{ ownerId: number; partnerId: number }>`

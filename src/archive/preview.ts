@@ -21,6 +21,8 @@ export interface Preview extends LineFacts {
   readonly rejectedCount: number
   /** The first records of each kind that would be added or changed. */
   readonly samples: readonly SampleRow[]
+  /** Records that their owner deleted here, the first of them. */
+  readonly deleted: readonly { readonly kind: string; readonly id: number }[]
 }
 
 interface RejectedReason {
@@ -56,10 +58,14 @@ export function previewImport(store: Store, lines: LinesOf, options: PreviewOpti
         rejected: reasons.list(),
         rejectedCount: reasons.count,
         samples: await incoming.samples(),
+        deleted: await incoming.deleted(MAX_DELETED),
       }
     })
   })
 }
+
+/** How many deleted records are named: as many as are allowed again at once. */
+export const MAX_DELETED = 1000
 
 /** How many lines of a reason are named. */
 const MAX_LINES = 10

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { allowRecord, deleteRecord, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
+import { allowRecords, deleteRecord, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
 import { parseId } from '../contract/parameters.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
@@ -44,7 +44,9 @@ export function addRecordCommands(program: Command) {
   withOptions(withRecord(record.command('allow')), accountOption(), databaseOption())
     .description('Allows imports and pulls to bring a deleted record again.')
     .action(async (kind: string, id: number, flags: Flags) => {
-      await withAccount(flags, (store, { id: accountId }) => allowRecord(store, { accountId, kind, id }, Date.now()))
+      await withAccount(flags, (store, { id: accountId }) =>
+        allowRecords(store, { accountId, records: [{ kind, id }] }, Date.now()),
+      )
       say('It comes back with the next import or pull that has it.')
     })
 }

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allowRecord, deleteRecord, listDeleted, ownKinds } from '../../src/accounts/deleted-records.ts'
+import { allowRecords, deleteRecord, listDeleted, ownKinds } from '../../src/accounts/deleted-records.ts'
 import { eraseDeleted, isErasingDue } from '../../src/accounts/removal.ts'
 import { listEvents } from '../../src/accounts/events.ts'
 import { records } from '../support/all-responses.ts'
 import { exportOf, importFile, parseLines } from '../support/archives.ts'
 import { signInAs } from '../support/dashboard.ts'
 import * as lines from '../support/records.ts'
+import { decide, settledPage, upload } from '../support/uploads.ts'
 import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
 
 const session = lines.trainingSession(5, 1, { created_at: '2026-02-16T18:00:00Z' })
 const history = [lines.account(1, 'ann'), lines.account(2, 'ben'), session, lines.trainingSession(6, 1)]
 const which = { accountId: 1, kind: 'training-session', id: 5 }
+
+const allow = (store: TestService['store'], { accountId, ...one }: typeof which) =>
+  allowRecords(store, { accountId, records: [one] }, Date.now())
 
 const statusOf = async (service: TestService, path: string) => (await service.fetch(path, 'ann')).status
 
@@ -31,8 +35,8 @@ test('a record of any kind can be deleted by its owner, once, and stays away unt
     const { kinds } = await service.import(records, { onConflict: 'replace' })
     assert.equal(kinds.find(({ kind }) => kind === name)?.deleted, 1, name)
     assert.doesNotMatch(await exportOf(service.store), new RegExp(`"kind":"${name}","data":\\{"id":${id},`), name)
-    await allowRecord(store, one, Date.now())
-    await assert.rejects(allowRecord(store, one, Date.now()), /no such deleted record/)
+    await allow(store, one)
+    await assert.rejects(allow(store, one), /no such deleted record/)
     const again = await service.import(records, { onConflict: 'replace' })
     assert.deepEqual(again.kinds.find(({ kind }) => kind === name)?.added, 1, name)
     assert.equal(await exportOf(service.store), before, name)
@@ -124,6 +128,22 @@ test('a row of a table that is a deleted record counts as deleted, by its number
   assert.deepEqual(await bring(row(String(id), 16, 90)), [0, 0, 1])
   assert.deepEqual(await bring(row('', 16, 80), 'Europe/Berlin'), [0, 0, 1])
   assert.deepEqual(await bring(row('', 18, 80)), [1, 0, 0])
-  await allowRecord(store, { ...which, id }, Date.now())
+  await allow(store, { ...which, id })
   assert.deepEqual(await bring(row('', 16, 90)), [1, 0, 0])
+})
+
+test('the preview of a file says what was deleted here, and its sender allows it again there', async () => {
+  await using service = await startService(history, unlimited)
+  await deleteRecord(service.store, which, Date.now())
+  const ann = await signInAs(service, 'ann')
+  await upload(service.url, ann, { 'evening.ndjson': JSON.stringify(session) })
+  const page = await settledPage(ann)
+  assert.match(page, /Deleted here/)
+  assert.match(page, /1 record of the file was deleted here and stays away\./)
+  assert.match(page, /There is nothing new to store\./)
+  await decide(ann, 'allow')
+  assert.doesNotMatch(await settledPage(ann), /deleted here/i)
+  await decide(ann, 'store')
+  assert.match(await settledPage(ann), /Training sessions: 1 new/)
+  assert.equal(await statusOf(service, '/api/v1/dtt/sessions/5'), 200)
 })

@@ -85,7 +85,9 @@ const actions: readonly Action[] = [
     route: 'POST /source/upload/check',
     async act({ ann }) {
       await settledPage(ann)
-      return decide(ann, 'check')
+      const answer = await decide(ann, 'check')
+      await settledPage(ann)
+      return answer
     },
   },
   {
@@ -111,7 +113,18 @@ const actions: readonly Action[] = [
   })),
   {
     route: 'POST /settings/deleted',
-    act: ({ ann }) => ann.post('/settings/deleted', { kind: 'training-session', id: '61' }),
+    act: ({ ann }) => ann.post('/settings/deleted', { kind: 'lock-session', id: '61' }),
+    about: 'lock-session 61',
+  },
+  {
+    route: 'POST /source/upload/allow',
+    async act({ ann, site }) {
+      await upload(site, ann, { 'evening.ndjson': JSON.stringify(deletable.training) })
+      await settledPage(ann)
+      const answer = await decide(ann, 'allow')
+      await settledPage(ann)
+      return answer
+    },
     about: 'training-session 61',
   },
   { route: 'POST /source/upload/discard', act: ({ ann }) => ann.post('/source/upload/discard') },

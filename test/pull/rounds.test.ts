@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allowRecord, deleteRecord } from '../../src/accounts/deleted-records.ts'
+import { allowRecords, deleteRecord } from '../../src/accounts/deleted-records.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 import { openStore, parseLines } from '../support/archives.ts'
@@ -334,7 +334,7 @@ test('a deleted record stays away from every round, is not asked for, and comes 
     await here.export(),
     /"kind":"training-session","data":\{"id":7,|"kind":"lock-session","data":\{"id":77,/,
   )
-  for (const record of records) await allowRecord(here.store, record, now)
+  await allowRecords(here.store, { accountId, records }, now)
   assert.deepEqual(counts(await pull(here.store, source.url, { clock })), [
     [0, 1],
     [0, 1],

@@ -38,7 +38,7 @@ export async function settledPage(someone: Visitor): Promise<string> {
 /** Sends a form of the page of an upload. */
 export async function decide(
   someone: Visitor,
-  what: 'store' | 'discard' | 'check',
+  what: 'store' | 'discard' | 'check' | 'allow',
   fields: Readonly<Record<string, string>> = {},
 ) {
   const { text } = await someone.get('/source/file')

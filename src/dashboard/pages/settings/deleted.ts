@@ -1,4 +1,4 @@
-import { allowRecord, deleteRecord, listDeleted } from '../../../accounts/deleted-records.ts'
+import { allowRecords, deleteRecord, listDeleted } from '../../../accounts/deleted-records.ts'
 import { mayWriteRecords } from '../../../pull/connections.ts'
 import { ownCommand } from '../../../version.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -45,12 +45,12 @@ export const deletedPages: readonly DashboardPage[] = [
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/deleted',
-    act: allowRecord,
+    act: allowRecords,
     handler: visit =>
       submitAct(
         visit,
-        allowRecord,
-        { kind: visit.form.get('kind') ?? '', id: Number(visit.form.get('id')) },
+        allowRecords,
+        { records: [{ kind: visit.form.get('kind') ?? '', id: Number(visit.form.get('id')) }] },
         () => redirect('/settings/deleted'),
         problem => showDeleted(visit, problem),
       ),

@@ -16,6 +16,11 @@ function reportOf({ report }: Upload): UploadReport {
   return report === null ? {} : (JSON.parse(report) as UploadReport)
 }
 
+/** The records of an upload that its sender deleted. */
+export function deletedIn(upload: Upload) {
+  return reportOf(upload).preview?.deleted ?? []
+}
+
 /** The preview of an upload that can be stored. */
 export function previewOf(visit: Visit, upload: Upload) {
   const { preview, needsSecret = false } = reportOf(upload)

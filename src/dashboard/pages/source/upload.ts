@@ -1,5 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { allowRecords } from '../../../accounts/deleted-records.ts'
 import { csvLine } from '../../../archive/csv.ts'
 import { templates } from '../../../archive/formats/tables.ts'
 import { notFound } from '../../../contract/errors.ts'
@@ -10,10 +11,10 @@ import { html, type Html, nothing } from '../../html.ts'
 import { download, type DashboardPage, redirect, view, type View, type Visit } from '../../page.ts'
 import { isFresh } from '../../sign-in/reauthentication.ts'
 import { freeText } from '../../text/names.ts'
-import { dateTime, numberText } from '../../text/text.ts'
+import { countText, dateTime, numberText } from '../../text/text.ts'
 import { KEPT_MS } from '../../../uploads/folder.ts'
 import { findUpload, type Upload } from '../../../uploads/uploads.ts'
-import { askedFor, failureText, previewOf, secretField, storedCounts } from './upload-report.ts'
+import { askedFor, deletedIn, failureText, previewOf, secretField, storedCounts } from './upload-report.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
 
@@ -60,6 +61,17 @@ export const uploadPages: readonly DashboardPage[] = [
       change(visit, ['ready'], ({ uploads, form, actor }, upload) =>
         uploads.store(upload, { secret: form.get('secret') ?? undefined }, actor),
       ),
+  },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/upload/allow',
+    act: allowRecords,
+    handler: visit =>
+      change(visit, ['ready'], async ({ uploads, store, viewer, now, actor }, upload) => {
+        await allowRecords(store, { accountId: viewer.session.accountId, records: deletedIn(upload) }, now, actor)
+        await uploads.check(upload, {})
+      }),
   },
   {
     ...OF_SOURCE,
@@ -281,6 +293,7 @@ function readyBody(visit: Visit, upload: Upload): Html {
   return html`
     ${upload.failure === null ? nothing : html`<p class="problem" role="alert">${failureText(upload)} Nothing was stored.</p>`}
     ${shown}
+    ${deletedIn(upload).length === 0 ? nothing : allowForm(upload)}
     <div class="card stack">
       ${
         hasNews
@@ -299,6 +312,18 @@ function readyBody(visit: Visit, upload: Upload): Html {
       }
       <p class="muted">The file is deleted from this service at ${dateTime(visit.viewer, upload.received_at + KEPT_MS)}, if you have not decided by then.</p>
     </div>
+  `
+}
+
+/** For what the file has and its sender deleted. */
+function allowForm(upload: Upload): Html {
+  const { length } = deletedIn(upload)
+  return html`
+    <form class="card stack" method="post" action="/source/upload/allow">
+      <input type="hidden" name="id" value="${upload.id}">
+      <p>${countText(length, 'record')} of the file ${length === 1 ? 'was' : 'were'} deleted here and ${length === 1 ? 'stays' : 'stay'} away.</p>
+      <div class="buttons"><button>Allow again</button></div>
+    </form>
   `
 }
 
