@@ -212,7 +212,7 @@ export const settings = {
   pullDatabaseUrl: setting(
     'LOCKSTEP_PULL_DATABASE_URL',
     '',
-    'The database, for a role that may write records; for the processes that pull and that read uploads. If empty, they use the role of the service.',
+    'The database, for a role that may write records; for the processes that pull, read uploads and remove records. If empty, they use the role of the service.',
     unlessEmpty(databaseUrl),
   ),
   sourceOrigins: setting(

@@ -28,6 +28,17 @@ export interface UploadOrder {
 
 type UploadWork = Omit<UploadOrder, 'quota' | 'storeUrl'>
 
+/** An act that changes records, in a child process as a role that may. */
+export interface ActOrder {
+  readonly work: 'change'
+  readonly storeUrl: string
+  /** The event of the act, which tells it from others. */
+  readonly event: string
+  readonly input: object
+  readonly actor: Actor
+  readonly now: number
+}
+
 /** What only the sender knows. It is never stored. */
 export interface UploadAnswers {
   /** The kind of the records, where the files do not say it. */
@@ -39,7 +50,7 @@ export interface UploadAnswers {
 }
 
 /** Runs the work of an order in a child process. It is `silent` if it was ended because it showed no progress. */
-export type RunOrder = (order: UploadOrder, signal: AbortSignal) => Promise<Outcome>
+export type RunOrder = (order: UploadOrder | ActOrder, signal: AbortSignal) => Promise<Outcome>
 
 type Outcome = 'done' | 'ended' | 'silent'
 
@@ -167,6 +178,14 @@ export class Uploads {
     this.#inBackground(this.#run(order, release))
   }
 
+  /** Changes records as the role that may. Throws Refusal. */
+  async change(act: Omit<ActOrder, 'work' | 'storeUrl'>): Promise<void> {
+    const { config, runOrder } = this.#options
+    const order = { work: 'change', storeUrl: config.pullDatabaseUrl, ...act } as const
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(MAX_WORK_MS.change)])
+    if ((await runOrder(order, signal)) !== 'done') throw new Refusal('refused', 'the process that was to do it ended')
+  }
+
   /** Discards an upload that is not being stored; a check of it ends. */
   async discard({ id }: Pick<Upload, 'id'>): Promise<void> {
     const { store } = this.#options
@@ -290,7 +309,7 @@ export class Uploads {
 
 const TIDY_MS = 60_000
 /** How long a child process may take. */
-const MAX_WORK_MS = { check: KEPT_MS, store: 600_000 } as const
+const MAX_WORK_MS = { check: KEPT_MS, store: 600_000, change: 60_000 } as const
 const TURN_MS = 60_000
 const MAX_WORKING = limits.uploadsInWork.max
 export const NO_SPACE = 'there is not enough free space on the disk of this service'

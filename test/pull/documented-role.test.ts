@@ -58,6 +58,7 @@ testOnPostgres('a service whose role cannot write records pulls and stores files
     assert.match(text, /LOCKSTEP_PULL_DATABASE_URL/)
     assert.match(text, /--account 1\b/)
     assert.doesNotMatch(text, /name="key"/)
+    assert.match((await ann.get('/training/1/delete')).text, /record remove training-session 1 --account 1</)
   }
   {
     await using served = await serve(service, {
@@ -74,6 +75,18 @@ testOnPostgres('a service whose role cannot write records pulls and stores files
     await settledPage(ann)
     await decide(ann, 'store')
     assert.match((await settledPage(ann)).replaceAll(/<[^>]*>/g, ' '), /Training sessions: 1 new/)
+
+    assert.equal((await ann.post('/training/1/delete')).status, 303)
+    assert.equal((await ann.get('/training/1')).status, 404)
+    assert.equal((await ann.post('/training/1/delete')).status, 422, 'what is not there is not deleted')
+    const deleted = { kind: 'training-session', id: '1' }
+    assert.equal((await ann.post('/settings/deleted', deleted)).status, 303)
+    const [, undo = ''] = /href="(\/source\/files\/\d+\/undo)"/.exec((await ann.get('/source')).text) ?? []
+    assert.equal((await ann.post(undo)).status, 303)
+    assert.equal((await ann.get('/training/2')).status, 404)
+    const events = (await ann.get('/settings/events')).text
+    for (const event of ['Record deleted', 'Deleted record allowed again', 'Records of a file removed again'])
+      assert.ok(events.includes(event), event)
   }
   const [round] = await listRounds(store, 1)
   assert.deepEqual([round?.failure, round?.added], [null, 1])

@@ -1,10 +1,10 @@
 import { allowRecords, deleteRecord, listDeleted } from '../../../accounts/deleted-records.ts'
-import { mayWriteRecords } from '../../../pull/connections.ts'
 import { ownCommand } from '../../../version.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, code, table } from '../../layout/components.ts'
-import { formPage, submitAct } from '../../layout/form-page.ts'
-import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
+import { card, table } from '../../layout/components.ts'
+import { formPage } from '../../layout/form-page.ts'
+import { commandInstead, mayChangeRecords, submitRecordAct } from '../../layout/record-acts.ts'
+import { type DashboardPage, type Section, view, type Visit } from '../../page.ts'
 import { openPager, pageNumber } from '../../paging.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { dateTime, NONE } from '../../text/text.ts'
@@ -29,14 +29,9 @@ export const deletedPages: readonly DashboardPage[] = [
       {
         ...page,
         method: 'POST',
+        takesLong: true,
         handler: visit =>
-          submitAct(
-            visit,
-            deleteRecord,
-            { kind, id: visit.id },
-            () => redirect(base),
-            problem => showForm(visit, kind, problem),
-          ),
+          submitRecordAct(visit, deleteRecord, { kind, id: visit.id }, base, problem => showForm(visit, kind, problem)),
       },
     ]
   }),
@@ -46,12 +41,13 @@ export const deletedPages: readonly DashboardPage[] = [
     method: 'POST',
     path: '/settings/deleted',
     act: allowRecords,
+    takesLong: true,
     handler: visit =>
-      submitAct(
+      submitRecordAct(
         visit,
         allowRecords,
         { records: [{ kind: visit.form.get('kind') ?? '', id: Number(visit.form.get('id')) }] },
-        () => redirect('/settings/deleted'),
+        '/settings/deleted',
         problem => showDeleted(visit, problem),
       ),
   },
@@ -63,13 +59,12 @@ export const deletedCard: Html = html`
 `
 
 async function showForm(visit: Visit, kind: string, problem?: string) {
-  const { store, id, viewer, sectionStart } = visit
+  const { id, viewer } = visit
   const title = 'Delete this record'
   const what = html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and nothing that is copied or uploaded later brings it back. You can allow that again in Settings.</p>`
-  if (!(await mayWriteRecords(store))) {
+  if (!(await mayChangeRecords(visit))) {
     const command = `${ownCommand} record remove ${kind} ${id} --account ${viewer.session.accountId}`
-    const body = html`<div class="card narrow stack">${what}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(command, 'command')}</div>`
-    return view({ title, back: sectionStart, body })
+    return commandInstead(visit, title, what, command)
   }
   return formPage(visit, { title, problem, isDangerous: true, button: 'Delete', body: what })
 }
@@ -81,7 +76,7 @@ async function showDeleted(visit: Visit, problem?: string) {
   const page = pageNumber(query)
   const range = { limit: ROWS + 1, offset: (page - 1) * ROWS }
   const rows = await listDeleted(store, viewer.session.accountId, range)
-  const mayWrite = await mayWriteRecords(store)
+  const mayWrite = await mayChangeRecords(visit)
   return view({
     title: 'Deleted records',
     back: visit.sectionStart,

@@ -1,11 +1,11 @@
 import { type ImportedFile, listFiles, undoFile } from '../../../accounts/imported-files.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { mayWriteRecords } from '../../../pull/connections.ts'
 import { ownCommand } from '../../../version.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, code, table } from '../../layout/components.ts'
-import { formPage, submitAct } from '../../layout/form-page.ts'
-import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
+import { card, table } from '../../layout/components.ts'
+import { formPage } from '../../layout/form-page.ts'
+import { commandInstead, mayChangeRecords, submitRecordAct } from '../../layout/record-acts.ts'
+import type { DashboardPage, Visit } from '../../page.ts'
 import { freeText } from '../../text/names.ts'
 import { countText, dateTime, NONE, numberText } from '../../text/text.ts'
 
@@ -20,13 +20,7 @@ export const filePages: readonly DashboardPage[] = [
     method: 'POST',
     takesLong: true,
     handler: visit =>
-      submitAct(
-        visit,
-        undoFile,
-        { file: visit.id },
-        () => redirect('/source'),
-        problem => showUndo(visit, problem),
-      ),
+      submitRecordAct(visit, undoFile, { file: visit.id }, '/source', problem => showUndo(visit, problem)),
   },
 ]
 
@@ -63,14 +57,14 @@ export async function filesCard({ store, viewer }: Visit): Promise<Html> {
 }
 
 async function showUndo(visit: Visit, problem?: string) {
-  const { store, viewer, id, sectionStart } = visit
+  const { store, viewer, id } = visit
   const [file] = await listFiles(store, viewer.session.accountId, id)
   if (file === undefined && problem === undefined) throw notFound('File')
   const title = 'Undo this file'
   const what = file === undefined ? nothing : whatOf(visit, file)
-  if (!(await mayWriteRecords(store))) {
-    const body = html`<div class="card narrow stack">${what}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(`${ownCommand} imports undo ${id} --account ${viewer.session.accountId}`, 'command')}</div>`
-    return view({ title, back: sectionStart, body })
+  if (!(await mayChangeRecords(visit))) {
+    const command = `${ownCommand} imports undo ${id} --account ${viewer.session.accountId}`
+    return commandInstead(visit, title, what, command)
   }
   return formPage(visit, { title, problem, isDangerous: true, button: 'Undo', body: what })
 }

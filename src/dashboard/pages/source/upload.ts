@@ -7,6 +7,7 @@ import { notFound } from '../../../contract/errors.ts'
 import { limits } from '../../../http/limits.ts'
 import { card } from '../../layout/components.ts'
 import { submit } from '../../layout/form-page.ts'
+import { doRecordAct } from '../../layout/record-acts.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { download, type DashboardPage, redirect, view, type View, type Visit } from '../../page.ts'
 import { isFresh } from '../../sign-in/reauthentication.ts'
@@ -67,9 +68,10 @@ export const uploadPages: readonly DashboardPage[] = [
     method: 'POST',
     path: '/source/upload/allow',
     act: allowRecords,
+    takesLong: true,
     handler: visit =>
-      change(visit, ['ready'], async ({ uploads, store, viewer, now, actor }, upload) => {
-        await allowRecords(store, { accountId: viewer.session.accountId, records: deletedIn(upload) }, now, actor)
+      change(visit, ['ready'], async ({ uploads }, upload) => {
+        await doRecordAct(visit, allowRecords, { records: deletedIn(upload) })
         await uploads.check(upload, {})
       }),
   },
