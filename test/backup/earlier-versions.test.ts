@@ -27,8 +27,11 @@ test('a backup of the version of 2026-11-24, encrypted or not, is checked in ful
     const found = await everything(store)
     assert.deepEqual(found['browser_session'], [], 'everybody has to sign in again')
     assert.equal(found['account']?.length, account?.length)
-    for (const [table, rows] of Object.entries(before))
-      if (!CHANGED.includes(table)) assert.deepEqual(found[table], rows, table)
+    for (const [table, rows] of Object.entries(before)) {
+      // A column of a later version.
+      const known = found[table]?.map(row => row.replace('["made_here",null],', ''))
+      if (!CHANGED.includes(table)) assert.deepEqual(known, rows, table)
+    }
     assert.equal(found['source_connection']?.length, before['source_connection']?.length)
     assert.match(String(found['job']), /"pull 1"/)
   }
