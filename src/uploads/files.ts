@@ -76,6 +76,7 @@ export class UploadedFiles {
 
   async *lines(context: Parameters<Records['lines']>[0]): Lines {
     this.#starts.length = 0
+    const together = { ...context, minutes: new Set<string>() }
     this.#lineCount = 0
     let last = 0
     for (const { path, number } of this.#files) {
@@ -86,7 +87,7 @@ export class UploadedFiles {
       try {
         const { lines, found } = await this.#open(file)
         this.#found.push(found)
-        for await (const batch of lines(context)) {
+        for await (const batch of lines(together)) {
           const numbered = batch.map(line => ({ ...line, number: before + line.number }))
           last = numbered.reduce((most, { number }) => Math.max(most, number), last)
           for (const { text = '' } of numbered) this.bytes += text.length

@@ -70,3 +70,18 @@ test('the command says the same of a table before it is stored, and reads a colu
     assert.match(stderr, says)
   }
 })
+
+test('a session that two files of an upload have is stored once', async () => {
+  await using service = await startService(world)
+  const ann = await signInAs(service, 'ann')
+  const [first, second] = ['Recorded,Passed\n2026-02-16 18:00,yes\n', 'Passed;Recorded\nno;16.02.2026 18:00\n']
+  await upload(service.url, ann, { 'a.csv': first ?? '', 'b.csv': second ?? '' })
+  assert.match(
+    said(await settledPage(ann)),
+    /begins in the same minute as a row of another file: remove one of them 1 file 2: 2/,
+  )
+  await decide(ann, 'store')
+  await settledPage(ann)
+  const { text } = await service.fetch('/api/v1/dtt/sessions', 'ann')
+  assert.equal(text.match(/"created_at"/g)?.length, 1)
+})

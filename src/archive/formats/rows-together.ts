@@ -22,7 +22,7 @@ export function contradictions(
   rows: readonly ReadRow[],
   stored: StoredRecords,
   isOfLocks: boolean,
-): ReadonlyMap<number, string> {
+): Map<number, string> {
   const faults = new Map<number, string>()
   if (isOfLocks) overlaps(rows, stored, faults)
   for (const [minute, [first, ...others]] of Map.groupBy(

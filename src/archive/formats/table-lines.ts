@@ -107,6 +107,8 @@ export interface LinesContext {
   readonly db: Kysely<Tables>
   /** Whether nothing is stored, so that new records need no numbers. */
   readonly isPreview?: boolean | undefined
+  /** The minutes of new sessions of files that are read together. */
+  readonly minutes?: Set<string> | undefined
 }
 
 /** The rows of a table as lines of an archive. */
@@ -114,7 +116,7 @@ export async function* tableLines(
   chunks: AsyncIterable<Buffer>,
   { table, delimiter }: FoundTable,
   options: TableOptions,
-  { db, isPreview = false }: LinesContext,
+  { db, isPreview = false, minutes = new Set() }: LinesContext,
 ): Lines {
   const { account, found } = options
   if (account === undefined) throw new UnclearOwnerError()
@@ -146,6 +148,12 @@ export async function* tableLines(
   if (reader === undefined) return
   const faults = contradictions(judged, stored, table.hasBreaks)
   found.offset = offsetOf(judged, stored)
+  for (const { id, line, minute } of judged) {
+    if (id !== undefined || faults.has(line)) continue
+    const began = `${table.kind} ${minute}`
+    if (minutes.has(began)) faults.set(line, 'begins in the same minute as a row of another file: remove one of them')
+    minutes.add(began)
+  }
   const added = judged.filter(({ id, line }) => id === undefined && !faults.has(line))
   const numbers = isPreview ? added.map((_, index) => MAX_INTEGER - index) : await stored.newNumbers(added.length)
   const given = new Map(added.map(({ line }, index) => [line, numbers[index] ?? 0]))
