@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
 import { allowSignIn, startSession } from '../support/dashboard.ts'
 import { assertAccessible } from '../support/pages.ts'
-import { lockTemplate, world } from '../support/records.ts'
+import { account, lockTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
 const records = [1, 2, 3].map(id => `${JSON.stringify(lockTemplate(id, 1))}\n`).join('')
@@ -57,4 +57,62 @@ describe('in a browser', needsChromium, () => {
       assert.deepEqual(problems, [])
     })
   }
+})
+
+describe('what came in is taken out again in a browser', needsChromium, () => {
+  test('a table with a mistake is stored, corrected, undone, brought again, and a record of it deleted and allowed', async () => {
+    await using service = await startService([account(1, 'ann')])
+    await allowSignIn(service, 'ann')
+    await using browser = await openPage()
+    const { page } = browser
+    await startSession(page, service.url, 'ann')
+    const csv = (...grades: readonly number[]) => ({
+      name: 'evenings.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from(
+        `Recorded,Passed,Segment kind,Grade,Mood\r\n${grades.map((grade, day) => `2026-02-1${day} 18:00,yes,endurance,${grade},good\r\n`).join('')}`,
+      ),
+    })
+    const send = async (...grades: readonly number[]) => {
+      await page.goto(`${service.url}/source/upload`)
+      await page.getByLabel('Files').setInputFiles(csv(...grades))
+      await page.getByRole('button', { name: 'Upload and check' }).click()
+      await page.getByRole('heading', { name: 'What is in it' }).waitFor()
+    }
+    const bring = async (text: string, ...grades: readonly number[]) => {
+      await send(...grades)
+      await page.getByRole('button', { name: 'Store' }).click()
+      await page.getByText(text).waitFor()
+    }
+    await send(80, 70, 9)
+    await page.getByText('Mood').first().waitFor()
+    await page.getByRole('button', { name: 'Store' }).click()
+    await page.getByText('Training sessions: 3 new').waitFor()
+    await bring('Training sessions: 1 new, 1 changed', 80, 70, 90, 60)
+
+    await page.goto(`${service.url}/source`)
+    await page.getByRole('link', { name: 'Undo' }).click()
+    await assertAccessible(page, 'what undoing removes')
+    await page.getByText('1 that it changed stays as it is').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.waitForURL(`${service.url}/source`)
+    await page.goto(`${service.url}/training?range=all`)
+    await page.locator('#session-table tbody a[href^="/training/"]').first().click()
+    await page.getByRole('link', { name: 'Delete' }).click()
+    await assertAccessible(page, 'what deleting does')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.waitForURL(`${service.url}/training`)
+
+    await send(80, 70, 90)
+    await page.getByText('1 record of the file was deleted here and stays away.').waitFor()
+    await page.getByRole('button', { name: 'Allow again' }).click()
+    await page.getByRole('button', { name: 'Store' }).click()
+    await page.getByText('Training sessions: 1 new').waitFor()
+    const stored = await service.store.db.selectFrom('training_session').select('grade').orderBy('at').execute()
+    assert.deepEqual(
+      stored.map(({ grade }) => grade),
+      [80, 70, 90],
+    )
+    assert.deepEqual(browser.problems, [])
+  })
 })
