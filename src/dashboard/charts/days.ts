@@ -79,20 +79,8 @@ export function shortDay(day: number): string {
 
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
 
-/** `Fri, 20 November 2026` of a date as `YYYY-MM-DD`. */
-export function longDay(date: string): string {
-  return LONG_DAY.format(Date.parse(date))
-}
-
 const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-const LONG_DAY = new Intl.DateTimeFormat('en-GB', {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  timeZone: 'UTC',
-})
 
 /** From the fewest to the most. */
 export const SHADES = ['one', 'two', 'three', 'more'] as const

@@ -1,13 +1,8 @@
-import { type DayLook, daysCalendar, longDay, SHADES, shadesOf } from '../../charts/days.ts'
 import { roundedRatio } from '../../../contract/numbers.ts'
-import { formatDate } from '../../../contract/calendar.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
-import { bucketsOf } from '../../../stats/buckets.ts'
-import { type LockedShare, lockStatistics } from '../../../stats/lock-statistics.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
-import { figure, html, type Html, nothing } from '../../html.ts'
-import { card } from '../../layout/components.ts'
+import type { LockedShare } from '../../../stats/lock-statistics.ts'
+import { figure, html, type Html } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { comparedText, comparisons, daysName, periodText } from '../../text/period.ts'
 import { countText, dateText, durationText, NONE, numberText, percentText, round1, unbroken } from '../../text/text.ts'
@@ -17,7 +12,7 @@ import { type Endings, endingsText } from './endings.ts'
 import { lockAddresses, type LockTime, type ShownLocks } from './filters.ts'
 import { lockText, stateName } from './states.ts'
 
-/** The figures, the chart and the calendar of time under lock. */
+/** The figures and the chart of time under lock. */
 
 /** `43 % of the time under lock in the last 12 weeks, 13 d 6 h a month; 51 % in the 12 weeks before.` */
 export function shareText(viewer: Viewer, { query, period, total, before, first, last }: ShownLocks): Html {
@@ -149,46 +144,6 @@ export function shares(
 
 function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | null {
   return roundedRatio(breakSeconds * 1000, knownSeconds, 10)
-}
-
-/** More days are too many cells for a page. */
-const MAX_DAYS = 371
-
-export function lockCalendar(viewer: Viewer, { counted, first, last, now, until }: ShownLocks): Html {
-  const range = { unit: 'day', weekStart: 'monday', from: Math.max(first, last - MAX_DAYS), to: last } as const
-  const buckets = bucketsOf(range, zoneClock(viewer.timeZone), now)
-  const locks = lockStatistics(counted, buckets, until).buckets
-  const days = buckets.map((bucket, index) => ({ ...bucket, locked: locks[index]?.lockedSeconds ?? 0 }))
-  const partOf = ({ start, end, locked }: (typeof days)[number]) => (locked * 1000) / (Math.min(end, until) - start)
-  const parts = days.filter(({ locked }) => locked > 0).map(partOf)
-  const shadeOf = shadesOf(parts)
-  const [least = 0, most = 0] = [Math.min(...parts), Math.max(...parts)].map(part => Math.round(part * 100))
-  const looks = days.map((day): DayLook => {
-    const { start, end, locked } = day
-    const date = formatDate(day.day)
-    if (locked === 0) return { date, look: 'none', text: '' }
-    const session = counted.findLast(({ intervals }) =>
-      intervals.some(one => one.locked && one.start < end && one.end > start),
-    )
-    return {
-      date,
-      look: shadeOf(partOf(day)),
-      text: `${longDay(date)}: ${lockText(`${durationText(locked)} under lock`, viewer)}`,
-      to: session && `/locks/${session.id}`,
-    }
-  })
-  return card(
-    'Days',
-    html`
-      <p class="summary">${lockText(`${countText(parts.length, 'day')} of ${numberText(days.length)} with time under lock.`, viewer)}</p>
-      ${daysCalendar(looks, 'days')}
-      ${
-        parts.length === 0
-          ? nothing
-          : html`<ul class="legend"><li>Time locked: least (${percentText(least)} of the day) ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most (${percentText(most)})</li></ul>`
-      }
-    `,
-  )
 }
 
 /** Rounded once: the percent of a share has a decimal. */

@@ -10,7 +10,7 @@ import { periodText } from '../../text/period.ts'
 import { ageText, dateTime } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek } from '../parts.ts'
-import { lockCalendar, lockTiles, sharePicture, shareText } from './charts.ts'
+import { lockTiles, sharePicture, shareText } from './charts.ts'
 import { lockAddresses, type LockQuery, type ShownLocks, shownLocks } from './filters.ts'
 import { type Endings, endingsOf } from './endings.ts'
 import { lockNow, missingEnd, plannedEndText } from './time.ts'
@@ -57,8 +57,7 @@ const locks: Area<LockQuery, ShownWithNow, LockStats> = {
   before: (visit, { active, newest, sessions }) =>
     nowLine(visit, active, newest === undefined ? sessions : [...sessions, newest]),
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
-  pictures: ({ viewer }, shown) =>
-    html`${isLongerThanWeek(shown) ? sharePicture(viewer, shown) : nothing}${lockCalendar(viewer, shown)}`,
+  pictures: ({ viewer }, shown) => (isLongerThanWeek(shown) ? sharePicture(viewer, shown) : nothing),
   table: (visit, shown) => lockRows(visit, shown.entries, shown),
   file: lockFile,
 }

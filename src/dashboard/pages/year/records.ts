@@ -9,12 +9,11 @@ import type { Programs } from '../../text/program-names.ts'
 import { capital, countText, dateText, durationText, numberText, percentText, unbroken } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 
-/** The highest values up to the end of a year, what was new in it, and what is not known of it. */
+/** The highest values up to the end of a year, and what is not known of it. */
 
 export function recordCards({ viewer }: Reader, year: YearStatistics, programs: Programs): Html {
   const records = [...trainingRecords(year), ...lockRecord(viewer, year)]
   const best = bestByProgram(year, programs)
-  const firsts = firstsOf(viewer, year, programs)
   const unknown = unknownOf(viewer, year)
   const rules = html`<ul class="rules">${unknown.map(text => html`<li>${text}</li>`)}</ul>`
   const column = (...cards: readonly (Html | false)[]) =>
@@ -24,10 +23,7 @@ export function recordCards({ viewer }: Reader, year: YearStatistics, programs: 
       records.length > 0 && card(year.isRunning ? 'Records' : `Records at the end of ${year.year}`, facts(records)),
       unknown.length > 0 && card('Not known, not counted', rules),
     )}
-    ${column(
-      best.length > 0 && card('Best grade by program', facts(best)),
-      firsts.length > 0 && card(`First in ${year.year}`, facts(firsts)),
-    )}
+    ${column(best.length > 0 && card('Best grade by program', facts(best)))}
   `
 }
 
@@ -123,28 +119,6 @@ function bestByProgram({ bests }: YearStatistics, programs: Programs): Fact[] {
 
 const MAX_LISTED = 12
 const MAX_NAMED = 6
-
-/** The first sessions of all, and those with a program that was new. */
-function firstsOf(viewer: Viewer, year: YearStatistics, programs: Programs): Fact[] {
-  const { firstTraining, firstLock, bests, total } = year
-  const clock = zoneClock(viewer.timeZone)
-  const isOfYear = ({ at }: { readonly at: number }) =>
-    at >= clock.startOf(total.from) && at < clock.startOf(total.to + 1)
-  const fresh = bests.programs.filter(({ first }) => isOfYear(first))
-  const named = fresh.slice(0, MAX_LISTED)
-  const others = fresh.length - named.length
-  const link = (to: string, at: number) => html`<a href="${to}">${dateText(viewer, at)}</a>`
-  return [
-    ...(firstTraining === undefined || !isOfYear(firstTraining)
-      ? []
-      : [['Training session', link(`/training/${firstTraining.id}`, firstTraining.at)] as const]),
-    ...(firstLock === undefined || !isOfYear(firstLock)
-      ? []
-      : [['Lock session', link(`/locks/${firstLock.id}`, firstLock.at)] as const]),
-    ...named.map(({ program, first }): Fact => [programs.nameOf(program), link(`/training/${first.id}`, first.at)]),
-    ...(others === 0 ? [] : [['More', countText(others, 'program')] as const]),
-  ]
-}
 
 type Begun = { readonly at: number } | undefined
 
