@@ -18,7 +18,7 @@ const docs = readFileSync(new URL('../../docs/archive.md', import.meta.url), 'ut
 const lines = parseLines(/```json\n([^]*?)```/.exec(docs)?.[1] ?? '')
 /** What the docs say may be missing, by kind. */
 const documented = new Map(
-  [...docs.matchAll(/^\| `([a-z-]+)` \| (`.*`) \|$/gm)].map(([, kind, names = '']) => [
+  [...docs.matchAll(/^\| `([a-z-]+)` \| (`\w+`(?:, `\w+`)*) \|$/gm)].map(([, kind, names = '']) => [
     kind,
     [...names.matchAll(/`(\w+)`/g)].map(([, name]) => name),
   ]),

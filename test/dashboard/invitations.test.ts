@@ -140,7 +140,7 @@ test('invitations made and used are among the events of the account, with the br
   assert.ok(!JSON.stringify(kept).includes(path.slice('/invitation/'.length)))
   await ann.post(path, chosen, firefox)
   await ann.signIn('ann', CHOSEN)
-  const rows = tableRows((await ann.get('/settings')).text, 'event-table')?.map(row => cellTexts(row).slice(1))
+  const rows = tableRows((await ann.get('/settings/events')).text, 'event-table')?.map(row => cellTexts(row).slice(1))
   assert.deepEqual(rows?.slice(0, 3), [
     ['Signed in with the password', 'You', '127.0.0.0/24', 'Unknown browser'],
     ['Invitation used, password chosen', 'You', '127.0.0.0/24', 'Firefox on Linux'],

@@ -69,7 +69,7 @@ test('an account is linked from Settings, and the issuer signs in to it from the
   assert.equal(seen.to, '/keys')
   const settings = (await other.get('/settings')).text
   assert.match(settings, /<title>Lockstep – Settings/)
-  assert.match(settings, /<td class="first-line">Signed in with the linked sign-in</)
+  assert.match((await other.get('/settings/events')).text, />Signed in with the linked sign-in</)
   await service.service.close()
   const log = service.log.join('')
   for (const word of ['somebody', 'code=', 'state=', 'the secret of the client']) assert.ok(!log.includes(word), word)
@@ -229,7 +229,7 @@ test('an invited person chooses the issuer, and makes a first API key without ev
     (await ben.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' })).text,
     /lks_[0-9A-Za-z]{36}/,
   )
-  assert.match((await ben.get('/settings')).text, /Invitation used, sign-in linked/)
+  assert.match((await ben.get('/settings/events')).text, /Invitation used, sign-in linked/)
   const refused = await ben.post('/settings/oidc/remove')
   assert.equal(refused.status, 422)
   assert.match(refused.text, /the only sign-in method/)

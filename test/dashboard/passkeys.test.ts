@@ -60,7 +60,7 @@ test('somebody adds a passkey in Settings and signs in with it, without a userna
   const { person, seen } = await signInWith(device, service)
   assert.equal(seen.to, '/keys')
   const own = (await person.get('/settings')).text
-  assert.match(own, />Signed in with a passkey</)
+  assert.match((await person.get('/settings/events')).text, />Signed in with a passkey</)
   assert.match(own, /just now/)
   await service.service.close()
   const log = service.log.join('')
@@ -357,7 +357,7 @@ test('an invited person chooses a passkey, and makes a first API key, without ev
     .where('id', '=', 2)
     .executeTakeFirst()
   assert.equal(account?.password_hash, null)
-  assert.match((await ben.get('/settings')).text, /Invitation used, passkey added/)
+  assert.match((await ben.get('/settings/events')).text, /Invitation used, passkey added/)
   const { seen } = await signInWith(device, service)
   assert.equal(seen.status, 303)
 })
