@@ -53,6 +53,11 @@ export class Faults {
     return this.#faults.length === 0
   }
 
+  /** What an error of them says; undefined if there are none. */
+  get message(): string | undefined {
+    return this.isEmpty ? undefined : joinFaults(this.#faults)
+  }
+
   throwIfAny() {
     if (this.#faults.length > 0) throw new InvalidError(this.#faults)
   }

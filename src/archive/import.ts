@@ -4,7 +4,7 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { Incoming, type IncomingOptions } from './incoming.ts'
 import { watchLockWaits } from './lock-waits.ts'
-import { type Lines, readLines } from './lines.ts'
+import { type LinesOf, readLines } from './lines.ts'
 import { clearRejected, RejectedRows } from './rejected-rows.ts'
 import { LineErrors, type ImportReport, type OnConflict, type Rejections } from './report.ts'
 import { type LineFacts, stageLines } from './stage-lines.ts'
@@ -101,9 +101,6 @@ export function importLines(store: Store, lines: LinesOf, options: ImportOptions
     )
   })
 }
-
-/** Reads lines; those of tables are compared with stored records. */
-export type LinesOf = (context: { readonly db: Kysely<Tables>; readonly isPreview?: boolean | undefined }) => Lines
 
 type DecidedOptions = Omit<ImportOptions, 'onError'> &
   Pick<IncomingOptions, 'db' | 'rejected' | 'setsAside' | 'rawOf'> & {

@@ -10,6 +10,7 @@ import { kinds as allKinds } from './kinds.ts'
 import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
 import { sampleFields, type SampleRow } from './sample-rows.ts'
+import { keyOf, storedRows } from './stored-rows.ts'
 import { isCounted, type NameOptions, refuseNames } from './usernames.ts'
 
 export interface IncomingOptions extends DecideOptions, NameOptions {
@@ -175,7 +176,8 @@ export class Incoming {
         const { rows } = await sql<{ id: number; line: number; fields: string; document: string }>`
           select id, line, fields, document from incoming where kind = ${kind.name} and decided = ${decided}
           order by line limit ${SAMPLES}`.execute(this.#db)
-        const stored = await this.#storedOf(kind, decided === 'added' ? [] : rows)
+        const ids = decided === 'added' ? [] : rows.map(({ id }) => id)
+        const stored = await storedRows(this.#db, kind, ids)
         for (const { line, fields, document } of rows) {
           // `add` and `#note` wrote them.
           const row = { document, ...JSON.parse(fields) } as Row
@@ -301,7 +303,11 @@ export class Incoming {
     let after = { id: Number.MIN_SAFE_INTEGER, line: -1 }
     for (;;) {
       const batch = await this.#read(kind, after, again)
-      const stored = await this.#storedOf(kind, batch)
+      const stored = await storedRows(
+        this.#db,
+        kind,
+        batch.map(({ id }) => id),
+      )
       const notes: Note[] = []
       for (const { id, line, row, names } of batch) {
         if (id !== after.id) firsts.clear()
@@ -382,15 +388,6 @@ export class Incoming {
         unknown: kind.accounts.filter(column => Boolean(unknown[column])),
       },
     }))
-  }
-
-  /** The stored rows with these ids, by their keys. */
-  async #storedOf(kind: Kind, rows: readonly { readonly id: number }[]): Promise<ReadonlyMap<string, Row>> {
-    if (rows.length === 0) return new Map()
-    const { rows: stored } =
-      await sql<Row>`select ${sql.join(kind.columns.map(column => sql.ref(column)))} from ${sql.table(kind.table)}
-      where ${sql.ref(kind.recordColumn)} in (${sql.join([...new Set(rows.map(({ id }) => id))])})`.execute(this.#db)
-    return new Map(stored.map(row => [keyOf(kind, row), row]))
   }
 
   async #note(notes: readonly Note[]) {
@@ -492,10 +489,6 @@ function newValue(table: string, column: string): string {
   if (column === 'extra') return `coalesce(excluded.extra, ${table}.extra)`
   if (column !== 'as_of') return `excluded.${column}`
   return `case when excluded.as_of is null or excluded.as_of <= ${table}.as_of then ${table}.as_of else excluded.as_of end`
-}
-
-function keyOf({ key }: Kind, row: Row): string {
-  return key.map(column => row[column]).join('/')
 }
 
 function quoted(words: readonly string[]): string {

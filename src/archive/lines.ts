@@ -1,4 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import type { Kysely } from 'kysely'
+import type { Tables } from '../store/tables.ts'
 
 export const MAX_LINE_BYTES = 1024 * 1024
 
@@ -23,6 +25,9 @@ export interface Line {
 
 /** Lines in batches, with which an import pauses. */
 export type Lines = AsyncIterable<readonly Line[]>
+
+/** Reads lines; those of tables are compared with stored records, and new ones need no numbers in a preview. */
+export type LinesOf = (context: { readonly db: Kysely<Tables>; readonly isPreview?: boolean | undefined }) => Lines
 
 /**
  * Splits bytes into lines, a batch for each chunk, and holds one line in memory. Removes a byte-order mark at the start

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { InvalidError } from './faults.ts'
+import type { Cell } from './kind.ts'
 import { isObject, type JsonObject } from './values.ts'
 
 /** What is kept beside a record that a table made. */
@@ -27,8 +28,8 @@ export function isMinute(text: unknown): text is string {
 const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?:Z|[+-]\d\d:\d\d)?$/
 
 /** What `madeHereText` wrote. */
-export function parseMadeHere(text: string | null): MadeHere | undefined {
-  return text === null ? undefined : (JSON.parse(text) as MadeHere)
+export function parseMadeHere(text: Cell = null): MadeHere | undefined {
+  return text === null ? undefined : (JSON.parse(String(text)) as MadeHere)
 }
 
 export function isProgramName(name: string): boolean {

@@ -1,5 +1,6 @@
 import type { Store } from '../store/index.ts'
-import { type ImportOptions, type LinesOf, withDecided } from './import.ts'
+import { type ImportOptions, withDecided } from './import.ts'
+import type { LinesOf } from './lines.ts'
 import type { SampleRow } from './sample-rows.ts'
 import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
 import type { LineFacts } from './stage-lines.ts'

@@ -1,9 +1,6 @@
-import type { TSchema } from 'typebox'
-import { label } from '../contract/labels.ts'
-import { tables } from './formats/tables.ts'
-import type { Kind, Row } from './kind.ts'
-import { parseMadeHere } from './made-here.ts'
-import { isObject, type JsonObject } from './values.ts'
+import { fieldColumns, tables } from './formats/tables.ts'
+import { documentOf, type Kind, type Row } from './kind.ts'
+import { isObject } from './values.ts'
 
 /** A value of a record under a plain title. */
 export interface SampleField {
@@ -39,29 +36,13 @@ const MAX_FIELDS = 40
 const MAX_TEXT = 200
 
 function fieldsOf(kind: Kind, row: Row): readonly SampleField[] {
-  // The archive wrote it as JSON of an object.
-  const document = JSON.parse(String(row['document'])) as JsonObject
-  const table = tables.find(one => one.kind === kind.name)
-  if (table === undefined) {
-    return Object.entries<TSchema & { format?: string; anyOf?: readonly { format?: string }[] }>(
-      kind.schema?.properties ?? {},
-    ).flatMap(([name, schema]) => {
-      const isTime = (schema.format ?? schema.anyOf?.[0]?.format) === 'date-time'
-      const value = isTime && typeof document[name] === 'string' ? Date.parse(document[name]) : document[name]
-      return field(label(name), value, isTime ? 'time' : typeof value === 'string' ? 'text' : undefined)
-    })
-  }
-  const number = (column: string) => (row[column] === undefined || row[column] === null ? null : Number(row[column]))
-  const values = table.valuesOf({
-    document,
-    at: Number(row['at']),
-    grade: number('grade'),
-    endedAt: number('ended_at'),
-    madeHere: parseMadeHere((row['made_here'] ?? null) as string | null),
-  })
-  const breaks = Object.keys(values).filter(key => key.startsWith('break '))
+  const table = tables.find(one => one.kind === kind)
+  const columns = Object.entries(table?.columns ?? {})
+  const values = table?.valuesOf(row) ?? documentOf(row)
+  const fields = kind.schema === undefined || table !== undefined ? [] : fieldColumns(kind.schema)
+  const breaks = table === undefined ? [] : Object.keys(values).filter(key => key.startsWith('break '))
   return [
-    ...Object.entries(table.columns).flatMap(([key, { title, type }]) =>
+    ...[...columns, ...fields.map(column => [column.field, column] as const)].flatMap(([key, { title, type }]) =>
       field(title, values[key], type.isTime === true ? 'time' : type.isText === true ? 'text' : undefined),
     ),
     ...breaks.flatMap(key => field(key.replace('break', 'Break'), values[key], 'time')),

@@ -1,12 +1,11 @@
 import { createReadStream } from 'node:fs'
-import type { Kysely } from 'kysely'
 import { FormatError } from '../archive/formats/errors.ts'
 import { openRecords, type Records } from '../archive/formats/open.ts'
-import type { Lines } from '../archive/lines.ts'
+import { newFound } from '../archive/formats/table-lines.ts'
+import type { Lines, LinesOf } from '../archive/lines.ts'
 import { kindsByName } from '../archive/records.ts'
 import { decryptArchive, typedKeys } from '../backup/encryption.ts'
 import { escapeControls } from '../contract/control-characters.ts'
-import type { Tables } from '../store/tables.ts'
 import type { UploadAnswers } from './uploads.ts'
 
 interface FilesOptions {
@@ -34,7 +33,7 @@ export class UploadedFiles {
   #files: readonly OpenedFile[] = []
   /** How many lines come before each file. */
   readonly #starts: number[] = []
-  readonly #found: Records['found'][] = []
+  readonly found = newFound()
   #current = 0
   /** How many lines they have, blank ones too. */
   #lineCount = 0
@@ -62,7 +61,8 @@ export class UploadedFiles {
     const files: OpenedFile[] = []
     for (const [index, path] of this.#paths.entries()) {
       this.#current = index + 1
-      const format = await this.#read(path, async ({ format }) => format)
+      await using file = createReadStream(path)
+      const { format } = await this.#open(file)
       files.push({ path, number: index + 1, format })
     }
     // The last line of an archive counts those before it.
@@ -74,27 +74,21 @@ export class UploadedFiles {
     return this.#files.every(({ format }) => format === 'archive')
   }
 
-  async *lines(context: Parameters<Records['lines']>[0]): Lines {
+  async *lines(context: Parameters<LinesOf>[0]): Lines {
     this.#starts.length = 0
-    const together = { ...context, minutes: new Set<string>() }
     this.#lineCount = 0
     let last = 0
     for (const { path, number } of this.#files) {
       this.#current = number
       const before = last
       this.#starts.push(before)
-      const file = createReadStream(path)
-      try {
-        const { lines, found } = await this.#open(file)
-        this.#found.push(found)
-        for await (const batch of lines(together)) {
-          const numbered = batch.map(line => ({ ...line, number: before + line.number }))
-          last = numbered.reduce((most, { number }) => Math.max(most, number), last)
-          for (const { text = '' } of numbered) this.bytes += text.length
-          yield numbered
-        }
-      } finally {
-        file.destroy()
+      await using file = createReadStream(path)
+      const { lines } = await this.#open(file)
+      for await (const batch of lines(context)) {
+        const numbered = batch.map(line => ({ ...line, number: before + line.number }))
+        last = numbered.reduce((most, { number }) => Math.max(most, number), last)
+        for (const { text = '' } of numbered) this.bytes += text.length
+        yield numbered
       }
     }
     this.#current = 0
@@ -112,11 +106,6 @@ export class UploadedFiles {
     return this.#paths.length === 1 || this.#current === 0 ? problem : `file ${this.#current}: ${problem}`
   }
 
-  /** Throws FormatError if stored records that they were compared with have changed since. */
-  async confirm(db: Kysely<Tables>): Promise<void> {
-    for (const { confirm } of this.#found) await confirm(db)
-  }
-
   /** What the report says of the files. */
   facts() {
     const isResponse = (file: OpenedFile) => file.format === 'responses'
@@ -125,35 +114,23 @@ export class UploadedFiles {
       : this.#files.some(isResponse)
         ? undefined
         : 'line'
+    const { usesTimeZone, notRead, converted, differing, offset } = this.found
+    const columns = new Map(notRead.map(column => [column.title, column]))
     return {
+      /** Whether the files can only be read with a secret. */
       needsSecret: this.needsSecret,
+      /** Whether some of the files are of a format that has no last line. */
       hasNoEnd: !this.isArchive,
-      usesTimeZone: this.#found.some(({ usesTimeZone }) => usesTimeZone),
-      notRead: this.#notRead(),
-      converted: this.#found.flatMap(({ converted }) =>
-        [...converted].map(([what, { count, before, after }]) => ({ what, count, before, after })),
-      ),
-      differing: this.#found.reduce((sum, { differing }) => sum + differing.length, 0),
-      offset: this.#found.find(({ offset }) => offset !== undefined)?.offset,
+      usesTimeZone,
+      /** The first titles, which are those of the sender. */
+      notRead: [...columns.values()]
+        .slice(0, MAX_TITLES)
+        .map(({ title, ...meant }) => ({ title: escapeControls(title.slice(0, MAX_TITLE)), ...meant })),
+      converted: [...converted].map(([what, conversion]) => ({ what, ...conversion })),
+      differing: differing.length,
+      offset,
+      /** What the numbers in places count, if that is the same in all files. */
       ...(unit === undefined ? {} : { unit }),
-    }
-  }
-
-  /** The first titles, which are those of the sender. */
-  #notRead() {
-    const columns = new Map(this.#found.flatMap(({ notRead }) => notRead.map(column => [column.title, column])))
-    return [...columns.values()].slice(0, MAX_TITLES).map(({ title, ...meant }) => ({
-      title: escapeControls(title.slice(0, MAX_TITLE)),
-      ...meant,
-    }))
-  }
-
-  async #read<Result>(path: string, work: (records: Records) => Promise<Result>): Promise<Result> {
-    const file = createReadStream(path)
-    try {
-      return await work(await this.#open(file))
-    } finally {
-      file.destroy()
     }
   }
 
@@ -162,6 +139,7 @@ export class UploadedFiles {
     return openRecords(file as AsyncIterable<Buffer>, {
       account: accountId,
       timeZone,
+      found: this.found,
       kind: this.kind,
       columns: new Map(Object.entries(this.columns ?? {})),
       onRead: chunk => this.#count(chunk),

@@ -1,7 +1,6 @@
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { type CsvCells, csvLine } from '../archive/csv.ts'
 import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
-import type { Conversion, Found } from '../archive/formats/table-lines.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import type { SampleRow } from '../archive/sample-rows.ts'
@@ -15,36 +14,20 @@ import { UploadFolder } from './folder.ts'
 import { NO_SPACE, setState, type UploadAnswers, type UploadOrder } from './uploads.ts'
 
 /** What is known about the files of an upload. Stored as JSON. */
-export interface UploadReport {
+export interface UploadReport extends Partial<ReturnType<UploadedFiles['facts']>> {
   readonly preview?: Omit<Preview, 'rejected' | 'samples'>
   /** The first records of each kind as they would be stored. */
   readonly samples?: readonly (Omit<SampleRow, 'line'> & { readonly place: string })[]
   /** What would be rejected, by reason; `places` are the first of them. */
   readonly rejected?: readonly { readonly reason: string; readonly count: number; readonly places: readonly string[] }[]
-  /** What the numbers in places count, if that is the same in all files. */
-  readonly unit?: 'line' | 'record'
   /** What was stored, by kind. */
   readonly stored?: readonly { readonly kind: string; readonly added: number; readonly replaced: number }[]
   /** Why the upload cannot be stored, or what is asked for, as a sentence. */
   readonly problem?: string
   /** The kind of records that do not say it, as the sender answered. */
-  readonly kind?: string
-  /** Whether the files can only be read with a secret. */
-  readonly needsSecret?: boolean
-  /** Whether times without a zone were read as times of the account. */
-  readonly usesTimeZone?: boolean
+  readonly kind?: string | undefined
   /** Our titles of columns that the sender named, by their titles in the file. */
-  readonly columns?: Readonly<Record<string, string>>
-  /** The titles of columns that are not read, and of ours that may be meant. */
-  readonly notRead?: Found['notRead']
-  /** What was done to values of tables, how often, and a value before and after. */
-  readonly converted?: readonly (Conversion & { readonly what: string })[]
-  /** How many rows are about records that no table made, and differ from them. */
-  readonly differing?: number
-  /** How many minutes after stored sessions many new ones begin. */
-  readonly offset?: Found['offset']
-  /** Whether some of the files are of a format that has no last line. */
-  readonly hasNoEnd?: boolean
+  readonly columns?: UploadAnswers['columns']
 }
 
 /** Does the work of an order, in a process that may end at any time: what it found and what it stored becomes visible at once. */
@@ -60,11 +43,7 @@ export async function runUploadOrder(store: Store, order: UploadOrder, showLife:
   } catch (error) {
     const problem = problemOf(error, files)
     if (problem === undefined) throw error
-    const report: UploadReport = {
-      problem: files.named(problem),
-      needsSecret: files.needsSecret,
-      ...answered({ kind, columns }),
-    }
+    const report: UploadReport = { problem: files.named(problem), needsSecret: files.needsSecret, kind, columns }
     const asked = askedFor(error)
     if (order.work === 'store' && asked !== undefined) {
       // The sender can store what was shown after answering with another secret.
@@ -100,16 +79,10 @@ function askedFor(error: unknown): 'kind' | 'encrypted' | undefined {
 }
 
 /** What the sender answered before. */
-async function answersBefore({ db }: Store, { id }: UploadOrder): Promise<Answered> {
+async function answersBefore({ db }: Store, { id }: UploadOrder): Promise<Pick<UploadReport, 'kind' | 'columns'>> {
   const row = await db.selectFrom('upload').select('report').where('id', '=', id).executeTakeFirst()
   // Only this file writes it.
   return JSON.parse(row?.report ?? '{}') as UploadReport
-}
-
-type Answered = Pick<UploadAnswers, 'kind' | 'columns'>
-
-function answered({ kind, columns }: Answered): Pick<UploadReport, 'kind' | 'columns'> {
-  return { ...(kind === undefined ? {} : { kind }), ...(columns === undefined ? {} : { columns }) }
 }
 
 /** A later copy of a record is the newer one. */
@@ -135,7 +108,8 @@ async function check(
     samples: samples.map(({ line, ...sample }) => ({ ...sample, place: files.placeOf(line) })),
     rejected: rejected.map(({ lines, ...reason }) => ({ ...reason, places: lines.map(line => files.placeOf(line)) })),
     ...files.facts(),
-    ...answered(files),
+    kind: files.kind,
+    columns: files.columns,
   }
   await setState(store.db, order, 'checking', { state: 'ready', report: JSON.stringify(report) })
 }
@@ -148,7 +122,7 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   await files.open()
   const upload = await store.db.selectFrom('upload').select('name').where('id', '=', order.id).executeTakeFirst()
   await importLines(store, context => files.lines(context), {
-    confirm: db => files.confirm(db),
+    confirm: files.found.confirm,
     file: upload?.name ?? '',
     onlyAccount: accountId,
     onConflict: ON_CONFLICT,

@@ -19,8 +19,8 @@ interface CellContext {
   readonly delimiter: string
   /** The time before the one that is read, in the same row. */
   readonly after?: number | undefined
-  /** Whether a time had none. */
-  usesTimeZone: boolean
+  /** Called for a time that has none. */
+  readonly noteTimeZone: () => void
   /** Called with what was done to a value, to be counted, and the value before and after. */
   readonly note: (what: string, before: string, after: string) => void
 }
@@ -109,7 +109,7 @@ export const instantCell: CellType<number> = {
   isTime: true,
   write: formatTimestamp,
   read: (text, context) => {
-    const { timeZone, after = -Infinity, note } = context
+    const { timeZone, after = -Infinity, noteTimeZone, note } = context
     const local = localTime(text)
     if (local === undefined) throw new InvalidError(NO_TIME)
     const zoned = local.zone === '' ? undefined : parseInstant(local.time + local.zone)
@@ -126,7 +126,7 @@ export const instantCell: CellType<number> = {
       )
     }
     const [earlier, later] = [first.epochMilliseconds, second.epochMilliseconds]
-    context.usesTimeZone = true
+    noteTimeZone()
     const read = earlier < after ? later : earlier
     if (earlier !== later)
       note('times that a clock showed twice on that day to the first that fits', text, formatTimestamp(read))

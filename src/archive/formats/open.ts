@@ -1,16 +1,12 @@
-import { type Lines, readLines } from '../lines.ts'
+import { type LinesOf, readLines } from '../lines.ts'
 import { isObject } from '../values.ts'
 import { FormatError } from './errors.ts'
 import { foreignFormat } from './foreign.ts'
 import { type ResponseOptions, responseLines } from './responses.ts'
-import { findTable, type Found, type LinesContext, newFound, tableLines } from './table-lines.ts'
+import { findTable, type Found, newFound, tableLines, type TableOptions } from './table-lines.ts'
 import { counting, type Decrypt, unwrap } from './unwrap.ts'
 
-export interface FormatOptions extends ResponseOptions {
-  /** The zone of times that have none, in a table. */
-  readonly timeZone?: string | undefined
-  /** Our titles of columns of a table that calls them otherwise, by their titles there. */
-  readonly columns?: ReadonlyMap<string, string> | undefined
+export interface FormatOptions extends ResponseOptions, Partial<TableOptions> {
   /** Opens an encrypted file; it throws its own errors. */
   readonly decrypt: Decrypt
   /** Called with all that is read, as it is after `decrypt`; what it throws ends the reading. */
@@ -20,17 +16,16 @@ export interface FormatOptions extends ResponseOptions {
 /** A file as lines of an archive. */
 export interface Records {
   readonly format: 'archive' | 'responses' | 'table'
-  readonly lines: (context: LinesContext) => Lines
+  readonly lines: LinesOf
   /** What is found while the lines are read. */
   readonly found: Found
 }
 
 /** Finds out by its content what a file is. Throws FormatError, also while its lines are read, and the errors of `decrypt`. */
 export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOptions): Promise<Records> {
-  const { onRead } = options
+  const { onRead, found = newFound() } = options
   const { start, chunks: unwrapped } = await unwrap(file, options.decrypt)
   const chunks = onRead === undefined ? unwrapped : counting(unwrapped, onRead)
-  const found = newFound()
   const foreign = foreignFormat(start)
   if (foreign !== undefined) throw new FormatError(foreign)
   if (isJson(start) && !isArchive(start))

@@ -2,22 +2,18 @@ import { type Kysely, sql } from 'kysely'
 import { addNote } from '../../store/notes.ts'
 import type { Tables } from '../../store/tables.ts'
 import { InvalidError } from '../faults.ts'
-import type { Kind } from '../kind.ts'
+import type { Kind, Row } from '../kind.ts'
 import { parseMadeHere, programKey } from '../made-here.ts'
+import { storedRows } from '../stored-rows.ts'
 import type { JsonObject } from '../values.ts'
 import { FormatError } from './errors.ts'
-import type { StoredRecord } from './tables.ts'
 
-/** A stored session, as far as it tells which one a row of a table is. */
+/** A session that is stored, or was deleted, as far as it tells which one a row of a table is. */
 export interface Known {
   readonly id: number
-  readonly at: number
   /** In which it began, as the table wrote it that made the record. */
   readonly minute: string | undefined
-  /** Of a lock: when it ended, or infinity while it runs. */
-  readonly end: number
-  /** Whether other locks may be at the same time. */
-  readonly isPractice: boolean
+  readonly isDeleted: boolean
 }
 
 /** The sessions of an account that rows of a table may be, as they are when it is opened. */
@@ -27,14 +23,13 @@ export class StoredRecords {
   readonly #account: number
   readonly #revision: number
   readonly #byId = new Map<number, Known>()
-  /** Their numbers by the minute in which they began: as it was written, and the instant. */
-  readonly #byMinute = new Map<string | number, number[]>()
-  /** Deleted ones, by their numbers, and their numbers by the minute in which they began. */
-  readonly #deleted = new Map<number, Pick<Known, 'id' | 'minute'>>()
-  readonly #deletedByMinute = new Map<string | number, number>()
+  /** By the minute in which they began: as it was written, and the instant. */
+  readonly #byMinute = new Map<string | number, Known[]>()
   /** The numbers of programs by what their names have in common, and their names. */
   readonly #programs = new Map<string, number[]>()
   readonly #programNames = new Map<number, string>()
+  /** When locks were closed. Others may be at the same time as practice locks. */
+  readonly locks: { readonly id: number; readonly from: number; readonly to: number }[] = []
 
   private constructor(db: Kysely<Tables>, kind: Kind, account: number, revision: number) {
     this.#db = db
@@ -57,26 +52,13 @@ export class StoredRecords {
     throw new FormatError('records of the account have changed while the file was read: bring it again')
   }
 
-  get all(): Iterable<Known> {
-    return this.#byId.values()
-  }
-
   find(id: number): Known | undefined {
     return this.#byId.get(id)
   }
 
-  /** The numbers of those that began in a minute: as it is written, or the instant. */
-  inMinute(minute: string | number): readonly number[] {
+  /** Those that began in a minute: as it is written, or the instant. */
+  inMinute(minute: string | number): readonly Known[] {
     return this.#byMinute.get(minute) ?? []
-  }
-
-  /** A deleted one with this number, or that began in a minute. */
-  deleted(
-    number: number | undefined,
-    ...minutes: readonly (string | number)[]
-  ): Pick<Known, 'id' | 'minute'> | undefined {
-    const byMinute = minutes.map(minute => this.#deletedByMinute.get(minute))
-    return [number, ...byMinute].map(id => this.#deleted.get(id ?? NaN)).find(one => one !== undefined)
   }
 
   programName(id: number): string | undefined {
@@ -91,32 +73,9 @@ export class StoredRecords {
     return id
   }
 
-  /** Some of them, by their numbers. */
-  async records(ids: readonly number[]): Promise<ReadonlyMap<number, StoredRecord>> {
-    if (ids.length === 0) return new Map()
-    const own = this.#kind.columns.includes('grade') ? sql`grade` : sql`ended_at`
-    const { rows } = await sql<{
-      id: number
-      at: number
-      document: string
-      made_here: string | null
-      own: number | null
-    }>`
-      select id, at, document, made_here, ${own} as own from ${sql.table(this.#kind.table)}
-      where owner_id = ${this.#account} and id in (${sql.join(ids)})`.execute(this.#db)
-    return new Map(
-      rows.map(({ id, at, document, made_here, own }) => [
-        id,
-        {
-          // The archive wrote it as JSON of an object.
-          document: JSON.parse(document) as JsonObject,
-          at,
-          grade: own,
-          endedAt: own,
-          madeHere: parseMadeHere(made_here),
-        },
-      ]),
-    )
+  /** The rows of some of them, by their numbers. */
+  rows(ids: readonly number[]): Promise<ReadonlyMap<string, Row>> {
+    return storedRows(this.#db, this.#kind, ids, this.#account)
   }
 
   /** Numbers that no record of this kind has or had, of nine digits: spreadsheets shorten long ones. */
@@ -163,12 +122,9 @@ export class StoredRecords {
   }
 
   #addSession({ id, at, made_here, is_active, ended_at, is_practice }: SessionRow) {
-    const minute = parseMadeHere(made_here)?.minute
-    const end = is_active === 1 ? Infinity : Math.max(ended_at ?? at, at)
-    this.#byId.set(id, { id, at, minute, end, isPractice: is_practice === 1 })
-    for (const key of [Math.floor(at / MINUTE_MS), ...(minute === undefined ? [] : [minute])]) {
-      this.#byMinute.getOrInsertComputed(key, () => []).push(id)
-    }
+    this.#add({ id, minute: parseMadeHere(made_here)?.minute, isDeleted: false }, at)
+    const to = is_active === 1 ? Infinity : (ended_at ?? at)
+    if (is_practice === 0 && to > at) this.locks.push({ id, from: at, to })
   }
 
   async #readDeleted() {
@@ -176,10 +132,13 @@ export class StoredRecords {
       select id, at, minute from deleted_record where owner_id = ${this.#account} and kind = ${this.#kind.name}`.execute(
       this.#db,
     )
-    for (const { id, at, minute } of rows) {
-      this.#deleted.set(id, { id, minute: minute ?? undefined })
-      if (at !== null) this.#deletedByMinute.set(Math.floor(at / MINUTE_MS), id)
-      if (minute !== null) this.#deletedByMinute.set(minute, id)
+    for (const { id, at, minute } of rows) this.#add({ id, minute: minute ?? undefined, isDeleted: true }, at)
+  }
+
+  #add(known: Known, at: number | null) {
+    this.#byId.set(known.id, known)
+    for (const key of [known.minute, at === null ? undefined : Math.floor(at / MINUTE_MS)]) {
+      if (key !== undefined) this.#byMinute.getOrInsertComputed(key, () => []).push(known)
     }
   }
 

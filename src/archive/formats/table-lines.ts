@@ -4,41 +4,49 @@ import { DAY_MS } from '../../contract/time.ts'
 import type { Tables } from '../../store/tables.ts'
 import { type CsvDelimiter, csvDelimiters, type CsvRow, csvRows } from '../csv.ts'
 import { Faults, InvalidError } from '../faults.ts'
-import type { Kind } from '../kind.ts'
-import type { Line, Lines } from '../lines.ts'
+import type { Row } from '../kind.ts'
+import type { Line, Lines, LinesOf } from '../lines.ts'
 import { isProgramName, MAX_PROGRAM_NAME, programKey } from '../made-here.ts'
-import { kindsByName } from '../records.ts'
 import { MAX_INTEGER } from '../values.ts'
 import { instantCell, minuteOf, numberCell, secondsCell } from './cells.ts'
 import { FormatError, UnclearOwnerError } from './errors.ts'
-import { contradictions, offsetOf, type ReadRow } from './rows-together.ts'
+import { noteContradictions, offsetOf, type ReadRow } from './rows-together.ts'
 import { type Known, MINUTE_MS, StoredRecords } from './stored-records.ts'
-import { type Break, type StoredRecord, type Table, tables } from './tables.ts'
+import { type Table, tables } from './tables.ts'
 
-/** What is found while a file is read. */
+/** What is found while files are read. */
 export interface Found {
   /** Whether times without a zone were read in the zone of the account. */
   usesTimeZone: boolean
   /** The titles of columns that are not read, and of ours that may be meant. */
-  notRead: readonly { readonly title: string; readonly meant: string | undefined }[]
+  readonly notRead: { readonly title: string; readonly meant: string | undefined }[]
   /** What was done to values, how often, and a value before and after. */
   readonly converted: Map<string, Conversion>
   /** The lines of rows about records that no table made, and that differ from them. */
   readonly differing: number[]
   /** How many minutes after stored sessions many new ones begin. */
   offset?: { readonly minutes: number; readonly count: number } | undefined
-  /** Throws FormatError if stored records that rows were compared with have changed since. */
-  confirm: (db: Kysely<Tables>) => Promise<void>
+  /** The minutes of new sessions: files are read together. */
+  readonly minutes: Set<string>
+  /** What rows were compared with. */
+  readonly compared: StoredRecords[]
+  /** Throws FormatError if that has changed since. */
+  readonly confirm: (db: Kysely<Tables>) => Promise<void>
 }
 
-export interface Conversion {
+interface Conversion {
   count: number
   readonly before: string
   readonly after: string
 }
 
 export function newFound(): Found {
-  return { usesTimeZone: false, notRead: [], converted: new Map(), differing: [], confirm: async () => {} }
+  const compared: StoredRecords[] = []
+  const confirm = async (db: Kysely<Tables>) => {
+    for (const stored of compared) await stored.confirm(db)
+  }
+  const lists = { notRead: [], converted: new Map(), differing: [], minutes: new Set<string>() }
+  return { usesTimeZone: false, ...lists, compared, confirm }
 }
 
 interface FoundTable {
@@ -93,22 +101,13 @@ function normal(title: string): string {
   return title.trim().toLowerCase()
 }
 
-interface TableOptions {
+export interface TableOptions {
   readonly account?: number | undefined
+  /** The zone of times that have none. */
   readonly timeZone?: string | undefined
   /** Our titles of columns that a file calls otherwise, by their titles there. */
   readonly columns?: ReadonlyMap<string, string> | undefined
   readonly found: Found
-}
-
-/** What lines are read for. */
-export interface LinesContext {
-  /** For the stored records that rows of tables are compared with. */
-  readonly db: Kysely<Tables>
-  /** Whether nothing is stored, so that new records need no numbers. */
-  readonly isPreview?: boolean | undefined
-  /** The minutes of new sessions of files that are read together. */
-  readonly minutes?: Set<string> | undefined
 }
 
 /** The rows of a table as lines of an archive. */
@@ -116,66 +115,58 @@ export async function* tableLines(
   chunks: AsyncIterable<Buffer>,
   { table, delimiter }: FoundTable,
   options: TableOptions,
-  { db, isPreview = false, minutes = new Set() }: LinesContext,
+  { db, isPreview = false }: Parameters<LinesOf>[0],
 ): Lines {
   const { account, found } = options
   if (account === undefined) throw new UnclearOwnerError()
-  const stored = await StoredRecords.read(db, kindOf(table), account)
-  found.confirm = used => stored.confirm(used)
+  const stored = await StoredRecords.read(db, table.kind, account)
+  found.compared.push(stored)
   let reader: RowReader | undefined
   /** Rows that others of the file may contradict, which is known at its end. */
   const judged: ReadRow[] = []
+  async function* linesOf(rows: readonly ReadRow[]): Lines {
+    for (let start = 0; start < rows.length; start += RECORDS_AT_ONCE) {
+      const some = rows.slice(start, start + RECORDS_AT_ONCE)
+      const records = await stored.rows(some.flatMap(({ known }) => known?.id ?? []))
+      yield some.flatMap(row => reader?.linesOf(row, records.get(String(row.known?.id))) ?? [])
+    }
+  }
   for await (const rows of csvRows(chunks, delimiter)) {
-    const lines: Line[] = []
-    const compared: ReadRow[] = []
+    const others: ReadRow[] = []
     for (const row of rows) {
       if (reader === undefined)
         reader = new RowReader({ table, delimiter, account, header: row.cells, options, stored })
       else {
-        const { read, refused } = reader.read(row)
-        if (refused !== undefined) lines.push(refused)
-        else (read.isJudged ? judged : compared).push(read)
+        const read = reader.read(row)
+        if (isJudged(read) && read.fault === undefined) judged.push(read)
+        else others.push(read)
       }
     }
     if (judged.length > MAX_ROWS)
       throw new FormatError(`the table has more than ${MAX_ROWS} rows of records made here: bring it in several files`)
-    for (const some of slices(compared)) {
-      const records = await stored.records(some.flatMap(({ id }) => id ?? []))
-      lines.push(...some.flatMap(row => reader?.compare(row, records.get(row.id ?? 0)) ?? []))
-    }
-    yield lines
+    yield* linesOf(others)
   }
-  if (reader === undefined) return
-  const faults = contradictions(judged, stored, table.hasBreaks)
-  found.offset = offsetOf(judged, stored)
-  for (const { id, line, minute } of judged) {
-    if (id !== undefined || faults.has(line)) continue
-    const began = `${table.kind} ${minute}`
-    if (minutes.has(began)) faults.set(line, 'begins in the same minute as a row of another file: remove one of them')
-    minutes.add(began)
+  noteContradictions(judged, stored, table.hasBreaks)
+  found.offset ??= offsetOf(judged, stored)
+  const added = judged.filter(({ known, fault }) => known === undefined && fault === undefined)
+  for (const row of added) {
+    const began = `${table.kind.name} ${row.minute}`
+    if (found.minutes.has(began)) row.fault = 'begins in the same minute as a row of another file: remove one of them'
+    found.minutes.add(began)
   }
-  const added = judged.filter(({ id, line }) => id === undefined && !faults.has(line))
-  const numbers = isPreview ? added.map((_, index) => MAX_INTEGER - index) : await stored.newNumbers(added.length)
-  const given = new Map(added.map(({ line }, index) => [line, numbers[index] ?? 0]))
-  for (const some of slices(judged)) {
-    const records = await stored.records(some.flatMap(({ id }) => id ?? []))
-    yield some.map(row =>
-      reader.lineOf(row, {
-        id: row.id ?? given.get(row.line) ?? 0,
-        record: records.get(row.id ?? 0),
-        fault: faults.get(row.line),
-      }),
-    )
-  }
+  const numbered = added.filter(({ fault }) => fault === undefined)
+  const numbers = isPreview ? numbered.map((_, index) => MAX_INTEGER - index) : await stored.newNumbers(numbered.length)
+  for (const [index, row] of numbered.entries()) row.id = numbers[index]
+  yield* linesOf(judged)
+}
+
+/** Whether a table made the record of a row, or would: then the row must make sense. */
+function isJudged({ known }: Pick<ReadRow, 'known'>): boolean {
+  return known === undefined || (known.minute !== undefined && !known.isDeleted)
 }
 
 /** People fill in fewer rows. */
 const MAX_ROWS = 50_000
-
-function* slices<Item>(items: readonly Item[]): Generator<readonly Item[]> {
-  for (let start = 0; start < items.length; start += RECORDS_AT_ONCE) yield items.slice(start, start + RECORDS_AT_ONCE)
-}
-
 /** Each can take a megabyte. */
 const RECORDS_AT_ONCE = 50
 
@@ -197,13 +188,6 @@ interface Place {
 type Values = Readonly<Record<string, unknown>>
 type Given = ReadonlyMap<string, Place & { readonly text: string }>
 
-interface ProgramValues {
-  readonly programNumber?: number
-  readonly program?: string
-  /** If no program has it. */
-  readonly name?: string
-}
-
 class RowReader {
   readonly #table: Table
   readonly #account: number
@@ -219,87 +203,71 @@ class RowReader {
     this.#table = table
     this.#account = account
     this.#stored = stored
-    const { found, columns = new Map<string, string>() } = options
+    const { found, timeZone = 'UTC', columns = new Map<string, string>() } = options
     this.#found = found
     const note = (what: string, before: string, after: string) => {
       found.converted.getOrInsertComputed(what, () => ({ count: 0, before, after })).count += 1
     }
-    this.#context = { timeZone: options.timeZone ?? 'UTC', delimiter, usesTimeZone: false, note }
-    this.#places = header.map(title => placeOf(table, columns.get(title.trim()) ?? title))
+    const noteTimeZone = () => {
+      found.usesTimeZone = true
+    }
+    this.#context = { timeZone, delimiter, noteTimeZone, note }
+    const titles = header.map(title => title.trim())
+    this.#places = titles.map(title => placeOf(table, columns.get(title) ?? title))
     for (const [theirs, ours] of columns) {
-      if (header.some(title => title.trim() === theirs) && placeOf(table, ours) === undefined) {
-        throw new FormatError(
-          `no column is called ${ours}: there are ${Object.values(table.columns)
-            .map(({ title }) => title)
-            .join(', ')}`,
-        )
-      }
+      if (!titles.includes(theirs) || placeOf(table, ours) !== undefined) continue
+      const known = Object.values(table.columns).map(({ title }) => title)
+      throw new FormatError(`no column is called ${ours}: there are ${known.join(', ')}`)
     }
     for (const [index, place] of this.#places.entries()) {
       const other = place && this.#places.findIndex(one => one?.key === place.key)
       if (other === undefined || other === index) continue
       throw new FormatError(`the column ${place?.title} is there twice: remove one, or give it another title`)
     }
-    const isDerived = (place: Place | undefined) => place === undefined || table.derived.includes(place.title)
-    this.#keys = new Set(this.#places.flatMap(place => (place === undefined || isDerived(place) ? [] : [place.key])))
-    found.notRead = header.flatMap((title, index) =>
-      title.trim() === '' || !isDerived(this.#places[index])
-        ? []
-        : [{ title: title.trim(), meant: meantBy(table, title.trim(), this.#keys) }],
-    )
+    const isRead = (place: Place | undefined) => place !== undefined && !table.derived.includes(place.title)
+    this.#keys = new Set(this.#places.flatMap(place => (place !== undefined && isRead(place) ? [place.key] : [])))
+    for (const [index, title] of titles.entries()) {
+      if (title === '' || isRead(this.#places[index])) continue
+      found.notRead.push({ title, meant: meantBy(table, title, this.#keys) })
+    }
   }
 
   /** Reads the cells of a row, and finds out which record it is. */
-  read({
-    number: line,
-    cells,
-    text,
-    fault,
-  }: CsvRow):
-    | { readonly read: ReadRow; readonly refused?: undefined }
-    | { readonly read?: undefined; readonly refused: Line } {
-    const bytes = Buffer.from(text)
+  read({ number: line, cells, text, fault }: CsvRow): ReadRow {
     const faults = new Faults()
-    try {
+    const read = faults.collect(() => {
       if (fault !== undefined) throw new InvalidError(fault)
-      const given = this.#givenIn(cells)
-      const values = this.#valuesOf(given, faults)
-      const [began] = this.#table.required
-      const minute = minuteOf(given.get(began)?.text ?? '')
-      const deleted = this.#deletedOf(given, values, minute)
-      const known = deleted === undefined ? this.#knownOf(given, values, minute) : undefined
-      const row = {
-        line,
-        bytes,
-        values,
-        minute: minute ?? '',
-        id: known?.id ?? deleted,
-        hasNumber: given.has('number'),
-      }
-      // The import counts it.
-      if (deleted !== undefined) {
-        const read = { ...row, isJudged: false, isReadable: true }
-        return { refused: this.lineOf(read, { id: deleted, record: undefined, fault: undefined }) }
-      }
-      if (known !== undefined && known.minute === undefined)
-        return { read: { ...row, isJudged: false, isReadable: faults.isEmpty } }
+      return this.#readCells(cells, faults)
+    })
+    const { values = {}, known, ...began } = read ?? { minute: undefined, at: undefined }
+    return { line, bytes: Buffer.from(text), values, known, id: known?.id, fault: faults.message, ...began }
+  }
+
+  #readCells(cells: readonly string[], faults: Faults) {
+    const given = this.#givenIn(cells)
+    const values = this.#valuesOf(given, faults)
+    const [began] = this.#table.required
+    const minute = minuteOf(given.get(began)?.text ?? '')
+    const at = values[began]
+    const known = this.#knownOf(given, values['number'], { minute, at: minuteNumber(at) })
+    if (isJudged({ known })) {
       for (const place of given.values())
         faults.collect(() => within(place.title, () => this.#judge(place, values[place.key])))
       for (const key of this.#table.required) {
         if (!given.has(key)) faults.add(new InvalidError('is missing', this.#table.columns[key]?.title))
       }
-      faults.throwIfAny()
-      return { read: { ...row, isJudged: true, isReadable: true } }
-    } catch (error) {
-      // What cannot be read comes before what follows from it.
-      const { message } = firstFault(faults, error)
-      return { refused: { number: line, text: undefined, fault: message, bytes } }
     }
+    return { values, minute, at, known }
+  }
+
+  /** The lines of a row, given the record that it is: none if that is gone meanwhile. */
+  linesOf(row: ReadRow, record: Row | undefined): Line[] {
+    if (isJudged(row) || row.known?.isDeleted === true) return [this.#lineOf(row, record)]
+    return record === undefined ? [] : [this.#unchanged(row, record)]
   }
 
   /** The line of a row about a record that no table made: it stays as it is. */
-  compare({ line, values, isReadable }: ReadRow, record: StoredRecord | undefined): Line[] {
-    if (record === undefined) return []
+  #unchanged({ line, values, fault }: ReadRow, record: Row): Line {
     const before = this.#before(record)
     const differs = [...this.#keys].some(key => {
       const value = values[key]
@@ -308,33 +276,33 @@ class RowReader {
       if (key === 'program' && !isBlank(values['programNumber'])) return false
       return key === 'program' ? !isSameProgram(before[key], value) : !this.#isSame(key, before, values)
     })
-    if (differs || !isReadable) this.#found.differing.push(line)
-    const data = { kind: this.#table.kind, data: record.document, ownerId: this.#account }
-    const { ownerId: _, ...withOwner } = data
-    const text = JSON.stringify('ownerId' in record.document ? withOwner : data)
-    return [{ number: line, text, fault: undefined, isPartial: true }]
+    if (differs || fault !== undefined) this.#found.differing.push(line)
+    return { number: line, text: this.#table.kind.write(record), fault: undefined, isPartial: true }
   }
 
-  /** The line of a row about a new record, or one that a table made. */
-  lineOf(
-    row: ReadRow,
-    { id, record, fault }: { id: number; record: StoredRecord | undefined; fault: string | undefined },
+  /** The line of a row about a new record, or one that a table made, or one that was deleted. */
+  #lineOf(
+    { line: number, bytes, values: given, minute, known, id = 0, fault }: ReadRow,
+    record: Row | undefined,
   ): Line {
     try {
-      if (fault !== undefined) throw new InvalidError(fault)
+      // The import counts a deleted one.
+      if (fault !== undefined && known?.isDeleted !== true) throw new InvalidError(fault)
       const before = record === undefined ? {} : this.#before(record)
-      const merged = this.#merged(before, row.values)
+      const merged = this.#merged(before, given)
       const [began] = this.#table.required
-      const hasMoved = record?.madeHere === undefined || minuteNumber(before[began]) !== minuteNumber(merged[began])
+      const stays = known?.minute !== undefined && minuteNumber(before[began]) === minuteNumber(merged[began])
       const { name, ...program } = this.#programOf(merged)
-      const values = { ...merged, ...program }
-      const minute = hasMoved ? row.minute : (record.madeHere?.minute ?? row.minute)
-      const madeHere = { minute, ...(name === undefined ? {} : { program: name }) }
-      const context = { id, account: this.#account, breaks: breaksFrom(values), madeHere }
-      return { number: row.line, text: JSON.stringify(this.#table.line(values, context)), fault: undefined }
+      const madeHere = {
+        minute: (stays ? known.minute : minute) ?? '',
+        ...(name === undefined ? {} : { program: name }),
+      }
+      const context = { id, account: this.#account, madeHere }
+      const text = JSON.stringify(this.#table.line({ ...merged, ...program }, context))
+      return { number, text, fault: undefined }
     } catch (error) {
       if (!(error instanceof InvalidError)) throw error
-      return { number: row.line, text: undefined, fault: error.message, bytes: row.bytes }
+      return { number, text: undefined, fault: error.message, bytes }
     }
   }
 
@@ -350,43 +318,31 @@ class RowReader {
     )
   }
 
-  /** The number of the deleted record that a row is; undefined if it is none, or a record that is stored. */
-  #deletedOf(given: Given, values: Readonly<Record<string, unknown>>, minute: string | undefined): number | undefined {
-    const { number } = values
-    if (given.has('number')) return typeof number === 'number' ? this.#stored.deleted(number)?.id : undefined
-    const at = minuteNumber(values[this.#table.required[0]])
-    if (minute === undefined || at === undefined) return undefined
-    const isStored = [minute, at].some(one => this.#stored.inMinute(one).length > 0)
-    const written = this.#stored.deleted(undefined, minute)
-    const found = written ?? this.#stored.deleted(undefined, at)
-    const isSame = found !== undefined && (found === written || found.minute === undefined || hasZone(minute))
-    return isSame && !isStored ? found.id : undefined
-  }
-
-  /** The stored record that a row is; undefined for a new one. Throws InvalidError. */
-  #knownOf(given: Given, values: Readonly<Record<string, unknown>>, minute: string | undefined): Known | undefined {
-    const { number } = values
+  /** The record that a row is, stored or deleted; undefined for a new one. Throws InvalidError. */
+  #knownOf(
+    given: Given,
+    number: unknown,
+    { minute, at }: { readonly minute: string | undefined; readonly at: number | undefined },
+  ): Known | undefined {
     if (given.has('number')) {
       const known = typeof number === 'number' ? this.#stored.find(number) : undefined
       if (known !== undefined) return known
       throw new InvalidError('is no number of a record here: leave it empty to bring the row as a new record', 'Number')
     }
-    const at = minuteNumber(values[this.#table.required[0]])
     if (minute === undefined || at === undefined) return undefined
     // Without a zone, another one in the settings makes another instant of the same minute.
-    const isInstant = (known: Known | undefined) => known?.minute === undefined || hasZone(minute)
-    const ids = [
-      ...this.#stored.inMinute(minute),
-      ...this.#stored.inMinute(at).filter(id => isInstant(this.#stored.find(id))),
-    ]
-    const [id, other] = [...new Set(ids)]
-    if (other === undefined) return id === undefined ? undefined : this.#stored.find(id)
-    const numbers = [...new Set(ids)].slice(0, MAX_NUMBERS).join(', ')
-    throw new InvalidError(`begins in the minute of several records: write the Number of one of them, ${numbers}`)
+    const isInstant = (known: Known) => known.minute === undefined || hasZone(minute)
+    const found = new Set([...this.#stored.inMinute(minute), ...this.#stored.inMinute(at).filter(isInstant)])
+    const [deleted, stored] = [[...found].find(known => known.isDeleted), [...found].filter(known => !known.isDeleted)]
+    if (stored.length < 2) return stored[0] ?? deleted
+    const numbers = stored.slice(0, MAX_NUMBERS).map(({ id }) => id)
+    throw new InvalidError(
+      `begins in the minute of several records: write the Number of one of them, ${numbers.join(', ')}`,
+    )
   }
 
   /** The values of a stored record under the columns of this table. */
-  #before(record: StoredRecord): Record<string, unknown> {
+  #before(record: Row): Record<string, unknown> {
     const values = this.#table.valuesOf(record)
     const program = this.#stored.programName(Number(values['programNumber'])) ?? values['program']
     const known = Object.entries({ ...values, program }).filter(([, value]) => value !== null && value !== undefined)
@@ -394,7 +350,7 @@ class RowReader {
   }
 
   /** A column that is not there leaves a value, an empty cell empties it. */
-  #merged(before: Readonly<Record<string, unknown>>, given: Readonly<Record<string, unknown>>) {
+  #merged(before: Values, given: Values) {
     const hasBreaks = [...this.#keys].some(isBreak)
     const merged: Record<string, unknown> = Object.fromEntries(
       Object.entries(before).filter(([key]) => !(hasBreaks && isBreak(key))),
@@ -407,8 +363,8 @@ class RowReader {
     return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined))
   }
 
-  /** The program of a row: its number goes before its name. Throws InvalidError. */
-  #programOf({ programNumber, program }: Readonly<Record<string, unknown>>): ProgramValues {
+  /** The program of a row: its number goes before its name, which is given back if no program has it. Throws InvalidError. */
+  #programOf({ programNumber, program }: Values): { programNumber?: number; program?: string; name?: string } {
     const given = typeof program === 'string' ? program : ''
     const number = typeof programNumber === 'number' && programNumber !== 0 ? programNumber : undefined
     const known = number ?? (given === '' ? undefined : this.#stored.programNamed(given))
@@ -449,16 +405,11 @@ class RowReader {
   #valueOf({ key, title, factor, text }: Place & { readonly text: string }, after?: number): unknown {
     const context = { ...this.#context, after }
     const { type = instantCell, title: ours } = this.#table.columns[key] ?? {}
-    let value: unknown
-    if (factor === 1) value = type.read(text, context)
-    else {
-      const number = converted(numberCell.read(text, context), factor)
-      if (type === secondsCell && !Number.isSafeInteger(number)) throw new InvalidError('must be whole seconds')
-      context.note(`${title} to ${ours}`, text, String(number))
-      value = number
-    }
-    this.#found.usesTimeZone ||= context.usesTimeZone
-    return value
+    if (factor === 1) return type.read(text, context)
+    const number = converted(numberCell.read(text, context), factor)
+    if (type === secondsCell && !Number.isSafeInteger(number)) throw new InvalidError('must be whole seconds')
+    context.note(`${title} to ${ours}`, text, String(number))
+    return number
   }
 
   /** Throws InvalidError for a value that nobody can have typed on purpose. */
@@ -476,16 +427,6 @@ class RowReader {
 
 /** How many numbers a reason names. */
 const MAX_NUMBERS = 10
-
-function firstFault(faults: Faults, error: unknown): InvalidError {
-  faults.add(error)
-  try {
-    faults.throwIfAny()
-  } catch (all) {
-    if (all instanceof InvalidError) return all
-  }
-  throw error
-}
 
 const SHORTENED = 1e-9
 
@@ -516,12 +457,6 @@ function isBreak(key: string): boolean {
   return key.startsWith('break ')
 }
 
-function kindOf({ kind: name }: Table): Kind {
-  const kind = kindsByName.get(name)
-  if (kind === undefined) throw new Error(`there is no kind ${name}`)
-  return kind
-}
-
 function placeOf({ columns, hasBreaks }: Table, written: string): Place | undefined {
   const title = written.trim()
   const isEqual = (one: string) => normal(one) === normal(title)
@@ -548,17 +483,6 @@ function meantBy({ columns, derived }: Table, title: string, keys: ReadonlySet<s
 
 function converted(number: number, factor: number): number {
   return Math.round(number * factor * 1e6) / 1e6
-}
-
-function breaksFrom(values: Readonly<Record<string, unknown>>): Break[] {
-  const ends = Object.keys(values).flatMap(key => /^break (\d+) /.exec(key)?.[1] ?? [])
-  return [...new Set(ends)]
-    .toSorted((a, b) => Number(a) - Number(b))
-    .map(index => {
-      const [from, to] = [values[`break ${index} from`], values[`break ${index} to`]]
-      if (typeof from === 'number' && typeof to === 'number') return { from, to }
-      throw new InvalidError('must have a start and an end', 'breaks')
-    })
 }
 
 function within<Value>(title: string, read: () => Value): Value {

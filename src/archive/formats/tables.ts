@@ -5,7 +5,9 @@ import { TrainingSession } from '../../contract/training-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import type { CsvCells } from '../csv.ts'
 import { InvalidError } from '../faults.ts'
-import type { MadeHere } from '../made-here.ts'
+import { documentOf, type Kind, type Row } from '../kind.ts'
+import { type MadeHere, parseMadeHere } from '../made-here.ts'
+import { lockSession, trainingSession } from '../session-kinds.ts'
 import { isObject, type JsonObject } from '../values.ts'
 import {
   type CellType,
@@ -46,14 +48,8 @@ interface ReadColumn extends Rules {
   readonly type: Pick<CellType<unknown>, 'read' | 'isText' | 'isTime'>
 }
 
-/** A pair of times in a row. */
-export interface Break {
-  readonly from: number
-  readonly to: number
-}
-
 export interface Table {
-  readonly kind: string
+  readonly kind: Kind
   readonly columns: Readonly<Record<string, ReadColumn>>
   /** Titles of columns without which it is another table. */
   readonly recognised: readonly string[]
@@ -66,24 +62,14 @@ export interface Table {
   /** Whether rows may have columns such as "Break 1 from". */
   readonly hasBreaks: boolean
   /** The values of a row about a stored record. */
-  valuesOf(record: StoredRecord): Readonly<Record<string, unknown>>
+  valuesOf(record: Row): Readonly<Record<string, unknown>>
   /** The line of an archive, from the values of a row. Throws InvalidError. */
   line(values: Readonly<Record<string, unknown>>, row: RowContext): JsonObject
-}
-
-export interface StoredRecord {
-  readonly document: JsonObject
-  readonly at: number
-  /** Its grade, or its end, where it has one. */
-  readonly grade: number | null
-  readonly endedAt: number | null
-  readonly madeHere: MadeHere | undefined
 }
 
 interface RowContext {
   readonly id: number
   readonly account: number
-  readonly breaks: readonly Break[]
   readonly madeHere: MadeHere
 }
 
@@ -101,7 +87,7 @@ export interface FieldColumn extends ReadColumn {
 type FieldValue = string | number | boolean
 
 /** A column for each field of a record but those that a table shows in another way, or not at all, and lists. */
-function fieldColumns({ properties }: TObject, others: readonly string[]): readonly FieldColumn[] {
+export function fieldColumns({ properties }: TObject, others: readonly string[] = []): readonly FieldColumn[] {
   return Object.entries(properties).flatMap(([field, schema]) => {
     const type = others.includes(field) ? undefined : fieldType(schema)
     return type === undefined ? [] : [{ field, title: label(field), type }]
@@ -214,23 +200,24 @@ export const trainingWriter = writer(
 )
 
 const trainingTable: Table = {
-  kind: 'training-session',
+  kind: trainingSession,
   columns: columnsOf(trainingColumns, trainingFields),
   recognised: ['Recorded', 'Passed'],
   required: ['recorded', 'passed'],
   derived: ['Segments'],
   template: ['Recorded', 'Program', 'Passed', 'Kind', 'Grade', 'Duration (s)', 'Repetitions', 'Distance (m)'],
   hasBreaks: false,
-  valuesOf: ({ document, at, grade, madeHere }) => {
+  valuesOf: record => {
+    const document = documentOf(record)
     const { settings_id: program, TrainerSegment: segments, repsMeasured, distanceTravelled } = document
     const [segment = {}] = Array.isArray(segments) ? segments.filter(isObject) : []
     return {
       ...document,
-      recorded: at,
+      recorded: record['at'],
       programNumber: program === 0 ? undefined : program,
-      program: madeHere?.program ?? document['name'],
+      program: parseMadeHere(record['made_here'])?.program ?? document['name'],
       kind: segment['type'],
-      grade,
+      grade: record['grade'],
       seconds: segment['durationMeasured'],
       repetitions: repsMeasured,
       distance: distanceTravelled,
@@ -321,22 +308,28 @@ export const lockWriter = writer(
 )
 
 const lockTable: Table = {
-  kind: 'lock-session',
+  kind: lockSession,
   columns: columnsOf(lockColumns, lockFields),
   recognised: ['Started', 'Ended'],
   required: ['started'],
   derived: ['Locked (s)', 'Breaks (s)', 'Breaks'],
   template: ['Name', 'Started', 'Ended', 'Break 1 from', 'Break 1 to', 'Break 2 from', 'Break 2 to'],
   hasBreaks: true,
-  valuesOf: ({ document, at, endedAt }) => ({
-    ...document,
-    state: document['lockState'],
-    started: at,
-    ended: document['isActive'] === true ? null : (endedAt ?? lastEvent(document['LockSegment'])),
-    planned: document['duration'],
-    ...breaksOf(document['LockSegment']),
-  }),
-  line: (values: Values<typeof lockColumns>, { id, account, breaks, madeHere }) => {
+  valuesOf: record => {
+    const document = documentOf(record)
+    const events = timedEvents(document['LockSegment'])
+    return {
+      ...document,
+      state: document['lockState'],
+      started: record['at'],
+      // Without one, the last event ended it.
+      ended:
+        document['isActive'] === true ? null : (record['ended_at'] ?? events.toSorted((a, b) => b.at - a.at)[0]?.at),
+      planned: document['duration'],
+      ...Object.fromEntries(events.filter(({ type }) => type === 'break' || type === 'locked').map(breakTime)),
+    }
+  },
+  line: (values: Values<typeof lockColumns>, { id, account, madeHere }) => {
     const { started, ended } = values
     const state = values.state ?? (ended === undefined ? 'locked' : 'completed')
     const isRunning = state === 'locked' || state === 'break'
@@ -364,7 +357,7 @@ const lockTable: Table = {
         duration: values.planned ?? 0,
         startDate: timestamp(started),
         isActive: ended === undefined && isRunning,
-        LockSegment: started === undefined ? [] : eventsOf(started, ended, breaks),
+        LockSegment: started === undefined ? [] : eventsOf(started, ended, breaksFrom(values)),
         endDate: ended === undefined ? null : timestamp(ended),
         ...fieldsFrom(lockFields, values),
       },
@@ -377,7 +370,7 @@ const lockTable: Table = {
 function eventsOf(started: number, ended: number | undefined, breaks: readonly Break[]): JsonObject[] {
   const events: (readonly [type: string, at: number, isLocked: boolean])[] = [['start', started, true]]
   let last = started
-  for (const { from, to } of breaks) {
+  for (const [from, to] of breaks) {
     if (from < last || to < from || (ended !== undefined && to > ended)) {
       throw new InvalidError('must be in order, and within the session', 'breaks')
     }
@@ -388,25 +381,31 @@ function eventsOf(started: number, ended: number | undefined, breaks: readonly B
   return events.map(([type, at, isLocked], index) => ({ id: index + 1, type, createdAt: timestamp(at), isLocked }))
 }
 
-/** When the last of these events was; undefined without one. */
-function lastEvent(events: unknown): number | undefined {
-  const times = Array.isArray(events)
-    ? events.filter(isObject).map(({ createdAt }) => Date.parse(String(createdAt)))
-    : []
-  return times.length === 0 ? undefined : Math.max(...times)
+type Break = readonly [from: number, to: number]
+
+/** The breaks of a row, by their numbers. Throws InvalidError. */
+function breaksFrom(values: Readonly<Record<string, unknown>>): Break[] {
+  const numbers = Object.keys(values).flatMap(key => /^break (\d+) /.exec(key)?.[1] ?? [])
+  return [...new Set(numbers)]
+    .toSorted((a, b) => Number(a) - Number(b))
+    .map(index => {
+      const [from, to] = [values[`break ${index} from`], values[`break ${index} to`]]
+      if (typeof from === 'number' && typeof to === 'number') return [from, to]
+      throw new InvalidError('must have a start and an end', 'breaks')
+    })
 }
 
-/** The times of the breaks between these events, by the keys of their columns. */
-function breaksOf(events: unknown): Readonly<Record<string, number>> {
-  const ofBreaks = (Array.isArray(events) ? events.filter(isObject) : []).filter(
-    ({ type }) => type === 'break' || type === 'locked',
-  )
-  return Object.fromEntries(
-    ofBreaks.map(({ type, createdAt }, index) => [
-      `break ${Math.floor(index / 2) + 1} ${type === 'break' ? 'from' : 'to'}`,
-      Date.parse(String(createdAt)),
-    ]),
-  )
+/** The events of a stored session, with their times. */
+function timedEvents(events: unknown) {
+  return (Array.isArray(events) ? events.filter(isObject) : []).map(({ type, createdAt }) => ({
+    type,
+    at: Date.parse(String(createdAt)),
+  }))
+}
+
+/** The time of an event of a break, by the key of its column. */
+function breakTime({ type, at }: { readonly type: unknown; readonly at: number }, index: number) {
+  return [`break ${Math.floor(index / 2) + 1} ${type === 'break' ? 'from' : 'to'}`, at] as const
 }
 
 function timestamp(instant: number | undefined): string | undefined {
