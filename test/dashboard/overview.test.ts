@@ -96,9 +96,9 @@ test('the heading of the overview is what is new: at most two items, for seven d
   assert.match((await headingOf([...steady, ...rows])).text, /^4 days in a row, the most so far \(before 1\)\.$/)
   const back = [...steady.filter(({ days }) => days > 20), { days: 2, reps: 20 }]
   assert.match((await headingOf(back)).text, /^Back after 20 days\./)
-  assert.match((await headingOf([...steady, { days: 2, grade: 99, reps: 1 }])).text, /^Best of 41 with Pace: 99\s%\.$/)
+  assert.match((await headingOf([...steady, { days: 2, grade: 99, reps: 1 }])).text, /^99\s% with Pace, best of 41\.$/)
   const less = await headingOf([...steady, { days: 0, reps: 1 }], { later: 7 })
-  assert.match(less.text, /^Last week: 1 repetitions, ▼ \d+ under the usual 200 to 20\d\.$/)
+  assert.match(less.text, /^Last week: 1 repetitions, ▼\s\d+ under the usual 200 to 20\d\.$/)
   assert.doesNotMatch((await headingOf([...steady, ofThisWeek], { later: 10 })).text, /Best week|Most repetitions/)
 })
 

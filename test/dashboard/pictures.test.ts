@@ -90,7 +90,10 @@ describe('pictures', () => {
     const text = await pageOf('/training?range=6m')
     assert.ok(boxes(text, 'repetitions', 'usual').length > 10)
     assert.match(text, /Usual: middle half of 12 weeks before/)
-    assert.match(shownText({ text }), /[\d,]+ in the last whole week, (● as usual|[▲▼] [\d,]+ (over|under) the usual)/)
+    assert.match(
+      shownText({ text }),
+      /[\d,]+ in the last whole week, (●\sas usual|[▲▼]\s[\d,]+ (over|under) the usual)/,
+    )
     assert.match(shownText({ text }), / (within|[\d,]+ (over|under)) \(\d+–\d+\)/)
   })
 

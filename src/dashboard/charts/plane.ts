@@ -26,6 +26,8 @@ export interface Plane {
 
 interface PlaneOptions {
   readonly time: Range
+  /** How long a bar is: a name stands below the middle of the first bar of its time. In milliseconds. */
+  readonly part?: number
   readonly values: Range
   /** Whether the values may end at a rounder number. */
   readonly isNice?: boolean
@@ -33,7 +35,7 @@ interface PlaneOptions {
   readonly text: (value: number) => string
 }
 
-export function plane({ time, values, isNice = false, timeZone, text }: PlaneOptions): Plane {
+export function plane({ time, part = 0, values, isNice = false, timeZone, text }: PlaneOptions): Plane {
   const x = scaleUtc(time, [0, 100])
   const y = scaleLinear(values, [100, 0])
   if (isNice) y.nice(VALUE_TICKS)
@@ -46,7 +48,7 @@ export function plane({ time, values, isNice = false, timeZone, text }: PlaneOpt
   const names = steps.map(value => html`<text y="${percent(y(value))}">${text(value)}</text>`)
   const times = ticks.map(
     ({ at, name }, index) =>
-      html`<text${index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at))}">${name}</text>`,
+      html`<text${index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
   )
   const axes = html`${lines}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${times}</svg>`
   return { x, y, axes }

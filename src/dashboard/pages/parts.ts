@@ -172,8 +172,8 @@ export function besideUsual(value: number, usual: Usual, { text, differenceText 
   const beyond = beyondUsual(value, usual)
   const range = `${numberText(usual.low)} to ${text(usual.high)}`
   return beyond === 0
-    ? `● as usual (${range})`
-    : `${beyond > 0 ? '▲' : '▼'} ${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual ${range}`
+    ? `●\u00a0as usual (${range})`
+    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual ${range}`
 }
 
 /** `6–12 Apr 2026`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
@@ -281,7 +281,9 @@ export function planeOfTime(
   }: { readonly values?: Range; readonly isNice?: boolean; readonly text?: (value: number) => string } = {},
 ): Plane {
   const edges = boundaries(parts)
-  return plane({ time: [edges[0] ?? from, edges.at(-1) ?? to], values, isNice, timeZone, text })
+  const [begin = 0, until = 0] = edges.slice(-3)
+  const time: Range = [edges[0] ?? from, edges.at(-1) ?? to]
+  return plane({ time, part: until - begin, values, isNice, timeZone, text })
 }
 
 /** The pale band behind marks. */

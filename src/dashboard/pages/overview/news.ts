@@ -9,7 +9,7 @@ import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import type { Reader } from '../../page.ts'
 import { dayText, daysName } from '../../text/period.ts'
 import type { Programs } from '../../text/program-names.ts'
-import { capital, countText, durationText, numberText, percentText } from '../../text/text.ts'
+import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 import { besideUsual, daysOf, lastWhole, usualOf } from '../parts.ts'
 import { measuredOf } from '../training/pictures.ts'
@@ -153,9 +153,9 @@ function bestGrade(known: Known): Html | undefined {
   const [best] = ranked.toReversed().toSorted((a, b) => a.rank.place - b.rank.place)
   if (best === undefined) return undefined
   const { id, program, grade } = best.session
-  const text = `${capital(placeText(best.rank))} with ${programs.nameOf(program)}`
+  const text = `${percentText(grade ?? 0)} with ${programs.nameOf(program)}`
   const since = extent === SO_FAR ? '' : extent
-  return html`${link(`/training/${id}`, text)}${since}: ${percentText(grade ?? 0)}.`
+  return html`${link(`/training/${id}`, text)}, ${placeText(best.rank)}${since}.`
 }
 
 function mostInSession(known: Known): Html | undefined {

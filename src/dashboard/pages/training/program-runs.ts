@@ -8,7 +8,7 @@ import { card, emptyState, type TableColumn, table } from '../../layout/componen
 import type { Viewer, Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
-import { countText, dateText, NONE, numberText, partText, percentText } from '../../text/text.ts'
+import { capital, countText, dateText, NONE, numberText, partText, percentText } from '../../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
 
@@ -53,17 +53,20 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   )
 }
 
-/** `7 Endurance not passed in 2 of 10.` The segments that failed most. */
+/** `Segment 7 Endurance not passed in 2 of 10.` The segments that failed most. */
 function failedText(viewer: Viewer, runs: readonly Run[]): string {
   const length = Math.max(...runs.map(({ segments }) => segments.length))
   const failed = Array.from({ length }, (_, position) => {
     const results = runs.flatMap(({ segments }) => segments[position] ?? [])
     const count = results.filter(({ passed }) => !passed).length
-    return { count, text: `${segmentName(viewer, position, results[0])} not passed in ${count} of ${results.length}` }
+    return {
+      count,
+      text: `segment ${segmentName(viewer, position, results[0])} not passed in ${count} of ${results.length}`,
+    }
   }).filter(({ count }) => count > 0)
   if (failed.length === 0) return length > 0 ? 'Every segment was passed in the last sessions.' : ''
   const most = failed.toSorted((a, b) => b.count - a.count).slice(0, MAX_FAILED)
-  return `${most.map(({ text }) => text).join(', ')}.`
+  return `${capital(most.map(({ text }) => text).join(', '))}.`
 }
 
 const MAX_FAILED = 3

@@ -26,6 +26,7 @@ import {
   futureMark,
   NONE,
   numberText,
+  percentText,
 } from '../../text/text.ts'
 import { strip } from '../parts.ts'
 import { distanceOf } from './table.ts'
@@ -99,10 +100,9 @@ export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
   return `${Math.abs(beyond)} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`
 }
 
-/** `third best of 109`, `best of 20 (and 2 others)` */
+/** `third best of 109`, `shared best of 20` */
 export function placeText({ place, equals, of }: GradeRank): string {
-  const shared = equals === 0 ? '' : ` (and ${countText(equals, 'other')})`
-  return `${['best', 'second best', 'third best'][place]} of ${numberText(of)}${shared}`
+  return `${equals === 0 ? '' : 'shared '}${['best', 'second best', 'third best'][place]} of ${numberText(of)}`
 }
 
 /** The last sessions with the program, up to this one, and what was best in it. */
@@ -181,7 +181,7 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
       <li><i class="mark tick"></i>Target</li>
       <li>A session’s grade is the mean of its graded segments.${
         isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
-      }</li>
+      }${passText(segments)}</li>
     </ul>
     <details class="more">
       <summary>More columns</summary>
@@ -189,6 +189,14 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
     </details>
     ${recordTableFoot(path, query, paged, 'rows')}
   `
+}
+
+/** ` Segments pass at 65 % now.` */
+function passText(segments: readonly Row[]): string {
+  const grades = segments.map(({ passingGrade }) => passingGrade).filter(grade => grade > 0)
+  const [least, most] = [Math.min(...grades), Math.max(...grades)]
+  if (grades.length === 0) return ''
+  return ` Segments pass at ${least === most ? '' : `${numberText(least)} to `}${percentText(most)} now.`
 }
 
 /** `3 Endurance`: segments are distinguished by their position. */
@@ -204,8 +212,7 @@ function barColumns(): TableColumn<Row>[] {
   return [
     {
       title: label('percentGrade'),
-      cell: ({ percentGrade, passingGrade, passed }) =>
-        html`${percentGrade}\u00a0%${passingGrade === 0 ? nothing : html` <small class="muted">passes at ${passingGrade} now</small>`}${measureBar(percentGrade, 0, 100, !passed)}`,
+      cell: ({ percentGrade, passed }) => html`${percentGrade}\u00a0%${measureBar(percentGrade, 0, 100, !passed)}`,
     },
     { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
     {
