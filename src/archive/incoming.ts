@@ -176,8 +176,7 @@ export class Incoming {
         const { rows } = await sql<{ id: number; line: number; fields: string; document: string }>`
           select id, line, fields, document from incoming where kind = ${kind.name} and decided = ${decided}
           order by line limit ${SAMPLES}`.execute(this.#db)
-        const ids = decided === 'added' ? [] : rows.map(({ id }) => id)
-        const stored = await storedRows(this.#db, kind, ids)
+        const stored = await storedRows(this.#db, kind, decided === 'added' ? [] : rows)
         for (const { line, fields, document } of rows) {
           // `add` and `#note` wrote them.
           const row = { document, ...JSON.parse(fields) } as Row
@@ -303,11 +302,7 @@ export class Incoming {
     let after = { id: Number.MIN_SAFE_INTEGER, line: -1 }
     for (;;) {
       const batch = await this.#read(kind, after, again)
-      const stored = await storedRows(
-        this.#db,
-        kind,
-        batch.map(({ id }) => id),
-      )
+      const stored = await storedRows(this.#db, kind, batch)
       const notes: Note[] = []
       for (const { id, line, row, names } of batch) {
         if (id !== after.id) firsts.clear()

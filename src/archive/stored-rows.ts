@@ -6,14 +6,16 @@ import type { Kind, Row } from './kind.ts'
 export async function storedRows(
   db: Kysely<Tables>,
   kind: Kind,
-  ids: readonly number[],
+  records: readonly { readonly id: number }[],
   owner?: number,
 ): Promise<ReadonlyMap<string, Row>> {
-  if (ids.length === 0) return new Map()
+  if (records.length === 0) return new Map()
   const columns = sql.join(kind.columns.map(column => sql.ref(column)))
   const isOwn = owner === undefined ? sql`` : sql`and owner_id = ${owner}`
   const { rows } = await sql<Row>`select ${columns} from ${sql.table(kind.table)}
-    where ${sql.ref(kind.recordColumn)} in (${sql.join([...new Set(ids)])}) ${isOwn}`.execute(db)
+    where ${sql.ref(kind.recordColumn)} in (${sql.join([...new Set(records.map(({ id }) => id))])}) ${isOwn}`.execute(
+    db,
+  )
   return new Map(rows.map(row => [keyOf(kind, row), row]))
 }
 

@@ -11,9 +11,6 @@ import type { UploadAnswers } from './uploads.ts'
 interface FilesOptions {
   readonly accountId: number
   readonly answers: UploadAnswers
-  readonly kind: string | undefined
-  /** Our titles of columns, by their titles in the files. */
-  readonly columns: UploadAnswers['columns']
   readonly timeZone: string
   /** Called as the files are read. */
   readonly showLife: () => void
@@ -48,12 +45,8 @@ export class UploadedFiles {
 
   /** The kind of records that do not say it; undefined if there is no such kind. */
   get kind(): string | undefined {
-    const { kind = '' } = this.#options
+    const { kind = '' } = this.#options.answers
     return kindsByName.get(kind)?.isOwned === true ? kind : undefined
-  }
-
-  get columns(): UploadAnswers['columns'] {
-    return this.#options.columns
   }
 
   /** Finds out the formats of the files. */
@@ -117,6 +110,9 @@ export class UploadedFiles {
     const { usesTimeZone, notRead, converted, differing, offset } = this.found
     const columns = new Map(notRead.map(column => [column.title, column]))
     return {
+      /** What the sender answered. */
+      kind: this.kind,
+      columns: this.#options.answers.columns,
       /** Whether the files can only be read with a secret. */
       needsSecret: this.needsSecret,
       /** Whether some of the files are of a format that has no last line. */
@@ -141,7 +137,7 @@ export class UploadedFiles {
       timeZone,
       found: this.found,
       kind: this.kind,
-      columns: new Map(Object.entries(this.columns ?? {})),
+      columns: new Map(Object.entries(answers.columns ?? {})),
       onRead: chunk => this.#count(chunk),
       decrypt: chunks => {
         this.needsSecret = true

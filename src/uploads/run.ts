@@ -11,7 +11,7 @@ import { readKnownTime } from '../stats/known-time.ts'
 import { messageOf, type Store, StoreFullError } from '../store/index.ts'
 import { UploadedFiles } from './files.ts'
 import { UploadFolder } from './folder.ts'
-import { NO_SPACE, setState, type UploadAnswers, type UploadOrder } from './uploads.ts'
+import { NO_SPACE, setState, type UploadOrder } from './uploads.ts'
 
 /** What is known about the files of an upload. Stored as JSON. */
 export interface UploadReport extends Partial<ReturnType<UploadedFiles['facts']>> {
@@ -24,10 +24,6 @@ export interface UploadReport extends Partial<ReturnType<UploadedFiles['facts']>
   readonly stored?: readonly { readonly kind: string; readonly added: number; readonly replaced: number }[]
   /** Why the upload cannot be stored, or what is asked for, as a sentence. */
   readonly problem?: string
-  /** The kind of records that do not say it, as the sender answered. */
-  readonly kind?: string | undefined
-  /** Our titles of columns that the sender named, by their titles in the file. */
-  readonly columns?: UploadAnswers['columns']
 }
 
 /** Does the work of an order, in a process that may end at any time: what it found and what it stored becomes visible at once. */
@@ -35,8 +31,9 @@ export async function runUploadOrder(store: Store, order: UploadOrder, showLife:
   const folder = new UploadFolder(order.quota.databaseUrl)
   const before = await answersBefore(store, order)
   const { kind = before.kind, columns = before.columns } = order.answers
+  const answers = { ...order.answers, kind, columns }
   const { timeZone } = await readKnownTime(store, order.accountId, order.accountId, Date.now())
-  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, kind, columns, timeZone, showLife })
+  const files = new UploadedFiles(folder.filesOf(order.id), { ...order, answers, timeZone, showLife })
   try {
     if (order.work === 'check') await check(store, order, folder, files, showLife)
     else await storeFiles(store, order, files, showLife)
@@ -108,8 +105,6 @@ async function check(
     samples: samples.map(({ line, ...sample }) => ({ ...sample, place: files.placeOf(line) })),
     rejected: rejected.map(({ lines, ...reason }) => ({ ...reason, places: lines.map(line => files.placeOf(line)) })),
     ...files.facts(),
-    kind: files.kind,
-    columns: files.columns,
   }
   await setState(store.db, order, 'checking', { state: 'ready', report: JSON.stringify(report) })
 }

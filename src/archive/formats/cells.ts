@@ -158,25 +158,14 @@ const NO_TIME = 'must be a date and time such as 2026-02-16 18:00'
 
 /** A time as spreadsheets write it, in the form of RFC 3339. */
 function localTime(text: string): { readonly time: string; readonly zone: string } | undefined {
-  const {
-    year,
-    month,
-    day,
-    otherDay,
-    otherMonth,
-    otherYear,
-    hour = '0',
-    minute = '00',
-    second = '00',
-    fraction = '',
-    zone = '',
-  } = DATE_TIME.exec(text)?.groups ?? {}
-  const parts = [year ?? otherYear, month ?? otherMonth, day ?? otherDay]
-  if (parts.includes(undefined)) return undefined
-  const time = `${parts.map(part => part?.padStart(2, '0')).join('-')}T${hour.padStart(2, '0')}:${minute}:${second}${fraction.slice(0, 4)}`
+  const found = DATE_TIME.exec(text)?.groups
+  if (found === undefined) return undefined
+  const { year, month = '', day = '', hour = '0', minute = '00', second = '00', fraction = '', zone = '' } = found
+  const date = [year, month.padStart(2, '0'), day.padStart(2, '0')].join('-')
+  const time = `${date}T${hour.padStart(2, '0')}:${minute}:${second}${fraction.slice(0, 4)}`
   const isOffset = /^[+-]\d{4}$/.test(zone)
   return { time, zone: isOffset ? `${zone.slice(0, 3)}:${zone.slice(3)}` : zone.toUpperCase() }
 }
 
 const DATE_TIME =
-  /^(?:(?<year>\d{4})-(?<month>\d\d?)-(?<day>\d\d?)|(?<otherDay>\d\d?)\.(?<otherMonth>\d\d?)\.(?<otherYear>\d{4}))(?:[T ,]+(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d)(?<fraction>\.\d+)?)? ?(?<zone>Z|[+-]\d\d:?\d\d)?)?$/i
+  /^(?:(?<year>\d{4})-(?<month>\d\d?)-(?<day>\d\d?)|(?<day>\d\d?)\.(?<month>\d\d?)\.(?<year>\d{4}))(?:[T ,]+(?<hour>\d\d?):(?<minute>\d\d)(?::(?<second>\d\d)(?<fraction>\.\d+)?)? ?(?<zone>Z|[+-]\d\d:?\d\d)?)?$/i

@@ -20,7 +20,7 @@ export interface Known {
 export class StoredRecords {
   readonly #db: Kysely<Tables>
   readonly #kind: Kind
-  readonly #account: number
+  readonly account: number
   readonly #revision: number
   readonly #byId = new Map<number, Known>()
   /** By the minute in which they began: as it was written, and the instant. */
@@ -34,7 +34,7 @@ export class StoredRecords {
   private constructor(db: Kysely<Tables>, kind: Kind, account: number, revision: number) {
     this.#db = db
     this.#kind = kind
-    this.#account = account
+    this.account = account
     this.#revision = revision
   }
 
@@ -48,7 +48,7 @@ export class StoredRecords {
 
   /** Throws FormatError if other work has changed them since. */
   async confirm(db: Kysely<Tables>): Promise<void> {
-    if ((await revisionOf(db, this.#kind, this.#account)) === this.#revision) return
+    if ((await revisionOf(db, this.#kind, this.account)) === this.#revision) return
     throw new FormatError('records of the account have changed while the file was read: bring it again')
   }
 
@@ -74,8 +74,8 @@ export class StoredRecords {
   }
 
   /** The rows of some of them, by their numbers. */
-  rows(ids: readonly number[]): Promise<ReadonlyMap<string, Row>> {
-    return storedRows(this.#db, this.#kind, ids, this.#account)
+  rows(some: readonly Known[]): Promise<ReadonlyMap<string, Row>> {
+    return storedRows(this.#db, this.#kind, some, this.account)
   }
 
   /** Numbers that no record of this kind has or had, of nine digits: spreadsheets shorten long ones. */
@@ -101,35 +101,34 @@ export class StoredRecords {
   }
 
   async #readSessions() {
-    const isLock = this.#kind.columns.includes('ended_at')
-    const columns = isLock
-      ? sql`session.is_active, session.ended_at, coalesce(template.is_test_lock, 0) as is_practice`
-      : sql`0 as is_active, null as ended_at, 0 as is_practice`
-    const join = isLock
-      ? sql`left join lock_template as template on template.owner_id = session.owner_id and template.id = session.template_id`
-      : sql``
+    // When a lock that others may not overlap ended; null while it runs.
+    const [end, join] = this.#kind.columns.includes('ended_at')
+      ? [
+          sql`case when template.is_test_lock = 1 then session.at when session.is_active = 0 then coalesce(session.ended_at, session.at) end`,
+          sql`left join lock_template as template on template.owner_id = session.owner_id and template.id = session.template_id`,
+        ]
+      : [sql`session.at`, sql``]
     let after = { at: Number.MIN_SAFE_INTEGER, id: 0 }
     for (;;) {
-      const { rows } = await sql<SessionRow>`select session.id, session.at, session.made_here, ${columns}
+      const { rows } = await sql<{ id: number; at: number; made_here: string | null; ended: number | null }>`
+        select session.id, session.at, session.made_here, ${end} as ended
         from ${sql.table(this.#kind.table)} as session ${join}
-        where session.owner_id = ${this.#account} and (session.at, session.id) > (${after.at}, ${after.id})
+        where session.owner_id = ${this.account} and (session.at, session.id) > (${after.at}, ${after.id})
         order by session.at, session.id limit ${ROWS_AT_ONCE}`.execute(this.#db)
-      for (const row of rows) this.#addSession(row)
+      for (const { id, at, made_here, ended } of rows) {
+        this.#add({ id, minute: parseMadeHere(made_here)?.minute, isDeleted: false }, at)
+        const to = ended ?? Infinity
+        if (to > at) this.locks.push({ id, from: at, to })
+      }
       const last = rows.at(-1)
       if (last === undefined || rows.length < ROWS_AT_ONCE) return
       after = last
     }
   }
 
-  #addSession({ id, at, made_here, is_active, ended_at, is_practice }: SessionRow) {
-    this.#add({ id, minute: parseMadeHere(made_here)?.minute, isDeleted: false }, at)
-    const to = is_active === 1 ? Infinity : (ended_at ?? at)
-    if (is_practice === 0 && to > at) this.locks.push({ id, from: at, to })
-  }
-
   async #readDeleted() {
     const { rows } = await sql<{ id: number; at: number | null; minute: string | null }>`
-      select id, at, minute from deleted_record where owner_id = ${this.#account} and kind = ${this.#kind.name}`.execute(
+      select id, at, minute from deleted_record where owner_id = ${this.account} and kind = ${this.#kind.name}`.execute(
       this.#db,
     )
     for (const { id, at, minute } of rows) this.#add({ id, minute: minute ?? undefined, isDeleted: true }, at)
@@ -145,7 +144,7 @@ export class StoredRecords {
   async #readPrograms() {
     if (this.#kind.name !== 'training-session') return
     const { rows } = await sql<{ id: number; summary: string }>`
-      select id, summary from training_template where owner_id = ${this.#account} order by at, id`.execute(this.#db)
+      select id, summary from training_template where owner_id = ${this.account} order by at, id`.execute(this.#db)
     for (const { id, summary } of rows) {
       // The archive wrote it as JSON of an object.
       const { name } = JSON.parse(summary) as JsonObject
@@ -154,15 +153,6 @@ export class StoredRecords {
       this.#programs.getOrInsertComputed(programKey(name), () => []).push(id)
     }
   }
-}
-
-interface SessionRow {
-  readonly id: number
-  readonly at: number
-  readonly made_here: string | null
-  readonly is_active: number
-  readonly ended_at: number | null
-  readonly is_practice: number
 }
 
 export const MINUTE_MS = 60_000

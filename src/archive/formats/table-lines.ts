@@ -127,15 +127,14 @@ export async function* tableLines(
   async function* linesOf(rows: readonly ReadRow[]): Lines {
     for (let start = 0; start < rows.length; start += RECORDS_AT_ONCE) {
       const some = rows.slice(start, start + RECORDS_AT_ONCE)
-      const records = await stored.rows(some.flatMap(({ known }) => known?.id ?? []))
+      const records = await stored.rows(some.flatMap(({ known }) => known ?? []))
       yield some.flatMap(row => reader?.linesOf(row, records.get(String(row.known?.id))) ?? [])
     }
   }
   for await (const rows of csvRows(chunks, delimiter)) {
     const others: ReadRow[] = []
     for (const row of rows) {
-      if (reader === undefined)
-        reader = new RowReader({ table, delimiter, account, header: row.cells, options, stored })
+      if (reader === undefined) reader = new RowReader({ table, delimiter, header: row.cells, stored }, options)
       else {
         const read = reader.read(row)
         if (isJudged(read) && read.fault === undefined) judged.push(read)
@@ -170,13 +169,6 @@ const MAX_ROWS = 50_000
 /** Each can take a megabyte. */
 const RECORDS_AT_ONCE = 50
 
-interface ReaderOptions extends FoundTable {
-  readonly account: number
-  readonly header: readonly string[]
-  readonly options: TableOptions
-  readonly stored: StoredRecords
-}
-
 /** Where a value of a row is, and in which unit. */
 interface Place {
   readonly title: string
@@ -190,7 +182,6 @@ type Given = ReadonlyMap<string, Place & { readonly text: string }>
 
 class RowReader {
   readonly #table: Table
-  readonly #account: number
   readonly #stored: StoredRecords
   readonly #found: Found
   readonly #context: Omit<Parameters<typeof instantCell.read>[1], 'after'>
@@ -199,11 +190,17 @@ class RowReader {
   /** The keys of the columns that are read. */
   readonly #keys: ReadonlySet<string>
 
-  constructor({ table, delimiter, account, header, options, stored }: ReaderOptions) {
+  constructor(
+    {
+      table,
+      delimiter,
+      header,
+      stored,
+    }: FoundTable & { readonly header: readonly string[]; readonly stored: StoredRecords },
+    { found, timeZone = 'UTC', columns = new Map<string, string>() }: TableOptions,
+  ) {
     this.#table = table
-    this.#account = account
     this.#stored = stored
-    const { found, timeZone = 'UTC', columns = new Map<string, string>() } = options
     this.#found = found
     const note = (what: string, before: string, after: string) => {
       found.converted.getOrInsertComputed(what, () => ({ count: 0, before, after })).count += 1
@@ -297,7 +294,7 @@ class RowReader {
         minute: (stays ? known.minute : minute) ?? '',
         ...(name === undefined ? {} : { program: name }),
       }
-      const context = { id, account: this.#account, madeHere }
+      const context = { id, account: this.#stored.account, madeHere }
       const text = JSON.stringify(this.#table.line({ ...merged, ...program }, context))
       return { number, text, fault: undefined }
     } catch (error) {

@@ -41,49 +41,27 @@ export const uploadPages: readonly DashboardPage[] = [
       )
     },
   },
+  formOf('check', ['asking', 'ready'], ({ uploads, form }, upload) =>
+    uploads.check(upload, {
+      kind: form.get('kind') ?? undefined,
+      secret: form.get('secret') ?? undefined,
+      columns: columnsIn(form.getAll('column')),
+    }),
+  ),
+  formOf('store', ['ready'], ({ uploads, form, actor }, upload) =>
+    uploads.store(upload, { secret: form.get('secret') ?? undefined }, actor),
+  ),
   {
-    ...OF_SOURCE,
-    method: 'POST',
-    path: '/source/upload/check',
-    handler: visit =>
-      change(visit, ['asking', 'ready'], ({ uploads, form }, upload) =>
-        uploads.check(upload, {
-          kind: form.get('kind') ?? undefined,
-          secret: form.get('secret') ?? undefined,
-          columns: columnsIn(form.getAll('column')),
-        }),
-      ),
-  },
-  {
-    ...OF_SOURCE,
-    method: 'POST',
-    path: '/source/upload/store',
-    handler: visit =>
-      change(visit, ['ready'], ({ uploads, form, actor }, upload) =>
-        uploads.store(upload, { secret: form.get('secret') ?? undefined }, actor),
-      ),
-  },
-  {
-    ...OF_SOURCE,
-    method: 'POST',
-    path: '/source/upload/allow',
+    ...formOf('allow', ['ready'], async (visit, upload) => {
+      await doRecordAct(visit, allowRecords, { records: deletedIn(upload) })
+      await visit.uploads.check(upload, {})
+    }),
     act: allowRecords,
     takesLong: true,
-    handler: visit =>
-      change(visit, ['ready'], async ({ uploads }, upload) => {
-        await doRecordAct(visit, allowRecords, { records: deletedIn(upload) })
-        await uploads.check(upload, {})
-      }),
   },
-  {
-    ...OF_SOURCE,
-    method: 'POST',
-    path: '/source/upload/discard',
-    handler: visit =>
-      change(visit, ['checking', 'asking', 'ready', 'failed', 'stored'], ({ uploads }, upload) =>
-        uploads.discard(upload),
-      ),
-  },
+  formOf('discard', ['checking', 'asking', 'ready', 'failed', 'stored'], ({ uploads }, upload) =>
+    uploads.discard(upload),
+  ),
   ...Object.entries(templates).map(([name, header]): DashboardPage => ({
     ...OF_SOURCE,
     path: `/source/upload/${name}.csv`,
@@ -144,23 +122,26 @@ function ownUpload({ store, viewer, now }: Visit): Promise<Upload | undefined> {
   return findUpload(store, viewer.session.accountId, now)
 }
 
-/** Changes the upload that the form names. If that has changed meanwhile, its page says what it is now. */
-async function change(
-  visit: Visit,
+/** A form that changes the upload that it names. If that has changed meanwhile, its page says what it is now. */
+function formOf(
+  name: string,
   states: readonly Upload['state'][],
   work: (visit: Visit, upload: Upload) => Promise<void>,
-) {
-  const upload = await ownUpload(visit)
-  if (upload === undefined || upload.id !== visit.form.get('id') || !states.includes(upload.state)) {
-    return redirect('/source/file')
-  }
-  return submit(
-    async () => {
-      await work(visit, upload)
+): DashboardPage {
+  const handler = async (visit: Visit) => {
+    const upload = await ownUpload(visit)
+    if (upload === undefined || upload.id !== visit.form.get('id') || !states.includes(upload.state)) {
       return redirect('/source/file')
-    },
-    problem => showUpload(visit, upload, problem),
-  )
+    }
+    return submit(
+      async () => {
+        await work(visit, upload)
+        return redirect('/source/file')
+      },
+      problem => showUpload(visit, upload, problem),
+    )
+  }
+  return { ...OF_SOURCE, method: 'POST', path: `/source/upload/${name}`, handler }
 }
 
 async function showForm(visit: Visit, problem?: string) {
