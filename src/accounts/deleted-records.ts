@@ -9,7 +9,7 @@ import { noteChangedRecords } from '../archive/revisions.ts'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { act, type Scene } from './act.ts'
+import { act } from './act.ts'
 import { noteDeleted } from './removal.ts'
 
 /** Records that their owner deletes. A mark of each stays, which imports and pulls obey, until its owner allows the record again. */
@@ -17,33 +17,41 @@ import { noteDeleted } from './removal.ts'
 /** The kinds of records that an owner can delete. */
 export const ownKinds = kinds.filter(({ isOwned }) => isOwned)
 
-const which = { accountId: Type.Integer(), kind: Type.String(), id: Type.Integer() }
-
 export const deleteRecord = act({
   title: 'Delete',
   confirms: true,
   event: 'record-deleted',
   locks: true,
-  input: Type.Object(which),
-  async run(scene, { accountId, kind: name, id }) {
-    const kind = kindNamed(name)
-    const column = (name: string) => (kind.columns.includes(name) ? sql.ref(name) : sql`null`)
+  input: Type.Object({ accountId: Type.Integer(), kind: Type.String(), id: Type.Integer() }),
+  async run({ db, store, now, record }, { accountId, kind, id }) {
+    const { columns, table } = kindNamed(kind)
+    const column = (name: string) => (columns.includes(name) ? sql.ref(name) : sql`null`)
     const { rows } = await sql<{ at: number | null; made_here: string | null }>`
-      select ${column('at')} as at, ${column('made_here')} as made_here from ${sql.table(kind.table)} where owner_id = ${accountId} and id = ${id}`.execute(
-      scene.db,
-    )
-    const [record] = rows
-    if (record === undefined) throw new Refusal('refused', 'there is no such record of this account')
-    const mark = { at: record.at, minute: parseMadeHere(record.made_here)?.minute ?? null, deleted_at: scene.now }
-    await scene.db
+      delete from ${sql.table(table)} where owner_id = ${accountId} and id = ${id}
+      returning ${column('at')} as at, ${column('made_here')} as made_here`.execute(db)
+    const [deleted] = rows
+    if (deleted === undefined) throw new Refusal('refused', 'there is no such record of this account')
+    const mark = { at: deleted.at, minute: parseMadeHere(deleted.made_here)?.minute ?? null, deleted_at: now }
+    await db
       .insertInto('deleted_record')
-      .values({ owner_id: accountId, kind: name, id, ...mark })
+      .values({ owner_id: accountId, kind, id, ...mark })
       .onConflict(conflict => conflict.columns(['owner_id', 'kind', 'id']).doUpdateSet(mark))
       .execute()
-    await removeRecords(scene, kind, accountId, [id])
-    await scene.record({ accountId, subject: `${name} ${id}` })
+    await noteChangedRecords(db, table, sql`${accountId}`)
+    const it = sql`owner_id = ${accountId} and kind = ${kind} and id = ${id}`
+    await sql`delete from imported_record where ${it}`.execute(db)
+    await sql`delete from set_aside where account_id = ${accountId} and kind = ${kind} and record_id = ${id}`.execute(
+      db,
+    )
+    // A session that was not finished is not asked for again.
+    await sql`update pull_row set open_at = null where ${it}`.execute(db)
+    if (store.erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
+    await record({ accountId, subject: `${kind} ${id}` })
   },
 })
+
+/** All that is deleted meanwhile is erased together. */
+export const ERASING_WAIT_MS = 3_600_000
 
 export const allowRecords = act({
   title: 'Allow again',
@@ -59,13 +67,17 @@ export const allowRecords = act({
   async run({ db, record }, { accountId, records }) {
     const allowed: string[] = []
     for (const [kind, some] of Map.groupBy(records, one => one.kind)) {
-      const ids = await deletedAmong(
-        db,
-        { kind, owner: accountId },
-        some.map(({ id }) => id),
-      )
-      if (ids.size > 0) await allow(db, kindNamed(kind), accountId, [...ids])
-      allowed.push(...[...ids].map(id => `${kind} ${id}`))
+      const these = (ids: readonly number[]) =>
+        sql`owner_id = ${accountId} and kind = ${kind} and id in (${sql.join(ids)})`
+      const { rows } = await sql<{ id: number }>`
+        delete from deleted_record where ${these(some.map(({ id }) => id))} returning id`.execute(db)
+      const ids = rows.map(({ id }) => id)
+      if (ids.length === 0) continue
+      // A round reads the record as if it were new.
+      await sql`update pull_row set form = '' where ${these(ids)}`.execute(db)
+      // What an import has decided about the record is decided again.
+      await noteChangedRecords(db, kindNamed(kind).table, sql`${accountId}`)
+      allowed.push(...ids.map(id => `${kind} ${id}`))
     }
     const [first] = allowed
     if (first === undefined) throw new Refusal('refused', 'there is no such deleted record of this account')
@@ -75,15 +87,6 @@ export const allowRecords = act({
   },
 })
 
-async function allow(db: Kysely<Tables>, { name, table }: Kind, accountId: number, ids: readonly number[]) {
-  const some = sql`owner_id = ${accountId} and kind = ${name} and id in (${sql.join(ids)})`
-  await sql`delete from deleted_record where ${some}`.execute(db)
-  // A round reads the record as if it were new.
-  await sql`update pull_row set form = '' where ${some}`.execute(db)
-  // What an import has decided about the record is decided again.
-  await noteChangedRecords(db, table, sql`${accountId}`)
-}
-
 /** Throws Refusal. */
 function kindNamed(name: string): Kind {
   const kind = ownKinds.find(one => one.name === name)
@@ -91,33 +94,6 @@ function kindNamed(name: string): Kind {
     throw new Refusal('usage', `the kind must be one of ${ownKinds.map(one => one.name).join(', ')}`)
   return kind
 }
-
-/** Removes records, and what else has their content, in a transaction. Their bytes are in the file until `eraseDeleted`. */
-async function removeRecords(
-  { db, store, now }: Pick<Scene, 'db' | 'store' | 'now'>,
-  { name, table }: Kind,
-  accountId: number,
-  ids: readonly number[],
-): Promise<void> {
-  const some = sql`in (${sql.join(ids)})`
-  await noteChangedRecords(db, table, sql`${accountId}`)
-  await sql`delete from ${sql.table(table)} where owner_id = ${accountId} and id ${some}`.execute(db)
-  await sql`delete from imported_record where owner_id = ${accountId} and kind = ${name} and id ${some}`.execute(db)
-  await sql`delete from set_aside where account_id = ${accountId} and kind = ${name} and record_id ${some}`.execute(db)
-  // A session that was not finished is not asked for again.
-  await sql`update pull_row set open_at = null where owner_id = ${accountId} and kind = ${name} and id ${some}`.execute(
-    db,
-  )
-  await noteErasing(db, store, now)
-}
-
-/** Makes erasing due in an hour. */
-export async function noteErasing(db: Kysely<Tables>, { erase }: Pick<Store, 'erase'>, now: number): Promise<void> {
-  if (erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
-}
-
-/** All that is deleted meanwhile is erased together. */
-const ERASING_WAIT_MS = 3_600_000
 
 /** Which of these records their owner deleted. */
 export async function deletedAmong(
@@ -131,7 +107,11 @@ export async function deletedAmong(
 }
 
 /** The records that an account deleted, the newest first. */
-export function listDeleted({ reads }: Pick<Store, 'reads'>, accountId: number, { limit, offset = 0 }: Range) {
+export function listDeleted(
+  { reads }: Pick<Store, 'reads'>,
+  accountId: number,
+  { limit, offset = 0 }: { readonly limit: number; readonly offset?: number },
+) {
   return reads
     .selectFrom('deleted_record')
     .select(['kind', 'id', 'at', 'deleted_at as deletedAt'])
@@ -142,9 +122,4 @@ export function listDeleted({ reads }: Pick<Store, 'reads'>, accountId: number, 
     .limit(limit)
     .offset(offset)
     .execute()
-}
-
-interface Range {
-  readonly limit: number
-  readonly offset?: number
 }

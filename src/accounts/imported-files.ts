@@ -1,11 +1,11 @@
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import Type from 'typebox'
 import { noteChangedRecords } from '../archive/revisions.ts'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
-import type { Tables } from '../store/tables.ts'
 import { act } from './act.ts'
-import { noteErasing, ownKinds } from './deleted-records.ts'
+import { ERASING_WAIT_MS, ownKinds } from './deleted-records.ts'
+import { noteDeleted } from './removal.ts'
 
 /** Files that brought records of an account in, and what only they brought: that can be taken out again. */
 
@@ -49,25 +49,15 @@ export const undoFile = act({
     const [file] = await listFiles({ db }, accountId, id)
     if (file === undefined)
       throw new Refusal('refused', 'this account has no such file: it may have been undone already')
-    for (const { name, table } of ownKinds) await removeAdded(db, { name, table, accountId, id })
+    for (const { name, table } of ownKinds) {
+      const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)} where owner_id = ${accountId} and id in
+        (select id from imported_record where file_id = ${id} and kind = ${name} and is_kept = 0)`.execute(db)
+      if (numAffectedRows > 0n) await noteChangedRecords(db, table, sql`${accountId}`)
+    }
     // With the list of what it added.
     await db.deleteFrom('imported_file').where('id', '=', id).execute()
-    await noteErasing(db, store, now)
+    if (store.erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
     await record({ accountId, subjectId: id })
     return file
   },
 })
-
-interface Added {
-  readonly name: string
-  readonly table: string
-  readonly accountId: number
-  readonly id: number
-}
-
-/** Removes the records of a kind that only this file brought. */
-async function removeAdded(db: Kysely<Tables>, { name, table, accountId, id }: Added) {
-  const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)} where owner_id = ${accountId} and id in
-    (select id from imported_record where file_id = ${id} and kind = ${name} and is_kept = 0)`.execute(db)
-  if (numAffectedRows > 0n) await noteChangedRecords(db, table, sql`${accountId}`)
-}

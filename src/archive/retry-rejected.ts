@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { isObject } from './values.ts'
 import { type BatchImporterOptions, type IncomingRecord, NOT_RETRIED, openBatchImporter } from './batch-importer.ts'
@@ -20,14 +21,25 @@ export interface RejectedOf {
 export async function retryRejected(store: Store, whose?: RejectedOf): Promise<RetryReport> {
   let tried = 0
   let stored = 0
+  const retried = sql<boolean>`encoding = 'utf-8' and reason not in (${sql.join(NOT_RETRIED)})`
+  for await (const rows of rejectedInParts(store, retried, whose)) {
+    for (const [source, group] of Map.groupBy(rows, row => row.source)) {
+      tried += group.length
+      stored += await retry(store, { source, accounts: whose && [whose.accountId] }, group)
+    }
+  }
+  return { tried, stored }
+}
+
+/** Rejected rows, a few at a time: one can take a megabyte. */
+export async function* rejectedInParts({ db }: Store, which: RawBuilder<boolean>, whose?: RejectedOf) {
   let after = 0
   for (;;) {
-    const rows = await store.db
+    const rows = await db
       .selectFrom('set_aside')
       .select(['id', 'source', 'raw'])
+      .where(which)
       .where('id', '>', after)
-      .where('encoding', '=', 'utf-8')
-      .where('reason', 'not in', NOT_RETRIED)
       .$if(whose !== undefined, found =>
         found.where('account_id', '=', whose?.accountId ?? 0).where('source', '=', whose?.origin ?? ''),
       )
@@ -35,17 +47,13 @@ export async function retryRejected(store: Store, whose?: RejectedOf): Promise<R
       .limit(MAX_BATCH_ROWS)
       .execute()
     const last = rows.at(-1)
-    if (last === undefined) return { tried, stored }
-    for (const [source, group] of Map.groupBy(rows, row => row.source)) {
-      tried += group.length
-      stored += await retry(store, { source, accounts: whose && [whose.accountId] }, group)
-    }
+    if (last === undefined) return
+    yield rows
     after = last.id
   }
 }
 
-/** A row can take a megabyte. */
-const MAX_BATCH_ROWS = 50
+const MAX_BATCH_ROWS = 20
 
 /** Returns how many rows are stored now. */
 async function retry(

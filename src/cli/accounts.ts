@@ -1,11 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { type AccountFacts, addAccount, listAccounts, setTier } from '../accounts/accounts.ts'
 import { allEvents, eventText } from '../accounts/events.ts'
 import { eraseDeleted, removeAccount } from '../accounts/removal.ts'
 import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
-import { parseId } from '../contract/parameters.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { parseUntil } from './instants.ts'
@@ -13,6 +12,7 @@ import {
   askPassword,
   requireConfirmation,
   databaseOption,
+  idParser,
   jsonOption,
   print,
   printRows,
@@ -55,7 +55,7 @@ function addAddCommand(account: Command) {
   withOptions(
     account.command('add'),
     new Option('--username <name>', 'name of the account').makeOptionMandatory(),
-    new Option('--id <id>', 'id (default: the next free one)').argParser(parseAccountId),
+    new Option('--id <id>', 'id (default: the next free one)').argParser(idParser('an integer of 1 or more')),
     new Option('--tier <tier>', 'subscription tier').choices([...tiers, 'none']).default('ultra'),
     databaseOption(),
     jsonOption(),
@@ -154,12 +154,8 @@ function addRemoveCommand(account: Command) {
     )
     .action(async (flags: StoreOptions & { account: string; yes?: boolean }) => {
       await withAccount(flags, async (store, { id, username }) => {
-        if (flags.yes !== true) {
-          await requireConfirmation(
-            '--yes',
-            `Remove account ${id} (${username}) with all its records, API keys and access?`,
-          )
-        }
+        const what = `account ${id} (${username}) with all its records, API keys and access`
+        await requireConfirmation(flags, `Remove ${what}?`)
         await removeAccount(store, id, Date.now())
         say(`The account is removed. Imports and pulls do not bring it back, but account add --id ${id} does.`)
         await eraseDeleted(store)
@@ -182,10 +178,4 @@ function printAccounts(accounts: readonly AccountFacts[], json: boolean | undefi
 
 function tierOrNull(tier: TierFlag): Tier | null {
   return tier === 'none' ? null : tier
-}
-
-function parseAccountId(text: string): number {
-  const id = parseId(text)
-  if (id === undefined || id < 1) throw new InvalidArgumentError('It must be an integer of 1 or more.')
-  return id
 }

@@ -1,14 +1,14 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
 import { createKey, listKeys, revokeKey, type ListedKey } from '../accounts/api-keys.ts'
 import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
-import { parseId } from '../contract/parameters.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
 import {
   databaseOption,
+  idParser,
   jsonOption,
   print,
   printRows,
@@ -55,7 +55,7 @@ export function addKeyCommands(program: Command) {
     })
 
   withOptions(
-    key.command('revoke').argument('[id]', 'id of the key, from key list', parseKeyId),
+    key.command('revoke').argument('[id]', 'id of the key, from key list', idParser(KEY_ID)),
     new Option('--all', 'all keys of the account'),
     new Option('--account <id|username>', 'whose keys, with --all'),
     databaseOption(),
@@ -63,6 +63,8 @@ export function addKeyCommands(program: Command) {
     .description('Revokes an API key, or all of an account, for good, within a second.')
     .action(revoke)
 }
+
+const KEY_ID = 'the id of an API key, as key list shows it'
 
 async function revoke(id: number | undefined, flags: StoreOptions & { all?: boolean; account?: string }) {
   const { all = false, account } = flags
@@ -129,10 +131,4 @@ function printKeys(keys: readonly ListedKey[], json: boolean | undefined) {
     ],
     json,
   )
-}
-
-function parseKeyId(text: string): number {
-  const id = parseId(text)
-  if (id === undefined) throw new InvalidArgumentError('It must be the id of an API key, as key list shows it.')
-  return id
 }

@@ -361,7 +361,7 @@ async function pruneGone(flags: StoreOptions & { readonly yes?: boolean; readonl
         `that is more than a tenth of the ${many.kind} records of ${many.username}: add --many if that is right`,
       )
     }
-    if (flags.yes !== true) await requireConfirmation('--yes', `Remove these records? They cannot be pulled again.`)
+    await requireConfirmation(flags, `Remove these records? They cannot be pulled again.`)
     say(`removed ${await removeGone(store, kinds, { actor: OPERATOR, now: Date.now() })} records`)
     await eraseDeleted(store)
   })

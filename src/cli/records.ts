@@ -1,11 +1,14 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { allowRecords, deleteRecord, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
-import { parseId } from '../contract/parameters.ts'
+import { listFiles, undoFile } from '../accounts/imported-files.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
 import {
+  type Column,
   databaseOption,
+  idParser,
   jsonOption,
+  print,
   printRows,
   requireConfirmation,
   say,
@@ -13,6 +16,9 @@ import {
   withAccount,
   withOptions,
 } from './terminal.ts'
+import type { Store } from '../store/index.ts'
+
+/** Taking out again what came in: single records, and what a file added. */
 
 interface Flags extends StoreOptions {
   readonly account: string
@@ -28,18 +34,19 @@ export function addRecordCommands(program: Command) {
       'Records that were deleted stay away: no import and no pull brings them back until they are allowed again.',
     )
 
-  withOptions(record.command('list'), accountOption(), databaseOption(), jsonOption())
-    .description('Lists the records that were deleted, the newest deletions first.')
-    .action(list)
-
-  withOptions(
-    withRecord(record.command('remove')),
-    accountOption(),
-    new Option('--yes', 'delete without a question'),
-    databaseOption(),
+  addList(record, listed, ['kind', 'id', ['of', row => row.at], ['deleted', row => row.deletedAt]]).description(
+    'Lists the records that were deleted, the newest deletions first.',
   )
+
+  withOptions(withRecord(record.command('remove')), accountOption(), yesOption('delete'), databaseOption())
     .description('Deletes a record.')
-    .action(remove)
+    .action(async (kind: string, id: number, flags: Flags) => {
+      await withAccount(flags, async (store, { id: accountId, username }) => {
+        await requireConfirmation(flags, `Delete ${kind} ${id} of ${username}?`)
+        await deleteRecord(store, { accountId, kind, id }, Date.now())
+      })
+      say('It is deleted.')
+    })
 
   withOptions(withRecord(record.command('allow')), accountOption(), databaseOption())
     .description('Allows imports and pulls to bring a deleted record again.')
@@ -54,31 +61,74 @@ export function addRecordCommands(program: Command) {
 function withRecord(command: Command): Command {
   return command
     .argument('<kind>', ownKinds.map(({ name }) => name).join(', '))
-    .argument('<id>', 'its number', parseRecordId)
+    .argument('<id>', 'its number', idParser('the number of a record'))
 }
 
-async function list(flags: Flags) {
-  const rows = await withAccount(flags, (store, { id }) => listDeleted(store, id, { limit: MAX_ROWS }))
-  const listed = rows.map(row => ({
+async function listed(store: Store, accountId: number) {
+  const rows = await listDeleted(store, accountId, { limit: MAX_ROWS })
+  return rows.map(row => ({
     ...row,
     at: formatOptionalTimestamp(row.at),
     deletedAt: formatTimestamp(row.deletedAt),
   }))
-  printRows(listed, ['kind', 'id', ['of', row => row.at], ['deleted', row => row.deletedAt]], flags.json)
 }
 
 const MAX_ROWS = 100_000
 
-async function remove(kind: string, id: number, flags: Flags) {
-  await withAccount(flags, async (store, { id: accountId, username }) => {
-    if (flags.yes !== true) await requireConfirmation('--yes', `Delete ${kind} ${id} of ${username}?`)
-    await deleteRecord(store, { accountId, kind, id }, Date.now())
-  })
-  say('It is deleted.')
+export function addImportsCommands(program: Command) {
+  const imports = program
+    .command('imports')
+    .summary('list the files that brought records in, and undo one')
+    .description('Files that brought records of an account in, with import or in the browser.')
+
+  addList(
+    imports,
+    async (store, accountId) =>
+      (await listFiles(store, accountId)).map(file => ({ ...file, at: formatTimestamp(file.at) })),
+    [
+      'id',
+      'at',
+      'name',
+      ['new', row => row.added],
+      ['changed', row => row.replaced],
+      ['undo removes', row => row.removable],
+    ],
+  ).description('Lists the last files, the newest first, and how many records undoing each would remove.')
+
+  const file = idParser('a number from `imports list`')
+  withOptions(
+    imports.command('undo').argument('<id>', 'number of the file in the list', file),
+    accountOption(),
+    yesOption('remove'),
+    databaseOption(),
+  )
+    .description('Removes the records that only this file brought. What it changed stays as it is.')
+    .action(undo)
 }
 
-function parseRecordId(text: string): number {
-  const id = parseId(text)
-  if (id === undefined) throw new InvalidArgumentError('It must be the number of a record.')
-  return id
+async function undo(file: number, flags: Flags) {
+  const { removable, kept, replaced } = await withAccount(flags, async (store, { id: accountId }) => {
+    const [found] = await listFiles(store, accountId, file)
+    if (found !== undefined) await requireConfirmation(flags, `Remove ${found.removable} records?`)
+    return undoFile(store, { accountId, file }, Date.now())
+  })
+  print(`${removable} records are removed.`)
+  if (kept > 0) print(`${kept} stay: something else has brought or changed them since.`)
+  if (replaced > 0) print(`${replaced} that it changed stay as they are.`)
+}
+
+/** Adds the list of what an account has. */
+function addList<Row extends object>(
+  command: Command,
+  rows: (store: Store, accountId: number) => Promise<readonly Row[]>,
+  columns: readonly Column<Row>[],
+): Command {
+  return withOptions(command.command('list'), accountOption(), databaseOption(), jsonOption()).action(
+    async (flags: Flags) =>
+      printRows(await withAccount(flags, (store, { id }) => rows(store, id)), columns, flags.json),
+  )
+}
+
+function yesOption(what: string): Option {
+  return new Option('--yes', `${what} without a question`)
 }

@@ -1,9 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { countRejected, findRejected, listRejected } from '../archive/rejected-rows.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import {
   databaseOption,
+  idParser,
   jsonOption,
   print,
   printRows,
@@ -30,7 +31,9 @@ export function addRejectedCommands(program: Command) {
     .action(list)
 
   withOptions(
-    rejected.command('show').argument('<id>', 'number of the row in the list', parseId),
+    rejected
+      .command('show')
+      .argument('<id>', 'number of the row in the list', idParser('a number from `rejected list`')),
     databaseOption(),
     jsonOption(),
   )
@@ -94,8 +97,3 @@ async function retry(flags: Flags) {
 }
 
 const NONE_STORED = 1
-
-function parseId(text: string): number {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a number from `rejected list`.')
-  return Number(text)
-}

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { createInterface } from 'node:readline'
 import { cancel, confirm, isCancel, password } from '@clack/prompts'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type AccountFacts, findAccount } from '../accounts/accounts.ts'
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../accounts/passwords.ts'
 import { eraseDeleted } from '../accounts/removal.ts'
@@ -10,6 +10,7 @@ import { openMigrated } from '../archive/migrate.ts'
 import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
 import { type Config, databaseUrl, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
+import { parseId } from '../contract/parameters.ts'
 import { UploadFolder } from '../uploads/folder.ts'
 import {
   messageOf,
@@ -158,7 +159,7 @@ export function say(text: string) {
 type Cell = string | number | null
 
 /** A field of a row under its name, or a title and what is below it. */
-type Column<Row> = NameOfCell<Row> | readonly [title: string, cell: (row: Row) => Cell]
+export type Column<Row> = NameOfCell<Row> | readonly [title: string, cell: (row: Row) => Cell]
 type NameOfCell<Row> = { [Name in keyof Row & string]: Row[Name] extends Cell ? Name : never }[keyof Row & string]
 
 /** Prints rows as a table with a heading, or as JSON. */
@@ -190,9 +191,10 @@ function isInteractive(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY
 }
 
-/** Asks for confirmation of what cannot be undone. Throws Refusal if there is no terminal. */
-export async function requireConfirmation(flag: string, question: string): Promise<void> {
-  if (!isInteractive()) throw new Refusal('usage', `this cannot be undone: add ${flag} to go ahead without a question`)
+/** Asks for confirmation of what cannot be undone, unless --yes gives it. Throws Refusal if there is no terminal. */
+export async function requireConfirmation(flags: { readonly yes?: boolean }, question: string): Promise<void> {
+  if (flags.yes === true) return
+  if (!isInteractive()) throw new Refusal('usage', 'this cannot be undone: add --yes to go ahead without a question')
   const answer = await confirm({ message: escapeControls(question), initialValue: false, output: process.stderr })
   if (answer !== true) {
     cancel('Nothing was changed.', { output: process.stderr })
@@ -230,6 +232,15 @@ export function stopSignals(message: string): StopSignals {
     stop()
   })
   return { signal: controller.signal, isInterrupted: () => interrupted }
+}
+
+/** What reads a number of something; `what` completes "It must be". */
+export function idParser(what: string): (text: string) => number {
+  return text => {
+    const id = parseId(text)
+    if (id === undefined) throw new InvalidArgumentError(`It must be ${what}.`)
+    return id
+  }
 }
 
 /** Adds options to a command. */

@@ -29,8 +29,6 @@ export interface CheckedSource {
   readonly missing: readonly string[]
 }
 
-/** The account has asked for too many checks. */
-
 /** How long all requests of a check may take. */
 const CHECK_MS = 30_000
 

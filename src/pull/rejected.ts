@@ -1,7 +1,15 @@
-import { type RejectedOf, parseRejected, retryRejected, type RetryReport } from '../archive/retry-rejected.ts'
+import { sql } from 'kysely'
+import {
+  type RejectedOf,
+  parseRejected,
+  rejectedInParts,
+  retryRejected,
+  type RetryReport,
+} from '../archive/retry-rejected.ts'
 import type { Store } from '../store/index.ts'
 import { type BatchImporterOptions, openBatchImporter, OWNER_UNKNOWN } from '../archive/batch-importer.ts'
 import { isObject } from '../archive/values.ts'
+import { sum } from '../contract/numbers.ts'
 import { readConnection } from './connections.ts'
 import { trainingSessions, toRecord } from './lists.ts'
 import { findSource, type PullSource } from './state.ts'
@@ -31,29 +39,21 @@ export async function rejectedByReason(store: Store, whose: RejectedOf, limit: n
     .orderBy('count', 'desc')
     .orderBy('reason')
     .execute()
-  const shown = groups.slice(0, limit)
-  const examples =
-    shown.length === 0
-      ? []
-      : await findRows(
-          store,
-          shown.map(({ first }) => first),
-        )
-  const reasons = shown.flatMap(({ reason, count, first }) => {
-    const example = examples.find(({ id }) => id === first)
+  const shown = new Map(groups.slice(0, limit).map(group => [group.first, group]))
+  const examples = new Map((await findRows(store, [...shown.keys()])).map(row => [row.id, row]))
+  const reasons = [...shown].flatMap(([first, { reason, count }]) => {
+    const example = examples.get(first)
     return example === undefined ? [] : [{ reason, count, example }]
   })
-  return { count: groups.reduce((sum, { count }) => sum + count, 0), reasons }
+  return { count: sum(groups.map(({ count }) => count)), reasons }
 }
 
 /** All of them, in the order in which they came. */
 export async function* allRejected(store: Store, whose: RejectedOf): AsyncGenerator<RejectedRow> {
   const ids = await rejectedRows(store, whose).select('id').orderBy('id').execute()
   for (let start = 0; start < ids.length; start += MAX_BATCH_ROWS) {
-    yield* await findRows(
-      store,
-      ids.slice(start, start + MAX_BATCH_ROWS).map(({ id }) => id),
-    )
+    const some = ids.slice(start, start + MAX_BATCH_ROWS).map(({ id }) => id)
+    yield* await findRows(store, some)
   }
 }
 
@@ -65,7 +65,7 @@ function findRows({ reads }: Store, ids: readonly number[]) {
   return reads
     .selectFrom('set_aside')
     .select(['id', 'kind', 'record_id as recordId', 'reason', 'raw', 'encoding', 'first_seen_at as firstSeenAt'])
-    .where('id', 'in', ids)
+    .where('id', 'in', [0, ...ids])
     .orderBy('id')
     .execute()
 }
@@ -90,23 +90,9 @@ export async function claimRejected(
   }
   const importer = openBatchImporter(store, { source: origin, accounts: [accountId], check })
   let claimed = 0
-  let after = 0
+  const ownerless = sql<boolean>`kind = ${trainingSessions.kind} and reason = ${OWNER_UNKNOWN}`
   try {
-    for (;;) {
-      const rows = await store.db
-        .selectFrom('set_aside')
-        .select(['id', 'raw'])
-        .where('source', '=', origin)
-        .where('account_id', '=', accountId)
-        .where('kind', '=', trainingSessions.kind)
-        .where('reason', '=', OWNER_UNKNOWN)
-        .where('id', '>', after)
-        .orderBy('id')
-        .limit(MAX_BATCH_ROWS)
-        .execute()
-      const last = rows.at(-1)
-      if (last === undefined) return claimed
-      after = last.id
+    for await (const rows of rejectedInParts(store, ownerless, { accountId, origin })) {
       const known = rows.flatMap(({ raw }) => {
         const data = parseRejected(raw)?.data
         return isObject(data) ? [toRecord(trainingSessions, data, { owner: accountId, isAssumed: true })] : []
@@ -128,6 +114,7 @@ export async function claimRejected(
         },
       })
     }
+    return claimed
   } finally {
     await importer.close()
   }

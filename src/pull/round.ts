@@ -113,25 +113,18 @@ async function runRound(options: RoundOptions, { identity, target, known }: Roun
   const isFull = readsAll || known?.full_at == null || startedAt - known.full_at >= FULL_WALK_EVERY_MS
   const reader = new SourceReader(source, isFull ? {} : readCapabilities(known?.capabilities), identity && target.id)
   const report = new ReportBuilder()
-  const account = new PulledAccount(store, source.address, target, { known, user: identity?.user, report, check })
-  const ownership = new Ownership(store, source, reader, target.id)
-  const quota = options.quota && new Quota(store, options.quota, target.id)
-  const { progress } = options
-  const round = {
+  const account = new PulledAccount({
     store,
-    source,
-    reader,
-    account,
-    ownership,
+    origin: source.address,
+    target,
+    known,
+    user: identity?.user,
     report,
-    mine,
-    quota,
     check,
-    startedAt,
-    isFull,
-    readsAll,
-    progress,
-  }
+  })
+  const ownership = new Ownership({ store, source, reader }, target.id)
+  const quota = options.quota && new Quota(store, options.quota, target.id)
+  const round = { ...options, check, reader, account, ownership, report, mine, quota, startedAt, isFull, readsAll }
   const lists = new ListPull(round)
   try {
     if (mine && known !== undefined) report.claimed = await claimRejected(store, known, check)

@@ -86,22 +86,11 @@ async function pullWhileDue(options: ScheduledOptions, running: Map<number, Prom
       if (due === undefined) break
       if (due.holder !== null)
         onProblem(new Error(`the pull ${holderText(due.holder)} stands still: this one takes over`))
-      const lease: Lease = {
-        holder,
-        accountId: due.account_id,
-        get name() {
-          return pullJob(this.accountId)
-        },
-      }
-      const pulled = new ConnectedPull(
-        options,
-        due,
-        lease,
-        sent.getOrInsertComputed(due.origin, () => sentBefore(options, due)),
-      ).run()
+      const sentThere = sent.getOrInsertComputed(due.origin, () => sentBefore(options, due))
+      const pulled = new ConnectedPull(options, due, sentThere).run().catch(onProblem)
       running.set(
         due.account_id,
-        pulled.catch(onProblem).finally(() => running.delete(due.account_id)),
+        pulled.finally(() => running.delete(due.account_id)),
       )
     }
     if (running.size === 0) return
@@ -130,10 +119,16 @@ class ConnectedPull {
   #shown: string
   readonly #isFull: boolean
 
-  constructor(options: ScheduledOptions, connection: Connection, lease: Lease, sent: number[]) {
+  constructor(options: ScheduledOptions, connection: Connection, sent: number[]) {
     this.#options = options
     this.#connection = connection
-    this.#lease = lease
+    this.#lease = {
+      holder: options.holder,
+      accountId: connection.account_id,
+      get name() {
+        return pullJob(this.accountId)
+      },
+    }
     this.#sent = sent
     this.#shown = connection.report
     this.#isFull = progressOf(connection).full === true

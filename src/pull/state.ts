@@ -64,6 +64,10 @@ export function readCapabilities(text: string | undefined): Capabilities {
   return text === undefined ? {} : (JSON.parse(text) as Capabilities)
 }
 
+function rowsOf(db: Kysely<Tables>, sourceId: number, kind: string) {
+  return db.selectFrom('pull_row').where('source_id', '=', sourceId).where('kind', '=', kind)
+}
+
 /** The stored rows with these ids, by id. */
 export async function findRows(
   db: Kysely<Tables>,
@@ -72,13 +76,7 @@ export async function findRows(
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, PullRow>> {
   if (ids.length === 0) return new Map()
-  const rows = await db
-    .selectFrom('pull_row')
-    .selectAll()
-    .where('source_id', '=', sourceId)
-    .where('kind', '=', kind)
-    .where('id', 'in', ids)
-    .execute()
+  const rows = await rowsOf(db, sourceId, kind).selectAll().where('id', 'in', ids).execute()
   return new Map(rows.map(row => [row.id, row]))
 }
 
@@ -114,11 +112,8 @@ const TEXT_COLUMNS: ReadonlySet<string> = new Set(['kind', 'form'])
 
 /** Unfinished sessions that started at this instant or later. */
 export function openRows(store: Store, sourceId: number, kind: string, since: number): Promise<PullRow[]> {
-  return store.db
-    .selectFrom('pull_row')
+  return rowsOf(store.db, sourceId, kind)
     .selectAll()
-    .where('source_id', '=', sourceId)
-    .where('kind', '=', kind)
     .where('open_at', '>=', since)
     .where('gone_at', 'is', null)
     .orderBy('id')
@@ -142,13 +137,8 @@ export async function activeLocks(store: Store, sourceId: number, owner: number)
 
 /** How many rows of a kind the source has sent. */
 export async function countRows(store: Store, sourceId: number, kind: string): Promise<number> {
-  const { count } = await store.db
-    .selectFrom('pull_row')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('source_id', '=', sourceId)
-    .where('kind', '=', kind)
-    .executeTakeFirstOrThrow()
-  return count
+  const rows = rowsOf(store.db, sourceId, kind)
+  return (await rows.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count
 }
 
 /** The stored rows of the account of a source, in batches. */
@@ -159,11 +149,8 @@ export async function* rowsOfAccount(
 ): AsyncGenerator<PullRow[]> {
   let after = 0
   for (;;) {
-    const rows = await store.db
-      .selectFrom('pull_row')
+    const rows = await rowsOf(store.db, sourceId, kind)
       .selectAll()
-      .where('source_id', '=', sourceId)
-      .where('kind', '=', kind)
       .where('owner_id', '=', owner)
       .where('id', '>', after)
       .orderBy('id')

@@ -62,7 +62,7 @@ export interface RoundState {
   readonly mine: boolean
   /** The room that the account of the API key has; none is counted if it is missing. */
   readonly quota: Quota | undefined
-  readonly progress: ((progress: PullProgress) => void) | undefined
+  readonly progress?: (progress: PullProgress) => void
   /** Runs at the start of each transaction, which it ends if it throws. */
   readonly check: BatchImporterOptions['check']
 }
@@ -208,34 +208,29 @@ function isSameRow(known: PullRow, next: NewPullRow): boolean {
   )
 }
 
-interface PulledAccountOptions {
+interface PulledAccountOptions extends Pick<RoundState, 'store' | 'report' | 'check'> {
+  readonly origin: string
+  readonly target: Target
   readonly known: PullSource | undefined
   /** The user as the source sends it. */
   readonly user: SourceData | undefined
-  readonly report: ReportBuilder
-  readonly check: BatchImporterOptions['check']
 }
 
 /** The account that a pull stores rows of: that of the API key. */
 export class PulledAccount {
-  readonly #origin: string
-  readonly #target: Target
-  readonly #user: SourceData | undefined
-  readonly #report: ReportBuilder
+  readonly #options: PulledAccountOptions
   readonly #importer: BatchImporter
   #source: PullSource | undefined
 
-  constructor(store: Store, origin: string, target: Target, { known, user, report, check }: PulledAccountOptions) {
-    this.#origin = origin
-    this.#target = target
-    this.#user = user
+  constructor(options: PulledAccountOptions) {
+    const { store, origin, target, known, check } = options
+    this.#options = options
     this.#source = known
-    this.#report = report
     this.#importer = openBatchImporter(store, { source: origin, accounts: [target.id], check })
   }
 
   get id(): number {
-    return this.#target.id
+    return this.#options.target.id
   }
 
   /** The stored state of the source; undefined before the first record is stored. */
@@ -263,7 +258,7 @@ export class PulledAccount {
           .execute()
       },
     })
-    this.#report.add([record], report)
+    this.#options.report.add([record], report)
     if (report.outcomes[0] === 'rejected') await importer.storeBatch([{ ...this.#record(true), envelope }])
   }
 
@@ -276,9 +271,9 @@ export class PulledAccount {
    * they cannot be stored.
    */
   async #begin(): Promise<PullSource> {
-    const sourceName = usernameOf(this.#user)
-    if (this.#target.isNew && sourceName !== this.#target.username)
-      this.#report.noteName(sourceName ?? '', this.#target.username)
+    const { origin, target, user, report: counts } = this.#options
+    const sourceName = usernameOf(user)
+    if (target.isNew && sourceName !== target.username) counts.noteName(sourceName ?? '', target.username)
     for (const isMinimal of [false, true]) {
       let source: PullSource | undefined
       const record = this.#record(isMinimal)
@@ -287,23 +282,23 @@ export class PulledAccount {
           if (outcomes[0] === 'rejected') return
           const values = {
             account_id: this.id,
-            origin: this.#origin,
+            origin,
             username: sourceName ?? null,
-            knows_me: this.#user === undefined ? 0 : 1,
+            knows_me: user === undefined ? 0 : 1,
             capabilities: '{}',
           }
           source = await db.insertInto('pull_source').values(values).returningAll().executeTakeFirstOrThrow()
         },
       })
-      if (report.outcomes[0] === 'added') this.#report.add([record], { ...report, extra: [], leniencies: [] })
+      if (report.outcomes[0] === 'added') counts.add([record], { ...report, extra: [], leniencies: [] })
       if (source !== undefined) return source
     }
     throw new SourceError(`the account ${this.id} of the source cannot be stored`)
   }
 
   #record(isMinimal = false): IncomingRecord {
-    const { subscriptionEndsAt: _, ...user } = isMinimal ? {} : { ...this.#user }
-    const { id, username } = this.#target
+    const { subscriptionEndsAt: _, ...user } = isMinimal ? {} : { ...this.#options.user }
+    const { id, username } = this.#options.target
     // The tier is used for a new account only.
     return { kind: 'account', data: { ...user, id, username, subscriptionTier: 'ultra' } }
   }

@@ -106,6 +106,15 @@ export function table<Row>(
   `
 }
 
+export function numberColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
+  return { title, numeric: true, cell: row => numberText(of(row)) }
+}
+
+/** The same in a table of records. */
+export function countColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
+  return { ...numberColumn(title, of), line: 'second', unit: ` ${title.toLowerCase()}` }
+}
+
 /** Columns of the fields of records that are shown as they are. */
 export function fieldColumns<Row extends { readonly record?: object | undefined }>(
   viewer: Viewer,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Act } from '../../accounts/act.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { type PageResult, type View, view, type Visit } from '../page.ts'
+import { type DashboardPage, type PageResult, type Section, type View, view, type Visit } from '../page.ts'
 import { Refusal } from '../../contract/refusal.ts'
 
 interface FormPage {
@@ -63,17 +63,62 @@ export async function submit(
   }
 }
 
-/** Does an act with what its form holds, for the account that signed in. */
+/** Does an act with what its form holds, which the act checks, for the account that signed in. */
 export function submitAct<Input, Result>(
-  { store, viewer, now, actor }: Visit,
+  visit: Visit,
   act: Act<Input, Result>,
-  /** The act checks it. */
   entered: { readonly [Field in keyof Input]?: unknown },
   done: (result: Result) => PageResult | Promise<PageResult>,
   showAgain: (problem: string) => PageResult | Promise<PageResult>,
 ): Promise<PageResult> {
-  const input = { ...entered, accountId: viewer.session.accountId } as Input
-  return submit(async () => done(await act(store, input, now, actor)), showAgain)
+  return submit(async () => done(await doAct(visit, act, entered)), showAgain)
+}
+
+/** The same without a form. Throws Refusal. */
+export function doAct<Input, Result>(
+  { store, viewer, now, actor }: Visit,
+  act: Act<Input, Result>,
+  entered: { readonly [Field in keyof Input]?: unknown },
+): Promise<Result> {
+  return act(store, { ...entered, accountId: viewer.session.accountId } as Input, now, actor)
+}
+
+interface ActForm<Input, Result, Found> {
+  readonly section: Section
+  /** Of the page with the form, to which it is sent. */
+  readonly path: string
+  readonly act: Act<Input, NoInfer<Result>>
+  /** Whether the page asks for the proof that the act needs, not only its form. */
+  readonly asksFirst?: boolean
+  readonly takesLong?: boolean
+  /** What the path names. Throws ApiError unless it is of the account that signed in. */
+  readonly find: (visit: Visit) => Found | Promise<Found>
+  readonly show: (visit: Visit, found: Found, problem?: string) => PageResult | Promise<PageResult>
+  readonly enter: (visit: Visit, found: Found) => { readonly [Field in keyof Input]?: unknown }
+  /** What does the act, if this process may not. */
+  readonly perform?: (
+    visit: Visit,
+    act: Act<Input, Result>,
+    entered: { readonly [Field in keyof Input]?: unknown },
+  ) => Promise<Result>
+  readonly done: (visit: Visit, result: Result) => PageResult | Promise<PageResult>
+}
+
+/** The page of a form that does an act, and what the form does. */
+export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Found>): readonly DashboardPage[] {
+  const { section, path, act, asksFirst = false, takesLong = false, find, show, enter, perform = doAct, done } = form
+  const page = { section, path, reads: null } as const
+  const submitFound = async (visit: Visit) => {
+    const found = await find(visit)
+    return submit(
+      async () => done(visit, await perform(visit, act, enter(visit, found))),
+      problem => show(visit, found, problem),
+    )
+  }
+  return [
+    { ...page, ...(asksFirst && { act }), handler: async visit => show(visit, await find(visit)) },
+    { ...page, method: 'POST', act, takesLong, handler: submitFound },
+  ]
 }
 
 /** Why a form was refused, for its page. Throws what is no refusal. */

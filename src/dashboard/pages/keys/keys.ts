@@ -9,7 +9,7 @@ import {
 import { expiryOf } from '../../../accounts/grants.ts'
 import { hasEnded } from '../../../accounts/access.ts'
 import { card, emptyState, facts, table } from '../../layout/components.ts'
-import { formPage, submitAct } from '../../layout/form-page.ts'
+import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { scopeLabels } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
@@ -43,46 +43,33 @@ export const keyPages: readonly DashboardPage[] = [
       )
     },
   },
-  { ...OF_KEYS, path: '/keys/revoke-all', handler: showRevokingAll },
-  {
-    ...OF_KEYS,
-    method: 'POST',
+  ...actPages({
+    section: 'keys',
     path: '/keys/revoke-all',
     act: revokeKey,
-    async handler({ store, viewer, now, actor }) {
-      await revokeKey(store, { accountId: viewer.session.accountId }, now, actor)
-      return redirect('/keys?done=all-revoked')
-    },
-  },
-  { ...OF_KEYS, path: '/keys/:id/regenerate', handler: async visit => showRegenerating(visit, await ownKey(visit)) },
-  {
-    ...OF_KEYS,
-    method: 'POST',
+    find: keysOf,
+    show: showRevokingAll,
+    enter: () => ({}),
+    done: () => redirect('/keys?done=all-revoked'),
+  }),
+  ...actPages({
+    section: 'keys',
     path: '/keys/:id/regenerate',
     act: replaceKey,
-    async handler(visit) {
-      const key = await ownKey(visit)
-      return submitAct(
-        visit,
-        replaceKey,
-        { id: key.id },
-        secret => showCreated(visit, secret),
-        problem => showRegenerating(visit, key, problem),
-      )
-    },
-  },
-  { ...OF_KEYS, path: '/keys/:id/revoke', handler: async visit => showRevoking(visit, await ownKey(visit)) },
-  {
-    ...OF_KEYS,
-    method: 'POST',
+    find: ownKey,
+    show: showRegenerating,
+    enter: (_, { id }) => ({ id }),
+    done: showCreated,
+  }),
+  ...actPages({
+    section: 'keys',
     path: '/keys/:id/revoke',
     act: revokeKey,
-    async handler(visit) {
-      const { id } = await ownKey(visit)
-      await revokeKey(visit.store, { id }, visit.now, visit.actor)
-      return redirect('/keys?done=revoked')
-    },
-  },
+    find: ownKey,
+    show: showRevoking,
+    enter: (_, { id }) => ({ id }),
+    done: () => redirect('/keys?done=revoked'),
+  }),
 ]
 
 /** Shows the key that was just created. */
@@ -226,11 +213,12 @@ function showRegenerating(visit: Visit, key: ListedKey, problem?: string) {
   })
 }
 
-function showRevoking(visit: Visit, key: ListedKey) {
+function showRevoking(visit: Visit, key: ListedKey, problem?: string) {
   const { viewer, now } = visit
   const { last4, last_used_at: at } = key
   return formPage(visit, {
     title: 'Revoke key',
+    problem,
     isDangerous: true,
     body: html`
       <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
@@ -242,12 +230,12 @@ function showRevoking(visit: Visit, key: ListedKey) {
   })
 }
 
-async function showRevokingAll(visit: Visit) {
+function showRevokingAll(visit: Visit, { keys }: Awaited<ReturnType<typeof keysOf>>, problem?: string) {
   const { viewer, now } = visit
-  const { keys } = await keysOf(visit)
   if (keys.length === 0) return redirect('/keys')
   return formPage(visit, {
     title: 'Revoke all keys',
+    problem,
     isDangerous: true,
     keep: keys.length === 1 ? 'Keep it' : 'Keep them',
     body: html`

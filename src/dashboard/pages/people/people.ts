@@ -3,7 +3,7 @@ import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/acces
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'
-import { formPage, submitAct } from '../../layout/form-page.ts'
+import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, NONE, timeAgo } from '../../text/text.ts'
@@ -43,36 +43,24 @@ export const peoplePages: readonly DashboardPage[] = [
       )
     },
   },
-  { ...OF_PEOPLE, path: '/people/:id/narrow', handler: async visit => showNarrowForm(visit, await ownAccess(visit)) },
-  {
-    ...OF_PEOPLE,
-    method: 'POST',
+  ...actPages({
+    section: 'people',
     path: '/people/:id/narrow',
     act: narrowGiven,
-    async handler(visit) {
-      const { access, name } = await ownAccess(visit)
-      return submitAct(
-        visit,
-        narrowGiven,
-        { username: access.username, ...readNarrowForm(visit, access) },
-        () => redirect('/people?done=narrowed'),
-        problem => showNarrowForm(visit, { access, name }, problem),
-      )
-    },
-  },
-  { ...OF_PEOPLE, path: '/people/:id/end', handler: async visit => showEnding(visit, await ownAccess(visit)) },
-  {
-    ...OF_PEOPLE,
-    method: 'POST',
+    find: ownAccess,
+    show: showNarrowForm,
+    enter: (visit, { access }) => ({ username: access.username, ...readNarrowForm(visit, access) }),
+    done: () => redirect('/people?done=narrowed'),
+  }),
+  ...actPages({
+    section: 'people',
     path: '/people/:id/end',
     act: endGiven,
-    async handler(visit) {
-      const { store, viewer, now, actor } = visit
-      const { username } = (await ownAccess(visit)).access
-      await endGiven(store, { accountId: viewer.session.accountId, username }, now, actor)
-      return redirect('/people?done=ended')
-    },
-  },
+    find: ownAccess,
+    show: showEnding,
+    enter: (_, { access }) => ({ username: access.username }),
+    done: () => redirect('/people?done=ended'),
+  }),
   ...readsPages,
 ]
 
@@ -187,9 +175,10 @@ function termColumns({ viewer }: Visit): TableColumn<Omit<ReceivedAccess, 'accou
   ]
 }
 
-function showEnding(visit: Visit, { access, name }: { access: NamedAccess; name: string }) {
+function showEnding(visit: Visit, { access, name }: { access: NamedAccess; name: string }, problem?: string) {
   return formPage(visit, {
     title: 'End access',
+    problem,
     isDangerous: true,
     body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access, ' and ')}? It ends within a second. You can give access again.</p>`,
   })

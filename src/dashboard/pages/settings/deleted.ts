@@ -1,10 +1,9 @@
 import { allowRecords, deleteRecord, listDeleted } from '../../../accounts/deleted-records.ts'
-import { ownCommand } from '../../../version.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, table } from '../../layout/components.ts'
-import { formPage } from '../../layout/form-page.ts'
-import { commandInstead, mayChangeRecords, submitRecordAct } from '../../layout/record-acts.ts'
-import { type DashboardPage, type Section, view, type Visit } from '../../page.ts'
+import { actPages } from '../../layout/form-page.ts'
+import { doRecordAct, mayChangeRecords, recordForm } from '../../layout/record-acts.ts'
+import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
 import { openPager, pageNumber } from '../../paging.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { dateTime, NONE } from '../../text/text.ts'
@@ -19,38 +18,32 @@ const recordPages = [
   ['lockTemplates', '/lock-templates', 'lock-template'],
 ] as const satisfies readonly (readonly [Section, string, string])[]
 
-const OF_SETTINGS = { section: 'settings', reads: null } as const
-
 export const deletedPages: readonly DashboardPage[] = [
-  ...recordPages.flatMap(([section, base, kind]): DashboardPage[] => {
-    const page = { section, reads: null, act: deleteRecord, path: `${base}/:id/delete` } as const
-    return [
-      { ...page, handler: visit => showForm(visit, kind) },
-      {
-        ...page,
-        method: 'POST',
-        takesLong: true,
-        handler: visit =>
-          submitRecordAct(visit, deleteRecord, { kind, id: visit.id }, base, problem => showForm(visit, kind, problem)),
-      },
-    ]
-  }),
-  { ...OF_SETTINGS, path: '/settings/deleted', handler: visit => showDeleted(visit) },
-  {
-    ...OF_SETTINGS,
-    method: 'POST',
+  ...recordPages.flatMap(([section, base, kind]) =>
+    actPages({
+      section,
+      path: `${base}/:id/delete`,
+      act: deleteRecord,
+      asksFirst: true,
+      takesLong: true,
+      find: () => kind,
+      show: showForm,
+      enter: ({ id }) => ({ kind, id }),
+      perform: doRecordAct,
+      done: () => redirect(base),
+    }),
+  ),
+  ...actPages({
+    section: 'settings',
     path: '/settings/deleted',
     act: allowRecords,
     takesLong: true,
-    handler: visit =>
-      submitRecordAct(
-        visit,
-        allowRecords,
-        { records: [{ kind: visit.form.get('kind') ?? '', id: Number(visit.form.get('id')) }] },
-        '/settings/deleted',
-        problem => showDeleted(visit, problem),
-      ),
-  },
+    find: () => undefined,
+    show: (visit, _, problem) => showDeleted(visit, problem),
+    enter: ({ form }) => ({ records: [{ kind: form.get('kind') ?? '', id: Number(form.get('id')) }] }),
+    perform: doRecordAct,
+    done: () => redirect('/settings/deleted'),
+  }),
 ]
 
 export const deletedCard: Html = html`
@@ -58,15 +51,14 @@ export const deletedCard: Html = html`
   <p><a class="button" href="/settings/deleted">Deleted records</a></p>
 `
 
-async function showForm(visit: Visit, kind: string, problem?: string) {
-  const { id, viewer } = visit
-  const title = 'Delete this record'
-  const what = html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and nothing that is copied or uploaded later brings it back. You can allow that again in Settings.</p>`
-  if (!(await mayChangeRecords(visit))) {
-    const command = `${ownCommand} record remove ${kind} ${id} --account ${viewer.session.accountId}`
-    return commandInstead(visit, title, what, command)
-  }
-  return formPage(visit, { title, problem, isDangerous: true, button: 'Delete', body: what })
+function showForm(visit: Visit, kind: string, problem?: string) {
+  const { id } = visit
+  return recordForm(visit, deleteRecord, {
+    title: 'Delete this record',
+    problem,
+    what: html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and nothing that is copied or uploaded later brings it back. You can allow that again in Settings.</p>`,
+    command: `record remove ${kind} ${id}`,
+  })
 }
 
 type Deleted = Awaited<ReturnType<typeof listDeleted>>[number]

@@ -12,7 +12,7 @@ import {
   othersSignedOut,
   signInAddress,
 } from '../../sign-in/reauthentication.ts'
-import { formPage, submitAct } from '../../layout/form-page.ts'
+import { actPages, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { sessionMark } from '../../sign-in/oidc-start.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
@@ -23,21 +23,15 @@ const OF_SETTINGS = { section: 'settings', reads: null } as const
 /** Linking the account with an identity at the issuer, and continuing a form after the issuer has confirmed that identity. */
 export const oidcPages: readonly DashboardPage[] = [
   { ...OF_SETTINGS, path: '/settings/oidc', act: linkOwnIdentity, handler: showLinking },
-  { ...OF_SETTINGS, path: '/settings/oidc/remove', handler: visit => showRemoving(visit) },
-  {
-    ...OF_SETTINGS,
-    method: 'POST',
+  ...actPages({
+    section: 'settings',
     path: '/settings/oidc/remove',
     act: removeIdentity,
-    handler: visit =>
-      submitAct(
-        visit,
-        removeIdentity,
-        { address: signInAddress(visit), keepSession: visit.viewer.session.id },
-        () => othersSignedOut(visit, 'oidc'),
-        refusal => showRemoving(visit, refusal),
-      ),
-  },
+    find: issuerOf,
+    show: showRemoving,
+    enter: visit => ({ address: signInAddress(visit), keepSession: visit.viewer.session.id }),
+    done: visit => othersSignedOut(visit, 'oidc'),
+  }),
   {
     ...OF_SETTINGS,
     path: '/confirm/continue',
@@ -102,8 +96,7 @@ async function showLinking(visit: Visit) {
   })
 }
 
-function showRemoving(visit: Visit, problem?: string) {
-  const { name } = issuerOf(visit)
+function showRemoving(visit: Visit, { name }: Oidc, problem?: string) {
   return formPage(visit, {
     title: 'Remove link',
     problem,

@@ -4,7 +4,7 @@ import { removePasskey } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { table } from '../../layout/components.ts'
-import { formPage, submitAct } from '../../layout/form-page.ts'
+import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
@@ -46,27 +46,15 @@ export const passkeyPages: readonly DashboardPage[] = [
       )
     },
   },
-  {
-    ...OF_SETTINGS,
-    path: '/settings/passkeys/:id/remove',
-    handler: async visit => showRemoving(visit, await ownPasskey(visit)),
-  },
-  {
-    ...OF_SETTINGS,
-    method: 'POST',
+  ...actPages({
+    section: 'settings',
     path: '/settings/passkeys/:id/remove',
     act: removePasskey,
-    async handler(visit) {
-      const passkey = await ownPasskey(visit)
-      return submitAct(
-        visit,
-        removePasskey,
-        { id: passkey.id, address: signInAddress(visit), keepSession: visit.viewer.session.id },
-        () => othersSignedOut(visit, 'passkeys'),
-        refusal => showRemoving(visit, passkey, refusal),
-      )
-    },
-  },
+    find: ownPasskey,
+    show: showRemoving,
+    enter: (visit, { id }) => ({ id, address: signInAddress(visit), keepSession: visit.viewer.session.id }),
+    done: visit => othersSignedOut(visit, 'passkeys'),
+  }),
 ]
 
 const TOO_LATE = 'That took too long. Try again.'

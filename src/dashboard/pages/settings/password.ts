@@ -1,7 +1,7 @@
 import { setPassword } from '../../../accounts/passwords.ts'
 import { readSignInMethods, removePassword, type SignInMethods } from '../../../accounts/sign-in-methods.ts'
 import { isFresh, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
-import { formPage, submitAct } from '../../layout/form-page.ts'
+import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../../sign-in/new-password.ts'
 import { type DashboardPage, redirect, type Visit } from '../../page.ts'
@@ -37,21 +37,15 @@ export const passwordPages: readonly DashboardPage[] = [
       )
     },
   },
-  { ...OF_SETTINGS, path: '/settings/password/remove', handler: visit => showRemoving(visit) },
-  {
-    ...OF_SETTINGS,
-    method: 'POST',
+  ...actPages({
+    section: 'settings',
     path: '/settings/password/remove',
     act: removePassword,
-    handler: visit =>
-      submitAct(
-        visit,
-        removePassword,
-        { address: signInAddress(visit), keepSession: visit.viewer.session.id },
-        () => othersSignedOut(visit, 'password'),
-        problem => showRemoving(visit, problem),
-      ),
-  },
+    find: () => undefined,
+    show: (visit, _, problem) => showRemoving(visit, problem),
+    enter: visit => ({ address: signInAddress(visit), keepSession: visit.viewer.session.id }),
+    done: visit => othersSignedOut(visit, 'password'),
+  }),
 ]
 
 /** The card about the password in Settings. */

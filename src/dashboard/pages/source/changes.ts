@@ -10,11 +10,11 @@ import {
   setMine,
 } from '../../../pull/connections.ts'
 import { findGone, type GoneRecords, removeGone } from '../../../pull/gone.ts'
-import { ownCommand } from '../../../version.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
-import { code, table } from '../../layout/components.ts'
+import { table } from '../../layout/components.ts'
 import { formPage, submit } from '../../layout/form-page.ts'
-import { type DashboardPage, type PageResult, redirect, view, type Visit } from '../../page.ts'
+import { commandInstead } from '../../layout/record-acts.ts'
+import { type DashboardPage, type PageResult, redirect, type Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { countText, numberText } from '../../text/text.ts'
 
@@ -63,7 +63,7 @@ async function claim({ store, viewer }: Visit): Promise<PageResult> {
 }
 
 async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
-  const { store, viewer, sectionStart } = visit
+  const { store, viewer } = visit
   const found = await findGone(store, viewer.session.accountId)
   if (found.length === 0) return redirect('/source')
   const numbers = table<GoneRecords>(
@@ -79,8 +79,7 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
   const title = 'Remove what is gone there'
   const text = html`<p>That server does not have these records any more. They were missing twice, a day apart, and it does not know their numbers.</p>`
   if (!(await mayWriteRecords(store))) {
-    const body = html`<div class="card narrow stack">${text}${numbers}<p>The service may not remove records from its database. Whoever runs it does so with this command:</p>${code(`${ownCommand} pull prune`, 'command')}</div>`
-    return view({ title, back: sectionStart, body })
+    return commandInstead(visit, title, html`${text}${numbers}`, 'pull prune')
   }
   return formPage(visit, {
     title,

@@ -1,28 +1,27 @@
 import { type ImportedFile, listFiles, undoFile } from '../../../accounts/imported-files.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { ownCommand } from '../../../version.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, table } from '../../layout/components.ts'
-import { formPage } from '../../layout/form-page.ts'
-import { commandInstead, mayChangeRecords, submitRecordAct } from '../../layout/record-acts.ts'
-import type { DashboardPage, Visit } from '../../page.ts'
+import { card, countColumn, table } from '../../layout/components.ts'
+import { actPages } from '../../layout/form-page.ts'
+import { doRecordAct, recordForm } from '../../layout/record-acts.ts'
+import { redirect, type Visit } from '../../page.ts'
 import { freeText } from '../../text/names.ts'
 import { countText, dateTime, NONE, numberText } from '../../text/text.ts'
 
 /** What files brought in, and how it is taken out again. */
 
-const UNDO = { section: 'source', reads: null, path: '/source/files/:id/undo', act: undoFile } as const
-
-export const filePages: readonly DashboardPage[] = [
-  { ...UNDO, handler: visit => showUndo(visit) },
-  {
-    ...UNDO,
-    method: 'POST',
-    takesLong: true,
-    handler: visit =>
-      submitRecordAct(visit, undoFile, { file: visit.id }, '/source', problem => showUndo(visit, problem)),
-  },
-]
+export const filePages = actPages({
+  section: 'source',
+  path: '/source/files/:id/undo',
+  act: undoFile,
+  asksFirst: true,
+  takesLong: true,
+  find: () => undefined,
+  show: (visit, _, problem) => showUndo(visit, problem),
+  enter: ({ id }) => ({ file: id }),
+  perform: doRecordAct,
+  done: () => redirect('/source'),
+})
 
 /** Nothing if no file has brought anything. */
 export async function filesCard({ store, viewer }: Visit): Promise<Html> {
@@ -35,14 +34,8 @@ export async function filesCard({ store, viewer }: Visit): Promise<Html> {
       [
         { title: 'When', line: 'first', cell: ({ at }) => dateTime(viewer, at) },
         { title: 'File', line: 'second', cell: ({ name }) => freeText(viewer, name) || NONE },
-        { title: 'New', numeric: true, line: 'second', unit: ' new', cell: ({ added }) => numberText(added) },
-        {
-          title: 'Changed',
-          numeric: true,
-          line: 'second',
-          unit: ' changed',
-          cell: ({ replaced }) => numberText(replaced),
-        },
+        countColumn('New', ({ added }) => added),
+        countColumn('Changed', ({ replaced }) => replaced),
         {
           title: 'Undo',
           line: 'first',
@@ -60,13 +53,12 @@ async function showUndo(visit: Visit, problem?: string) {
   const { store, viewer, id } = visit
   const [file] = await listFiles(store, viewer.session.accountId, id)
   if (file === undefined && problem === undefined) throw notFound('File')
-  const title = 'Undo this file'
-  const what = file === undefined ? nothing : whatOf(visit, file)
-  if (!(await mayChangeRecords(visit))) {
-    const command = `${ownCommand} imports undo ${id} --account ${viewer.session.accountId}`
-    return commandInstead(visit, title, what, command)
-  }
-  return formPage(visit, { title, problem, isDangerous: true, button: 'Undo', body: what })
+  return recordForm(visit, undoFile, {
+    title: 'Undo this file',
+    problem,
+    what: file === undefined ? nothing : whatOf(visit, file),
+    command: `imports undo ${id}`,
+  })
 }
 
 function whatOf({ viewer }: Visit, { name, at, removable, kept, replaced }: ImportedFile): Html {

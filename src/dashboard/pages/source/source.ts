@@ -19,7 +19,7 @@ import { rejectedByReason } from '../../../pull/rejected.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, table, type TableColumn } from '../../layout/components.ts'
+import { card, countColumn, table, type TableColumn } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
@@ -321,13 +321,6 @@ function intervalForm(every: number): Html {
 type Round = Awaited<ReturnType<typeof listRounds>>[number]
 
 function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
-  const count = (title: string, of: (round: Round) => number): TableColumn<Round> => ({
-    title,
-    numeric: true,
-    line: 'second',
-    unit: ` ${title.toLowerCase()}`,
-    cell: round => numberText(of(round)),
-  })
   return table<Round>(
     'Last rounds',
     [
@@ -337,10 +330,10 @@ function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
         line: 'first',
         cell: ({ failure }) => (failure === null ? 'Complete' : shortFailure(failure)),
       },
-      count('New', ({ added }) => added),
-      count('Changed', ({ replaced }) => replaced),
-      count('Gone', ({ gone }) => gone),
-      count('Rejected', ({ rejected }) => rejected),
+      countColumn('New', ({ added }) => added),
+      countColumn('Changed', ({ replaced }) => replaced),
+      countColumn('Gone', ({ gone }) => gone),
+      countColumn('Rejected', ({ rejected }) => rejected),
     ],
     rounds,
   )

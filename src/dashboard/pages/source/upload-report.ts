@@ -1,7 +1,7 @@
 import type { KindPreview } from '../../../archive/preview.ts'
 import type { SampleField } from '../../../archive/sample-rows.ts'
 import { kinds } from '../../../archive/kinds.ts'
-import { card, facts, table, type TableColumn } from '../../layout/components.ts'
+import { card, facts, numberColumn, table } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
@@ -49,23 +49,15 @@ function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
       { title: 'New', numeric: true, cell: ({ added }) => numberText(added) },
       { title: 'Changed', numeric: true, cell: ({ changed }) => numberText(changed) },
       { title: 'The same', numeric: true, cell: ({ unchanged }) => numberText(unchanged) },
-      ...(counts.some(({ skipped }) => skipped > 0) ? [NOT_FINISHED] : []),
-      ...(counts.some(({ deleted = 0 }) => deleted > 0) ? [DELETED_HERE] : []),
+      ...(counts.some(({ skipped }) => skipped > 0)
+        ? [numberColumn<KindPreview>('Not finished', row => row.skipped)]
+        : []),
+      ...(counts.some(({ deleted = 0 }) => deleted > 0)
+        ? [numberColumn<KindPreview>('Deleted here', ({ deleted = 0 }) => deleted)]
+        : []),
     ],
     counts,
   )
-}
-
-const NOT_FINISHED: TableColumn<KindPreview> = {
-  title: 'Not finished',
-  numeric: true,
-  cell: ({ skipped }) => numberText(skipped),
-}
-
-const DELETED_HERE: TableColumn<KindPreview> = {
-  title: 'Deleted here',
-  numeric: true,
-  cell: ({ deleted = 0 }) => numberText(deleted),
 }
 
 function kindTitle(kind: string): string {
