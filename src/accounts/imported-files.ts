@@ -10,33 +10,24 @@ import { noteDeleted } from './removal.ts'
 /** Files that brought records of an account in, and what only they brought: that can be taken out again. */
 
 /** A file, with what undoing it would do. */
-export interface ImportedFile {
-  readonly id: number
-  readonly name: string
-  readonly at: number
-  readonly added: number
-  /** Records that it changed: what they were before is not known. */
-  readonly replaced: number
-  /** Of those that it added, how many would be removed, and how many stay because something else has brought or changed them since. */
-  readonly removable: number
-  readonly kept: number
-}
+export type ImportedFile = Awaited<ReturnType<typeof listFiles>>[number]
 
 /** The files of an account, the newest first; of one, if it has such a file. */
-export function listFiles(
-  { db }: Pick<Store, 'db'>,
-  accountId: number,
-  file?: number,
-): Promise<readonly ImportedFile[]> {
+export function listFiles({ db }: Pick<Store, 'db'>, accountId: number, file?: number) {
   const counted = (isKept: 0 | 1) =>
     sql<number>`(select count(*) from imported_record where file_id = imported_file.id and is_kept = ${sql.lit(isKept)})`
-  return db
-    .selectFrom('imported_file')
-    .select(['id', 'name', 'at', 'added', 'replaced', counted(0).as('removable'), counted(1).as('kept')])
-    .where('owner_id', '=', accountId)
-    .$if(file !== undefined, files => files.where('id', '=', file ?? 0))
-    .orderBy('id', 'desc')
-    .execute()
+  return (
+    db
+      .selectFrom('imported_file')
+      // Of the records that it changed, what they were before is not known.
+      .select(['id', 'name', 'at', 'added', 'replaced'])
+      // Of those that it added, how many would be removed, and how many stay because something else has brought or changed them since.
+      .select([counted(0).as('removable'), counted(1).as('kept')])
+      .where('owner_id', '=', accountId)
+      .$if(file !== undefined, files => files.where('id', '=', file ?? 0))
+      .orderBy('id', 'desc')
+      .execute()
+  )
 }
 
 export const undoFile = act({

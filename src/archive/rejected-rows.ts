@@ -21,10 +21,7 @@ export interface RejectedRowsOptions {
 
 /** Collects rows that cannot be stored, in a temporary table, until they are moved into the store. */
 export class RejectedRows implements Rejections {
-  readonly #db: Kysely<Tables>
-  readonly #source: string
-  readonly #account: number | undefined
-  readonly #onReject: RejectedRowsOptions['onReject']
+  readonly #options: RejectedRowsOptions
   readonly #listed: RejectedRow[] = []
   #pending: RejectedRow[] = []
   #pendingCharacters = 0
@@ -33,10 +30,7 @@ export class RejectedRows implements Rejections {
   #notKept = 0
 
   constructor(options: RejectedRowsOptions) {
-    this.#db = options.db
-    this.#source = options.source
-    this.#account = options.account
-    this.#onReject = options.onReject
+    this.#options = options
   }
 
   get count() {
@@ -45,7 +39,7 @@ export class RejectedRows implements Rejections {
 
   add(row: RejectedRow) {
     this.#count += 1
-    this.#onReject?.(row)
+    this.#options.onReject?.(row)
     if (this.#listed.length < MAX_LISTED) this.#listed.push({ ...row, raw: undefined })
     if (row.raw === undefined || isTooLong(row.raw) || this.#staged + this.#pending.length >= MAX_REJECTED_ROWS) {
       this.#notKept += 1
@@ -68,7 +62,7 @@ export class RejectedRows implements Rejections {
     })
     for (let start = 0; start < rows.length; start += MAX_BATCH_ROWS) {
       const some = rows.slice(start, start + MAX_BATCH_ROWS)
-      await sql`insert into incoming_set_aside (${sql.raw(STAGED)}) values ${sql.join(some)}`.execute(this.#db)
+      await sql`insert into incoming_set_aside (${sql.raw(STAGED)}) values ${sql.join(some)}`.execute(this.#options.db)
     }
     this.#staged += this.#pending.length
     this.#pending = []
@@ -93,33 +87,33 @@ export class RejectedRows implements Rejections {
   }
 
   async discard() {
-    await sql`drop table if exists incoming_set_aside`.execute(this.#db)
+    await sql`drop table if exists incoming_set_aside`.execute(this.#options.db)
   }
 
   async #prepare() {
     await this.discard()
     await sql`create temporary table incoming_set_aside as
-      select 0 as line, ${sql.raw(STAGED.replace('line, ', ''))} from set_aside where 1 = 0`.execute(this.#db)
-    await sql`create index incoming_set_aside_key on incoming_set_aside (row_key, line)`.execute(this.#db)
+      select 0 as line, ${sql.raw(STAGED.replace('line, ', ''))} from set_aside where 1 = 0`.execute(this.#options.db)
+    await sql`create index incoming_set_aside_key on incoming_set_aside (row_key, line)`.execute(this.#options.db)
   }
 
   /** Returns how many rows are new. */
   async #store(now: number): Promise<number> {
-    const source = this.#source
+    const { source } = this.#options
     await this.#dropRemoved()
     // The same row may occur more than once.
     await sql`delete from incoming_set_aside as earlier where exists (select 1 from incoming_set_aside as later
-      where later.row_key = earlier.row_key and later.line > earlier.line)`.execute(this.#db)
+      where later.row_key = earlier.row_key and later.line > earlier.line)`.execute(this.#options.db)
     await sql`update set_aside set reason = incoming.reason, raw = incoming.raw, encoding = incoming.encoding, last_seen_at = ${now}
       from incoming_set_aside as incoming where set_aside.source = ${source} and set_aside.row_key = incoming.row_key
       and (set_aside.reason <> incoming.reason or set_aside.raw <> incoming.raw or set_aside.last_seen_at <= ${now - DAY_MS})`.execute(
-      this.#db,
+      this.#options.db,
     )
     await sql`delete from incoming_set_aside where row_key in
-      (select row_key from set_aside where source = ${source})`.execute(this.#db)
+      (select row_key from set_aside where source = ${source})`.execute(this.#options.db)
     const { rows } = await sql<{ incoming: Cell; stored: Cell }>`select
       (select count(*) from incoming_set_aside) as incoming,
-      (select count(*) from set_aside where source = ${source}) as stored`.execute(this.#db)
+      (select count(*) from set_aside where source = ${source}) as stored`.execute(this.#options.db)
     const incoming = Number(rows[0]?.incoming ?? 0)
     const room = Math.max(0, MAX_REJECTED_ROWS - Number(rows[0]?.stored ?? 0))
     if (incoming > 0) await this.#insert(now, room)
@@ -130,18 +124,18 @@ export class RejectedRows implements Rejections {
   /** Nothing of an account that was removed from this database is kept. */
   async #dropRemoved() {
     const { numAffectedRows = 0n } = await sql`delete from incoming_set_aside where owner_id in
-      (select id from removed_account)`.execute(this.#db)
+      (select id from removed_account)`.execute(this.#options.db)
     this.#notKept += Number(numAffectedRows)
   }
 
   #insert(now: number, room: number) {
     return sql`insert into set_aside
       (source, row_key, kind, record_id, owner_id, account_id, reason, raw, encoding, first_seen_at, last_seen_at)
-      select cast(${this.#source} as text), row_key, kind, record_id, owner_id,
+      select cast(${this.#options.source} as text), row_key, kind, record_id, owner_id,
         coalesce((select account.id from account where account.id = incoming.owner_id),
-          (select account.id from account where account.id = cast(${this.#account ?? null} as bigint))),
+          (select account.id from account where account.id = cast(${this.#options.account ?? null} as bigint))),
         reason, raw, encoding, cast(${now} as bigint), cast(${now} as bigint)
-      from incoming_set_aside as incoming order by line limit ${room}`.execute(this.#db)
+      from incoming_set_aside as incoming order by line limit ${room}`.execute(this.#options.db)
   }
 }
 

@@ -18,7 +18,7 @@ import {
 } from '../archive/import.ts'
 import { FormatError, UnclearKindError, UnclearOwnerError } from '../archive/formats/errors.ts'
 import { type FormatOptions, openRecords, type Records } from '../archive/formats/open.ts'
-import { kinds } from '../archive/kinds.ts'
+import { ownKinds } from '../accounts/deleted-records.ts'
 import { type Preview, previewImport } from '../archive/preview.ts'
 import type { SampleField, SampleRow } from '../archive/sample-rows.ts'
 import { decryptArchive, encryptTexts } from '../backup/encryption.ts'
@@ -59,9 +59,7 @@ export function addArchiveCommands(program: Command) {
       .choices(errorChoices)
       .default('fail'),
     new Option('--tiers', 'also update the tier of stored accounts, with --on-conflict replace'),
-    new Option('--kind <kind>', 'the kind of records that do not say it').choices(
-      kinds.filter(({ isOwned }) => isOwned).map(({ name }) => name),
-    ),
+    new Option('--kind <kind>', 'the kind of records that do not say it').choices(ownKinds.map(({ name }) => name)),
     new Option(
       '--column <theirs=ours>',
       'a column of a table with another title: Reps=Repetitions; may be repeated',

@@ -38,7 +38,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { isRefusal, Refusal } from '../contract/refusal.ts'
+import { Refusal, renamed } from '../contract/refusal.ts'
 
 export function addPullCommands(program: Command) {
   const command = withOptions(
@@ -233,7 +233,7 @@ function isMissingFile(databaseUrl: string): boolean {
 }
 
 function sourceAddress({ from }: PullFlags, { sourceUrl }: PullConfig): string {
-  if (from !== undefined) return orUsageError('--from', () => parseAddress(from))
+  if (from !== undefined) return renamed('--from', ['usage', 'usage'], () => parseAddress(from))
   if (sourceUrl === '') {
     throw new Refusal('usage', `the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
   }
@@ -245,23 +245,8 @@ function sourceKey({ sourceToken: key, sourceTokenFile: file }: PullConfig): str
   const name = settings.sourceTokenFile.env
   if (file === '')
     throw new Refusal('usage', `the API key of the source is missing: set ${settings.sourceToken.env} or ${name}`)
-  return orUsageError(name, () => parseKey(secretIn(name, file)))
-}
-
-function secretIn(name: string, file: string): string {
-  try {
-    return readSecretFile(file)
-  } catch (error) {
-    throw isRefusal(error, 'refused') ? new Refusal('usage', `${name}: ${error.message}`) : error
-  }
-}
-
-function orUsageError<Value>(name: string, parse: () => Value): Value {
-  try {
-    return parse()
-  } catch (error) {
-    throw isRefusal(error, 'usage') ? new Refusal('usage', `${name} ${error.message}`) : error
-  }
+  const secret = renamed(`${name}:`, ['refused', 'usage'], () => readSecretFile(file))
+  return renamed(name, ['usage', 'usage'], () => parseKey(secret))
 }
 
 /** One line for a round that changed something, none for another. */

@@ -32,6 +32,19 @@ export class Refusal extends Error {
   }
 }
 
+/** Does work whose refusals for one reason are refusals for another one, of what `name` is called where the work is done. */
+export function renamed<Value>(
+  name: string,
+  codes: readonly [from: RefusalCode, to: RefusalCode],
+  work: () => Value,
+): Value {
+  try {
+    return work()
+  } catch (error) {
+    throw isRefusal(error, codes[0]) ? new Refusal(codes[1], `${name} ${error.message}`) : error
+  }
+}
+
 /** Whether an error is a refusal for one of some reasons. */
 export function isRefusal(error: unknown, ...codes: readonly RefusalCode[]): error is Refusal {
   return error instanceof Refusal && codes.includes(error.code)

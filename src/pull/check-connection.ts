@@ -1,7 +1,7 @@
 import type { Insertable } from 'kysely'
 import { type Config, MAX_CHECKS_PER_HOUR } from '../config.ts'
 import { parseAddress, parseKey } from '../contract/address.ts'
-import { isRefusal, Refusal } from '../contract/refusal.ts'
+import { isRefusal, Refusal, renamed } from '../contract/refusal.ts'
 import { HOUR_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -77,15 +77,11 @@ export async function checkConnection(
 }
 
 function parsed({ origin, key }: { readonly origin: string; readonly key: string }) {
-  const named = <Value>(name: string, parse: () => Value) => {
-    try {
-      return parse()
-    } catch (error) {
-      if (isRefusal(error, 'usage')) throw new Refusal('refused', `${name} ${error.message}`)
-      throw error
-    }
+  const refused = ['usage', 'refused'] as const
+  return {
+    origin: renamed('the address', refused, () => parseAddress(origin.trim())),
+    key: renamed('the key', refused, () => parseKey(key)),
   }
-  return { origin: named('the address', () => parseAddress(origin.trim())), key: named('the key', () => parseKey(key)) }
 }
 
 function sourceOf({ config, send = guarded(config) }: CheckOptions, address: string, key: string): Source {

@@ -2,26 +2,20 @@ import { sql } from 'kysely'
 import { deletedAmong } from '../accounts/deleted-records.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
-import type { BatchImporterOptions } from '../archive/batch-importer.ts'
 import { noteChangedRecords } from '../archive/revisions.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { ChangedBy } from './connections.ts'
 import { type SourceList, sourceLists, type SourceData } from './lists.ts'
-import type { SourceReader } from './walk.ts'
+import type { RoundState } from './storing.ts'
 import { checked, type PullRow, type PullSource, rowsOfAccount, saveRows } from './state.ts'
 import { Refusal } from '../contract/refusal.ts'
 
-export interface WalkedList {
-  readonly store: Store
+export interface WalkedList extends Pick<RoundState, 'store' | 'reader' | 'startedAt' | 'check'> {
   readonly source: PullSource
   readonly list: SourceList
   /** All ids in the list. */
   readonly listedIds: ReadonlySet<number>
-  /** When the round began. */
-  readonly at: number
-  readonly reader: SourceReader
-  readonly check: BatchImporterOptions['check']
 }
 
 /**
@@ -29,7 +23,7 @@ export interface WalkedList {
  * source has no record with this id. Returns how many rows became gone, and the records that the source still has.
  */
 export async function markGone(walked: WalkedList): Promise<{ gone: number; found: readonly SourceData[] }> {
-  const { store, source, list, listedIds, at, reader } = walked
+  const { store, source, list, listedIds, startedAt: at, reader } = walked
   let gone = 0
   const found: SourceData[] = []
   for await (const rows of rowsOfAccount(store, source, list.kind)) {

@@ -334,10 +334,10 @@ class ListPull {
   }
 
   async #markGone(list: SourceList, listedIds: ReadonlySet<number>) {
-    const { store, account, startedAt, reader, report, check } = this.#state
+    const { account, report } = this.#state
     const source = account.source
     if (source === undefined) return
-    const { gone, found } = await markGone({ store, source, list, listedIds, at: startedAt, reader, check })
+    const { gone, found } = await markGone({ ...this.#state, source, list, listedIds })
     report.gone += gone
     for (const data of found) await this.storeAgain(list, [sourceRow(data)])
   }

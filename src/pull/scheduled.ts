@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eraseDeleted, noteDeleted } from '../accounts/removal.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
+import { sum } from '../contract/numbers.ts'
 import { isRefusal } from '../contract/refusal.ts'
 import {
   checkJob,
@@ -366,9 +367,8 @@ async function completeRound(
   report: PullReport & Pick<RoundProgress, 'sentAt'>,
   askedLocks: string,
 ): Promise<void> {
-  const sum = (count: (kind: PullReport['kinds'][number]) => number) =>
-    report.kinds.reduce((total, kind) => total + count(kind), 0)
-  const round = { added: sum(kind => kind.added), replaced: sum(kind => kind.replaced), gone: report.gone }
+  const { kinds, gone } = report
+  const round = { added: sum(kinds.map(kind => kind.added)), replaced: sum(kinds.map(kind => kind.replaced)), gone }
   await store.db.transaction().execute(async db => {
     const { every_minutes: every, known_locks: knownLocks } = await heldConnection(store, db, lease)
     await addRound(store, db, lease.accountId, { ...round, rejected: report.setAside.count, failure: null })

@@ -1,6 +1,6 @@
 import type { KindPreview } from '../../../archive/preview.ts'
 import type { SampleField } from '../../../archive/sample-rows.ts'
-import { kinds } from '../../../archive/kinds.ts'
+import { ownKinds } from '../../../accounts/deleted-records.ts'
 import { card, facts, numberColumn, table } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
@@ -202,10 +202,9 @@ export function askedFor(upload: Upload, discard: Html): Html {
 }
 
 function kindField(): Html {
-  const own = kinds.filter(({ isOwned }) => isOwned)
   return html`
     <label>Its records are
-      <select name="kind" required>${own.map(({ name }) => html`<option value="${name}">${kindTitle(name)}</option>`)}</select>
+      <select name="kind" required>${ownKinds.map(({ name }) => html`<option value="${name}">${kindTitle(name)}</option>`)}</select>
     </label>
   `
 }
