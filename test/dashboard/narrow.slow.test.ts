@@ -66,20 +66,18 @@ describe('narrow screens and paper', needsChromium, () => {
     assert.deepEqual(new Set(spaces), new Set(['normal']))
   })
 
-  test('all days and hours of a calendar have one height, also in large text', async () => {
+  test('all days of a calendar have one height, also in large text', async () => {
     for (const width of [360, 1440]) {
       await using browser = await openSession(service, { viewport: { width, height: 900 } })
       const { page } = browser
-      for (const path of ['/locks', fullerYear()]) {
-        await page.goto(service.url + path)
-        for (const size of ['100%', '200%']) {
-          await page.evaluate(value => document.documentElement.style.setProperty('font-size', value), size)
-          const heights = await page
-            .locator('.calendar .day:visible')
-            .evaluateAll(days => days.map(day => Math.round(day.getBoundingClientRect().height)))
-          assert.ok(heights.length > 50)
-          assert.equal(new Set(heights).size, 1, `${path}, ${width} pixels, ${size}: ${[...new Set(heights)].join()}`)
-        }
+      await page.goto(service.url + fullerYear())
+      for (const size of ['100%', '200%']) {
+        await page.evaluate(value => document.documentElement.style.setProperty('font-size', value), size)
+        const heights = await page
+          .locator('.calendar .day:visible')
+          .evaluateAll(days => days.map(day => Math.round(day.getBoundingClientRect().height)))
+        assert.ok(heights.length > 50)
+        assert.equal(new Set(heights).size, 1, `${width} pixels, ${size}: ${[...new Set(heights)].join()}`)
       }
     }
   })
