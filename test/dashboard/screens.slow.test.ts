@@ -53,21 +53,16 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.deepEqual(browser.problems, [])
   })
 
-  test('on a phone all days that a page counts are in view', async () => {
+  test('on a phone no day of a calendar is out of view', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
-    for (const [path, least] of [
-      [fullerYear(), 30],
-      ['/locks', 78],
-    ] as const) {
-      await page.goto(service.url + path)
-      const days = page.locator('.calendar .day:visible')
-      assert.ok((await days.count()) >= least, path)
-      const hidden = days.evaluateAll(
-        all => all.filter(day => day.getBoundingClientRect().right > innerWidth - 16).length,
-      )
-      assert.equal(await hidden, 0, path)
-    }
+    await page.goto(service.url + fullerYear())
+    const days = page.locator('.calendar .day:visible')
+    assert.ok((await days.count()) >= 30)
+    const hidden = days.evaluateAll(
+      all => all.filter(day => day.getBoundingClientRect().right > innerWidth - 16).length,
+    )
+    assert.equal(await hidden, 0)
   })
 
   test('on a wide screen no table scrolls sideways, and the sections of the reference are on one line', async () => {
