@@ -220,11 +220,14 @@ export class Incoming {
     }
   }
 
-  /** Notes of records that a file had added that something else has brought or changed them. */
+  /** Notes of records that a file had added that something else has brought or changed them. The same file again, unchanged, is nothing else. */
   async #noteBrought() {
-    await this.#run(`update imported_record set is_kept = 1 from incoming
+    const isChanged = this.#present().some(kind => this.#count(kind, 'added', 'replaced') > 0)
+    const same = isChanged ? null : (this.options.file ?? null)
+    await sql`update imported_record set is_kept = 1 from incoming
       where imported_record.owner_id = incoming.owner and imported_record.kind = incoming.kind and imported_record.id = incoming.id
-        and is_kept = 0 and incoming.decided in ('replaced', 'refreshed', 'unchanged', 'skipped')`)
+        and is_kept = 0 and incoming.decided in ('replaced', 'refreshed', 'unchanged', 'skipped')
+        and file_id not in (select id from imported_file where name = cast(${same} as text))`.execute(this.#db)
   }
 
   /** Notes for each owner what a file brought. Only the last files of an owner can be undone. */

@@ -48,6 +48,15 @@ test('undoing a file removes what only it added, says what it leaves, and leaves
   assert.deepEqual([counts?.added, counts?.deleted], [1, 1])
 })
 
+test('the same file brought again, unchanged, can still be undone', async () => {
+  await using service = await startService(people, unlimited)
+  for (let time = 0; time < 2; time += 1) await bring(service, 'evening.csv', sessions)
+  const [file, ...others] = await listFiles(service.store, 1)
+  assert.deepEqual([file?.removable, others.length], [sessions.length, 0])
+  await undo(service, file?.id ?? 0)
+  assert.deepEqual(await idsOf(service), [])
+})
+
 test('two people who undo a file at once undo it once, and nobody undoes a file of somebody else', async () => {
   await using service = await startService(people, unlimited)
   await bring(service, 'evening.csv', sessions)
