@@ -10,7 +10,7 @@ import { poll, quantile } from './poll.ts'
 import { cpuOf, memoryOf, Programs, type Running } from './processes.ts'
 
 /**
- * Checks the plan of docs/performance.md: measures what each kind of request costs on a small store, predicts from it what a mix of
+ * Checks the plan of bench/README.md: measures what each kind of request costs on a small store, predicts from it what a mix of
  * them costs on a large one, and at which rate, and compares that with the load itself.
  */
 const { values: flags } = parseArgs({

@@ -104,8 +104,7 @@ function settingsPage(): string {
   return `# Settings and limits
 
 Settings are environment variables; the installed service reads them from \`/etc/lockstep.env\`. A change applies when the service is restarted.
-A command that uses settings lists each unknown one, and each that it uses and whose value is invalid, and exits. With \`--database\`, most use
-none.
+A command that uses settings lists each unknown one, and each that it uses and whose value is invalid, and exits.
 ${rows.join('\n')}
 
 ${settingsWithoutEffect.map(env => `\`${env}\``).join(', ')} has no effect, and is accepted so that the service starts with an older \`/etc/lockstep.env\`.

@@ -133,6 +133,7 @@ const states: readonly Scene[] = [
   { name: 'download-from-elsewhere', path: '/settings', act: followFromElsewhere },
   { name: 'too-many-pages', path: '/', act: reloadOften, on: 'limited' },
   { name: 'source-fresh', path: '/source', on: 'fresh' },
+  { name: 'source-upload', path: '/source/upload', on: 'fresh', act: checkTable },
   { name: 'source-old-sign-in', path: '/source', on: 'fresh', act: ageSignIn },
   { name: 'source-wrong', path: '/source/connect', on: 'connecting', act: enterWrongSource },
   { name: 'source-whose', path: '/source', on: 'connecting', act: checkSource },
@@ -203,6 +204,22 @@ async function enterWrongPassword(page: Page) {
   await page.getByLabel('Password').fill('not the password')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.locator('.problem').waitFor()
+}
+
+/** Sends a table as people keep one, up to the page that shows what is in it. */
+export async function checkTable(page: Page) {
+  const rows = [
+    'Recorded,Passed,Program,Kind,Grade,Duration (min),Repetitions,Distance (km),Mood',
+    '2026-02-13 18:00,yes,Evening program,repetition,84,20,410,0.041,good',
+    '2026-02-14 18:10,yes,Evening program,repetition,88,21,452,0.045,good',
+    '2026-02-16 19:05,no,Evening program,repetition,52,9,188,0.019,tired',
+    '2026-02-17 18:20,yes,Evening program,repetition,1000,20,440,0.044,good',
+  ]
+  await page
+    .getByLabel('Files')
+    .setInputFiles({ name: 'evenings.csv', mimeType: 'text/csv', buffer: Buffer.from(rows.join('\r\n')) })
+  await page.getByRole('button', { name: 'Upload and check' }).click()
+  await page.getByRole('heading', { name: 'What is in it' }).waitFor()
 }
 
 async function showRecordsOfAnother(page: Page) {

@@ -10,7 +10,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { closeBrowser, openPage } from '../test/support/chromium.ts'
 import { signIn } from '../test/support/dashboard.ts'
 import { writeSheets } from './contact-sheets.ts'
-import { type Scene, scenes, signInTo, type Stage, type StageName, stages } from './screenshot-scenes.ts'
+import { checkTable, type Scene, scenes, signInTo, type Stage, type StageName, stages } from './screenshot-scenes.ts'
 
 interface Look {
   readonly context?: BrowserContextOptions
@@ -111,14 +111,17 @@ async function fitHeight(page: Page, width: number) {
 }
 
 async function writeShown(folder: string) {
-  const stage = await running.getOrInsertComputed('sample', () => stages.sample())
-  for (const [name, path, theme, viewport] of [
-    ['overview', '/', 'light', { width: 1280, height: 880 }],
-    ['training', '/training?range=1y', 'dark', { width: 1280, height: 880 }],
-  ] as const) {
-    await using browser = await openPage({ viewport, timezoneId: 'Europe/Berlin', colorScheme: theme })
-    await signIn(browser.page, stage.service.url)
+  const shown = [
+    { name: 'overview', on: 'sample', path: '/', act: undefined },
+    { name: 'preview', on: 'fresh', path: '/source/upload', act: checkTable },
+  ] as const
+  for (const { name, on, path, act } of shown) {
+    const stage = await running.getOrInsertComputed(on, () => stages[on]())
+    const viewport = { width: 1280, height: 880 }
+    await using browser = await openPage({ viewport, timezoneId: 'Europe/Berlin', colorScheme: 'light' })
+    await signIn(browser.page, stage.service.url, stage.username)
     await browser.page.goto(stage.service.url + path)
+    await act?.(browser.page)
     await browser.page.evaluate(() => globalThis.scrollTo(0, 0))
     await browser.page.screenshot({ path: join(folder, `${name}.png`) })
   }
