@@ -181,7 +181,8 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
       <li><i class="mark tick"></i>Target</li>
       <li>A session’s grade is the mean of its graded segments.${
         isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
-      }${passText(segments)}</li>
+      }</li>
+      ${passText(segments)}
     </ul>
     <details class="more">
       <summary>More columns</summary>
@@ -191,12 +192,12 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
   `
 }
 
-/** ` Segments pass at 65 % now.` */
-function passText(segments: readonly Row[]): string {
+/** `Segments pass at 65 % now.` */
+function passText(segments: readonly Row[]): Html {
   const grades = segments.map(({ passingGrade }) => passingGrade).filter(grade => grade > 0)
   const [least, most] = [Math.min(...grades), Math.max(...grades)]
-  if (grades.length === 0) return ''
-  return ` Segments pass at ${least === most ? '' : `${numberText(least)} to `}${percentText(most)} now.`
+  if (grades.length === 0) return nothing
+  return html`<li>Segments pass at ${least === most ? '' : `${numberText(least)} to `}${percentText(most)} now.</li>`
 }
 
 /** `3 Endurance`: segments are distinguished by their position. */
