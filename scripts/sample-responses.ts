@@ -50,6 +50,7 @@ export async function sampleResponses(): Promise<Readonly<Record<Exclude<SampleN
       record: json(record.text),
       unchanged: `\`\`\`http
 GET /api/v1${path} HTTP/1.1
+Authorization: Bearer lks_…
 If-None-Match: ${etag}
 
 HTTP/1.1 ${unchanged.status} Not Modified

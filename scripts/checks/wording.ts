@@ -8,7 +8,7 @@ import { documents, read } from './files.ts'
  * grows with each endpoint or setting. Those that a recipe of CONTRIBUTING.md adds a line to have room for some.
  */
 const MAX_BYTES: Readonly<Record<string, number>> = {
-  'README.md': 4900,
+  'README.md': 4920,
   'CHANGELOG.md': 4200,
   'CONTRIBUTING.md': 11_800,
   'SECURITY.md': 2100,
