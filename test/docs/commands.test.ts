@@ -165,6 +165,25 @@ test('a history comes from another server as README.md and docs/your-own-history
   await machine.run('README.md', 'Bring your history', words)
 })
 
+test('what repeats goes on until SIGTERM, and then ends with 0, as the documents print it', async () => {
+  await using source = await startSource({
+    world: new SourceWorld().add(account(1, 'ann'), trainingSession(7, 1)),
+    identity: '/users/me',
+  })
+  await using folder = await makeFolder()
+  const env = { LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN, LOCKSTEP_PULL_RATE: '0' }
+  for (const [page, printed, args, says] of [
+    ['docs/your-own-history.md', './lockstep pull --every 5m', ['pull', '--every', '5m'], /training-session 1 added/],
+    ['docs/backups.md', '`--every 1d` repeats, until SIGTERM', ['backup', '--to', 'copies', '--every', '1d'], /\.db$/m],
+  ] as const) {
+    assert.ok(readFileSync(join(root, page), 'utf8').includes(printed), printed)
+    await using running = folder.start(args, { env })
+    await running.says(says)
+    running.process.kill('SIGTERM')
+    assert.equal((await running.ended).code, 0, printed)
+  }
+})
+
 interface Machine extends AsyncDisposable, Pick<Folder, 'path' | 'databaseUrl' | 'shell'> {
   import(records: readonly object[]): Promise<void>
   /** Runs the commands of a section, with some of their words replaced. */
