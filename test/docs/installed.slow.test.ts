@@ -267,23 +267,6 @@ describe('on a Debian that has nothing else', { skip }, () => {
     service.kill('SIGTERM')
     assert.deepEqual(await once(service, 'exit'), [0, null])
 
-    const { service: demo, url: sample } = await started(
-      inRoot(root, ['sh', '-ec', 'cd /root; exec lockstep demo --port 0']),
-    )
-    assert.equal((await fetch(`${sample}/signin`)).status, 200)
-    demo.kill('SIGTERM')
-    await once(demo, 'exit')
-    const refused = await inside('cd /; lockstep page --account alex --out history.html || true')
-    assert.match(
-      refused.stderr,
-      /this user may not open .*history.html. An installed lockstep runs as the user of the service/,
-    )
-    for (const name of readdirSync(join(root, 'usr/share/doc/lockstep')).filter(name => name.endsWith('.md')))
-      for (const [, target = ''] of readFileSync(join(root, 'usr/share/doc/lockstep', name), 'utf8').matchAll(
-        /\]\(([^)#:\s]+)/g,
-      ))
-        assert.ok(existsSync(join(root, 'usr/share/doc/lockstep', target)), `${name}: ${target}`)
-
     const downgraded = await inside('dpkg -i /tmp/old.deb')
     assert.match(downgraded.stderr, /restore a backup made before the upgrade/)
     const database = join(root, 'var/lib/lockstep/lockstep.db')
