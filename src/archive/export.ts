@@ -105,7 +105,7 @@ async function readIds(db: Kysely<Tables>, { table }: Kind, accountId: number): 
   let isNext = sql`true`
   for (;;) {
     const next = sql`
-      select at, id from ${sql.table(table)} where owner_id = ${accountId} and ${isNext} order by at, id limit ${IDS_AT_ONCE}`
+      select at, id from ${sql.table(table)} where owner_id = ${accountId} and ${isNext} order by at, id limit ${MAX_BATCH_IDS}`
     // As one text: objects would grow old before all are read.
     const list = sql<{
       ids: string
@@ -115,13 +115,13 @@ async function readIds(db: Kysely<Tables>, { table }: Kind, accountId: number): 
     // Identifiers are integers.
     const part = JSON.parse(text) as number[]
     ids.push(...part)
-    if (part.length < IDS_AT_ONCE) return Float64Array.from(ids).sort()
+    if (part.length < MAX_BATCH_IDS) return Float64Array.from(ids).sort()
     isNext = sql`(at, id) > (${at}, ${ids.at(-1)})`
     await pause()
   }
 }
 
-const IDS_AT_ONCE = 5000
+const MAX_BATCH_IDS = 5000
 
 /**
  * Reads rows as lines. The lines of records are made by the database. An object for each row would be slower: the ones in use while

@@ -91,7 +91,7 @@ export class Incoming {
   }
 
   async flushFull() {
-    if (this.#pending.length >= MAX_WRITTEN_ROWS || this.#pendingCharacters >= CHARACTERS_AT_ONCE) await this.flush()
+    if (this.#pending.length >= MAX_WRITTEN_ROWS || this.#pendingCharacters >= MAX_BATCH_CHARACTERS) await this.flush()
   }
 
   async flush() {
@@ -472,7 +472,7 @@ const MAX_BATCH_ROWS = 50
 const MAX_WRITTEN_ROWS = 100
 /** How many records of a kind a preview shows. */
 const SAMPLES = 3
-const CHARACTERS_AT_ONCE = 1024 * 1024
+const MAX_BATCH_CHARACTERS = 1024 * 1024
 
 /** The columns of a row that have no column of their own in the table `incoming`. */
 const FROM_SQLITE = { value: (column: string) => `fields ->> '$.${column}'`, from: '' }

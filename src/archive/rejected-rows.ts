@@ -50,7 +50,7 @@ export class RejectedRows implements Rejections {
   }
 
   async flushFull() {
-    if (this.#pending.length >= MAX_BATCH_ROWS || this.#pendingCharacters >= CHARACTERS_AT_ONCE) await this.flush()
+    if (this.#pending.length >= MAX_BATCH_ROWS || this.#pendingCharacters >= MAX_BATCH_CHARACTERS) await this.flush()
   }
 
   async flush() {
@@ -179,7 +179,7 @@ function rowKey(kind: string, recordId: number | null, ownerId: number | null, r
 const STAGED = 'line, row_key, kind, record_id, owner_id, reason, raw, encoding'
 
 const MAX_BATCH_ROWS = 100
-const CHARACTERS_AT_ONCE = 1024 * 1024
+const MAX_BATCH_CHARACTERS = 1024 * 1024
 
 /** Text as it is; bytes that a text column cannot store as base64. */
 function encode(raw: Buffer | string): { text: string; encoding: 'utf-8' | 'base64' } {

@@ -155,7 +155,7 @@ class RejectedList implements Disposable {
       throw new FormatError(`more than ${MAX_REJECTED.toLocaleString('en')} of its lines are no records`)
     }
     this.#text += csvLine(cells)
-    if (this.#text.length > TEXT_AT_ONCE) this.flush()
+    if (this.#text.length > MAX_BATCH_CHARACTERS) this.flush()
   }
 
   flush() {
@@ -169,4 +169,4 @@ class RejectedList implements Disposable {
 }
 
 const MAX_REJECTED = 100_000
-const TEXT_AT_ONCE = 64 * 1024
+const MAX_BATCH_CHARACTERS = 64 * 1024

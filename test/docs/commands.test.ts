@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Folder, launcher, makeFolder } from '../support/command.ts'
+import { type Folder, launcher, makeFolder, start } from '../support/command.ts'
+import { ADMIN, startHomeAssistant } from '../support/home-assistant.ts'
+import { retained, startMosquitto } from '../support/mosquitto.ts'
 import { needs } from '../support/programs.ts'
 import { account, lockSession, oneOfEach, trainingSession, world } from '../support/records.ts'
 import { serve } from '../support/serving.ts'
+import { until } from '../support/waiting.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { parseLines } from '../support/archives.ts'
 
@@ -21,10 +24,6 @@ const ELSEWHERE: Readonly<Record<string, Readonly<Record<string, string | null>>
     'First request': 'docs.test.ts',
   },
   'docs/docker.md': { Upgrade: null, 'Roll back': null, 'Restore a backup': null },
-  'docs/integrations.md': {
-    'Home Assistant': '../homeassistant/entities.slow.test.ts',
-    'Shell and Python': 'integrations.test.ts',
-  },
   'docs/operating.md': {
     Install: 'operating.slow.test.ts',
     'First account': 'operating.slow.test.ts',
@@ -48,7 +47,7 @@ const HERE: Readonly<Record<string, readonly string[]>> = {
   'docs/api.md': ['API', 'Paging', 'Conditional requests'],
   'docs/archive.md': ['Archives', 'Lines with errors'],
   'docs/backups.md': ['Make one', 'Encrypt it', 'Test your backups', 'Check one', 'Restore it', 'Without Lockstep'],
-  'docs/integrations.md': ['Integrations', 'Recipes', 'TypeScript'],
+  'docs/integrations.md': ['Integrations', 'Home Assistant', 'Recipes', 'Shell and Python', 'TypeScript'],
   'docs/your-own-history.md': ['On the command line'],
 }
 
@@ -164,6 +163,42 @@ test('a history comes from another server as README.md and docs/your-own-history
   assert.match(stdout, /training-session +2/)
   await machine.run('README.md', 'Bring your history', words)
 })
+
+test(
+  'the lines for the shell and for Python print records, and the commands for Home Assistant go on until SIGTERM',
+  needs('curl', 'jq', 'python3', 'mosquitto'),
+  async () => {
+    await using machine = await makeMachine()
+    await machine.import(lines)
+    const key = await machine.shell('lockstep key create --account ann --name test')
+    const token = /lks_\w+/.exec(key.stdout)?.[0] ?? ''
+    await using service = await serve(machine.databaseUrl)
+    symlinkSync(join(root, 'examples'), join(machine.path, 'examples'))
+    const words = { 'http://127.0.0.1:5625': service.url, 'lks_…': token }
+    const { stdout } = await machine.run('docs/integrations.md', 'Shell and Python', words)
+    assert.match(stdout, /^state: /)
+    assert.match(stdout, /^2026-02-16T18:00:00Z\t/m)
+
+    await using home = await startHomeAssistant()
+    await using broker = await startMosquitto({ user: { name: 'lockstep', password: 'a password of the test' } })
+    for (const [name, secret] of [
+      ['broker-password', 'a password of the test'],
+      ['home-token', ADMIN],
+    ] as const)
+      writeFileSync(join(machine.path, name), `${secret}\n`, { mode: 0o600 })
+    const printed = sectionsOf('docs/integrations.md').find(({ title }) => title === 'Home Assistant')?.commands ?? []
+    const isDone = [async () => (await retained(broker)).size > 0, async () => home.series.size > 0]
+    assert.equal(printed.length, isDone.length)
+    for (const [index, command] of printed.entries()) {
+      const line = command.replace('mqtts://broker.example', broker.url).replace('wss://home.example', home.url)
+      const env = { LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: token }
+      await using running = start(line.trim().split(' ').slice(1), { cwd: machine.path, env })
+      await until(isDone[index] ?? assert.fail)
+      running.process.kill('SIGTERM')
+      assert.equal((await running.ended).code, 0, line)
+    }
+  },
+)
 
 test('what repeats goes on until SIGTERM, and then ends with 0, as the documents print it', async () => {
   await using source = await startSource({

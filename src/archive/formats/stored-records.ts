@@ -114,14 +114,14 @@ export class StoredRecords {
         select session.id, session.at, session.made_here, ${end} as ended
         from ${sql.table(this.#kind.table)} as session ${join}
         where session.owner_id = ${this.account} and (session.at, session.id) > (${after.at}, ${after.id})
-        order by session.at, session.id limit ${ROWS_AT_ONCE}`.execute(this.#db)
+        order by session.at, session.id limit ${MAX_BATCH_ROWS}`.execute(this.#db)
       for (const { id, at, made_here, ended } of rows) {
         this.#add({ id, minute: parseMadeHere(made_here)?.minute, isDeleted: false }, at)
         const to = ended ?? Infinity
         if (to > at) this.locks.push({ id, from: at, to })
       }
       const last = rows.at(-1)
-      if (last === undefined || rows.length < ROWS_AT_ONCE) return
+      if (last === undefined || rows.length < MAX_BATCH_ROWS) return
       after = last
     }
   }
@@ -156,7 +156,7 @@ export class StoredRecords {
 }
 
 export const MINUTE_MS = 60_000
-const ROWS_AT_ONCE = 5000
+const MAX_BATCH_ROWS = 5000
 const FIRST_NUMBER = 900_000_000
 const LAST_NUMBER = 999_999_999
 

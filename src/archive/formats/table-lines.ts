@@ -125,8 +125,8 @@ export async function* tableLines(
   /** Rows that others of the file may contradict, which is known at its end. */
   const judged: ReadRow[] = []
   async function* linesOf(rows: readonly ReadRow[]): Lines {
-    for (let start = 0; start < rows.length; start += RECORDS_AT_ONCE) {
-      const some = rows.slice(start, start + RECORDS_AT_ONCE)
+    for (let start = 0; start < rows.length; start += MAX_BATCH_RECORDS) {
+      const some = rows.slice(start, start + MAX_BATCH_RECORDS)
       const records = await stored.rows(some.flatMap(({ known }) => known ?? []))
       yield some.flatMap(row => reader?.linesOf(row, records.get(String(row.known?.id))) ?? [])
     }
@@ -167,7 +167,7 @@ function isJudged({ known }: Pick<ReadRow, 'known'>): boolean {
 /** People fill in fewer rows. */
 const MAX_ROWS = 50_000
 /** Each can take a megabyte. */
-const RECORDS_AT_ONCE = 50
+const MAX_BATCH_RECORDS = 50
 
 /** Where a value of a row is, and in which unit. */
 interface Place {
