@@ -61,11 +61,12 @@ function rejectedRows({ reads }: Store, { accountId, origin }: RejectedOf) {
   return reads.selectFrom('set_aside').where('account_id', '=', accountId).where('source', '=', origin)
 }
 
-function findRows({ reads }: Store, ids: readonly number[]) {
+async function findRows({ reads }: Store, ids: readonly number[]) {
+  if (ids.length === 0) return []
   return reads
     .selectFrom('set_aside')
     .select(['id', 'kind', 'record_id as recordId', 'reason', 'raw', 'encoding', 'first_seen_at as firstSeenAt'])
-    .where('id', 'in', [0, ...ids])
+    .where('id', 'in', ids)
     .orderBy('id')
     .execute()
 }
