@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { transactionId, wasCommitted } from '../store/transaction.ts'
 
 /** A row to be written, and how often it was added. */
 export interface Counted<Row> {
@@ -39,7 +38,6 @@ export class Tally<Row> {
   readonly #onFailure: (error: unknown) => void
   readonly #timer: NodeJS.Timeout
   readonly #rows = new Map<string, { row: Row; count: number }>()
-  #unanswered: { readonly transaction: string; readonly batch: Batch<Row> } | undefined
   #lost = 0
   #ticks = 0
   #hasFailed = false
@@ -98,30 +96,16 @@ export class Tally<Row> {
 
   async #write() {
     const { unwritten } = this.#table
-    if (this.#unanswered !== undefined && (await wasCommitted(this.#store.db, this.#unanswered.transaction))) {
-      this.#subtract(this.#unanswered.batch)
-    }
-    this.#unanswered = undefined
     // The same order in every process, so that two of them cannot deadlock.
     const all = [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1))
     for (let start = 0; start < all.length; start += MAX_BATCH_ROWS) {
       const batch = new Map(all.slice(start, start + MAX_BATCH_ROWS).map(([key, counted]) => [key, { ...counted }]))
       const rows = [...batch.values()]
       const wanted = unwritten === undefined ? rows : await unwritten(rows)
-      if (wanted.length > 0) await this.#writeBatch(batch, wanted)
+      if (wanted.length > 0) await this.#store.db.transaction().execute(db => this.#table.write(db, wanted))
       this.#subtract(batch)
       await nextTurn()
     }
-  }
-
-  /** On PostgreSQL, a transaction may have been committed although its connection was lost. */
-  async #writeBatch(batch: Batch<Row>, wanted: readonly Counted<Row>[]) {
-    const { db, engine } = this.#store
-    await db.transaction().execute(async transaction => {
-      if (engine === 'postgres') this.#unanswered = { transaction: await transactionId(transaction), batch }
-      await this.#table.write(transaction, wanted)
-    })
-    this.#unanswered = undefined
   }
 
   #subtract(batch: Batch<Row>) {

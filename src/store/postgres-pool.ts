@@ -1,7 +1,7 @@
 import type { PostgresCursor, PostgresPool, PostgresQueryResult } from 'kysely'
 import pg from 'pg'
 import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
-import { lacksPreferredTls, parseAddress } from './postgres-address.ts'
+import { parseAddress } from './postgres-address.ts'
 import { requirePrimary } from './postgres-primary.ts'
 import type { StoreUnavailableError } from './store.ts'
 
@@ -46,7 +46,6 @@ export function makePool(url: string, options: PoolOptions): pg.Pool {
         { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 300 }),
     ...withSettings(url, settings),
   })
-  addresses.set(pool, url)
   // Without these listeners, losing an idle connection would end the process.
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
@@ -63,24 +62,11 @@ function withSettings(url: string, settings: NonNullable<PoolOptions['settings']
 /** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */
 export async function takeClient(pool: pg.Pool): Promise<pg.PoolClient> {
   try {
-    return await connectPreferring(pool)
+    return await pool.connect()
   } catch (error) {
     throw unavailable(error)
   }
 }
-
-/** Connects without TLS if the server has none and the address only prefers it; so do later connections. */
-async function connectPreferring(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect()
-  } catch (error) {
-    if (!lacksPreferredTls(error, addresses.get(pool) ?? '')) throw error
-    pool.options.ssl = false
-    return pool.connect()
-  }
-}
-
-const addresses = new WeakMap<pg.Pool, string>()
 
 /** The pool as Kysely uses it: errors are translated, and a connection that may be broken is not used again. */
 export function guarded(pool: pg.Pool): PostgresPool {

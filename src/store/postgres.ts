@@ -4,7 +4,6 @@ import type pg from 'pg'
 import { allowDistributedPlans, requireOneServer } from './distributed.ts'
 import { checkReadiness } from './readiness.ts'
 import { APPLICATION_NAME, guarded, makePool, takeClient } from './postgres-pool.ts'
-import { keepConnected } from './postgres-presence.ts'
 import { makeReader } from './postgres-reader.ts'
 import { type OpenOptions, type Store, StoreError } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -31,7 +30,6 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<S
     await end()
     throw error
   }
-  keepConnected(pool)
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: guarded(pool) }) })
   const read = makeReader(db, reading, () => isDistributed)
 

@@ -38,17 +38,15 @@ export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreLocationError('the database must be named as sqlite:<path>')
   const writer = makeWriter(path, options)
   const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
-  const reader = makeReader(db, path)
   const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true || options.inspect === true
-  const reads = isAlone
-    ? db
-    : new Kysely<Tables>({ dialect: dialectOf(lazyExecutor(reader.connection), options.busyTimeoutMs) })
+  const reader = isAlone ? undefined : openReader(path)
+  const reads = reader ? new Kysely<Tables>({ dialect: dialectOf(makeExecutor(reader), options.busyTimeoutMs) }) : db
 
   return {
     engine: 'sqlite',
     db,
     reads,
-    read: reader.read,
+    read: makeReader(db, reader),
     async health() {
       await checkReadiness(this)
     },
@@ -61,7 +59,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     requireAlone: async () => {},
     erase: () => eraseDeleted(path),
     async close() {
-      reader.close()
+      reader?.close()
       await db.destroy()
     },
   }
@@ -81,18 +79,17 @@ function makeWriter(path: string, options: OpenOptions): SqliteExecutor {
   return startWriterThread({ path, options })
 }
 
-/** Runs compiled queries as prepared statements on a connection that is opened with the first of them. */
-function makeReader(db: Kysely<Tables>, path: string) {
-  let connection: DatabaseSync | undefined
+/** Runs compiled queries as prepared statements. */
+function makeReader(db: Kysely<Tables>, reader: DatabaseSync | undefined) {
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
-  const open = () => (connection ??= openReader(path))
   const prepare = (query: Query<never, unknown>) => {
+    if (reader === undefined) throw new Error('this store has no connection for reads')
     const compiled = compile(db, 'sqlite', query)
-    return { ...compiled, statement: open().prepare(compiled.sql) }
+    return { ...compiled, statement: reader.prepare(compiled.sql) }
   }
 
-  const read = <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
+  return <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
     try {
       const { statement, parameters } = statements.getOrInsertComputed(query, () => prepare(query))
       // Parameters of a query are numbers and texts; its columns are those of its Row.
@@ -100,20 +97,6 @@ function makeReader(db: Kysely<Tables>, path: string) {
     } catch (error) {
       throw translate(error)
     }
-  }
-
-  return { read, connection: open, close: () => connection?.close() }
-}
-
-/** Runs statements on a connection that is opened with the first of them; its owner closes it. */
-function lazyExecutor(connection: () => DatabaseSync): SqliteExecutor {
-  let executor: SqliteExecutor | undefined
-  return {
-    execute(statement, parameters) {
-      executor ??= makeExecutor(connection())
-      return executor.execute(statement, parameters)
-    },
-    close() {},
   }
 }
 

@@ -6,9 +6,7 @@ import { allReads, listReaders, listReads } from '../../src/accounts/read-log-qu
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { listAccess } from '../../src/accounts/access-lists.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
-import { open, type Store } from '../../src/store/index.ts'
-import { testOn } from '../support/databases.ts'
-import { startProxy } from '../support/proxy.ts'
+import type { Store } from '../../src/store/index.ts'
 import { world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
@@ -153,23 +151,6 @@ test('reads that cannot be written are kept until the database can be written', 
   await log.close()
   const [row, ...others] = await listReads(store, 1, { limit: 10 })
   assert.deepEqual([row?.count, others], [2, []])
-})
-
-testOn('postgres', 'reads are counted once although the answer to their commit was lost', async () => {
-  await using service = await startService(world)
-  await using proxy = await startProxy(Number(new URL(service.databaseUrl).port))
-  const store = await open(proxy.urlOf(service.databaseUrl), { busyTimeoutMs: 5000 })
-  const failed = Promise.withResolvers<unknown>()
-  const log = makeReadLog(store, { days: 10_000, onFailure: failed.resolve, flushIntervalMs: 10 })
-  proxy.cutAtCommit()
-  for (let count = 0; count < 2; count += 1) log.record(ben, 1, 'dtt', 'list', now)
-  await failed.promise
-  log.record(ben, 1, 'dtt', 'list', now)
-  log.record(ben, 1, 'dtt', 'record', now)
-  await log.close()
-  await store.close()
-  const rows = await listReads(service.store, 1, { limit: 10 })
-  assert.deepEqual(new Set(rows.map(({ kind, count }) => `${count} ${kind}`)), new Set(['3 list', '1 record']))
 })
 
 test('a log that cannot be written before its process ends says how many reads are lost', async () => {

@@ -13,8 +13,6 @@ export interface Proxy extends AsyncDisposable {
   silence(): void
   /** Passes on what was held back, and everything after it. */
   resume(): void
-  /** Passes on the next commit, and closes the connection in place of the answer to it. */
-  cutAtCommit(): void
 }
 
 export async function startProxy(firstPort: number): Promise<Proxy> {
@@ -22,18 +20,11 @@ export async function startProxy(firstPort: number): Promise<Proxy> {
   let port = firstPort
   let silent = false
   let roundTrips = 0
-  let cuts = false
 
   const server = createServer(client => {
     const upstream = connect(port, '127.0.0.1')
     const messages = makeReader(() => (roundTrips += 1))
     client.on('data', messages)
-    client.on('data', chunk => {
-      if (!cuts || !chunk.includes('commit')) return
-      cuts = false
-      upstream.unpipe(client)
-      upstream.once('data', () => client.destroy()).resume()
-    })
     for (const [from, to] of [
       [client, upstream],
       [upstream, client],
@@ -71,9 +62,6 @@ export async function startProxy(firstPort: number): Promise<Proxy> {
     resume() {
       silent = false
       for (const socket of sockets) socket.resume()
-    },
-    cutAtCommit() {
-      cuts = true
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
