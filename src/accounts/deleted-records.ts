@@ -17,38 +17,51 @@ import { noteDeleted } from './removal.ts'
 /** The kinds of records that an owner can delete. */
 export const ownKinds = kinds.filter(({ isOwned }) => isOwned)
 
-export const deleteRecord = act({
+/** What an act is about: records of one account. */
+const input = Type.Object({
+  accountId: Type.Integer(),
+  records: Type.Array(Type.Object({ kind: Type.String(), id: Type.Integer() }), { minItems: 1, maxItems: MAX_DELETED }),
+})
+
+export const deleteRecords = act({
   title: 'Delete',
   confirms: true,
   event: 'record-deleted',
   locks: true,
-  input: Type.Object({ accountId: Type.Integer(), kind: Type.String(), id: Type.Integer() }),
-  async run({ db, store, now, record }, { accountId, kind, id }) {
-    const { columns, table } = kindNamed(kind)
-    const column = (name: string) => (columns.includes(name) ? sql.ref(name) : sql`null`)
-    const { rows } = await sql<{ at: number | null; made_here: string | null }>`
-      delete from ${sql.table(table)} where owner_id = ${accountId} and id = ${id}
-      returning ${column('at')} as at, ${column('made_here')} as made_here`.execute(db)
-    const [deleted] = rows
-    if (deleted === undefined) throw new Refusal('refused', 'there is no such record of this account')
-    const mark = { at: deleted.at, minute: parseMadeHere(deleted.made_here)?.minute ?? null, deleted_at: now }
-    await db
-      .insertInto('deleted_record')
-      .values({ owner_id: accountId, kind, id, ...mark })
-      .onConflict(conflict => conflict.columns(['owner_id', 'kind', 'id']).doUpdateSet(mark))
-      .execute()
-    await noteChangedRecords(db, table, sql`${accountId}`)
-    const it = sql`owner_id = ${accountId} and kind = ${kind} and id = ${id}`
-    await sql`delete from imported_record where ${it}`.execute(db)
-    await sql`delete from set_aside where account_id = ${accountId} and kind = ${kind} and record_id = ${id}`.execute(
-      db,
-    )
-    // A session that was not finished is not asked for again.
-    await sql`update pull_row set open_at = null where ${it}`.execute(db)
+  input,
+  async run({ db, store, now, record }, { accountId, records }) {
+    for (const { kind, id } of records) {
+      const { columns, table } = kindNamed(kind)
+      const column = (name: string) => (columns.includes(name) ? sql.ref(name) : sql`null`)
+      const { rows } = await sql<{ at: number | null; made_here: string | null }>`
+        delete from ${sql.table(table)} where owner_id = ${accountId} and id = ${id}
+        returning ${column('at')} as at, ${column('made_here')} as made_here`.execute(db)
+      const [deleted] = rows
+      if (deleted === undefined) throw new Refusal('refused', 'there is no such record of this account')
+      const mark = { at: deleted.at, minute: parseMadeHere(deleted.made_here)?.minute ?? null, deleted_at: now }
+      await db
+        .insertInto('deleted_record')
+        .values({ owner_id: accountId, kind, id, ...mark })
+        .onConflict(conflict => conflict.columns(['owner_id', 'kind', 'id']).doUpdateSet(mark))
+        .execute()
+      await noteChangedRecords(db, table, sql`${accountId}`)
+      const it = sql`owner_id = ${accountId} and kind = ${kind} and id = ${id}`
+      await sql`delete from imported_record where ${it}`.execute(db)
+      await sql`delete from set_aside where account_id = ${accountId} and kind = ${kind} and record_id = ${id}`.execute(
+        db,
+      )
+      // A session that was not finished is not asked for again.
+      await sql`update pull_row set open_at = null where ${it}`.execute(db)
+    }
     if (store.erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
-    await record({ accountId, subject: `${kind} ${id}` })
+    await record({ accountId, subject: subjectOf(records) })
   },
 })
+
+function subjectOf(records: readonly { readonly kind: string; readonly id: number }[]): string {
+  const [first] = records
+  return first !== undefined && records.length === 1 ? `${first.kind} ${first.id}` : `${records.length} records`
+}
 
 /** All that is deleted meanwhile is erased together. */
 export const ERASING_WAIT_MS = 3_600_000
@@ -57,15 +70,9 @@ export const allowRecords = act({
   title: 'Allow again',
   event: 'record-allowed',
   locks: true,
-  input: Type.Object({
-    accountId: Type.Integer(),
-    records: Type.Array(Type.Object({ kind: Type.String(), id: Type.Integer() }), {
-      minItems: 1,
-      maxItems: MAX_DELETED,
-    }),
-  }),
+  input,
   async run({ db, record }, { accountId, records }) {
-    const allowed: string[] = []
+    const allowed: { kind: string; id: number }[] = []
     for (const [kind, some] of Map.groupBy(records, one => one.kind)) {
       const these = (ids: readonly number[]) =>
         sql`owner_id = ${accountId} and kind = ${kind} and id in (${sql.join(ids)})`
@@ -77,13 +84,12 @@ export const allowRecords = act({
       await sql`update pull_row set form = '' where ${these(ids)}`.execute(db)
       // What an import has decided about the record is decided again.
       await noteChangedRecords(db, kindNamed(kind).table, sql`${accountId}`)
-      allowed.push(...ids.map(id => `${kind} ${id}`))
+      allowed.push(...ids.map(id => ({ kind, id })))
     }
-    const [first] = allowed
-    if (first === undefined) throw new Refusal('refused', 'there is no such deleted record of this account')
+    if (allowed.length === 0) throw new Refusal('refused', 'there is no such deleted record of this account')
     // The next round reads all lists.
     await db.updateTable('pull_source').set({ full_at: null }).where('account_id', '=', accountId).execute()
-    await record({ accountId, subject: allowed.length === 1 ? first : `${allowed.length} records` })
+    await record({ accountId, subject: subjectOf(allowed) })
   },
 })
 

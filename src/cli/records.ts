@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { allowRecords, deleteRecord, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
+import { allowRecords, deleteRecords, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
 import { listFiles, undoFile } from '../accounts/imported-files.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
@@ -43,7 +43,7 @@ export function addRecordCommands(program: Command) {
     .action(async (kind: string, id: number, flags: Flags) => {
       await withAccount(flags, async (store, { id: accountId, username }) => {
         await requireConfirmation(flags, `Delete ${kind} ${id} of ${username}?`)
-        await deleteRecord(store, { accountId, kind, id }, Date.now())
+        await deleteRecords(store, { accountId, records: [{ kind, id }] }, Date.now())
       })
       say('It is deleted.')
     })

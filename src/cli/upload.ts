@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { allowRecords, deleteRecord } from '../accounts/deleted-records.ts'
+import { allowRecords, deleteRecords } from '../accounts/deleted-records.ts'
 import { undoFile } from '../accounts/imported-files.ts'
 import { isRefusal, Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
@@ -54,7 +54,7 @@ async function runUpload(order: UploadOrder | ActOrder, showLife: () => void) {
 }
 
 async function runAct(store: Store, { event, input, actor, now }: ActOrder) {
-  const act = [deleteRecord, allowRecords, undoFile].find(one => one.event === event)
+  const act = [deleteRecords, allowRecords, undoFile].find(one => one.event === event)
   // Its schema checks the input.
   const perform = act as ((store: Store, input: object, now: number, by: typeof actor) => Promise<unknown>) | undefined
   if (perform === undefined) throw new Error(`no act leaves the event ${event}`)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allowRecords, deleteRecord, listDeleted, ownKinds } from '../../src/accounts/deleted-records.ts'
+import { allowRecords, deleteRecords, listDeleted, ownKinds } from '../../src/accounts/deleted-records.ts'
 import { eraseDeleted, isErasingDue } from '../../src/accounts/removal.ts'
-import { listEvents } from '../../src/accounts/events.ts'
+import { listEvents, OPERATOR } from '../../src/accounts/events.ts'
 import { records } from '../support/all-responses.ts'
 import { exportOf, importFile, parseLines } from '../support/archives.ts'
 import { signInAs } from '../support/dashboard.ts'
@@ -13,6 +13,9 @@ import { inBrowser, startService, type TestService, unlimited } from '../support
 const session = lines.trainingSession(5, 1, { created_at: '2026-02-16T18:00:00Z' })
 const history = [lines.account(1, 'ann'), lines.account(2, 'ben'), session, lines.trainingSession(6, 1)]
 const which = { accountId: 1, kind: 'training-session', id: 5 }
+
+const remove = (store: TestService['store'], { accountId, ...one }: typeof which, now = Date.now(), actor = OPERATOR) =>
+  deleteRecords(store, { accountId, records: [one] }, now, actor)
 
 const allow = (store: TestService['store'], { accountId, ...one }: typeof which) =>
   allowRecords(store, { accountId, records: [one] }, Date.now())
@@ -29,9 +32,9 @@ test('a record of any kind can be deleted by its owner, once, and stays away unt
       .select(['id', 'owner_id'])
       .executeTakeFirstOrThrow()
     const one = { accountId, kind: name, id }
-    await assert.rejects(deleteRecord(store, { ...one, accountId: accountId + 90 }, Date.now()), /no such record/)
-    await deleteRecord(store, one, Date.now())
-    await assert.rejects(deleteRecord(store, one, Date.now()), /no such record/, name)
+    await assert.rejects(remove(store, { ...one, accountId: accountId + 90 }, Date.now()), /no such record/)
+    await remove(store, one, Date.now())
+    await assert.rejects(remove(store, one, Date.now()), /no such record/, name)
     const { kinds } = await service.import(records, { onConflict: 'replace' })
     assert.equal(kinds.find(({ kind }) => kind === name)?.deleted, 1, name)
     assert.doesNotMatch(await exportOf(service.store), new RegExp(`"kind":"${name}","data":\\{"id":${id},`), name)
@@ -49,7 +52,7 @@ test('a deleted record is out of answers, figures and validators at once', async
   const etag = headers.get('etag') ?? ''
   const figures = async () => (await service.fetch('/api/v1/dtt/stats?from=2026-02-01&to=2026-02-28', 'ann')).body.data
   assert.equal((await figures()).total.sessions, 2)
-  await deleteRecord(service.store, which, Date.now(), inBrowser)
+  await remove(service.store, which, Date.now(), inBrowser)
   assert.equal(await statusOf(service, '/api/v1/dtt/sessions/5'), 404)
   assert.equal((await figures()).total.sessions, 1)
   const next = await service.fetch('/api/v1/dtt/sessions', 'ann', { 'If-None-Match': etag })
@@ -60,7 +63,7 @@ test('a deleted record is out of answers, figures and validators at once', async
 
 test('deletions are in an export, and an import of them deletes no record', async () => {
   await using service = await startService(history, unlimited)
-  await deleteRecord(service.store, which, Date.parse('2026-03-01T00:00:00Z'))
+  await remove(service.store, which, Date.parse('2026-03-01T00:00:00Z'))
   const archive = await exportOf(service.store, 1)
   assert.match(
     archive,
@@ -82,8 +85,8 @@ test('what is deleted within an hour is erased together, and at the start of the
   await using service = await startService(history, unlimited)
   const { store } = service
   const now = Date.now()
-  await deleteRecord(store, which, now)
-  await deleteRecord(store, { ...which, id: 6 }, now + 60_000)
+  await remove(store, which, now)
+  await remove(store, { ...which, id: 6 }, now + 60_000)
   // PostgreSQL erases by itself.
   if (store.engine === 'postgres') return assert.equal(await isErasingDue(store), false)
   await eraseDeleted(store, now + 3_599_000)
@@ -123,7 +126,7 @@ test('a row of a table that is a deleted record counts as deleted, by its number
   }
   assert.deepEqual(await bring(row('', 16, 80) + row('', 17, 80)), [2, 0, 0])
   const { id } = await store.db.selectFrom('training_session').select('id').orderBy('at').executeTakeFirstOrThrow()
-  await deleteRecord(store, { ...which, id }, Date.now())
+  await remove(store, { ...which, id }, Date.now())
   assert.deepEqual(await bring(row('', 16, 90) + row('', 17, 80)), [0, 0, 1])
   assert.deepEqual(await bring(row(String(id), 16, 90)), [0, 0, 1])
   assert.deepEqual(await bring(row('', 16, 80), 'Europe/Berlin'), [0, 0, 1])
@@ -134,7 +137,7 @@ test('a row of a table that is a deleted record counts as deleted, by its number
 
 test('the preview of a file says what was deleted here, and its sender allows it again there', async () => {
   await using service = await startService(history, unlimited)
-  await deleteRecord(service.store, which, Date.now())
+  await remove(service.store, which, Date.now())
   const ann = await signInAs(service, 'ann')
   await upload(service.url, ann, { 'evening.ndjson': JSON.stringify(session) })
   const page = await settledPage(ann)

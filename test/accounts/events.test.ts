@@ -18,6 +18,7 @@ import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboa
 import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
 import { account, lockSession, lockTemplate, trainingSession, trainingTemplate, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
+import { addGoneSession, addKnownSource } from '../support/sources/pulls.ts'
 import { SOURCE_TOKEN, type SourceServer, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { decide, settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
@@ -62,6 +63,8 @@ const deletable = {
   locks: lockSession(61, 1),
   'lock-templates': lockTemplate(61, 1),
 }
+
+const typed = { ...trainingSession(62, 1), madeHere: { minute: '2026-02-16T18:00' } }
 
 /** In an order in which each can succeed. */
 const actions: readonly Action[] = [
@@ -111,6 +114,14 @@ const actions: readonly Action[] = [
     act: ({ ann }: Scene) => ann.post(`/${name}/61/delete`),
     about: `${kind} 61`,
   })),
+  {
+    route: 'POST /source/typed',
+    async act({ ann, service }) {
+      await addGoneSession(service.store, await addKnownSource(service.store), 1)
+      return ann.post('/source/typed')
+    },
+    about: 'training-session 62',
+  },
   {
     route: 'POST /settings/deleted',
     act: ({ ann }) => ann.post('/settings/deleted', { kind: 'lock-session', id: '61' }),
@@ -297,7 +308,7 @@ const settingsOfAll = () => ({
 
 test('every form, and every return from the issuer, leaves at most one event: who did what, and from where', async () => {
   await using service = await startService(
-    [...world, trainingSession(1, 1), ...Object.values(deletable)],
+    [...world, trainingSession(1, 1), typed, ...Object.values(deletable)],
     settingsOfAll(),
   )
   const scene = await sceneOf(service)

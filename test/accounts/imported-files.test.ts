@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deleteRecord } from '../../src/accounts/deleted-records.ts'
+import { deleteRecords } from '../../src/accounts/deleted-records.ts'
 import { listFiles, undoFile } from '../../src/accounts/imported-files.ts'
 import { listEvents } from '../../src/accounts/events.ts'
 import { importArchive } from '../../src/archive/import.ts'
@@ -31,7 +31,7 @@ test('undoing a file removes what only it added, says what it leaves, and leaves
     [data, other].map(record => ({ kind: 'training-session', data: record, envelope: { ownerId: 1 } })),
   )
   await importer.close()
-  await deleteRecord(store, { accountId: 1, kind: 'training-session', id: 4 }, Date.now())
+  await deleteRecords(store, { accountId: 1, records: [{ kind: 'training-session', id: 4 }] }, Date.now())
 
   const [file] = await listFiles(store, 1)
   assert.deepEqual(

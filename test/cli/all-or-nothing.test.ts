@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSessionIn } from '../../src/accounts/browser-sessions.ts'
-import { deleteRecord } from '../../src/accounts/deleted-records.ts'
+import { deleteRecords } from '../../src/accounts/deleted-records.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { endAccess } from '../../src/accounts/shared-access.ts'
@@ -53,7 +53,7 @@ const commands: readonly Command[] = [
   { args: ['record', 'remove', 'training-session', '1', '--account', 'ann', '--yes'] },
   {
     args: ['record', 'allow', 'training-session', '1', '--account', 'ann'],
-    before: store => deleteRecord(store, { accountId: 1, kind: 'training-session', id: 1 }, Date.now()),
+    before: store => deleteRecords(store, { accountId: 1, records: [{ kind: 'training-session', id: 1 }] }, Date.now()),
   },
   {
     args: ['imports', 'undo', '1', '--account', 'ann', '--yes'],

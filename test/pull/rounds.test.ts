@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allowRecords, deleteRecord } from '../../src/accounts/deleted-records.ts'
+import { allowRecords, deleteRecords } from '../../src/accounts/deleted-records.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 import { openStore, parseLines } from '../support/archives.ts'
@@ -309,7 +309,7 @@ test('a deleted record stays away from every round, is not asked for, and comes 
     { accountId, kind: 'training-session', id: 7 },
     { accountId, kind: 'lock-session', id: 77 },
   ]
-  for (const record of records) await deleteRecord(here.store, record, now)
+  await deleteRecords(here.store, { accountId, records }, now)
   const counts = (report: Awaited<ReturnType<typeof pull>>) =>
     records.map(({ kind }) => report.kinds.find(one => one.kind === kind)).map(one => [one?.deleted, one?.added])
   for (const full of [false, true]) {

@@ -19,6 +19,7 @@ const NEEDS_MORE: Examples = {
   '/source/files/:id/undo': 'needs a file that was stored',
   '/source/locks': 'needs a connected source',
   '/source/gone': 'needs records that are gone at their source',
+  '/source/typed': 'needs sessions that were typed and copied',
   '/source/upload/rejected.csv': 'needs a file that was checked',
   '/people/:id/narrow': 'needs access that was given',
   '/people/:id/end': 'needs access that was given',

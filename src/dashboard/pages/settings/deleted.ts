@@ -1,4 +1,4 @@
-import { allowRecords, deleteRecord, listDeleted } from '../../../accounts/deleted-records.ts'
+import { allowRecords, deleteRecords, listDeleted } from '../../../accounts/deleted-records.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
@@ -23,12 +23,12 @@ export const deletedPages: readonly DashboardPage[] = [
     actPages({
       section,
       path: `${base}/:id/delete`,
-      act: deleteRecord,
+      act: deleteRecords,
       asksFirst: true,
       takesLong: true,
       find: () => kind,
       show: showForm,
-      enter: ({ id }) => ({ kind, id }),
+      enter: ({ id }) => ({ records: [{ kind, id }] }),
       perform: doRecordAct,
       done: () => redirect(base),
     }),
@@ -53,7 +53,7 @@ export const deletedCard: Html = html`
 
 function showForm(visit: Visit, kind: string, problem?: string) {
   const { id } = visit
-  return recordForm(visit, deleteRecord, {
+  return recordForm(visit, deleteRecords, {
     title: 'Delete this record',
     problem,
     what: html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and nothing that is copied or uploaded later brings it back. You can allow that again in Settings.</p>`,

@@ -30,6 +30,7 @@ import { changePages, rejectedActions } from './changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
 import { filePages, filesCard } from './files.ts'
 import { hostOf, isBusy, connectionProblem, shortFailure } from './states.ts'
+import { typedCard, typedPages } from './typed.ts'
 import { uploadCard } from './upload.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
@@ -60,6 +61,7 @@ export const sourcePages: readonly DashboardPage[] = [
   ...changePages,
   ...rejectedPages,
   ...filePages,
+  ...typedPages,
 ]
 
 /** A form that changes the connection. If that has changed meanwhile, the page says what it is now. */
@@ -89,6 +91,7 @@ async function showSource(visit: Visit) {
         ${connection === undefined ? await connectCard(visit) : nothing}
         ${await uploadCard(visit)}
       </div>
+      ${await typedCard(visit)}
       ${await filesCard(visit)}
     `,
   })
