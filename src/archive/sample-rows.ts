@@ -1,5 +1,4 @@
-import { label } from '../contract/labels.ts'
-import { tables } from './formats/tables.ts'
+import { fieldColumns, tables } from './formats/tables.ts'
 import { documentOf, type Kind, type Row } from './kind.ts'
 import { isObject } from './values.ts'
 
@@ -38,28 +37,16 @@ const MAX_TEXT = 200
 
 function fieldsOf(kind: Kind, row: Row): readonly SampleField[] {
   const table = tables.find(one => one.kind === kind)
-  if (table === undefined) {
-    const document = documentOf(row)
-    const properties: Readonly<Record<string, FieldSchema>> = kind.schema?.properties ?? {}
-    return Object.entries(properties).flatMap(([name, schema]) => {
-      const { type, format } = schema.anyOf?.[0] ?? schema
-      return field(label(name), document[name], type === 'string' && format === undefined ? 'text' : undefined)
-    })
-  }
-  const values = table.valuesOf(row)
-  const breaks = Object.keys(values).filter(key => key.startsWith('break '))
+  const columns = Object.entries(table?.columns ?? {})
+  const values = table?.valuesOf(row) ?? documentOf(row)
+  const fields = kind.schema === undefined || table !== undefined ? [] : fieldColumns(kind.schema)
+  const breaks = table === undefined ? [] : Object.keys(values).filter(key => key.startsWith('break '))
   return [
-    ...Object.entries(table.columns).flatMap(([key, { title, type }]) =>
+    ...[...columns, ...fields.map(column => [column.field, column] as const)].flatMap(([key, { title, type }]) =>
       field(title, values[key], type.isTime === true ? 'time' : type.isText === true ? 'text' : undefined),
     ),
     ...breaks.flatMap(key => field(key.replace('break', 'Break'), values[key], 'time')),
   ]
-}
-
-interface FieldSchema {
-  readonly type?: string
-  readonly format?: string
-  readonly anyOf?: readonly FieldSchema[]
 }
 
 /** None for a value that is not there, or is a list. */

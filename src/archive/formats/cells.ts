@@ -148,6 +148,12 @@ export function minuteOf(text: string): string | undefined {
   return time === undefined ? undefined : `${time.slice(0, 16)}${zone}`
 }
 
+/** Instants as records have them. */
+export const timestampCell: CellType<string> = {
+  write: text => text,
+  read: (text, context) => formatTimestamp(instantCell.read(text, context)),
+}
+
 const NO_TIME = 'must be a date and time such as 2026-02-16 18:00'
 
 /** A time as spreadsheets write it, in the form of RFC 3339. */

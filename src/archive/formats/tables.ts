@@ -1,3 +1,7 @@
+import type { TObject, TSchema } from 'typebox'
+import { label } from '../../contract/labels.ts'
+import { LockSession } from '../../contract/lock-sessions.ts'
+import { TrainingSession } from '../../contract/training-sessions.ts'
 import { formatTimestamp } from '../../contract/time.ts'
 import type { CsvCells } from '../csv.ts'
 import { InvalidError } from '../faults.ts'
@@ -14,6 +18,7 @@ import {
   percentCell,
   secondsCell,
   textCell,
+  timestampCell,
   wholeCell,
   yesNoCell,
 } from './cells.ts'
@@ -74,21 +79,93 @@ function column<V>(title: string, type: CellType<V>, rules: Rules = {}): Column<
 
 const SECONDS = { s: 1, min: 60, h: 3600 }
 
-/** Writes rows with these columns, and their header. While names are hidden, a file has no columns for texts. */
+/** A field that tables show as records have it. */
+export interface FieldColumn extends ReadColumn {
+  readonly field: string
+}
+
+type FieldValue = string | number | boolean
+
+/** A column for each field of a record but those that a table shows in another way, or not at all, and lists. */
+export function fieldColumns({ properties }: TObject, others: readonly string[] = []): readonly FieldColumn[] {
+  return Object.entries(properties).flatMap(([field, schema]) => {
+    const type = others.includes(field) ? undefined : fieldType(schema)
+    return type === undefined ? [] : [{ field, title: label(field), type }]
+  })
+}
+
+/** How the values of a schema are read. */
+function fieldType(
+  schema: TSchema & { type?: string; format?: string; anyOf?: TSchema[] },
+): ReadColumn['type'] | undefined {
+  const [inner] = schema.anyOf ?? []
+  if (inner !== undefined) return fieldType(inner)
+  if (schema.type === 'string') return schema.format === 'date-time' ? timestampCell : textCell
+  if (schema.type === 'boolean') return yesNoCell
+  if (schema.type === 'integer') return wholeCell
+  return schema.type === 'number' ? numberCell : undefined
+}
+
+/** The values of a record under these columns; null where it has none, and for text while names are hidden. */
+export function fieldValues(columns: readonly FieldColumn[], record: object = {}, isDiscreet: boolean) {
+  return columns.map(({ field, type }) => {
+    // The archive wrote it in the form of the contract, from which the column was made.
+    const value = (record as Readonly<Record<string, FieldValue | null>>)[field] ?? null
+    return isDiscreet && type.isText === true ? null : value
+  })
+}
+
+/** The fields of a record from the values of a row. */
+function fieldsFrom(columns: readonly FieldColumn[], values: object): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([key]) => columns.some(({ field }) => field === key)))
+}
+
+function columnsOf(columns: Table['columns'], fields: readonly FieldColumn[]): Table['columns'] {
+  return { ...columns, ...Object.fromEntries(fields.map(column => [column.field, column])) }
+}
+
+/** Writes rows with these columns and those of fields, and their header. While names are hidden, a file has no columns for texts. */
 function writer<Row, Key extends keyof Row>(
   columns: { readonly [K in keyof Row]: Column<Row[K]> },
   keys: readonly Key[],
+  fields: readonly FieldColumn[],
 ) {
-  const shown = (isDiscreet: boolean) => keys.filter(key => !isDiscreet || columns[key].type.isText !== true)
+  const isShown = ({ type }: ReadColumn, isDiscreet: boolean) => !isDiscreet || type.isText !== true
   return {
-    header: (isDiscreet: boolean) => shown(isDiscreet).map(key => columns[key].title),
-    cells: (values: { readonly [K in Key]: Row[K] | null }, isDiscreet: boolean): CsvCells =>
-      shown(isDiscreet).map(key => {
-        const value: Row[Key] | null = values[key]
-        return value === null ? null : columns[key].type.write(value)
-      }),
+    header: (isDiscreet: boolean) =>
+      [...keys.map((key): ReadColumn => columns[key]), ...fields]
+        .filter(column => isShown(column, isDiscreet))
+        .map(({ title }) => title),
+    cells(values: { readonly [K in Key]: Row[K] | null }, record: object | undefined, isDiscreet: boolean): CsvCells {
+      const shown = keys.filter(key => isShown(columns[key], isDiscreet))
+      const own = fieldValues(
+        fields.filter(field => isShown(field, isDiscreet)),
+        record,
+        isDiscreet,
+      )
+      return [
+        ...shown.map(key => {
+          const value: Row[Key] | null = values[key]
+          return value === null ? null : columns[key].type.write(value)
+        }),
+        ...own.map(value => (typeof value === 'boolean' ? yesNoCell.write(value) : value)),
+      ]
+    },
   }
 }
+
+export const trainingFields = fieldColumns(TrainingSession, [
+  'id',
+  'bubble_id',
+  'name',
+  'passed',
+  'created_at',
+  'trainer_id',
+  'settings_id',
+  'repsMeasured',
+  'distanceTravelled',
+  'distanceApproximate',
+])
 
 const trainingColumns = {
   number: column('Number', identifierCell),
@@ -105,22 +182,26 @@ const trainingColumns = {
   approximate: column('Approximate distance', yesNoCell),
 }
 
-export const trainingWriter = writer(trainingColumns, [
-  'number',
-  'recorded',
-  'programNumber',
-  'program',
-  'passed',
-  'grade',
-  'segments',
-  'repetitions',
-  'distance',
-  'approximate',
-])
+export const trainingWriter = writer(
+  trainingColumns,
+  [
+    'number',
+    'recorded',
+    'programNumber',
+    'program',
+    'passed',
+    'grade',
+    'segments',
+    'repetitions',
+    'distance',
+    'approximate',
+  ],
+  trainingFields,
+)
 
 const trainingTable: Table = {
   kind: trainingSession,
-  columns: trainingColumns,
+  columns: columnsOf(trainingColumns, trainingFields),
   recognised: ['Recorded', 'Passed'],
   required: ['recorded', 'passed'],
   derived: ['Segments'],
@@ -131,10 +212,10 @@ const trainingTable: Table = {
     const { settings_id: program, TrainerSegment: segments, repsMeasured, distanceTravelled } = document
     const [segment = {}] = Array.isArray(segments) ? segments.filter(isObject) : []
     return {
+      ...document,
       recorded: record['at'],
       programNumber: program === 0 ? undefined : program,
       program: parseMadeHere(record['made_here'])?.program ?? document['name'],
-      passed: document['passed'],
       kind: segment['type'],
       grade: record['grade'],
       seconds: segment['durationMeasured'],
@@ -157,6 +238,7 @@ const trainingTable: Table = {
       repsMeasured: values.repetitions ?? 0,
       ...(values.distance === undefined ? {} : { distanceTravelled: values.distance }),
       ...(values.approximate === true ? { distanceApproximate: true } : {}),
+      ...fieldsFrom(trainingFields, values),
     },
     ownerId: account,
     madeHere,
@@ -193,6 +275,20 @@ const stateCell: CellType<string> = {
   read: text => Object.keys(STATES).find(state => STATES[state]?.includes(text)) ?? text,
 }
 
+export const lockFields = fieldColumns(LockSession, [
+  'id',
+  'bubbleId',
+  'publicId',
+  'ownerId',
+  'name',
+  'lockState',
+  'duration',
+  'startDate',
+  'isActive',
+  'endDate',
+  'createdAt',
+])
+
 const lockColumns = {
   number: column('Number', identifierCell),
   name: column('Name', nameCell(/^lock \d+$/i)),
@@ -205,21 +301,15 @@ const lockColumns = {
   breaks: column('Breaks', wholeCell),
 }
 
-export const lockWriter = writer(lockColumns, [
-  'number',
-  'name',
-  'state',
-  'started',
-  'ended',
-  'planned',
-  'locked',
-  'breakSeconds',
-  'breaks',
-])
+export const lockWriter = writer(
+  lockColumns,
+  ['number', 'name', 'state', 'started', 'ended', 'planned', 'locked', 'breakSeconds', 'breaks'],
+  lockFields,
+)
 
 const lockTable: Table = {
   kind: lockSession,
-  columns: lockColumns,
+  columns: columnsOf(lockColumns, lockFields),
   recognised: ['Started', 'Ended'],
   required: ['started'],
   derived: ['Locked (s)', 'Breaks (s)', 'Breaks'],
@@ -229,7 +319,7 @@ const lockTable: Table = {
     const document = documentOf(record)
     const events = timedEvents(document['LockSegment'])
     return {
-      name: document['name'],
+      ...document,
       state: document['lockState'],
       started: record['at'],
       // Without one, the last event ended it.
@@ -269,6 +359,7 @@ const lockTable: Table = {
         isActive: ended === undefined && isRunning,
         LockSegment: started === undefined ? [] : eventsOf(started, ended, breaksFrom(values)),
         endDate: ended === undefined ? null : timestamp(ended),
+        ...fieldsFrom(lockFields, values),
       },
       madeHere,
     }

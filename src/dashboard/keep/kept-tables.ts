@@ -17,7 +17,7 @@ import type { Reader } from '../page.ts'
 import { lockColumns, recordOf } from '../pages/locks/table.ts'
 import { lockTemplateColumns, shownRules } from '../pages/locks/templates.ts'
 import { programColumns } from '../pages/training/programs.ts'
-import { sessionColumns } from '../pages/training/table.ts'
+import { sessionColumns, withRecords } from '../pages/training/table.ts'
 import { eventLabels, label } from '../text/labels.ts'
 import { kindName } from '../text/names.ts'
 import type { Programs } from '../text/program-names.ts'
@@ -56,7 +56,7 @@ export async function* keptTables(
 ): AsyncGenerator<KeptTable> {
   const { store, viewer, pageAccess, now } = reader
   const newest = sessions.toReversed()
-  const training = await tableOf('training', sessionColumns(reader, programs), newest)
+  const training = await tableOf('training', sessionColumns(reader, programs), withRecords(reader, newest))
   const days = newest.map(({ at }) => dayOf(reader, at))
   const rows = training.rows.map((row, index) => (days[index] === days[index - 1] ? row : { ...row, day: days[index] }))
   yield { ...training, rows }
@@ -105,10 +105,10 @@ function eventName({ viewer }: Reader, kind: string): string {
 async function tableOf<Row>(
   id: KeptTable['id'],
   columns: readonly TableColumn<Row>[],
-  items: readonly Row[],
+  items: readonly Row[] | AsyncIterable<Row>,
 ): Promise<KeptTable> {
   const rows: KeptRow[] = []
-  for (const item of items) {
+  for await (const item of items) {
     if (rows.length % MAX_BATCH_ROWS === 0) await pause()
     const cells = columns.map(({ cell }) => cellText(cell(item)))
     rows.push(isRecord(item) ? { id: `${id}-${item.id}`, cells } : { cells })

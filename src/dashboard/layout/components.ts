@@ -1,7 +1,9 @@
+import { numberCell, timestampCell, wholeCell } from '../../archive/formats/cells.ts'
+import { type FieldColumn, fieldValues } from '../../archive/formats/tables.ts'
 import { DAY_MS } from '../../contract/time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { download, type Download, type Viewer, type Visit } from '../page.ts'
-import { dateTimeText, numberText, type Zoned } from '../text/text.ts'
+import { dateTimeText, NONE, numberText, type Zoned } from '../text/text.ts'
 
 /** The components of pages. */
 
@@ -111,6 +113,23 @@ export function numberColumn<Row>(title: string, of: (row: Row) => number): Tabl
 /** The same in a table of records. */
 export function countColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
   return { ...numberColumn(title, of), line: 'second', unit: ` ${title.toLowerCase()}` }
+}
+
+/** Columns of the fields of records that are shown as they are. */
+export function fieldColumns<Row extends { readonly record?: object | undefined }>(
+  viewer: Viewer,
+  columns: readonly FieldColumn[],
+): TableColumn<Row>[] {
+  return columns.map(column => ({
+    title: column.title,
+    numeric: column.type === numberCell || column.type === wholeCell,
+    cell({ record }) {
+      const [value = null] = fieldValues([column], record, viewer.discreet)
+      if (typeof value === 'boolean') return value ? 'Yes' : 'No'
+      if (typeof value === 'number') return numberText(value)
+      return value === null ? NONE : column.type === timestampCell ? dateTimeText(viewer, Date.parse(value)) : value
+    },
+  }))
 }
 
 /** Figures of pictures have thousands of cells, which do without. */

@@ -1,4 +1,4 @@
-import { lockWriter } from '../../../archive/formats/tables.ts'
+import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
@@ -11,7 +11,7 @@ import {
   someLocks,
 } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/status.ts'
-import { type TableColumn, recordLink, table } from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, recordLink, table } from '../../layout/components.ts'
 import { isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -123,6 +123,7 @@ export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<
       },
     },
     { title: 'Longest', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
+    ...fieldColumns<LockRow>(viewer, lockFields),
   ]
 }
 
@@ -157,7 +158,7 @@ function cellsOf(viewer: Viewer, { session, document }: WithDocument<LockStats>)
     breakSeconds: isKnown ? Math.round(open / 1000) : null,
     breaks: isKnown ? breaksOf(intervals).count : null,
   }
-  return lockWriter.cells(cells, viewer.discreet)
+  return lockWriter.cells(cells, record, viewer.discreet)
 }
 
 async function* sessionsOf(

@@ -1,17 +1,25 @@
+import { trainingFields } from '../../../archive/formats/tables.ts'
+import { trainingRecords } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { html, type Html } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { type TableColumn, recordLink, resultMark, table } from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, recordLink, resultMark, table } from '../../layout/components.ts'
 import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type Paged, type PagerWords, tableFoot } from '../../paging.ts'
 import type { Programs } from '../../text/program-names.ts'
 import { distanceText, NONE, numberText } from '../../text/text.ts'
-import { addressOf } from '../area.ts'
+import { addressOf, fewAtOnce } from '../area.ts'
 import { type Sort, trainingAddresses, type TrainingQuery } from './filters.ts'
 
 /** Training sessions as a table that its headings sort. */
 
-export function sessionRows(visit: Visit, query: TrainingQuery, paged: Paged<SessionStats>, programs: Programs): Html {
-  return html`${table('Sessions', sessionColumns(visit, programs, query), paged.rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged, pagerWords(query))}`
+export async function sessionRows(
+  visit: Visit,
+  query: TrainingQuery,
+  paged: Paged<SessionStats>,
+  programs: Programs,
+): Promise<Html> {
+  const rows = await Array.fromAsync(withRecords(visit, paged.rows))
+  return html`${table('Sessions', sessionColumns(visit, programs, query), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged, pagerWords(query))}`
 }
 
 function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
@@ -24,7 +32,7 @@ export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
   filters?: TrainingQuery,
-): TableColumn<SessionStats>[] {
+): TableColumn<SessionRow>[] {
   const head = (sort: Sort, text: string) =>
     filters === undefined
       ? { title: text }
@@ -57,7 +65,28 @@ export function sessionColumns(
       line: 'second',
       cell: session => distanceOf(visit.viewer, session),
     },
+    ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
+}
+
+export interface SessionRow extends SessionStats {
+  readonly record?: object | undefined
+}
+
+/** Sessions with their records, which are read only if tables show fields of them; a few at a time, because records can be long. */
+export async function* withRecords(
+  { store, pageAccess }: Pick<Reader, 'store' | 'pageAccess'>,
+  sessions: readonly SessionStats[],
+): AsyncGenerator<SessionRow> {
+  if (trainingFields.length === 0) return yield* sessions
+  const access = pageAccess.sessions('dtt')
+  const read = async (some: readonly SessionStats[]) => {
+    const ids = some.map(({ id }) => id)
+    return { sessions: some, documents: await trainingRecords(store, access, ids) }
+  }
+  for await (const { session, document = '{}' } of fewAtOnce(sessions, read)) {
+    yield { ...session, record: JSON.parse(document) as object }
+  }
 }
 
 /** A distance, marked if it may be an estimate. */

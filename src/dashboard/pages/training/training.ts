@@ -66,7 +66,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   pictures,
   async table(visit, { query, sessions, programs }) {
     const paged = paginate(sortedBy(query, sessions, programs), visit.query)
-    return { rows: sessionRows(visit, query, paged, programs) }
+    return { rows: await sessionRows(visit, query, paged, programs) }
   },
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
@@ -91,7 +91,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
           distance: distance === null ? null : distance / 1_000_000,
           approximate,
         }
-        return trainingWriter.cells(cells, visit.viewer.discreet)
+        return trainingWriter.cells(cells, record, visit.viewer.discreet)
       }
     },
     line: (_visit, _session, document) => document,
