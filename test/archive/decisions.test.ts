@@ -5,6 +5,9 @@ import fc from 'fast-check'
 import { ImportError, type ImportOptions, importLines } from '../../src/archive/import.ts'
 import { readLines } from '../../src/archive/lines.ts'
 import { previewImport } from '../../src/archive/preview.ts'
+import { kinds } from '../../src/archive/kinds.ts'
+import { sampleFields, type SampleRow } from '../../src/archive/sample-rows.ts'
+import { storedRows } from '../../src/archive/stored-rows.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
 import { open, type Store } from '../../src/store/index.ts'
 import { bytesOf, cut, type Line, openStore, type TestStore } from '../support/archives.ts'
@@ -54,6 +57,15 @@ async function contentOf({ store, export: exported }: TestStore) {
   return [await exported(), rejected.map(row => JSON.stringify(row)).toSorted()]
 }
 
+/** The fields of a sample, with what is stored in the end. */
+async function storedAs({ store }: TestStore, given: readonly Line[], { kind: name, line, fields }: SampleRow) {
+  const kind = kinds.find(one => one.name === name) ?? assert.fail(name)
+  const { data } = given[line - 1] as { readonly data: { readonly id: number } }
+  const [row] = (await storedRows(store.db, kind, [data])).values()
+  const stored = sampleFields(kind, row ?? assert.fail(`${name} of line ${line}`), undefined)
+  return fields.map(field => ({ ...field, value: stored.find(({ title }) => title === field.title)?.value ?? '' }))
+}
+
 /** The report, or the errors. */
 async function outcomeOf(store: Store, given: readonly Line[], chosen: ImportOptions) {
   try {
@@ -67,7 +79,7 @@ async function outcomeOf(store: Store, given: readonly Line[], chosen: ImportOpt
 const inLines = (given: readonly Line[]) => () => readLines(cut(bytesOf(given), []))
 const setAside = { onError: 'set-aside' } as const
 
-test('a preview says of any file what storing it then does', async () => {
+test('a preview says of any file what storing it then does, and shows rows as they are then stored', async () => {
   const ofOne = fc.constantFrom(undefined, 1)
   await fc.assert(
     fc.asyncProperty(lines, lines, options, ofOne, async (before, given, chosen, onlyAccount) => {
@@ -86,6 +98,7 @@ test('a preview says of any file what storing it then does', async () => {
       assert.equal(stores, sum(stored.map(kind => kind.added + kind.replaced + kind.skipped + kind.unchanged)))
       assert.equal(preview.rejectedCount, report.setAside?.count)
       assert.deepEqual([preview.unfinished, preview.leftOut], [report.unfinished, report.leftOut])
+      for (const sample of preview.samples) assert.deepEqual(await storedAs(store, given, sample), sample.fields)
     }),
     { numRuns: 30 },
   )

@@ -140,7 +140,7 @@ function rejectedCard(upload: Upload): Html {
   return card(
     'What cannot be stored',
     html`
-      <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without them.</p>
+      <p>${countText(preview.rejectedCount, unit ?? 'line')} would be rejected. The others can be stored without them. Mend the ${unit ?? 'line'}s and bring the file again.</p>
       ${table(
         'What cannot be stored',
         [
