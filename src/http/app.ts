@@ -12,9 +12,8 @@ import fastify, {
 import { type Config, publicPath } from '../config.ts'
 import { ApiError, type HttpError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
-import { arrive, type Load } from '../fairness.ts'
+import type { Load } from '../fairness.ts'
 import { toHttpError } from '../resources/handler.ts'
-import { clientAddress, networkOf } from './addresses.ts'
 import { type Answers, securityHeadersOf } from './answers.ts'
 import { Connections } from './connections.ts'
 import { announcesBody, RequestContext, type RequestSummary } from './context.ts'
@@ -62,17 +61,12 @@ export async function makeApp(options: AppOptions) {
     log,
   })
 
-  app.server.on('checkContinue', (request, response) => {
-    // Behind another response, Node could write it between the headers and the body of this one.
-    if (response.socket !== null) response.writeContinue()
-    app.server.emit('request', request, response)
-  })
   app.setErrorHandler(onError)
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, next) => {
     beginRequest(request, reply, connections, options)
     if (request.method === 'OPTIONS') reply.headers({ ...securityHeaders, 'X-Request-Id': request.id })
-    arrive(() => networkOf(clientAddress(request.raw, config.trustedProxies)), next)
+    next()
   })
   if (config.corsOrigins.length > 0) await app.register(cors, corsOptions(config))
   app.addHook('onRequest', (request, _reply, next) => {
@@ -201,10 +195,8 @@ function onClientError(
   const newest = connections.newest(socket)
   const isPending = newest !== undefined && !newest.writableFinished
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy()
-  // What follows a whole request is answered after it.
-  else if (isPending && newest.req.complete) newest.once('finish', () => answerClientError(code, socket, options))
-  // What was refused is the body of a request that has its answer.
-  else if (isPending && newest.headersSent) newest.once('finish', () => socket.destroySoon())
+  // What follows a whole request, or one that has its answer, gets none.
+  else if (isPending && (newest.req.complete || newest.headersSent)) newest.once('finish', () => socket.destroySoon())
   else answerClientError(code, socket, options)
 }
 

@@ -3,7 +3,7 @@ import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { type Config, settings } from '../config.ts'
-import { type Load, noteConnection } from '../fairness.ts'
+import type { Load } from '../fairness.ts'
 import { isTrusted, networkOf, withoutMapping } from './addresses.ts'
 import { type LimitName, limits } from './limits.ts'
 import type { Log } from './log.ts'
@@ -32,9 +32,7 @@ export class Connections {
     server.on('drop', () => limitReached('connections'))
     server.on('connection', (socket: Socket) => {
       const address = withoutMapping(socket.remoteAddress ?? '')
-      const isAdmitted = this.#isAdmitted(socket, address)
-      noteConnection(networkOf(address), !isAdmitted)
-      if (!isAdmitted) return socket.destroy()
+      if (!this.#isAdmitted(socket, address)) return socket.destroy()
       // Each request on it listens for its end.
       socket.setMaxListeners(0)
       this.#newest.set(socket, undefined)

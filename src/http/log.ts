@@ -1,4 +1,3 @@
-import { writeSync } from 'node:fs'
 import { escapeControls } from '../contract/control-characters.ts'
 import type { RequestSummary } from './context.ts'
 
@@ -21,9 +20,9 @@ export function makeLog(write: (text: string) => void, requests: boolean) {
     if (text !== '') write(text)
   }
   const add = (line: string) => {
+    if (buffered.length + line.length > MAX_ATOMIC_CHARACTERS) flush()
     buffered += line
-    if (buffered.length >= MAX_BUFFERED_CHARACTERS) flush()
-    else timer ??= setTimeout(flush, FLUSH_INTERVAL_MS).unref()
+    timer ??= setTimeout(flush, FLUSH_INTERVAL_MS).unref()
   }
 
   return {
@@ -41,71 +40,18 @@ export function makeLog(write: (text: string) => void, requests: boolean) {
   }
 }
 
-/** What stderr has not taken yet. */
-let unwritten: Buffer = Buffer.alloc(0)
-let droppedLines = 0
-let retrying: NodeJS.Timeout | undefined
-
-/**
- * Writes whole lines to stderr synchronously, so that it also works while the process exits. A pipe whose reader is slow may refuse
- * them: they are written later, and lines beyond MAX_UNWRITTEN_BYTES are left out and counted.
- */
+/** Writes whole lines to stderr. While its reader is slow they wait, and those beyond MAX_WAITING_BYTES are left out. */
 export function writeToStderr(lines: string) {
-  const bytes = Buffer.from(lines)
-  if (unwritten.length + bytes.length <= MAX_UNWRITTEN_BYTES) unwritten = Buffer.concat([unwritten, bytes])
-  else droppedLines += lines.split('\n').length - 1
-  writeUnwritten()
+  if (process.stderr.writableLength <= MAX_WAITING_BYTES) process.stderr.write(lines)
 }
 
-function writeUnwritten() {
-  clearTimeout(retrying)
-  try {
-    while (unwritten.length > 0 || droppedLines > 0) {
-      if (unwritten.length === 0) {
-        unwritten = Buffer.from(droppedLine(droppedLines))
-        droppedLines = 0
-      }
-      unwritten = unwritten.subarray(writeSync(STDERR, unwritten, 0, bytesAtOnce(unwritten)))
-    }
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') {
-      retrying = setTimeout(writeUnwritten, RETRY_INTERVAL_MS).unref()
-      if (!process.listeners('exit').includes(writeRest)) process.once('exit', writeRest)
-      return
-    }
-    // A log that cannot be written must not stop the service.
-    unwritten = Buffer.alloc(0)
-  }
-}
+// A log that cannot be written must not stop the service.
+process.stderr.on('error', () => {})
+
+const MAX_WAITING_BYTES = 1024 * 1024
 
 /** A pipe takes so much whole or not at all, so lines of several processes are not mixed. */
-function bytesAtOnce(lines: Buffer): number {
-  const end = lines.lastIndexOf('\n', MAX_ATOMIC_BYTES - 1) + 1
-  return end > 0 ? end : lines.length
-}
-
-/** Waits for a slow reader once more at the end of the process. */
-function writeRest() {
-  const deadline = performance.now() + LAST_LINES_TIMEOUT_MS
-  const never = new Int32Array(new SharedArrayBuffer(4))
-  while (unwritten.length > 0 && performance.now() < deadline) {
-    Atomics.wait(never, 0, 0, RETRY_INTERVAL_MS)
-    writeUnwritten()
-  }
-}
-
-function droppedLine(count: number): string {
-  const message = `${count} lines of the log were left out, because its reader was too slow`
-  return `${JSON.stringify({ time: new Date().toISOString(), level: 'error', message })}\n`
-}
-
-const STDERR = 2
-const MAX_UNWRITTEN_BYTES = 1024 * 1024
-const MAX_ATOMIC_BYTES = 4096
-const RETRY_INTERVAL_MS = 20
-const LAST_LINES_TIMEOUT_MS = 1000
-
-const MAX_BUFFERED_CHARACTERS = 64 * 1024
+const MAX_ATOMIC_CHARACTERS = 4096
 const FLUSH_INTERVAL_MS = 200
 
 function requestLine(summary: RequestSummary, aborted: boolean): string {

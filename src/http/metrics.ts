@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { ClusterRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import fastify from 'fastify'
 import { SECURITY_HEADERS } from '../contract/responses.ts'
-import type { Store } from '../store/index.ts'
 import type { LimitName } from './limits.ts'
 import type { Config } from '../config.ts'
 import { version } from '../version.ts'
@@ -43,12 +42,6 @@ export class Metrics {
     labelNames: ['limit'],
     registers: [this.#registry],
   })
-  readonly #reads = new Histogram({
-    name: 'lockstep_store_read_duration_seconds',
-    help: 'Time of one read of the store.',
-    buckets: [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.01, 0.1, 1],
-    registers: [this.#registry],
-  })
 
   constructor() {
     ClusterRegistry.setRegistries([this.#registry])
@@ -72,20 +65,6 @@ export class Metrics {
   /** Counts a limit that was reached. */
   limitReached(limit: LimitName) {
     this.#limited.inc({ limit })
-  }
-
-  /** The same store, with its reads timed. */
-  timed(store: Store): Store {
-    return {
-      ...store,
-      read: (query, values) => {
-        const stop = this.#reads.startTimer()
-        const rows = store.read(query, values)
-        if (rows instanceof Promise) return rows.finally(stop)
-        stop()
-        return rows
-      },
-    }
   }
 
   /** Adds metrics that are read whenever the metrics are requested. */

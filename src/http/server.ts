@@ -49,16 +49,15 @@ export interface ServiceOptions {
 
 /** Starts the service on an open store. Rejects if the address cannot be bound. */
 export async function startServer(options: ServiceOptions): Promise<Service> {
-  const { config, log, metrics, readLog, events } = options
+  const { store, config, log, readLog, events } = options
   const rateLimits = new RateLimits(config)
-  const usage = makeKeyUsage(options.store, {
+  const usage = makeKeyUsage(store, {
     networkOf: sender => networkPart(senderAddress(sender, config.trustedProxies)),
     events,
     onFailure: error => log.failure(error, undefined),
   })
   const load = new Load(config.overloadLag)
   const answers = new Answers(rateLimits, config)
-  const store = metrics?.timed(options.store) ?? options.store
   const { plugin, sendUnknown } = options.makePages(load)
   const { app, connections } = await makeApp({ ...options, answers, rateLimits, load, sendUnknown })
   /** Neither path tells more than what its name asks: whether the process is alive, and whether it can serve requests. */
@@ -75,9 +74,9 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   addCheck('/healthz', async () => {})
   addCheck('/readyz', async () => {
     if (connections.isDraining) throw new ApiError('unavailable')
-    await options.store.health()
+    await store.health()
   })
-  await app.register(apiPlugin, { ...options, store, answers, grants: makeGrantCache(store), rateLimits, usage, load })
+  await app.register(apiPlugin, { ...options, answers, grants: makeGrantCache(store), rateLimits, usage, load })
   await app.register(plugin)
 
   // Fastify would listen on each address of `localhost`.
