@@ -266,14 +266,8 @@ async function runJob(job: Job): Promise<Result[]> {
 /** Prints what was skipped and what failed, and the counts as the last line. Returns whether the run passed. */
 function summarize(): boolean {
   const failed = results.filter(({ outcome }) => outcome === 'failed')
-  // CI has no Citus: tests that wait for such a setting are named there, and no failure.
-  const waitsForSetting = ({ reason }: Result) => isCi && reason.startsWith('LOCKSTEP_TEST_')
-  const notRun = results.filter(({ outcome }) => outcome === 'skipped')
-  const skipped = notRun.filter(result => !waitsForSetting(result))
-  const lines = notRun.map(result => {
-    const { engine, file, title, reason } = result
-    return `${waitsForSetting(result) ? 'not run' : 'skipped'}: ${file} (${engine}): ${title}: ${reason}`
-  })
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped')
+  const lines = skipped.map(({ engine, file, title, reason }) => `skipped: ${file} (${engine}): ${title}: ${reason}`)
   if (isMissingPostgres) {
     lines.push(...onBoth.map(file => `skipped: ${file} (PostgreSQL): there is no PostgreSQL server on this machine`))
   }
@@ -289,7 +283,7 @@ function summarize(): boolean {
     const own = filesOf[engine].length
     if (own > 0) lines.push(`${engine}: ${own} files`)
   }
-  const passed = results.length - failed.length - notRun.length
+  const passed = results.length - failed.length - skipped.length
   const seconds = Math.round((performance.now() - start) / 1000)
   lines.push(`${Math.floor(seconds / 60)} min ${seconds % 60} s`)
   lines.push(`${passed} passed, ${failed.length} failed, ${skips} skipped`)

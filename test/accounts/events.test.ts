@@ -448,38 +448,6 @@ test('events that cannot be written are kept for later up to a number, and what 
   assert.deepEqual(failures, ['Error: 100 account events could not be written, and are lost'])
 })
 
-test('the use of a key from a network that the log has writes nothing', async () => {
-  await using service = await startService(world)
-  await service.token('ann')
-  const [key] = await listKeys(service.store, 1)
-  assert.ok(key !== undefined)
-  let transactions = 0
-  const db = new Proxy(service.store.db, {
-    get(target, name) {
-      if (name === 'transaction') transactions += 1
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-  const countUses = async (...networks: string[]) => {
-    transactions = 0
-    const counter = makeEventCounter({ ...service.store, db }, error => assert.fail(String(error)))
-    const use = { kind: 'key-network', account: { keyId: key.id }, now: Date.now(), browser: '' } as const
-    for (const network of networks) counter.count({ ...use, network })
-    await counter.close()
-    return transactions
-  }
-  assert.equal(await countUses('192.0.2.0/24', '198.51.100.0/24'), 1)
-  assert.equal(await countUses('192.0.2.0/24', '198.51.100.0/24'), 0)
-  assert.equal(await countUses('192.0.2.0/24', '203.0.113.0/24'), 1)
-  const events = (await eventsOf(service)).filter(({ kind }) => kind === 'key-network')
-  assert.deepEqual(events.map(({ network, times }) => `${network} ${times}`).toSorted(), [
-    '192.0.2.0/24 1',
-    '198.51.100.0/24 1',
-    '203.0.113.0/24 1',
-  ])
-})
-
 test('a wrong password of somebody who is signed in is counted', async () => {
   await using service = await startService(world)
   await allowSignIn(service, 'ann')

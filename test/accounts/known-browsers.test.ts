@@ -26,19 +26,6 @@ test('a restore forgets all known browsers, and no later sign-out makes one of t
   })
 })
 
-test('a database that was set back to an earlier moment does not take a browser for known that was marked since', async () => {
-  await using folder = await makeFolder()
-  await folder.succeeds(['account', 'add', '--username', 'ann'])
-  await inStore(folder, async store => {
-    const { sign_outs: earlier } = await store.db.selectFrom('account').select('sign_outs').executeTakeFirstOrThrow()
-    await endSessions(store.db, 1)
-    const mark = await markBrowser(store, 1)
-    await store.db.updateTable('account').set({ sign_outs: earlier }).execute()
-    await endSessions(store.db, 1)
-    assert.equal(await knownBrowser(store, mark), undefined)
-  })
-})
-
 async function inStore<Result>(folder: Folder, work: (store: Awaited<ReturnType<Folder['store']>>) => Promise<Result>) {
   await using store = await folder.store()
   return await work(store)

@@ -9,7 +9,6 @@ import { DAY_MS } from '../../src/contract/time.ts'
 import type { Store } from '../../src/store/index.ts'
 import { world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
-import { until } from '../support/waiting.ts'
 
 const HOUR_MS = 3_600_000
 const now = Date.parse('2026-03-01T12:34:56Z')
@@ -102,20 +101,6 @@ test('beyond a number of combinations, the log has only the number of reads of e
   const rows = (await listReads(store, 1, { limit: 10 })).map(({ kind, count, reader }) => [kind, count, reader])
   assert.deepEqual(rows[0], [null, 3, null])
   assert.deepEqual(new Set(rows.slice(1).map(String)), new Set(['list,2,ben', 'record,1,ben']))
-})
-
-test('reads of many combinations are written before the minute is over, so that none is only counted', async () => {
-  await using service = await startService(world)
-  const { store } = service
-  const log = makeLog(store, { maxEntries: 2 })
-  const kinds = ['list', 'record', 'statistics', 'export'] as const
-  for (const [index, kind] of kinds.entries()) {
-    log.record(ben, 1, 'dtt', kind, now)
-    if (index % 2 === 1) await until(async () => (await listReads(store, 1, { limit: 10 })).length > index)
-  }
-  await log.close()
-  const rows = await listReads(store, 1, { limit: 10 })
-  assert.deepEqual(new Set(rows.map(({ kind }) => kind)), new Set(kinds))
 })
 
 test('reads are kept for the configured days, and those of a removed reader stay', async () => {

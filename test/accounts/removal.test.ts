@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
 import { isErasingDue, noteDeleted } from '../../src/accounts/removal.ts'
 import type { Store } from '../../src/store/index.ts'
-import { allowSignIn, PASSWORD, visitor, signInAs } from '../support/dashboard.ts'
+import { allowSignIn, visitor, signInAs } from '../support/dashboard.ts'
 import { postgresUrl, testOn } from '../support/databases.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import {
@@ -22,7 +21,6 @@ import {
 import { archiveOf, startService, type TestService } from '../support/service.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
-import { endLeases } from '../support/jobs.ts'
 import { until } from '../support/waiting.ts'
 
 /** In every text of ann's records, and in no other. */
@@ -144,20 +142,6 @@ test("deleting one's account removes everything of it except the note that its i
   if (postgresUrl === undefined) await until(async () => markersIn(pathOf(service)).length === 0)
 })
 
-test('deleting an account asks for the password again, ten minutes after it was entered', async () => {
-  await using it = await signedIn()
-  await it.service.store.db
-    .updateTable('browser_session')
-    .set({ created_at: Date.now() - 600_000 })
-    .execute()
-  assert.match((await it.ann.post('/settings/delete', { username: 'ann' })).text, /Enter your password/)
-  const accounts = () => it.service.store.db.selectFrom('account').select('id').where('id', '=', 1).execute()
-  assert.equal((await accounts()).length, 1)
-  const done = await it.ann.post('/settings/delete', { username: 'ann', confirm: PASSWORD })
-  assert.equal(done.to, '/signin?done=deleted')
-  assert.equal((await accounts()).length, 0)
-})
-
 test('a service that stops waits until what an owner deleted is erased', async () => {
   await using it = await signedIn()
   const { service, ann } = it
@@ -233,27 +217,6 @@ testOn('sqlite', 'what a process deleted but could not erase is erased by the ne
   await using running = folder.start(['serve'], { env: { LOCKSTEP_PORT: '0' } })
   await running.says(/Listening on (\S+)/)
   await until(async () => markersIn(folder.file('data/lockstep.db')).length === 0)
-})
-
-testOn('sqlite', 'what a killed account remove had not erased yet is erased by the next command', async () => {
-  await using folder = await makeEverything()
-  const path = folder.file('data/lockstep.db')
-  {
-    // While somebody reads an earlier state, nothing can be erased.
-    using reader = new DatabaseSync(path)
-    reader.exec('begin; select count(*) from account')
-    await using removing = folder.start(words('account remove --account ann --yes'))
-    await using store = await folder.store()
-    const accounts = () => store.db.selectFrom('account').select('id').where('id', '=', 1).execute()
-    await until(async () => (await accounts()).length === 0)
-    removing.process.kill('SIGKILL')
-    await removing.ended
-    assert.ok(markersIn(path).length > 0)
-    await endLeases(store)
-  }
-  const { code, stderr } = await folder.run(words('account list'))
-  assert.equal(code, 0, stderr)
-  assert.deepEqual(markersIn(path), [])
 })
 
 testOn('sqlite', 'what a prune removes is also erased from the file', async () => {

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeKeyUsage } from '../../src/accounts/key-usage.ts'
 import { listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
 import { type Store, StoreUnavailableError } from '../../src/store/index.ts'
 import { startSecondServer } from '../support/second-server.ts'
@@ -75,37 +74,6 @@ test('the first use of an API key is recorded within two seconds, later ones onc
   } finally {
     mock.timers.reset()
   }
-})
-
-test('the last use of each API key is recorded, however many are used at once', async () => {
-  await using service = await start()
-  const { store } = service
-  const common = { account_id: 1, name: 'many', last4: '0000', scopes: 'dtt:read', created_at: 0, expires_at: null }
-  const rows = Array.from({ length: 2500 }, (_, index) => {
-    return { ...common, hash: String(index), revoked_at: null, last_used_at: null }
-  })
-  for (let first = 0; first < rows.length; first += 500) {
-    await store.db
-      .insertInto('token')
-      .values(rows.slice(first, first + 500))
-      .execute()
-  }
-  const tokens = await listKeys(store, 1)
-  // A later time is written after a minute only, whichever process it is.
-  for (const later of [0, 60_000]) {
-    const usage = makeKeyUsage(store, {
-      networkOf: () => '',
-      events: { count: () => {} },
-      onFailure: error => assert.fail(String(error)),
-    })
-    const sender = { address: undefined, forwardedFor: undefined }
-    for (const [index, { id }] of tokens.entries()) usage.recordUse(id, 1_000_000 + index + (index % 2) * later, sender)
-    await usage.close()
-  }
-  assert.deepEqual(
-    (await listKeys(store, 1)).map(({ last_used_at }) => last_used_at),
-    tokens.map((_, index) => 1_000_000 + index + (index % 2) * 60_000),
-  )
 })
 
 test('the use of a valid API key is recorded whatever the response, that of a refused one is not', async () => {

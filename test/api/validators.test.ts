@@ -108,17 +108,17 @@ const changes: readonly { title: string; line: object; paths: readonly string[] 
   { title: 'a person', line: account(1, 'ann', { rank: 1 }), paths: ['users', 'users/1', 'me'] },
 ]
 
-for (const { title, line, paths } of changes) {
-  test(`when ${title} changes, so do the validators of the responses that show it`, async () => {
-    await using service = await start()
+test('when a record changes, so do the validators of the responses that show it', async () => {
+  await using service = await start()
+  for (const { title, line, paths } of changes) {
     const before = await Promise.all(paths.map(path => etagOf(service, `/api/v1/${path}`, 'ann')))
     await service.import([line], { onConflict: 'replace' })
     for (const [index, path] of paths.entries()) {
       const answer = await service.fetch(`/api/v1/${path}`, 'ann', { 'If-None-Match': before[index] ?? '' })
-      assert.equal(answer.status, 200, path)
+      assert.equal(answer.status, 200, `${title}: ${path}`)
     }
-  })
-}
+  }
+})
 
 test('when the end of a subscription changes, so does the validator of /me', async () => {
   await using service = await start()

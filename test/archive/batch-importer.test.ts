@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type IncomingRecord, openBatchImporter, OWNER_REFUSED } from '../../src/archive/batch-importer.ts'
-import { Notes } from '../../src/archive/notes.ts'
 import { reasonForOwner } from '../../src/archive/report.ts'
 import { retryRejected } from '../../src/archive/retry-rejected.ts'
-import { trainingSession as sessions } from '../../src/archive/session-kinds.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
 import { account, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 
@@ -99,21 +97,6 @@ test('fields that the source does not send keep their stored values', async () =
     { ...incoming(trainingSession(2, 1)), envelope: { ownerId: 1, legacyUpload: false } },
   ])
   assert.deepEqual(report.outcomes, ['unchanged', 'replaced', 'unchanged', 'replaced'])
-})
-
-test('a session that keeps its approximate distance is the text that an import of it is, wherever its fields stand', () => {
-  const { data } = trainingSession(1, 1, { repsMeasured: 19 })
-  const merged = sessions.merge?.(
-    {
-      document: JSON.stringify(Object.fromEntries(Object.entries(data).toReversed())),
-      has_legacy_upload: 0,
-      approximate: 0,
-    },
-    { approximate: 1 },
-    { isArchive: false, tiers: false },
-  )
-  const imported = sessions.read({ ...data, distanceApproximate: true }, { ownerId: 1 }, new Notes())
-  assert.equal(merged?.['document'], imported['document'])
 })
 
 test('an account keeps the fields that a row does not have, and its tier', async () => {

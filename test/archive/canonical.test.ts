@@ -8,7 +8,6 @@ import type { Kind, Row } from '../../src/archive/kind.ts'
 import { kinds } from '../../src/archive/kinds.ts'
 import { Notes } from '../../src/archive/notes.ts'
 import { readRow, writeLine } from '../../src/archive/records.ts'
-import { accountText } from '../../src/contract/people.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 import { archives, lineOf, schemas, type SourceLine, type SourceRecord } from '../support/arbitraries.ts'
 import { openStore, totals } from '../support/archives.ts'
@@ -183,20 +182,6 @@ test('export, import into an empty store and export again gives the same bytes',
       assert.deepEqual(totals(await copy.import(archive)).unchanged, archive.length)
     }),
     { numRuns: 10 },
-  )
-})
-
-test('the end of a tier is exported, with and without an instant', () => {
-  const kind = kinds[0]
-  fc.assert(
-    fc.property(lineOf('account', []), line => {
-      if (kind === undefined) throw new Error('there are no kinds')
-      const row = readLine(kind, line)
-      const ends = line.data['subscriptionEndsAt'] ?? null
-      const instant = ends === null ? null : Date.parse(ends as string)
-      assert.equal(row['subscription_ends_at'], instant)
-      assert.equal(kind.write(row), `{"kind":"account","data":${accountText(String(row['document']), instant)}}`)
-    }),
   )
 })
 

@@ -173,18 +173,6 @@ test('an archive is the store at one moment, whatever is written meanwhile', asy
   assert.notEqual(await store.export(), before)
 })
 
-test('each part of an archive waits until the one before it was read', async () => {
-  const many = Array.from({ length: 300 }, (_, index) => lockDevice(index + 1, 1))
-  await using store = await openStore([account(1, 'ann'), ...many])
-  let taking = 0
-  await exportArchive(store.store, async () => {
-    taking += 1
-    assert.equal(taking, 1)
-    await new Promise(resolve => setImmediate(resolve))
-    taking -= 1
-  })
-})
-
 test('writers do not wait for an export, and a reader that stops early ends it', async () => {
   const many = Array.from({ length: 300 }, (_, index) => lockDevice(index + 1, 1))
   await using store = await openStore([account(1, 'ann'), ...many])

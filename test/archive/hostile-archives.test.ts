@@ -19,7 +19,6 @@ import {
   partnership,
   templateSegment,
   trainerSegment,
-  trainingDevice,
   trainingSession,
   trainingTemplate,
   world,
@@ -87,50 +86,29 @@ function bytesIn(hex: string): Buffer {
 
 testRefusals('lines that cannot be read are refused', [
   ['a line of many MiB', Buffer.alloc(5_000_000, SECRET), tooLong],
-  ['a line of nothing but spaces, too long', ' '.repeat(MAX_LINE_BYTES + 1), tooLong],
   ['a line that is too long in bytes, not in characters', 'ß'.repeat(MAX_LINE_BYTES / 2 + 1), tooLong],
   ['a byte that is never UTF-8', bytesIn('FF'), notUtf8],
-  ['a character that is cut off', bytesIn('E282'), notUtf8],
-  ['a character written longer than needed', bytesIn('C0AF'), notUtf8],
-  ['half of a surrogate pair in bytes', bytesIn('EDA080'), notUtf8],
   ['Latin-1', Buffer.from(textOf(device({ macAddress: 'Gerät' })), 'latin1'), notUtf8],
   ['a NUL byte in a text', bytesIn('00'), 'contains a NUL byte'],
-  ['a NUL byte between values', deviceText.replace(',', '\0,'), 'contains a NUL byte'],
-  ['a NUL byte alone', '\0', 'contains a NUL byte'],
 ])
 
 testRefusals('lines that are no JSON are refused', [
   ['a line that ends too early', deviceText.slice(0, -1), notJson],
-  ['words', SECRET, notJson],
   ['two records on a line', deviceText + deviceText, notJson],
-  ['a comma at the end', `${deviceText},`, notJson],
-  ['a comment', `${deviceText} // ${SECRET}`, notJson],
-  ['a control character in a text', textOf(device({ macAddress: '@' })).replace('@', '\u0007'), notJson],
   ['NaN', device({ hueShift: 'RAW:NaN' }), notJson],
-  ['Infinity', device({ hueShift: 'RAW:-Infinity' }), notJson],
   ['a byte-order mark in the middle of a file', `\u{FEFF}${deviceText}`, notJson],
   ['a million brackets that nobody closes', '['.repeat(1_000_000), notJson],
 ])
 
 testRefusals('lines that are no record are refused', [
   ['null', 'null', 'must be an object with kind and data'],
-  ['a number', '4711', 'must be an object with kind and data'],
-  ['a text', `"${SECRET}"`, 'must be an object with kind and data'],
-  ['a list', `[${deviceText}]`, 'must be an object with kind and data'],
   ['an empty object', '{}', unknownKind],
   ['a record without a kind', { data: device({}).data }, unknownKind],
-  ['a kind in capitals', { ...device({}), kind: 'Lock-Device' }, unknownKind],
-  ['the name of a table', { ...device({}), kind: 'lock_device' }, unknownKind],
   ['an unknown kind', { ...device({}), kind: SECRET }, unknownKind],
-  ['a kind that is no text', { ...device({}), kind: ['lock-device'] }, unknownKind],
   ['a kind that every object has', { ...device({}), kind: 'constructor' }, unknownKind],
   ['tokens', { kind: 'token', data: { id: 1, hash: SECRET } }, unknownKind],
   ['no data', { kind: 'account' }, 'data must be an object'],
   ['data that is null', { kind: 'account', data: null }, 'data must be an object'],
-  ['data that is a list', { kind: 'account', data: [account(5, SECRET).data] }, 'data must be an object'],
-  ['data that is text', { kind: 'account', data: SECRET }, 'data must be an object'],
-  ['data that is a number', { kind: 'account', data: 4711 }, 'data must be an object'],
-  ['data that is true', { kind: 'account', data: true }, 'data must be an object'],
   ['an unknown key beside data', { ...device({}), [SECRET]: 1 }, 'must have no other keys than kind, data, extra'],
   ['the key of another kind', { ...device({}), ownerId: 1 }, 'must have no other keys than kind, data, extra'],
   [
@@ -138,7 +116,6 @@ testRefusals('lines that are no record are refused', [
     trainingSession(5, 1, {}, { templateId: 1 }),
     besides('ownerId, legacyUpload, madeHere'),
   ],
-  ['an owner beside a lock session', lockSession(5, 1, {}, { ownerId: 1 }), besides('templateId, madeHere')],
   ['a key beside a link', { ...partnership(2, 1), mutual: true }, 'must have no other keys than kind, data, extra'],
 ])
 
@@ -150,70 +127,39 @@ const ownerless = (ownerId: unknown) => ({ ...trainingSession(5, 1, { name: SECR
 
 testRefusals('what stands beside data is checked', [
   ['a training session without an owner', ownerless(undefined), 'ownerId is missing'],
-  ['an owner that is null', ownerless(null), 'ownerId must be an integer of 1 or more'],
-  ['an owner that is text', ownerless('1'), 'ownerId must be an integer of 1 or more'],
   ['an owner of 0', ownerless(0), 'ownerId must be an integer of 1 or more'],
-  ['an owner that is a fraction', ownerless(1.5), 'ownerId must be an integer of 1 or more'],
   ['an owner that is not exact', ownerless('RAW:9007199254740993'), `ownerId ${tooLarge}`],
   ['a template that is text', lockSession(5, 1, {}, { templateId: SECRET }), 'templateId must be an integer'],
-  ['a template that is a list', lockSession(5, 1, {}, { templateId: [1] }), 'templateId must be an integer'],
   ['a template that is not exact', lockSession(5, 1, {}, { templateId: 2 ** 53 }), `templateId ${tooLarge}`],
   [
     'an upload path that is text',
     trainingSession(5, 1, {}, { legacyUpload: SECRET }),
     'legacyUpload must be true or false',
   ],
-  [
-    'an upload path that is a number',
-    trainingSession(5, 1, {}, { legacyUpload: 1 }),
-    'legacyUpload must be true or false',
-  ],
 ])
 
 testRefusals('text that not every reader can hold is refused, wherever it stands', [
   ['NUL in a text', device({ macAddress: '\0' }), `macAddress ${noNul}`],
-  ['NUL in a username', account(5, 'a\0b'), `username ${noNul}`],
   [
     'NUL in a list item',
     template({ Segment: [templateSegment(1, { type: `${SECRET}\0` })] }),
     `Segment[0].type ${noNul}`,
   ],
   ['NUL in an unknown field', device({ extra: `${SECRET}\0` }), noNul],
-  ['NUL in the name of an unknown field', device({ [`${SECRET}\0`]: 1 }), noNul],
   ['NUL in a session that is not finished', trainingSession(5, 1, { passed: null, name: '\0' }), noNul],
   ['the first half of a pair', device({ macAddress: 'a\u{D83D}' }), `macAddress ${noSurrogate}`],
-  ['the second half of a pair', device({ macAddress: '\u{DD12}a' }), `macAddress ${noSurrogate}`],
   ['a pair the wrong way round', device({ macAddress: '\u{DD12}\u{D83D}' }), `macAddress ${noSurrogate}`],
-  ['half of a pair in a username', account(5, 'a\u{D83D}'), `username ${noSurrogate}`],
-  [
-    'half of a pair in the result of a segment',
-    trainingSession(5, 1, { TrainerSegment: [trainerSegment(1), trainerSegment(2, { type: '\u{D83D}' })] }),
-    `TrainerSegment[1].type ${noSurrogate}`,
-  ],
   ['half of a pair deep in an unknown field', device({ extra: [{ a: ['\u{D83D}'] }] }), noSurrogate],
-  ['half of a pair in a name deep in an unknown field', device({ extra: [{ '\u{D83D}': 1 }] }), noSurrogate],
 ])
 
 testRefusals('numbers that are not exact are refused', [
   ['an identifier of 400 digits', device({ id: `RAW:${'9'.repeat(400)}` }), `id ${tooLarge}`],
   ['an unknown number that no number can hold', device({ extra: 'RAW:1e400' }), unknownTooLarge],
-  ['and deep in an unknown field', device({ extra: [{ a: 'RAW:-1e400' }] }), unknownTooLarge],
   ['an unknown integer that is not exact', device({ extra: 'RAW:9007199254740993' }), unknownTooLarge],
-  ['and the first of them below', device({ extra: 'RAW:-9007199254740992' }), unknownTooLarge],
   ['and one deep in an unknown field', device({ extra: [{ a: [2 ** 53] }] }), unknownTooLarge],
-  [
-    'an unknown integer that is not exact, in a list item',
-    template({ Segment: [templateSegment(1, { extra: 2 ** 53 })] }),
-    `Segment[0] ${unknownTooLarge}`,
-  ],
   [
     'an integer that is not exact, in a session that is not finished',
     trainingSession(5, 1, { passed: null, totalPoints: 2 ** 53 }),
-    unknownTooLarge,
-  ],
-  [
-    'an unknown integer that is not exact, in a link',
-    { kind: 'partnership', data: { ownerId: 1, partnerId: 3, extra: 2 ** 53 } },
     unknownTooLarge,
   ],
 ])
@@ -224,40 +170,16 @@ const notInstantOrNull = 'subscriptionEndsAt must be an RFC 3339 date-time or nu
 // Of every kind, and in every notation, elsewhere.
 testRefusals('instants that do not exist, or are no RFC 3339 date-times, are refused', [
   ['February 29 of a common year', lockTemplate(5, 1, { createdAt: badDate }), `createdAt ${notInstant}`],
-  ['a date', lockTemplate(5, 1, { createdAt: '2026-01-01' }), `createdAt ${notInstant}`],
   ['seconds of four digits', lockTemplate(5, 1, { createdAt: '2026-01-01T00:00:0012Z' }), `createdAt ${notInstant}`],
-  ['nothing', lockTemplate(5, 1, { createdAt: '' }), `createdAt ${notInstant}`],
   ['the end of a subscription', account(5, 'eve', { subscriptionEndsAt: badDate }), notInstantOrNull],
-  ['the end of a subscription, as a number', account(5, 'eve', { subscriptionEndsAt: 4711 }), notInstantOrNull],
 ])
 
 /** A line of each kind with something more: beside data, in data, and in a list item where there is one. */
 const places: readonly (readonly [place: string, line: (more: object) => object, path: string])[] = [
   ['an account', more => account(5, 'eve', more), ''],
-  ['a partnership', more => ({ kind: 'partnership', data: { ownerId: 2, partnerId: 1, ...more } }), ''],
   ['a lock template', more => lockTemplate(5, 1, more), ''],
-  [
-    'a lock template of random duration',
-    more => lockTemplate(5, 1, { isRandomDuration: true, minDuration: 1, maxDuration: 2, ...more }),
-    '',
-  ],
-  ['a lock device', more => lockDevice(5, 1, more), ''],
-  ['a training device', more => trainingDevice(5, 1, more), ''],
-  ['a training template', more => trainingTemplate(5, 1, more), ''],
   ['a part of a training template', more => template({ Segment: [templateSegment(1, more)] }), 'Segment[0]'],
-  ['a lock session', more => lockSession(5, 1, more), ''],
-  [
-    'an event',
-    more => lockSession(5, 1, { LockSegment: [{ ...lockSegment(1, 'start', '2026-01-01T00:00:00Z', true), ...more }] }),
-    'LockSegment[0]',
-  ],
-  ['a training session', more => trainingSession(5, 1, more), ''],
   ['a session that is not finished', more => trainingSession(5, 1, { passed: null, ...more }), ''],
-  [
-    'a result',
-    more => trainingSession(5, 1, { TrainerSegment: [trainerSegment(1), trainerSegment(2, more)] }),
-    'TrainerSegment[1]',
-  ],
 ]
 
 const at = (path: string, reason: string) => (path === '' ? reason : `${path} ${reason}`)
@@ -276,23 +198,12 @@ testRefusals('fields named __proto__ are refused, wherever they stand and howeve
     ]
   }),
   ['beside data', withProto({ ...device({}), ...prototypes }), 'must have no other keys than kind, data, extra'],
-  [
-    'beside data, escaped',
-    withEscapedProto({ ...device({}), ...prototypes }),
-    'must have no other keys than kind, data, extra',
-  ],
   ['in place of kind and data', `{"__proto__":${deviceText}}`, unknownKind],
-  [
-    'in place of data',
-    `{"kind":"lock-device","__proto__":{"data":${textOf(device({}).data)}}}`,
-    'data must be an object',
-  ],
   [
     'in place of the fields',
     `{"kind":"lock-device","data":{"__proto__":${textOf(device({}).data)}}}`,
     `id is missing; ownerId is missing; locked is missing; ${noProto}`,
   ],
-  ['whose value is null', withProto(device({ __PROTO__: null })), noProto],
   ['twice', withProto(device({ __PROTO__: 1, X: 2 })).replace('"X"', '"__proto__"'), noProto],
 ])
 
@@ -311,24 +222,8 @@ testRefusals('lines that are nested more than 32 deep are refused', [
   }),
   ['very deep', device({ extra: lists(300_000) }), tooDeep],
   ['very deep, in place of a text', device({ macAddress: lists(300_000) }), 'macAddress must be text'],
-  [
-    'very deep, in place of a number',
-    lockTemplate(5, 1, { minDuration: lists(300_000) }),
-    'minDuration must be an integer',
-  ],
-  ['very deep, in place of a list item', template({ Segment: [lists(300_000)] }), 'Segment[0] must be an object'],
-  ['very deep, beside data', lockSession(5, 1, {}, { templateId: lists(300_000) }), 'templateId must be an integer'],
-  ['very deep, in place of data', { kind: 'account', data: lists(300_000) }, 'data must be an object'],
   ['very deep, in place of a record', lists(500_000).slice('RAW:'.length), 'must be an object with kind and data'],
 ])
-
-test('the largest exact numbers are accepted in unknown fields', async () => {
-  await using own = await openStore(world)
-  for (const extra of [Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER, 0.1, 5e-324]) {
-    const { extra: fields } = await own.import([device({ extra })])
-    assert.deepEqual(fields, [{ kind: 'lock-device', field: 'extra', count: 1 }])
-  }
-})
 
 test('values nested 32 deep are accepted', async () => {
   await using own = await openStore(world)
@@ -351,11 +246,6 @@ testRefusals('lists of more than 10,000 items are refused', [
   [
     'results',
     trainingSession(5, 1, { TrainerSegment: empty(10_001) }),
-    'TrainerSegment must not have more than 10000 items',
-  ],
-  [
-    '200,000 results',
-    trainingSession(5, 1, { TrainerSegment: empty(200_000) }),
     'TrainerSegment must not have more than 10000 items',
   ],
 ])
@@ -389,16 +279,6 @@ testRefusals('records at odds with themselves are refused', [
     'a random duration without a shortest',
     lockTemplate(5, 1, { isRandomDuration: true, maxDuration: 5 }),
     'minDuration is required when the duration is random',
-  ],
-  [
-    'a random duration without a longest',
-    lockTemplate(5, 1, { isRandomDuration: true, minDuration: 5 }),
-    'maxDuration is required when the duration is random',
-  ],
-  [
-    'a random duration with a text',
-    lockTemplate(5, 1, { isRandomDuration: true, minDuration: SECRET, maxDuration: 5 }),
-    'minDuration must be an integer',
   ],
   ['a link to oneself', partnership(1, 1), 'partnerId must not be the owner'],
 ])
@@ -581,23 +461,4 @@ test('a reason never shows what is in the file, not even where lines contradict 
   const wrong = errors.map(({ line }) => line)
   assert.deepEqual(wrong, [1, 2, 3, 4, 5, 7])
   assert.doesNotMatch(JSON.stringify(errors), /SECRET|4711/)
-})
-
-test('a file with every hostile line is read to its end', async () => {
-  const { errors } = await store.refuse(
-    Buffer.concat([
-      Buffer.from('\u{FEFF}{\n'),
-      Buffer.alloc(3_000_000, '['),
-      Buffer.from([0x0a, 0xff, 0xfe, 0x0a, 0, 0x0d, 0x0a, 0x0a]),
-      Buffer.from(`${textOf(device({ id: 'RAW:1e400' }))}\r\n${withProto(device(prototypes))}`),
-    ]),
-  )
-  assert.deepEqual(errors, [
-    { line: 1, reason: notJson },
-    { line: 2, reason: tooLong },
-    { line: 3, reason: notUtf8 },
-    { line: 4, reason: 'contains a NUL byte' },
-    { line: 6, reason: `id ${tooLarge}` },
-    { line: 7, reason: noProto },
-  ])
 })

@@ -3,14 +3,11 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { createKey, revokeKey } from '../../src/accounts/api-keys.ts'
-import { openStore } from '../support/archives.ts'
 import { newSqlite } from '../support/databases.ts'
 import { largeArchive, measure, startWorker } from '../support/memory-worker.ts'
-import { lockDevice, world } from '../support/records.ts'
 
 test('an archive of any length is imported in the same memory', async t => {
   const peaks: number[] = []
@@ -94,58 +91,3 @@ test('API keys can be revoked while a large archive is checked, and it takes at 
 })
 
 const megabytes = (bytes: number) => Math.round(bytes / 1e6)
-
-test('an import that is interrupted writes nothing, at whatever moment', async () => {
-  await using store = await openStore([...world, lockDevice(1, 1)])
-  const before = await store.export()
-  const reason = new Error('stop')
-  for (const moment of [0, 1_000_000, undefined]) {
-    const controller = new AbortController()
-    const progress = (bytes: number | undefined) => {
-      if (moment === undefined ? bytes === undefined : (bytes ?? 0) > moment) controller.abort(reason)
-    }
-    const importing = importArchive(store.store, largeArchive(2000), {
-      progress,
-      signal: controller.signal,
-      onConflict: 'replace',
-    })
-    await assert.rejects(importing, reason)
-    assert.equal(await store.export(), before)
-  }
-  const stopped = importArchive(store.store, largeArchive(1), { signal: AbortSignal.abort(reason) })
-  await assert.rejects(stopped, reason)
-  // No temporary table is left.
-  await importArchive(store.store, largeArchive(2000))
-  assert.notEqual(await store.export(), before)
-})
-
-test('the log of the database shrinks after an import that failed while something was reading', async t => {
-  const database = newSqlite()
-  const log = `${database.url.slice('sqlite:'.length)}-wal`
-  const store = await open(database.url, { busyTimeoutMs: 60_000, bulk: true })
-  await importArchive(store, largeArchive(0))
-  await sql`create trigger stop before insert on training_session when new.id = 15000
-    begin select raise(abort, 'stopped'); end`.execute(store.db)
-  const before = await store.snapshot(async db => {
-    const { id } = await db.selectFrom('account').select('id').executeTakeFirstOrThrow()
-    await assert.rejects(importArchive(store, largeArchive(15_000)), /stopped/)
-    return id
-  })
-  assert.equal(before, 1)
-  const longest = statSync(log).size
-  for (let write = 0; write < 600; write += 1) {
-    await store.db
-      .insertInto('note')
-      .values({ name: `write ${write}`, value: '' })
-      .execute()
-  }
-  const { size } = statSync(log)
-  t.diagnostic(`${megabytes(longest)} MB, then ${megabytes(size)} MB`)
-  assert.ok(longest > MAX_LOG_BYTES)
-  assert.ok(size <= MAX_LOG_BYTES)
-  assert.equal((await store.db.selectFrom('training_session').select('id').execute()).length, 0)
-  await store.close()
-  await database.remove()
-})
-
-const MAX_LOG_BYTES = 16 * 1024 * 1024

@@ -83,17 +83,6 @@ test('nothing of an archive with errors is stored; each error names its line and
   assert.doesNotMatch((await folder.run(['export'])).stdout, /lock-device/)
 })
 
-test('only the first hundred errors are listed, with the number of the others', async () => {
-  await using folder = await makeFolder()
-  const { code, stdout, stderr } = await folder.run(['import', '-'], { input: '{}\n'.repeat(250) })
-  assert.equal(code, 1)
-  assert.equal(stdout, '')
-  const reported = stderr.trimEnd().split('\n')
-  assert.equal(reported.length, 102)
-  assert.match(reported[99] ?? '', /^-: line 100: /)
-  assert.deepEqual(reported.slice(100), ['-: 150 more errors', 'lockstep: the archive has 250 errors'])
-})
-
 test('export piped into import makes an equal store, also for one account with its own rows', async () => {
   await using folder = await makeFolder()
   writeArchive(folder, 'all.ndjson', [...world, lockDevice(1, 1), trainingSession(2, 1), trainingSession(3, 2)])

@@ -47,13 +47,3 @@ test('bytes that are no text are shown in base64', async () => {
   assert.equal(Buffer.from(shown.stdout, 'base64').toString(), '{"kind":"\0"}')
   assert.match(shown.stderr, /\(shown in base64\)/)
 })
-
-test('a retry says by its exit code that it stored nothing, also of rows that are not tried again, and that there was nothing to store', async () => {
-  await using folder = await makeFolder()
-  await folder.run(['migrate'])
-  const nothing = await folder.run(['rejected', 'retry'])
-  assert.deepEqual([nothing.code, nothing.stdout], [0, '0 of 0 rows are stored now; 0 stay rejected.\n'])
-  await folder.run(['import', '-', '--on-error', 'set-aside'], { input: '{"kind":"\0"}\n' })
-  const inVain = await folder.run(['rejected', 'retry'])
-  assert.deepEqual([inVain.code, inVain.stdout], [1, '0 of 0 rows are stored now; 1 stays rejected.\n'])
-})

@@ -93,17 +93,6 @@ test('a service that is killed while it stores a file has stored nothing, and ca
   await until(async () => left(folder).length === 0)
 })
 
-test('if the process that stores a file is killed, the page says so', needsProc, async () => {
-  await using folder = await prepared()
-  await using store = await folder.store()
-  await using running = await withUpload(folder)
-  await decide(running.ann, 'store')
-  process.kill(await childOf(running.pid), 'SIGKILL')
-  const page = await settledPage(running.ann)
-  if (!page.includes('20 new')) assert.match(page, /could not be stored.+Nothing was stored/s)
-  assert.equal((await stored(store)).length, page.includes('20 new') ? 20 : 0)
-})
-
 test('what opens an encrypted file is in no argument and no environment of its reader', needsProc, async () => {
   await using folder = await prepared()
   await using running = await withUpload(folder)

@@ -4,8 +4,7 @@ import { get } from 'node:http'
 import { after, before, test } from 'node:test'
 import { pages } from '../../src/dashboard/routes.ts'
 import { sampleService, type Visitor, signInAs, visitorAs } from '../support/dashboard.ts'
-import * as records from '../support/records.ts'
-import { startService, type TestService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
 import { settledPage, upload } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
 
@@ -103,40 +102,6 @@ test('everything of an account is sent once at a time, until its reader is gone'
   await until(async () => (await alex.get('/settings/export')).status === 200)
   held.resolve()
   assert.equal((await alex.get('/settings/export')).status, 200, 'one that has ended does not count')
-})
-
-test('a file of long records is read a few of them at a time', async t => {
-  const ids = Array.from({ length: 40 }, (_, index) => index + 1)
-  const segments = Array.from({ length: 200 }, (_, index) => index)
-  const at = '2026-01-01T00:00:00Z'
-  const TrainerSegment = (id: number) => segments.map(n => records.trainerSegment(id * 1000 + n))
-  const LockSegment = (id: number) => segments.map(n => records.lockSegment(id * 1000 + n, 'locked', at, true))
-  await using long = await startService([
-    records.account(1, 'ann'),
-    ...ids.map(id => records.trainingSession(id, 1, { TrainerSegment: TrainerSegment(id) })),
-    ...ids.map(id => records.lockSession(id, 1, { LockSegment: LockSegment(id) })),
-  ])
-  const ann = await signInAs(long, 'ann')
-  const { store } = long
-  const read = store.read.bind(store)
-  let most = 0
-  const note = <Row>(rows: Row[]) => {
-    const documents = rows.map(row => (row as { document?: string }).document).filter(text => text !== undefined)
-    most = Math.max(most, documents.join('').length)
-    return rows
-  }
-  store.read = (query, values) => {
-    const rows = read(query, values)
-    return rows instanceof Promise ? rows.then(note) : note(rows)
-  }
-  for (const file of ['/training.ndjson?range=all', '/locks.ndjson?range=all']) {
-    most = 0
-    const { text } = await ann.get(file)
-    const lines = text.trimEnd().split('\n')
-    assert.deepEqual(new Set(lines.map(line => (JSON.parse(line) as { id: number }).id)), new Set(ids), file)
-    t.diagnostic(`${file}: ${text.length} characters, at most ${most} at a time`)
-    assert.ok(most > 0 && most < text.length / 5, `${file}: ${most} of ${text.length} characters at a time`)
-  }
 })
 
 test('in discreet mode CSV files have no names, and pages say that NDJSON files have', async () => {

@@ -65,16 +65,6 @@ test('a lock session shows its totals, and a row for each locked stretch with th
   assert.match(text, /href="\/lock-templates\/41"/)
 })
 
-test('the data of a record are the JSON of the API and the command that requests it', async () => {
-  await using it = await signedIn('ann')
-  const token = await it.service.token('ann')
-  const { body } = await it.service.fetch('/api/v1/lkbx/sessions/51', token)
-  const { text } = await it.viewer.get('/locks/51?view=data')
-  const shown = /<pre[^>]*><code>([^]*?)<\/code>/.exec(text)?.[1]?.replaceAll('&quot;', '"').replaceAll('&#39;', "'")
-  assert.deepEqual(JSON.parse(shown ?? ''), body)
-  assert.ok(text.includes(`&quot;${it.service.url}/api/v1/lkbx/sessions/51&quot;`))
-})
-
 test('a page shows the record of an owner who gave access; any other record does not exist', async () => {
   await using ann = await signedIn('ann')
   for (const path of ['/locks/53', '/locks/999', '/locks/x', '/lock-templates/999']) {
@@ -620,18 +610,6 @@ test('the page of locks shows the sessions of a period, and what the period is c
   assert.deepEqual(figuresOf(page.text, 'Period before'), figuresOf(other.text, 'Locked'))
   const none = shownText(await it.viewer.get('/locks?range=4w&state=completed&from=2020-01-01&to=2020-01-05'))
   assert.match(none, /No lock sessions There is none in these 5 days\./)
-})
-
-test('a week alone is no picture of one week', async () => {
-  await using it = await signedIn('ann', ofHalfAYear)
-  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
-  const start = Date.parse(FROM ?? '')
-  const upTo = (days: number) =>
-    it.viewer.get(`/locks?from=${FROM}&to=${new Date(start + (days - 1) * DAY_MS).toISOString().slice(0, 10)}`)
-  const week = await upTo(7)
-  assert.doesNotMatch(week.text, /id="shares"|whole week/)
-  assert.match(shownText(week), /% of the time under lock in these 7 days/)
-  assert.match((await upTo(8)).text, /id="shares"/)
 })
 
 test('parts of weeks are marked as such', async () => {

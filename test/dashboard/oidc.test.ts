@@ -361,28 +361,6 @@ test('a link on another site starts no sign-in at the issuer, where somebody may
   }
 })
 
-test('a link is found and removed, whether or not the address of the issuer is set with a slash at its end', async () => {
-  await using service = await oidcService({ LOCKSTEP_OIDC_ISSUER: `${issuer.url}/` })
-  const ann = await signedIn(service)
-  await link(ann, 'somebody')
-  assert.match((await ann.get('/settings')).text, /Remove link/)
-  assert.equal((await ann.post('/settings/oidc/remove')).to, '/settings?saved=oidc')
-  assert.deepEqual(await links(service), [])
-  assert.equal((await ann.post('/settings/oidc/remove')).status, 422)
-})
-
-test('another process of the service completes a sign-in that one began', async () => {
-  await using service = await oidcService()
-  await link(await signedIn(service), 'somebody')
-  await using second = await startService([], { ...issuer.settings, LOCKSTEP_PUBLIC_URL: service.url }, service)
-  const person = visitor(service.url)
-  const { to } = await person.get('/signin/oidc')
-  const moved = visitor(second.url)
-  for (const [name, value] of person.cookies) moved.cookies.set(name, value)
-  const seen = await back(moved, await issuerVisitor(issuer.url).follow(to ?? '', 'somebody'))
-  assert.equal(seen.to, '/')
-})
-
 for (const [what, answer, why] of [
   ['is away', undefined, 'it cannot be reached (ECONNREFUSED)'],
   ['answers HTML', '<!doctype html><title>Maintenance</title>', 'its response is no JSON'],

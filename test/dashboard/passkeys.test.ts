@@ -492,14 +492,6 @@ test('a passkey that was made at another address says where it works, and does n
   assert.doesNotMatch(stuck, /data-passkey|type="password"/)
 })
 
-test('deleting an account deletes its passkeys', async () => {
-  await using service = await passkeyService()
-  const ann = await service.signedIn('ann')
-  await register(ann, service)
-  assert.equal((await ann.post('/settings/delete', { username: 'ann' })).to, '/signin?done=deleted')
-  assert.deepEqual(await service.passkeys(), [])
-})
-
 function challengeIn(answer: string): string {
   const { response } = JSON.parse(answer) as { response: { clientDataJSON: string } }
   const data = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString()) as { challenge: string }

@@ -3,10 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { needsChromium, openPage, type Watched } from '../support/chromium.ts'
-import { allowSignIn, sampleService, startSession } from '../support/dashboard.ts'
-import { openSession } from '../support/pages.ts'
-import * as records from '../support/records.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
+import type { TestService } from '../support/service.ts'
 
 const DAY_MS = 86_400_000
 
@@ -36,24 +34,6 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
     return ['from', 'to'].map(name => Date.parse(searchParams.get(name) ?? '') / DAY_MS)
   }
 
-  test('arrow keys step through the years that have records', async () => {
-    const year = new Date().getUTCFullYear()
-    const at = (year: number) => ({ created_at: `${year}-01-01T12:00:00Z` })
-    await using years = await startService([
-      records.account(1, 'ann'),
-      records.trainingSession(1, 1, at(year - 1)),
-      records.trainingSession(2, 1, at(year)),
-    ])
-    await allowSignIn(years, 'ann')
-    await using ann = await openSession(years, { username: 'ann' })
-    await ann.page.goto(`${years.url}/year`)
-    await ann.page.keyboard.press('ArrowLeft')
-    await ann.page.waitForURL(`**/year/${year - 1}`)
-    assert.equal(await ann.page.locator('.stepper a').count(), 1, 'no arrow leads to a year without records')
-    await ann.page.keyboard.press('ArrowRight')
-    await ann.page.waitForURL(`**/year/${year}`)
-  })
-
   test('arrow keys and links step through periods of one length, and the address says which is shown', async () => {
     await open('/training?range=4w&compare=before')
     await page.keyboard.press('ArrowLeft')
@@ -79,33 +59,5 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
       .first()
       .waitFor()
     assert.deepEqual(browser.problems, [])
-  })
-
-  test('a weekly goal is in the picture of repetitions', async () => {
-    await page.goto(`${service.url}/settings`)
-    await page.getByLabel('Weekly goal').fill('many')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Enter the weekly goal as a whole number').waitFor()
-    await page.getByLabel('Weekly goal').fill('400')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved.').waitFor()
-    await open('/training')
-    await page.locator('#repetitions .legend').getByText('Weekly goal: 400').waitFor()
-  })
-
-  test('each record links to where it comes from', async () => {
-    await page.goto(`${service.url}/year`)
-    for (const name of ['Most repetitions in a week', 'Longest streak', 'Longest locked stretch']) {
-      await page.locator('.facts div', { hasText: name }).getByRole('link').waitFor()
-    }
-    const { streak } = (await service.fetch('/api/v1/dtt/stats', 'alex')).body.data
-    const shown = page.locator('.facts div', { hasText: 'Longest streak' }).getByRole('link')
-    assert.equal(await shown.textContent(), `${streak.longestDays} days`)
-    await shown.click()
-    await page.waitForURL(url => url.search === `?from=${streak.longestFrom}&to=${streak.longestTo}`)
-    assert.deepEqual(
-      browser.problems.filter(problem => !problem.includes('422')),
-      [],
-    )
   })
 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { needsChromium, openPage } from '../support/chromium.ts'
-import { fullerYear, sampleService, startSession } from '../support/dashboard.ts'
+import { sampleService, startSession } from '../support/dashboard.ts'
 import type { TestService } from '../support/service.ts'
 import { openSession } from '../support/pages.ts'
 
@@ -51,18 +51,6 @@ describe('on any screen and on paper', needsChromium, () => {
     await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'API keys' }).click()
     await page.waitForURL(`${service.url}/keys`)
     assert.deepEqual(browser.problems, [])
-  })
-
-  test('on a phone no day of a calendar is out of view', async () => {
-    await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
-    const { page } = browser
-    await page.goto(service.url + fullerYear())
-    const days = page.locator('.calendar .day:visible')
-    assert.ok((await days.count()) >= 30)
-    const hidden = days.evaluateAll(
-      all => all.filter(day => day.getBoundingClientRect().right > innerWidth - 16).length,
-    )
-    assert.equal(await hidden, 0)
   })
 
   test('on a wide screen no table scrolls sideways, and the sections of the reference are on one line', async () => {
@@ -145,21 +133,6 @@ describe('on any screen and on paper', needsChromium, () => {
     assert.ok((content ?? 0) <= (view ?? 0) + 1, 'the days are whole')
   })
 
-  test('the figures of pictures stay in their card, and scroll where they are wider', async () => {
-    for (const width of [360, 900]) {
-      await using browser = await openSession(service, { viewport: { width, height: 900 } })
-      const { page } = browser
-      await page.goto(`${service.url}/training?range=4w&compare=before`)
-      for (const figures of await page.locator('.figures').all()) {
-        await figures.locator('summary').click()
-        const [right, edge] = await figures
-          .locator('.scroll')
-          .evaluate(table => [table, table.closest('.card')].map(one => one?.getBoundingClientRect().right ?? 0))
-        assert.ok((right ?? 0) < (edge ?? 0), `${width} pixels wide: ${right} of ${edge}`)
-      }
-    }
-  })
-
   test('with text twice as large on a phone, words stay whole, and each choice and section can be reached', async () => {
     await using browser = await openPage({ viewport: { width: 360, height: 780 } })
     const { page } = browser
@@ -204,71 +177,5 @@ describe('on any screen and on paper', needsChromium, () => {
     await page.getByRole('link', { name: 'Revoke' }).first().click()
     const value = await page.locator('main').locator('.facts dd').first().boundingBox()
     assert.ok((value?.width ?? 0) > 200, 'of a form, too')
-  })
-
-  test('in forced colours the days of a calendar still differ', async () => {
-    await using browser = await openSession(service, { forcedColors: 'active' })
-    const { page } = browser
-    await page.goto(service.url + fullerYear())
-    const looks = await page.evaluate(() =>
-      ['one', 'more', 'none'].map(look => {
-        const day = document.querySelector(`.calendar .day.${look}`)
-        if (day === null) throw new Error(`no day looks like ${look}`)
-        const { backgroundColor, borderColor, borderWidth } = getComputedStyle(day)
-        return `${backgroundColor} ${borderColor} ${borderWidth}`
-      }),
-    )
-    assert.equal(new Set(looks).size, 3, looks.join(', '))
-  })
-
-  test('in forced colours lines, marks and the current section differ by more than their colour', async () => {
-    await using browser = await openSession(service, { viewport: { width: 360, height: 780 }, forcedColors: 'active' })
-    const { page } = browser
-    const bordersOf = (selector: string) =>
-      page.locator(selector).evaluateAll(marks => {
-        const looks = marks.map(mark => {
-          const { borderTopStyle, borderTopWidth, borderLeftWidth } = getComputedStyle(mark)
-          return `${borderTopStyle} ${borderTopWidth} ${borderLeftWidth}`
-        })
-        return [looks.length, new Set(looks).size]
-      })
-    await page.goto(`${service.url}/training?range=6m&compare=before`)
-    assert.deepEqual(await bordersOf('#grades :is(.mark.line, .mark.before)'), [2, 2])
-    await page.goto(`${service.url}/locks/43`)
-    assert.deepEqual(await bordersOf('.legend :is(.mark.tick, .mark.now)'), [2, 2])
-    const tops = await page.locator('.bottom > ul > li > a').evaluateAll(links =>
-      links.map(link => {
-        const range = document.createRange()
-        range.selectNodeContents(link)
-        return Math.round(range.getBoundingClientRect().top)
-      }),
-    )
-    assert.equal(new Set(tops).size, 1, `on one line: ${tops.join()}`)
-    await page.goto(`${service.url}/docs`)
-    const lines = await page
-      .locator('.contents a')
-      .evaluateAll(links => new Set(links.map(link => getComputedStyle(link).borderBottomColor)).size)
-    assert.equal(lines, 2)
-  })
-
-  test('text grows with the font size of the browser', async () => {
-    await using browser = await openSession(service)
-    const { page } = browser
-    await page.goto(service.url)
-    const sizes = () =>
-      page.evaluate(() =>
-        ['h1', 'h2', 'td', '.muted'].map(selector => {
-          const element = document.querySelector(selector)
-          return element === null ? 0 : Number.parseFloat(getComputedStyle(element).fontSize)
-        }),
-      )
-    const usual = await sizes()
-    await page.evaluate(() => {
-      document.documentElement.style.fontSize = '200%'
-    })
-    assert.deepEqual(
-      await sizes(),
-      usual.map(size => 2 * size),
-    )
   })
 })

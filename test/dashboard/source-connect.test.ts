@@ -1,10 +1,8 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
-import fs from 'node:fs'
 import { randomUUID } from 'node:crypto'
-import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
-import { MAX_CHECKS_PER_HOUR, readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { systemClock } from '../../src/pull/source.ts'
 import { pullJob } from '../../src/jobs/jobs.ts'
@@ -168,14 +166,6 @@ test('records of a number that the account cannot take are not connected, and th
   }
 })
 
-test('a source can be checked ten times an hour, and then the form says so', async () => {
-  await using it = await setUp()
-  for (let count = 0; count < MAX_CHECKS_PER_HOUR; count += 1) assert.equal((await it.check('wrong')).status, 422)
-  const refused = await it.check()
-  assert.equal(refused.status, 429)
-  assert.match(refused.text, /10 times an hour/)
-})
-
 test('a source that refuses the key is said with its time, what is kept and what to do; another key goes on', async () => {
   await using it = await setUp()
   const { ann, source } = it
@@ -265,14 +255,6 @@ test('while a copy is not complete, every page that sums it up says so, with a l
   assert.equal(await said('/keys'), undefined)
 })
 
-test('a source without a list of programs is not said to have none where sessions name them', async () => {
-  await using it = await setUp({ withoutLists: ['/dtt/templates'] })
-  await it.check()
-  const { text } = await it.ann.get('/source/start')
-  assert.match(text, /It has no list of programs\. Those of your sessions are copied one by one\./)
-  assert.doesNotMatch(text, /does not offer<\/dt><dd>[^<]*Programs/)
-})
-
 test('a source that is forgotten keeps its records, and its key is gone', async () => {
   await using it = await setUp()
   const { ann } = it
@@ -283,15 +265,6 @@ test('a source that is forgotten keeps its records, and its key is gone', async 
   assert.equal(await readConnection(it.service.store, ME), undefined)
   assert.match((await ann.get('/source')).text, /21 of 21 records[^]*name="key"/)
   assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-forgotten'])
-})
-
-test('a source that is copied once says that its key is forgotten', async () => {
-  await using it = await setUp()
-  await connected(it, '0')
-  await it.pull()
-  const { text } = await it.ann.get('/source')
-  assert.match(text, /Complete as of (\d+ \w+ \d{4}, )?\d\d:\d\d\. It was copied once, and the key is forgotten\./)
-  assert.doesNotMatch(text, /Pull now/)
 })
 
 test('every failure has a sentence that says what to do, or who can', async () => {
@@ -526,20 +499,4 @@ test('while nothing arrives, the page says what is waited for', async () => {
   assert.match(await shown({ reason: 'away', until: 1 }), /That server does not answer now\. It is asked again\./)
   for (const pause of [undefined, { reason: 'limit', until: 1 } as const])
     assert.match(await shown(pause), /Nothing has arrived yet\.<\/p>/)
-})
-
-test('while the disk is full, Source says that, whatever the last round was', async t => {
-  await using it = await setUp()
-  await connected(it)
-  await it.pull()
-  t.after(() => {
-    t.mock.restoreAll()
-    syncBuiltinESMExports()
-  })
-  t.mock.method(fs, 'statfsSync', () => ({ bavail: 1, bsize: 4096 }))
-  syncBuiltinESMExports()
-  const full = /The disk of this service is full, so nothing can be stored\. Tell whoever runs it\./
-  // The disk of PostgreSQL may be elsewhere.
-  const { engine } = it.service.store
-  assert.equal(full.test((await it.ann.get('/source')).text), engine === 'sqlite')
 })

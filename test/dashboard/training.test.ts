@@ -6,12 +6,10 @@ import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import {
   dataOf,
   figures,
-  sampleOfThisWeek,
   sampleService,
   type Seen,
   shownText,
   tableRows,
-  tilesOf,
   signInAs,
   visitorAs,
 } from '../support/dashboard.ts'
@@ -477,23 +475,6 @@ test('days are those of the zone of the account', async () => {
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])
 })
 
-test('the week on the overview is the one of the status and of the statistics', async () => {
-  await using service = await sampleOfThisWeek()
-  const alex = await visitorAs(service.url, 'alex')
-  const token = await service.token('alex', { scopes: ['status:read'] })
-  const status = (await service.fetch('/api/v1/status', token)).body.data
-  const { buckets } = (await service.fetch('/api/v1/dtt/stats', token)).body.data
-  const { text } = await alex.get('/')
-  const week = buckets.at(-1)
-  const shown = (name: string) => dataOf(text).get(`${name} ${week.date}/${formatTimestamp(Date.now()).slice(0, 10)}`)
-  assert.deepEqual([shown('sessions'), shown('reps')], [week.sessions, week.repsMeasured])
-  assert.equal(
-    Math.round((shown('distance') ?? 0) / 100_000),
-    Math.round((week.distanceMeters + week.distanceApproximateMeters) * 10),
-  )
-  assert.deepEqual([status.sessionsThisWeek, status.repsThisWeek], [week.sessions, week.repsMeasured])
-})
-
 test('kinds whose medians differ by five points have a picture each, others a row of medians, each as on the page of its kind', async () => {
   const lines = Array.from({ length: 9 }, (_, index) =>
     records.trainingSession(index + 1, 1, {
@@ -536,40 +517,4 @@ test('the difference of two percentages is given in points', async () => {
   )
   assert.equal(notes.length, 2)
   for (const note of notes) assert.match(note, /^(?:the same|[+−]1\u00a0point|[+−]\d+\u00a0points)$/)
-})
-
-test('the page that a number links to shows the same number', async () => {
-  await using service = await sampleService(unlimited)
-  const alex = await visitorAs(service.url, 'alex')
-  const statistics = async (path: string) => (await service.fetch(`/api/v1/dtt/stats${path}`, 'alex')).body.data
-  const tilesAt = async (path: string) => tilesOf((await alex.get(path)).text)
-  const year = (await alex.get('/year')).text
-  const days = [...year.matchAll(/href="(\/training\?day=[\d-]+)">[^<]*: (\d+) sessions?[,<]/g)]
-  assert.ok(days.length > 100 || new Date().getUTCMonth() < 6)
-  for (const [, path = '', sessions] of days.slice(-3)) {
-    assert.equal(listed(await alex.get(path)).length, Number(sessions), path)
-  }
-
-  const best = (name: string) => {
-    const [, path = '', value] = new RegExp(`<dt>${name}</dt><dd><a href="([^"]+)">([^<]+)`).exec(year) ?? []
-    return { path: path.replaceAll('&amp;', '&'), value }
-  }
-  const week = best('Most repetitions in a week')
-  assert.equal((await tilesAt(week.path)).get('Repetitions'), week.value)
-  const all = figures((await alex.get('/training?range=all')).text, 'Repetitions')
-  assert.equal(Number(week.value?.replaceAll(',', '')), Math.max(...all.map(value => value ?? 0)))
-  const longest = best('Longest streak')
-  const { total } = await statistics(longest.path.replace('/training', ''))
-  assert.equal(longest.value, `${total.days} days`)
-
-  const { buckets } = await statistics('')
-  for (const { date, repsMeasured } of buckets.slice(-4, -1)) {
-    const last = formatTimestamp(Date.parse(date) + 6 * DAY_MS).slice(0, 10)
-    const tiles = await tilesAt(`/training?from=${date}&to=${last}`)
-    assert.equal(Number(tiles.get('Repetitions')?.replaceAll(',', '') ?? 0), repsMeasured)
-  }
-  const program = (await alex.get('/programs/13')).text
-  const [, path = '', sessions] =
-    /href="(\/training\?[^"]+)">All ([\d,]+) sessions with this program/.exec(program) ?? []
-  assert.equal((await tilesAt(path.replaceAll('&amp;', '&'))).get('Sessions'), sessions)
 })

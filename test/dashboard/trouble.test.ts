@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
 import { open } from '../../src/store/index.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
@@ -54,35 +53,6 @@ testOnPostgres('a page whose database is lost says so, and when to try again', a
   }
 })
 
-testOnPostgres('a page that takes too long shows an error, like any other page that fails', async () => {
-  using server = await startPostgres()
-  const store = await open(server.url, { busyTimeoutMs: 5000 })
-  await importArchive(store, archiveOf(world))
-  await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
-  await store.close()
-  await using service = await serve(server.url)
-  const ann = await visitorAs(service.url, 'ann')
-  // No single step of the page takes too long, but all of them together do.
-  await using first = await connect(server.url)
-  await using second = await connect(server.url)
-  await first.query('begin; lock table browser_session in access exclusive mode')
-  await second.query('begin; lock table token in access exclusive mode')
-  const asked = performance.now()
-  const asking = ann.get('/keys')
-  // Less than the 4 s that a statement may take.
-  await sleep(3000)
-  await first.query('rollback')
-  const { status, headers, text } = await asking
-  const took = performance.now() - asked
-  assert.deepEqual([status, headers.get('Retry-After')], [503, '1'])
-  // 5 s, not 4 s for each step.
-  assert.ok(took > 4500 && took < 6800, `it took ${took} ms`)
-  assert.match(headers.get('Content-Type') ?? '', /^text\/html/)
-  assert.match(text, /That did not work/)
-  await second.query('rollback')
-  assert.equal((await ann.get('/keys')).status, 200)
-})
-
 const WAITING = `from pg_stat_activity where application_name = 'lockstep' and wait_event_type = 'Lock'`
 
 test('for an unknown path a browser gets a page that says so, a program gets JSON', async () => {
@@ -129,9 +99,4 @@ test('a page that fails keeps its header, says where the log has the cause, and 
   await until(async () => service.log.some(line => line.includes(id) && line.includes('lock_template')))
   await schema.alterTable('put_aside').renameTo('lock_template').execute()
   assert.equal((await alex.get('/lock-templates?from=here')).status, 200)
-})
-
-test('with the dashboard off, browsers get JSON for an unknown path as well', async () => {
-  await using service = await startService(world, { LOCKSTEP_DASHBOARD: 'off' })
-  assert.equal(JSON.parse((await visitor(service.url).get('/nowhere')).text).code, 'no_route')
 })

@@ -1,10 +1,8 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption'
-import { UploadFolder } from '../../src/uploads/folder.ts'
 import { allowSignIn, visitor } from '../support/dashboard.ts'
 import { account, lockTemplate, partnership, trainingSession, world } from '../support/records.ts'
 import { startSecondServer } from '../support/second-server.ts'
@@ -143,26 +141,6 @@ test('a page that shows another file than the one that waits stores nothing', as
   assert.equal((await ann.post('/source/upload/store', { id })).to, '/source/file')
   assert.match(textOf(await settledPage(ann)), /Store these records/)
   assert.deepEqual(await storedIds(service), [])
-})
-
-test('what is decided while the file is still in use is done a moment later, or refused with a sentence', async () => {
-  await using service = await startService(world)
-  const ann = await signedIn(service)
-  await upload(service.url, ann, { a: ndjson([lockTemplate(1, 1)]) })
-  const [, id = ''] = /name="id" value="([^"]+)"/.exec(await settledPage(ann)) ?? []
-  let release: (() => Promise<void>) | undefined
-  await until(async () => {
-    release = new UploadFolder(service.databaseUrl).lock(id)
-    return release !== undefined
-  })
-  const refused = await decide(ann, 'store')
-  assert.equal(refused.status, 422)
-  assert.match(textOf(refused.text), /still in use, so try again/)
-  const stored = decide(ann, 'store')
-  await release?.()
-  assert.equal((await stored).status, 303)
-  await settledPage(ann)
-  assert.deepEqual(await storedIds(service), [1])
 })
 
 test('a file survives a restart of the service, and its hour ends whatever happens', async () => {
@@ -332,24 +310,6 @@ test('a file without records says what it is, and is deleted', async () => {
   await upload(service.url, ann, { 'a.csv': Buffer.from('PK\x03\x04\x14\0xl/workbook.xml') })
   assert.match(textOf(await settledPage(ann)), /This is a workbook: save it as CSV UTF-8\. Nothing was stored/)
   await until(async () => uploadFiles(service.databaseUrl).length === 0)
-})
-
-test('records that replace others by larger ones count with their size', async () => {
-  await using service = await startService([...world, lockTemplate(1, 1)], { LOCKSTEP_MAX_BYTES: '20000' })
-  const ann = await signedIn(service)
-  const store = async (kilobytes: number) => {
-    const larger = {
-      ...lockTemplate(1, 1, { name: `With ${kilobytes}` }),
-      // PostgreSQL compresses what repeats, and the size is what it takes.
-      extra: { '/note': randomBytes(kilobytes * 500).toString('hex') },
-    }
-    await upload(service.url, ann, { a: ndjson([larger]) })
-    await settledPage(ann)
-    await decide(ann, 'store')
-    return textOf(await settledPage(ann))
-  }
-  assert.match(await store(30), /would have more than 20,000 bytes.+Nothing was stored/)
-  assert.match(await store(5), /Lock templates: 0 new, 1 changed/)
 })
 
 test('hidden names hide the name of the file, too', async () => {

@@ -52,15 +52,6 @@ test('a check says whose key it is, what the server has, and that an account wit
   assert.equal((await service.store.db.selectFrom('pull_source').select('id').execute()).length, 0)
 })
 
-test('a check says nothing of other accounts: only that the records cannot be stored here', async () => {
-  for (const others of [[lockTemplate(9, 1)], [account(4711, 'bob')]]) {
-    await using service = await startService([account(1, 'ann'), ...others])
-    await using source = await startSource({ world: worldOf(4711), me: 4711, identity: '/me' })
-    const found = await check(service, { origin: source.url })
-    assert.deepEqual([found.fits, found.newId], [false, undefined])
-  }
-})
-
 test('the records of a server that does not say whose key it is are stored for the account that asks', async () => {
   await using service = await startService([account(1, 'ann')])
   await using source = await startSource(bareOptions(worldOf(1)))

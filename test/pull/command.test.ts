@@ -162,21 +162,6 @@ test('--out writes a whole archive, or none, and needs no database', async () =>
   await folder.succeeds(['import', 'history.ndjson'])
 })
 
-test('--out that is interrupted says that it wrote nothing', async () => {
-  await using source = await startSource(usual(makeWorld()))
-  await using folder = await makeFolder()
-  await using running = folder.start(['pull', '--out', 'history.ndjson'], { env: env(source.url) })
-  source.before = path => {
-    if (!path.startsWith('/dtt/sessions')) return
-    source.before = () => {}
-    running.process.kill('SIGINT')
-  }
-  const { code, stderr } = await running.ended
-  assert.equal(code, 130)
-  assert.match(stderr, /interrupted: nothing was written$/m)
-  assert.deepEqual(readdirSync(folder.path), [])
-})
-
 test('--out leaves no records behind when nobody reads its output to the end', async () => {
   const sessions = Array.from({ length: 300 }, (_, index) => trainingSession(index + 10, 1, { name: 'n'.repeat(900) }))
   await using source = await startSource(usual(makeWorld().add(...sessions)))
@@ -186,28 +171,6 @@ test('--out leaves no records behind when nobody reads its output to the end', a
   const left = readdirSync(folder.path, { recursive: true, encoding: 'utf8' })
   const large = left.filter(name => statSync(join(folder.path, name)).size > 4096)
   assert.deepEqual(large, [])
-})
-
-test('with --every it goes on until SIGTERM, which ends it with 0, and SIGINT with 130', async () => {
-  await using source = await startSource(usual(makeWorld()))
-  await using folder = await makeFolder()
-  const rounds = () => source.requests.filter(path => path === '/users/me').length
-  for (const [signal, code] of [
-    ['SIGTERM', 0],
-    ['SIGINT', 130],
-  ] as const) {
-    const before = rounds()
-    await using running = folder.start(['pull', '--every', '1s'], { env: env(source.url) })
-    const second = new Promise<void>(resolve => {
-      source.before = () => {
-        if (rounds() >= before + 3) resolve()
-      }
-    })
-    await second
-    running.process.kill(signal)
-    const ended = await running.ended
-    assert.equal(ended.code, code, ended.stderr)
-  }
 })
 
 test('a source that refuses the API key ends --every after three rounds', async () => {

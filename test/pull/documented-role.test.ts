@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
 import { setPassword } from '../../src/accounts/passwords.ts'
 import { importArchive } from '../../src/archive/import.ts'
 import { readConfig } from '../../src/config.ts'
-import { connectSource, listRounds, whyNotOffered } from '../../src/pull/connections.ts'
-import { nextRound, takeDue } from '../../src/pull/scheduled.ts'
-import { openSecret } from '../../src/pull/stored-key.ts'
+import { listRounds, whyNotOffered } from '../../src/pull/connections.ts'
 import { open } from '../../src/store/index.ts'
 import { makeFolder, run } from '../support/command.ts'
 import { PASSWORD, visitor } from '../support/dashboard.ts'
@@ -90,26 +87,5 @@ testOnPostgres('a service whose role cannot write records pulls and stores files
   }
   const [round] = await listRounds(store, 1)
   assert.deepEqual([round?.failure, round?.added], [null, 1])
-  await store.close()
-})
-
-testOnPostgres('a database that was restored without its secret asks for the key, and pulls nothing', async () => {
-  await using folder = await makeFolder()
-  const { url: databaseUrl } = await sharedServer()
-  const secretFile = folder.file('secret')
-  const config = { databaseUrl, secretFile }
-  const store = await open(databaseUrl, { busyTimeoutMs: 5000 })
-  await importArchive(store, archiveOf([account(1, 'ann')]))
-  await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
-  const status = () => run(['pull', 'status', '--database', databaseUrl], { env: { LOCKSTEP_SECRET_FILE: secretFile } })
-  assert.doesNotMatch((await status()).stdout, /must be given again/)
-  rmSync(secretFile)
-  assert.match((await status()).stdout, /connected: due; .+; its key must be given again/)
-  const secret = openSecret(config)
-  assert.equal(await nextRound(store, () => secret.id), undefined)
-  assert.equal(await takeDue(store, { holder: 'test', secretId: secret.id, running: [] }), undefined)
-  assert.match((await status()).stdout, /its key must be given again/)
-  await connectSource({ store, config }, 1, { origin: 'https://history.example', key: SOURCE_TOKEN, everyMinutes: 5 })
-  assert.doesNotMatch((await status()).stdout, /must be given again/)
   await store.close()
 })

@@ -1,7 +1,6 @@
 // engine: both
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPERATOR } from '../../src/accounts/events.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { account, trainingSession } from '../support/records.ts'
@@ -85,17 +84,4 @@ test('nothing is removed if a pull has found more that is gone since the number 
   )
   assert.equal(await count(folder), SESSIONS)
   assert.equal((await findGone(store))[0]?.count, 4)
-})
-
-test('records that are gone are removed together with the line of it in the log of the account', async () => {
-  await using folder = await makeFolder()
-  await pulledInto(folder, 3)
-  await using store = await folder.store()
-  const found = await findGone(store)
-  const by = { actor: { ...OPERATOR, by: null as never }, now: 1 }
-  await assert.rejects(removeGone(store, found, by), /actor/)
-  assert.equal(await count(folder), SESSIONS)
-  await removeGone(store, found, byOperator)
-  assert.equal(await count(folder), SESSIONS - 3)
-  assert.deepEqual(await events(folder), ['source-gone-removed operator'])
 })

@@ -4,7 +4,7 @@ import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import { sql } from 'kysely'
-import { Quota, type QuotaConfig } from '../../src/archive/quota.ts'
+import type { QuotaConfig } from '../../src/archive/quota.ts'
 import { countRejected } from '../../src/archive/rejected-rows.ts'
 import { recordTables } from '../../src/store/tables.ts'
 import type { Store } from '../../src/store/index.ts'
@@ -95,33 +95,6 @@ test('rejected rows of a source are among the records that an account may have',
   await pull(here.store, source.url, { quota: quotaOf(here, { maxRecords: limit + 1 }) })
   assert.equal(await countRejected(here.store), 10)
   assert.equal((await stored(here.store)).records, RECORDS)
-})
-
-test('the records of an account are counted once, not with each batch, and not if nothing changes', async () => {
-  await using source = await startSource({ world: makeWorld(), identity: '/me' })
-  await using here = await openStore()
-  await pull(here.store, source.url)
-  let counts = 0
-  const store: Store = Object.create(here.store, {
-    reads: {
-      get() {
-        counts += 1
-        return here.store.reads
-      },
-    },
-  })
-  const quota = new Quota(store, quotaOf(here, { maxRecords: RECORDS + 1000, maxBytes: 1e9 }), 1)
-  const addAll = async (records: number) => {
-    for (let batch = 0; batch < 10; batch += 1) {
-      await quota.during(() => quota.add(here.store.db, records, () => 1000))
-    }
-  }
-  await addAll(0)
-  assert.equal(counts, 0)
-  await addAll(100)
-  assert.equal(counts, 1)
-  // What was only announced is not stored, so there still is room.
-  await addAll(100)
 })
 
 test('nothing is pulled by a page into SQLite while the disk is nearly full', async t => {

@@ -224,15 +224,6 @@ test('fields that the format does not have are kept with the records of every ki
   assert.ok(extra.some(({ kind, field }) => kind === 'training-session' && field === 'heart'))
 })
 
-test('a row whose id belongs to another account here is rejected, and that account keeps its own', async () => {
-  await using source = await startSource({ world: history(2), identity: '/users/me' })
-  await using here = await openStore([account(9, 'zoe'), trainingSession(2, 9)])
-  const report = await pull(here.store, source.url, { clock: makeClock(now) })
-  assert.equal(report.setAside.count, 1)
-  assert.match(report.setAside.rows[0]?.reason ?? '', /^the id is taken/)
-  assert.equal(linesOf(await here.export(9)).filter(({ kind }) => kind === 'training-session').length, 1)
-})
-
 test('a record that the source does not return never ends the round', async () => {
   const world = history(2).add(
     lockSession(1, 1, { isActive: true, lockState: 'locked', startDate: at(60) }),

@@ -6,10 +6,8 @@ import { readConfig } from '../../src/config.ts'
 import { retryRejectedOf } from '../../src/pull/rejected.ts'
 import { systemClock } from '../../src/pull/source.ts'
 import {
-  changeInterval,
   changeKey,
   connectSource,
-  forgetConnection,
   listRounds,
   progressOf,
   pullNow,
@@ -19,7 +17,6 @@ import {
   setKnownLocks,
   setMine,
   stop,
-  whyNotOffered,
 } from '../../src/pull/connections.ts'
 import { checkJob, pullJob, renewJob } from '../../src/jobs/jobs.ts'
 import { findGone, removeGone } from '../../src/pull/gone.ts'
@@ -254,16 +251,6 @@ test('a pull that is stopped stores no further page, and goes on where it was', 
   assert.equal(await countSessions(here.service), 120)
 })
 
-test('a key that is forgotten ends the pull, and leaves what was pulled', async () => {
-  await using here = await setUp()
-  await connected(here)
-  await here.pull()
-  await forgetConnection(here.service.store, 1)
-  assert.equal(await readConnection(here.service.store, 1), undefined)
-  assert.deepEqual(await listRounds(here.service.store, 1), [])
-  assert.equal(await countSessions(here.service), 120)
-})
-
 test('one process pulls at a time, and another one takes over when its lease has ended', async () => {
   await using here = await setUp({ lines: [account(1, 'ann'), account(2, 'ben')] })
   const { store } = here.service
@@ -324,27 +311,6 @@ async function setUpBare(): Promise<Setup> {
   }
 }
 
-test('records without an owner are stored once the person has said that they are theirs, and set aside again if not', async () => {
-  await using here = await setUpBare()
-  const { store } = here.service
-  await connected(here)
-  await here.pull()
-  assert.deepEqual([(await listRounds(store, 1))[0]?.rejected, await countSessions(here.service)], [4, 0])
-  assert.ok(await setMine(store, 1, true))
-  await pullNow(store, 1)
-  assert.deepEqual(await here.pull(), [])
-  assert.equal(await countSessions(here.service), 4)
-  const remembered = async () =>
-    (await store.db.selectFrom('pull_source').select('mine').execute()).map(row => row.mine)
-  assert.deepEqual(await remembered(), [1])
-  await connected(here)
-  assert.equal((await readConnection(store, 1))?.mine, 1, 'another key of the same source changes nothing of this')
-  assert.ok(await setMine(store, 1, false))
-  await here.pull()
-  assert.deepEqual(await remembered(), [0])
-  assert.equal(await setMine(store, 2, true), false)
-})
-
 test('what was said of one source does not hold for another', async () => {
   await using here = await setUpBare()
   const { store } = here.service
@@ -358,23 +324,6 @@ test('what was said of one source does not hold for another', async () => {
   })
   const connection = await readConnection(store, 1)
   assert.deepEqual([connection?.mine, connection?.known_locks], [0, ''])
-})
-
-test('lock sessions that no list has are asked for by number, in one complete round', async () => {
-  await using here = await setUpBare()
-  const { store } = here.service
-  await connected(here)
-  await assert.rejects(setKnownLocks(store, 1, '12;13'), /not 1 to 1000 numbers/)
-  assert.ok(await setKnownLocks(store, 1, ' 12, 15-16 '))
-  await here.pull()
-  const asked = () => here.source.requests.filter(path => /sessions.(12|15|16)$/.test(path) && path.startsWith('/lkbx'))
-  assert.equal(asked().length, 3, here.source.requests.join())
-  const stored = await store.db.selectFrom('lock_session').select('id').execute()
-  const ids = stored.map(({ id }) => id)
-  assert.deepEqual(ids, [12])
-  await pullNow(store, 1)
-  await here.pull()
-  assert.ok(asked().length <= 4, 'only the active one is asked for again')
 })
 
 test('rejected rows are tried again for one account, as records of nobody else', async () => {
@@ -507,16 +456,6 @@ test('the command shows the connections of all accounts: their state, their next
   assert.equal(ann.connection.failingSince, null)
   assert.deepEqual([ben.connection.state, ben.connection.failure, ben.connection.nextAt], ['stopped', 'account', null])
   assert.match((await status()).stdout, /connected: stopped; once; failing since \S+Z; last failure: account\n/)
-})
-
-test('a new interval applies to the round that is due next', async () => {
-  await using here = await setUp()
-  await connected(here, 1440)
-  await here.pull()
-  assert.ok(await changeInterval(here.service.store, 1, 5))
-  const connection = await readConnection(here.service.store, 1)
-  assert.ok((connection?.next_at ?? Infinity) <= Date.now() + 330_000)
-  assert.equal(await whyNotOffered(here.service.store, here.config), undefined)
 })
 
 test('the service pulls by itself what a person connects, with workers too', async () => {

@@ -11,7 +11,6 @@ import {
   systemClock,
 } from '../../src/pull/source.ts'
 import { sendEndlessly, startHttpServer } from '../support/http-server.ts'
-import { freePort } from '../support/postgres.ts'
 import { makeClock, makeSource } from '../support/sources/pulls.ts'
 
 // engine: any
@@ -99,14 +98,6 @@ test('brackets and quotes in texts do not count as depth', async () => {
   assert.deepEqual(await makeSource(server.url).get('/me'), { status: 200, data })
 })
 
-test('a server that is not there is tried six times, and named', async () => {
-  const url = `http://127.0.0.1:${await freePort()}`
-  const clock = makeClock()
-  const error = await failureOf(makeSource(url, { clock }))
-  assert.equal(error.message, `${url} cannot be reached (nothing listens there: ECONNREFUSED)`)
-  assert.equal(clock.waits.length, 4)
-})
-
 test('after a 429 a pull waits as long as the source says, at least a second, and counts no failed attempt', async () => {
   const soon = new Date(Date.now() + 200_000).toUTCString()
   const headers = ['7', '', 'soon', '86400', '0', 'Wed, 21 Oct 2015 07:00:00 GMT', soon]
@@ -173,11 +164,6 @@ const refusals: readonly {
     title: 'JSON that is not of this API',
     answer: response => response.end('{"hello":"world"}'),
     says: /responds with JSON that is not of this API: is this the right address\?$/,
-  },
-  {
-    title: 'a redirect',
-    answer: response => response.writeHead(302, { Location: 'http://127.0.0.1:1/elsewhere' }).end(),
-    says: /redirects to another address, which is not followed: use that address instead$/,
   },
 ]
 for (const { title, answer, says, refused = false } of refusals) {

@@ -9,11 +9,6 @@ import { archiveOf } from './service.ts'
 
 const docs = readFileSync(new URL('../../docs/citus.md', import.meta.url), 'utf8')
 
-/** The statements with which the docs distribute the tables. */
-export const distribution = [...docs.matchAll(/^select (create_\w+_table\(.*\));$/gm)].map(
-  ([, call = '']) => `select ${call}`,
-)
-
 /** The tables that the docs distribute, and those they copy to every server. The others stay on one. */
 export const distributed = [...docs.matchAll(/create_distributed_table\('(\w+)', 'owner_id'/g)].map(
   ([, name = '']) => name,
