@@ -83,7 +83,7 @@ function faultOf({ code }: CsvError): string {
   return 'has a quotation mark within a cell: put the cell in quotation marks, and write each within it twice'
 }
 
-async function* decodeText(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+export async function* decodeText(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   try {
     for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true })

@@ -45,8 +45,8 @@ export function checkJsonSize(text: string) {
 
 /** As deep as a record may be in its envelope. */
 const MAX_DEPTH = 40
-/** A page of 100 records with a thousand segments each has half as many. */
-const MAX_VALUES = 4_000_000
+/** A page of 100 records with a thousand segments each has fewer. */
+const MAX_VALUES = 2_500_000
 
 const QUOTE = 0x22
 const COMMA = 0x2c

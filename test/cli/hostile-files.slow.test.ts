@@ -36,7 +36,7 @@ const repeated = (layers: number) => {
   for (let layer = 0; layer < layers; layer += 1) bytes = gzipSync(bytes, { level: 1 })
   return bytes
 }
-const record = JSON.stringify(lockTemplate(1, 1).data)
+const record = JSON.stringify(lockTemplate(1, 1))
 const scrypt = (factor: number) =>
   `age-encryption.org/v1\n-> scrypt ${'A'.repeat(22)} ${factor}\n${'A'.repeat(43)}\n--- ${'A'.repeat(43)}\n`
 
@@ -55,35 +55,28 @@ const files: Readonly<Record<string, readonly [content: () => string | Buffer, s
       }),
     /is longer than 1 MiB/,
   ],
-  'one record a hundred thousand times': [
-    () => `[${record}${`,${record}`.repeat(99_999)}]`,
-    /Lock templates .+ 1 0 99,999 /,
-  ],
+  'one record a hundred thousand times': [() => `${record}\n`.repeat(100_000), /Lock templates .+ 1 0 99,999 /],
   'a hundred thousand records with one number': [
-    () =>
-      `[${record}${Array.from({ length: 99_999 }, (_, index) => `,${record.replace('3600', String(index))}`).join('')}]`,
+    () => Array.from({ length: 100_000 }, (_, index) => `${record.replace('3600', String(index))}\n`).join(''),
     /99,99\d lines? would be rejected|99,99\d records? would be rejected/,
   ],
   'a thousand layers': [() => repeated(1000), /packed more than 3 times/],
   'a line of 200 MB': [() => Buffer.alloc(200 * MB, 'x'), /is longer than 1 MiB/],
   'a text of 200 MB in a list': [
     () => Buffer.concat([Buffer.from('[{"a":"'), Buffer.alloc(200 * MB, 'x')]),
-    /is cut off/,
+    /more than 16 MiB/,
   ],
   'a cell of 200 MB': [
     () => Buffer.concat([Buffer.from('Recorded,Passed\n"'), Buffer.alloc(200 * MB, 'x')]),
     /is longer than 1 MiB/,
   ],
   'ten million lines': [() => 'x\n'.repeat(10_000_001), /more than 100,000 of its lines are no records/i],
-  'ten million records in a list': [
-    () => `[${'1,'.repeat(10_000_000)}1]`,
-    /more than 100,000 of its lines are no records/i,
-  ],
-  'five million open lists': [() => '['.repeat(5_000_000), /is cut off/],
-  'five million open objects': [() => '{"data":'.repeat(5_000_000), /is cut off/],
+  'ten million records in a list': [() => `[${'1,'.repeat(10_000_000)}1]`, /more than 16 MiB/],
+  'five million open lists': [() => '['.repeat(5_000_000), /nested more than 40 deep/],
+  'five million open objects': [() => '{"data":'.repeat(5_000_000), /more than 16 MiB/],
   'a record nested half a million times': [
     () => `[{"id":1,"isTestLock":${'['.repeat(250_000)}${']'.repeat(250_000)}}]`,
-    /isTestLock must be true or false|nested|is not valid JSON/,
+    /nested more than 40 deep/,
   ],
   'a hundred thousand columns': [() => `${'Recorded,Passed,'.repeat(50_000)}\n`, /more than 200 columns/],
   'a hundred thousand cells in a row': [
@@ -117,7 +110,7 @@ for (const [name, [content, says]] of Object.entries(files)) {
 }
 
 test('a line of a gigabyte that is piped into the command takes little memory', needsProc, async t => {
-  for (const start of ['', '[{"a":"', 'Recorded,Passed\n"']) {
+  for (const start of ['', 'Recorded,Passed\n"']) {
     await using folder = await makeFolder()
     await folder.run(['account', 'add', '--username', 'ann'])
     const running = folder.start(['import', '-', '--account', 'ann'])
@@ -132,7 +125,7 @@ test('a line of a gigabyte that is piped into the command takes little memory', 
     stdin?.end()
     const { code, stderr } = await running.ended
     assert.equal(code, 1)
-    assert.match(stderr, /is longer than 1 MiB|is cut off|quotation mark/)
+    assert.match(stderr, /is longer than 1 MiB|quotation mark/)
     t.diagnostic(`${Math.round(peak / MB)} MB`)
     assert.ok(peak < usual + MAX_MORE)
   }

@@ -1,8 +1,9 @@
+import { checkJsonSize, ResponseTooLargeError } from '../../contract/received-json.ts'
+import { decodeText } from '../csv.ts'
 import { kindByFields } from '../kinds.ts'
 import type { Line, Lines } from '../lines.ts'
 import { isObject, type JsonObject } from '../values.ts'
 import { FormatError, UnclearKindError, UnclearOwnerError } from './errors.ts'
-import { type JsonValue, jsonValues } from './json-values.ts'
 
 export interface ResponseOptions {
   /** The kind of records that do not say it by their fields. */
@@ -11,92 +12,84 @@ export interface ResponseOptions {
   readonly account?: number | undefined
 }
 
-/** Records as the API sends them, alone, in lists or in its envelope, as lines of an archive. Their numbers count the records. */
+/**
+ * Records as the API sends them, alone, in lists or in its envelope, as lines of an archive. Their numbers count the records. Throws
+ * FormatError.
+ */
 export async function* responseLines(chunks: AsyncIterable<Buffer>, options: ResponseOptions): Lines {
-  const reader = new Reader(options)
-  for await (const values of jsonValues(chunks)) yield values.flatMap(value => reader.read(value))
-}
-
-class Reader {
-  readonly #options: ResponseOptions
-  #number = 0
+  let number = 0
   /** The kind of the last record: those that have few fields follow others of their list. */
-  #kind: string | undefined
-
-  constructor(options: ResponseOptions) {
-    this.#options = options
-  }
-
-  read(value: JsonValue): Line[] {
-    if (value.fault !== undefined) return [this.#line({ fault: value.fault, ...bytesOf(value) })]
-    let parsed: unknown
-    try {
-      parsed = JSON.parse(value.text)
-    } catch {
-      // Whoever reads the line says what is wrong with it.
-      return value.isEnvelope ? [] : [this.#line({ text: value.text })]
+  let kind: string | undefined
+  for (const value of parsedValues(await readText(chunks))) {
+    for (const record of recordsOf(value)) {
+      number += 1
+      if (isObject(record) && !isLine(record)) kind = kindByFields(record) ?? options.kind ?? kind
+      yield [lineOf(number, record, { ...options, kind })]
     }
-    if (!isObject(parsed)) return value.isEnvelope ? [] : [this.#line({ text: value.text })]
-    // Such a response has no records.
-    if (parsed['ok'] === false)
-      throw new FormatError(
-        'this is an error that the API sent, and not a response with records: ask for them again, and save that',
-      )
-    if (value.isEnvelope) return []
-    const pages = value.isItem ? pageOf(parsed) : undefined
-    if (pages !== undefined)
-      return pages.flatMap(record => this.read({ text: JSON.stringify(record), isItem: true, isEnvelope: false }))
-    const isWrapped = !value.isItem && 'data' in parsed && typeof parsed['kind'] !== 'string'
-    const record = isWrapped ? parsed['data'] : parsed
-    if (record === null) return []
-    const text = isWrapped ? JSON.stringify(record) : value.text
-    if (!isObject(record) || isLine(record)) return [this.#line({ text })]
-    return [this.#line({ text: this.#recordText(record, text) })]
-  }
-
-  #line(content: { text?: string; fault?: string; bytes?: Buffer }): Line {
-    this.#number += 1
-    return { number: this.#number, text: undefined, fault: undefined, ...content }
-  }
-
-  /** The line of a record; `text` is its JSON. */
-  #recordText(record: JsonObject, text: string): string {
-    const kind = kindByFields(record) ?? this.#options.kind ?? this.#kind
-    if (kind === undefined) throw new UnclearKindError()
-    this.#kind = kind
-    const owner = record['ownerId'] ?? namedOwner(record) ?? this.#options.account
-    if (kind === 'account') return lineText(kind, text)
-    if (owner === undefined) throw new UnclearOwnerError()
-    if (kind === 'training-session') return lineText(kind, text, { ownerId: owner })
-    const owned = record['ownerId'] === undefined ? `{"ownerId":${JSON.stringify(owner)},${text.slice(1)}` : text
-    const { templateId } = record
-    return lineText(kind, owned, kind === 'lock-session' && templateId !== undefined ? { templateId } : {})
   }
 }
 
-/** The records of a response in a list of responses. */
-function pageOf({ ok, data }: JsonObject): readonly unknown[] | undefined {
-  if (ok !== true) return undefined
-  const inner: unknown = isObject(data) && 'data' in data ? data['data'] : data
-  const records: readonly unknown[] = Array.isArray(inner) ? inner : [inner]
-  return records.filter(record => record !== null)
+async function readText(chunks: AsyncIterable<Buffer>): Promise<string> {
+  let text = ''
+  for await (const part of decodeText(chunks)) {
+    text += part
+    if (text.length > MAX_CHARACTERS) throw new FormatError(`this is a saved response of ${TOO_MUCH}`)
+  }
+  return text.replace(/^\uFEFF/, '')
+}
+
+/** A page of 100 records has a fiftieth. */
+const MAX_CHARACTERS = 16 * 1024 * 1024
+const TOO_MUCH = 'more than 16 MiB: save its records in several files'
+
+/** A file may have one value, or one in each line. */
+function parsedValues(text: string): readonly unknown[] {
+  try {
+    checkJsonSize(text)
+    return [JSON.parse(text)]
+  } catch (error) {
+    if (error instanceof ResponseTooLargeError) throw new FormatError(`this is ${error.message}, and no saved response`)
+  }
+  try {
+    return text.split('\n').flatMap(line => (line.trim() === '' ? [] : [JSON.parse(line)]))
+  } catch {
+    throw new FormatError('this is JSON that cannot be read, perhaps because its end is missing: save it again')
+  }
+}
+
+function* recordsOf(value: unknown): Generator<unknown> {
+  if (Array.isArray(value)) {
+    for (const item of value) yield* recordsOf(item)
+  } else if (isObject(value) && value['ok'] === false) {
+    throw new FormatError(
+      'this is an error that the API sent, and not a response with records: ask for them again, and save that',
+    )
+  } else if (isObject(value) && 'data' in value && !isLine(value)) yield* recordsOf(value['data'])
+  else if (value !== null) yield value
+}
+
+/** Whether it is a line of an archive. */
+function isLine({ kind }: JsonObject): boolean {
+  return typeof kind === 'string'
+}
+
+function lineOf(number: number, record: unknown, options: ResponseOptions): Line {
+  const envelope = isObject(record) && !isLine(record) ? envelopeOf(record, options) : record
+  return { number, text: JSON.stringify(envelope), fault: undefined, envelope }
+}
+
+function envelopeOf(record: JsonObject, { kind, account }: ResponseOptions): JsonObject {
+  if (kind === undefined) throw new UnclearKindError()
+  if (kind === 'account') return { kind, data: record }
+  const ownerId = record['ownerId'] ?? namedOwner(record) ?? account
+  if (ownerId === undefined) throw new UnclearOwnerError()
+  if (kind === 'training-session') return { kind, data: record, ownerId }
+  const { templateId } = record
+  const beside = kind === 'lock-session' && templateId !== undefined ? { templateId } : {}
+  return { kind, data: { ownerId, ...record }, ...beside }
 }
 
 /** Other servers of this API may name the owner in this field. Only an id says which account it is; the check of the line refuses others. */
 function namedOwner({ owner = null }: JsonObject): unknown {
   return (isObject(owner) ? owner['id'] : owner) ?? undefined
-}
-
-/** Whether it is a line of an archive. */
-function isLine({ kind, data }: JsonObject): boolean {
-  return typeof kind === 'string' && isObject(data)
-}
-
-function lineText(kind: string, data: string, envelope: JsonObject = {}): string {
-  const fields = Object.entries(envelope).map(([name, value]) => `,${JSON.stringify(name)}:${JSON.stringify(value)}`)
-  return `{"kind":"${kind}","data":${data}${fields.join('')}}`
-}
-
-function bytesOf({ bytes }: JsonValue): { readonly bytes?: Buffer } {
-  return bytes === undefined ? {} : { bytes }
 }
