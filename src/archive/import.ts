@@ -3,7 +3,6 @@ import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { Incoming, type IncomingOptions } from './incoming.ts'
-import { watchLockWaits } from './lock-waits.ts'
 import { type LinesOf, readLines } from './lines.ts'
 import { clearRejected, RejectedRows } from './rejected-rows.ts'
 import { LineErrors, type ImportReport, type OnConflict, type Rejections } from './report.ts'
@@ -28,8 +27,6 @@ export interface ImportOptions {
   readonly progress?: (bytes: number | undefined) => void
   /** Called with each line about which was decided. */
   readonly onDecided?: NonNullable<IncomingOptions['onDecided']>
-  /** Called with what the import waits for, if that takes long. */
-  readonly onWait?: (what: string) => void
   /** Stops the import; nothing is written. */
   readonly signal?: AbortSignal
   /** Whether the lines are those of an archive, in which a missing field means no value. */
@@ -56,15 +53,7 @@ export function importArchive(
 
 /** The same for lines that were read from a file of any format. `progress` is only called when storing begins. */
 export function importLines(store: Store, lines: LinesOf, options: ImportOptions = {}): Promise<ImportReport> {
-  const {
-    onError = 'fail',
-    source = 'archive',
-    progress,
-    signal,
-    onWait = () => {},
-    onlyAccount,
-    inTransaction,
-  } = options
+  const { onError = 'fail', source = 'archive', progress, signal, onlyAccount, inTransaction } = options
   return store.db.connection().execute(async db => {
     const errors = onError === 'fail' ? new LineErrors() : undefined
     const rejected = errors ?? new RejectedRows({ db, source, account: onlyAccount })
@@ -95,8 +84,7 @@ export function importLines(store: Store, lines: LinesOf, options: ImportOptions
           await inTransaction?.(db, { kinds, ...setAside })
           return { kinds, endedAccess, ...facts, ...setAside }
         }
-        const endWatch = await watchLockWaits(store, db, onWait)
-        return store.locked(db, () => incoming.inStore(work)).finally(endWatch)
+        return store.locked(db, () => incoming.inStore(work))
       },
     )
   })

@@ -34,7 +34,6 @@ import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } fro
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
 import { startBar } from './progress.ts'
 import {
-  COMMAND_BUSY_TIMEOUT_MS,
   databaseOption,
   databaseUrlOf,
   errorCode,
@@ -174,7 +173,6 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
       signal,
       progress,
       confirm: db => records.found.confirm(db),
-      onWait: what => say(`${what}; giving up after ${COMMAND_BUSY_TIMEOUT_MS / 60_000} minute`),
     })
     bar?.end('stored')
     sayFound(file, records, format)

@@ -15,35 +15,23 @@ const LOCKS = {
 }
 
 for (const [what, lock] of Object.entries(LOCKS)) {
-  testOnEmptyPostgres(
-    `an import that meets a lock on ${what} says for whom it waits, and gives up`,
-    async ({ url }) => {
-      const store = await open(url, { busyTimeoutMs: 9000 })
-      const lines = (list: readonly object[]) => Readable.from([bytesOf(list)])
-      await importArchive(store, lines(world))
-      await using other = await connect(url)
-      await other.query(`begin; set local application_name = 'psql'; ${lock}`)
-      const waits: string[] = []
-      const archive = [account(1, 'anna'), trainingSession(1, 3)]
-      const importing = importArchive(store, lines(archive), {
-        onConflict: 'replace',
-        onWait: text => waits.push(text),
-      })
-      await assert.rejects(importing, {
-        name: 'StoreBusyError',
-        message: 'another transaction has locked what this one writes',
-      })
-      assert.equal(waits.length, 1)
-      assert.match(
-        waits[0] ?? '',
-        /^waiting for process \d+ \(psql\) of the database server, whose transaction of \d+ s/,
-      )
-      await other.query('rollback')
-      assert.equal((await store.db.selectFrom('training_session').select('id').execute()).length, 0)
-      // Nothing of it is left on the connection.
-      await importArchive(store, lines(archive), { onConflict: 'replace' })
-      assert.equal((await store.db.selectFrom('training_session').select('id').execute()).length, 1)
-      await store.close()
-    },
-  )
+  testOnEmptyPostgres(`an import that meets a lock on ${what} gives up`, async ({ url }) => {
+    const store = await open(url, { busyTimeoutMs: 500 })
+    const lines = (list: readonly object[]) => Readable.from([bytesOf(list)])
+    await importArchive(store, lines(world))
+    await using other = await connect(url)
+    await other.query(`begin; ${lock}`)
+    const archive = [account(1, 'anna'), trainingSession(1, 3)]
+    const importing = importArchive(store, lines(archive), { onConflict: 'replace' })
+    await assert.rejects(importing, {
+      name: 'StoreBusyError',
+      message: 'another transaction has locked what this one writes',
+    })
+    await other.query('rollback')
+    assert.equal((await store.db.selectFrom('training_session').select('id').execute()).length, 0)
+    // Nothing of it is left on the connection.
+    await importArchive(store, lines(archive), { onConflict: 'replace' })
+    assert.equal((await store.db.selectFrom('training_session').select('id').execute()).length, 1)
+    await store.close()
+  })
 }
