@@ -2,9 +2,10 @@ import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { InvalidError } from './faults.ts'
-import { Incoming, type IncomingOptions } from './incoming.ts'
+import type { Decided } from './decide.ts'
+import { Incoming } from './incoming.ts'
 import type { FieldCount, LeniencyCount, OnConflict, Outcome, RejectedReport } from './report.ts'
-import { clearRejected, RejectedRows, type RejectedRowsOptions } from './rejected-rows.ts'
+import { clearRejected, storeRejected } from './rejected-rows.ts'
 import { stageLines } from './stage-lines.ts'
 
 /**
@@ -66,18 +67,9 @@ export function openBatchImporter(store: Store, options: BatchImporterOptions): 
   return {
     storeBatch: (records, { within } = {}) =>
       store.db.connection().execute(async db => {
-        const outcomes: Outcome[] = records.map(() => 'unchanged')
-        let refreshed = 0
-        const { incoming, rejected } = open(store, db, options, {
-          rawOf: line => rawOf(records[line]),
-          onReject: ({ line }) => void (outcomes[line] = 'rejected'),
-          onDecided: (line, decided) => {
-            if (decided === 'refreshed') refreshed += 1
-            const outcome = NAMED.find(one => one === decided)
-            if (outcome !== undefined) outcomes[line] = outcome
-          },
-        })
-        const owners = options.accounts && new Set(options.accounts)
+        const { source, accounts } = options
+        const incoming = open(store, db, options)
+        const owners = accounts && new Set(accounts)
         await incoming.prepare()
         const { extra, leniencies } = await stageLines(incoming, linesOf(records), (kind, row) => {
           if (owners?.has(Number(row[kind.ownerColumn])) === false) throw new InvalidError(NOT_PULLED)
@@ -85,18 +77,21 @@ export function openBatchImporter(store: Store, options: BatchImporterOptions): 
         const work = async () => {
           // A batch is small, so all of it is decided here.
           await incoming.decide(false)
-          await incoming.reject()
           await incoming.store(Date.now())
-          await clearRejected(db, options.source)
-          const setAside = await rejected.store(Date.now())
+          await clearRejected(db, source)
+          const setAside = await storeRejected(incoming, db, { source, account: accounts?.[0], now: Date.now() })
+          const decisions = await incoming.decisions()
+          // What has no decision is a session that is not finished.
+          const outcomes = records.map((_, line) => OUTCOMES[decisions.get(line) ?? 'skipped'])
           const count = (wanted: Outcome) => outcomes.filter(outcome => outcome === wanted).length
-          const [added, replaced, unchanged, skipped] = [
-            count('added'),
-            count('replaced'),
-            count('unchanged'),
-            count('skipped'),
-          ]
-          return { outcomes, added, replaced, unchanged, refreshed, skipped, setAside, extra, leniencies }
+          const counts = {
+            added: count('added'),
+            replaced: count('replaced'),
+            unchanged: count('unchanged'),
+            skipped: count('skipped'),
+            refreshed: [...decisions.values()].filter(decided => decided === 'refreshed').length,
+          }
+          return { outcomes, ...counts, setAside, extra, leniencies }
         }
         return store.locked(db, async () => {
           await options.check?.(db)
@@ -105,28 +100,31 @@ export function openBatchImporter(store: Store, options: BatchImporterOptions): 
           return report
         })
       }),
-    close: () => store.db.connection().execute(db => open(store, db, options).incoming.discard()),
+    close: () => store.db.connection().execute(db => open(store, db, options).discard()),
   }
 }
 
-function open(
-  { engine }: Store,
-  db: Kysely<Tables>,
-  { source, accounts, onConflict = 'replace' }: BatchImporterOptions,
-  { onReject, ...rest }: Pick<IncomingOptions, 'rawOf' | 'onDecided'> & Pick<RejectedRowsOptions, 'onReject'> = {},
-) {
-  const rejected = new RejectedRows({ db, source, account: accounts?.[0], ...(onReject && { onReject }) })
-  const common = { db, engine, rejected, setsAside: true, tiers: false, isArchive: false }
-  return { rejected, incoming: new Incoming({ ...common, onConflict, ...rest }) }
+function open({ engine }: Store, db: Kysely<Tables>, { onConflict = 'replace' }: BatchImporterOptions) {
+  return new Incoming({ db, engine, onConflict, setsAside: true, tiers: false, isArchive: false })
 }
 
-/** The outcomes that decisions are named after; the others are `unchanged` or `rejected`. */
-const NAMED = ['added', 'replaced', 'skipped', 'deleted'] as const
+const OUTCOMES: Readonly<Record<Decided, Outcome>> = {
+  added: 'added',
+  replaced: 'replaced',
+  refreshed: 'unchanged',
+  unchanged: 'unchanged',
+  repeated: 'unchanged',
+  skipped: 'skipped',
+  deleted: 'deleted',
+  refused: 'rejected',
+  contradicts: 'rejected',
+  invalid: 'rejected',
+}
 
 async function* linesOf(records: readonly IncomingRecord[]) {
   yield records.map((record, number) => ({
     number,
-    text: undefined,
+    text: record.raw ?? JSON.stringify(envelopeOf(record)),
     fault: record.fault,
     envelope: envelopeOf(record),
   }))
@@ -143,10 +141,6 @@ export const UNANSWERED = 'the source does not return the record'
 /** Only a pull knows which accounts a source may change, and has what these rows lack. */
 export const NOT_RETRIED: readonly string[] = [NOT_PULLED, OWNER_REFUSED, OWNER_UNKNOWN, UNANSWERED]
 
-function envelopeOf(record: IncomingRecord | undefined): unknown {
-  return { kind: record?.kind, data: record?.data, ...record?.envelope }
-}
-
-function rawOf(record: IncomingRecord | undefined): string {
-  return record?.raw ?? JSON.stringify(envelopeOf(record))
+function envelopeOf({ kind, data, envelope }: IncomingRecord) {
+  return { kind, data, ...envelope }
 }

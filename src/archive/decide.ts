@@ -19,7 +19,7 @@ export interface Decision {
   readonly decided: Decided
   /** The row completed with values of the stored one, if its line lacks some. */
   readonly merged?: Row | undefined
-  readonly reasons?: readonly string[]
+  readonly reason?: string
 }
 
 export interface DecideOptions extends MergeOptions {
@@ -46,26 +46,26 @@ export function decide(
   { names, ...options }: DecideOptions & { readonly names: Names },
 ): Decision {
   const { onConflict, isArchive, onlyAccount } = options
-  if (names.removed) return refused([REMOVED])
+  if (names.removed) return refused(REMOVED)
   if (names.deleted) return { decided: 'deleted' }
   const mayMove = !kind.isOwned || (isArchive && onlyAccount === undefined)
   if (stored !== undefined && !mayMove && stored['owner_id'] !== incoming['owner_id']) {
-    return refused([onlyAccount === undefined ? ID_TAKEN : reasonForOwner(ID_TAKEN)])
+    return refused(onlyAccount === undefined ? ID_TAKEN : reasonForOwner(ID_TAKEN))
   }
-  if ((stored?.['made_here'] ?? null) !== null && (incoming['made_here'] ?? null) === null) return refused([MADE_HERE])
+  if ((stored?.['made_here'] ?? null) !== null && (incoming['made_here'] ?? null) === null) return refused(MADE_HERE)
   const changes = stored === undefined ? {} : (kind.merge?.(incoming, stored, options) ?? {})
   const merged = Object.keys(changes).length === 0 ? undefined : { ...incoming, ...changes }
   const row = merged ?? incoming
   const isOther = stored !== undefined && differs(contentOf(kind), row, stored)
   const reasons = [...(isOther && onConflict === 'fail' ? [CONFLICTS] : []), ...names.unknown.map(nobody)]
-  if (reasons.length > 0) return refused(reasons)
+  if (reasons.length > 0) return refused(reasons.join('; '))
   if (stored === undefined) return { decided: 'added' }
   if (isOther) return { decided: onConflict === 'skip' ? 'skipped' : 'replaced', merged }
   return { decided: isNewer(row, stored) ? 'refreshed' : 'unchanged', merged }
 }
 
-function refused(reasons: readonly string[]): Decision {
-  return { decided: 'refused', reasons }
+function refused(reason: string): Decision {
+  return { decided: 'refused', reason }
 }
 
 /** Whether two rows with the same key are different records. */

@@ -4,8 +4,8 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { Incoming, type IncomingOptions } from './incoming.ts'
 import { type LinesOf, readLines } from './lines.ts'
-import { clearRejected, RejectedRows } from './rejected-rows.ts'
-import { LineErrors, type ImportReport, type OnConflict, type Rejections } from './report.ts'
+import { clearRejected, storeRejected } from './rejected-rows.ts'
+import type { ImportReport, OnConflict } from './report.ts'
 import { type LineFacts, stageLines } from './stage-lines.ts'
 
 export { conflictChoices, ImportError, type ImportReport, type OnConflict } from './report.ts'
@@ -55,51 +55,42 @@ export function importArchive(
 export function importLines(store: Store, lines: LinesOf, options: ImportOptions = {}): Promise<ImportReport> {
   const { onError = 'fail', source = 'archive', progress, signal, onlyAccount, inTransaction } = options
   return store.db.connection().execute(async db => {
-    const errors = onError === 'fail' ? new LineErrors() : undefined
-    const rejected = errors ?? new RejectedRows({ db, source, account: onlyAccount })
-    return withDecided(
-      store,
-      lines,
-      { ...options, db, rejected, setsAside: errors === undefined },
-      async (incoming, facts) => {
-        if (errors !== undefined) await incoming.reject()
-        errors?.throwIfAny()
-        progress?.(undefined)
-        const work = async () => {
-          await options.confirm?.(db)
-          await incoming.decideMoved()
-          await incoming.reject()
-          errors?.throwIfAny()
-          const endedAccess = await incoming.endedAccess()
-          await incoming.store(Date.now())
-          const kinds = incoming.report().map(({ report }) => report)
-          await incoming.updateAsOf()
-          await clearRejected(db, source)
-          const setAside = rejected instanceof RejectedRows ? { setAside: await rejected.store(Date.now()) } : {}
-          // Before the commit, so that the file never has room for both the incoming and the stored rows.
-          await incoming.discard()
-          // On SQLite, statements keep the process from hearing a signal.
-          await nextTurn()
-          signal?.throwIfAborted()
-          await inTransaction?.(db, { kinds, ...setAside })
-          return { kinds, endedAccess, ...facts, ...setAside }
-        }
-        return store.locked(db, () => incoming.inStore(work))
-      },
-    )
+    const setsAside = onError === 'set-aside'
+    return withDecided(store, lines, { ...options, db, setsAside }, async (incoming, facts) => {
+      if (!setsAside) await incoming.throwIfRejected()
+      progress?.(undefined)
+      const work = async () => {
+        await options.confirm?.(db)
+        await incoming.decideMoved()
+        if (!setsAside) await incoming.throwIfRejected()
+        const endedAccess = await incoming.endedAccess()
+        await incoming.store(Date.now())
+        const kinds = incoming.report().map(({ report }) => report)
+        await incoming.updateAsOf()
+        await clearRejected(db, source)
+        const setAside = setsAside
+          ? { setAside: await storeRejected(incoming, db, { source, account: onlyAccount, now: Date.now() }) }
+          : {}
+        // Before the commit, so that the file never has room for both the incoming and the stored rows.
+        await incoming.discard()
+        // On SQLite, statements keep the process from hearing a signal.
+        await nextTurn()
+        signal?.throwIfAborted()
+        await inTransaction?.(db, { kinds, ...setAside })
+        return { kinds, endedAccess, ...facts, ...setAside }
+      }
+      return store.locked(db, () => incoming.inStore(work))
+    })
   })
 }
 
-type DecidedOptions = Omit<ImportOptions, 'onError'> &
-  Pick<IncomingOptions, 'db' | 'rejected' | 'setsAside' | 'rawOf'> & {
-    readonly isPreview?: boolean
-  }
+type DecidedOptions = Omit<ImportOptions, 'onError'> & Pick<IncomingOptions, 'db' | 'setsAside' | 'isPreview'>
 
 /** Checks lines and decides about their rows, for work that stores or counts them; none of it is left behind. */
 export async function withDecided<Result>(
   { engine }: Store,
   lines: LinesOf,
-  options: DecidedOptions & { readonly rejected: Rejections & Partial<Pick<RejectedRows, 'discard'>> },
+  options: DecidedOptions,
   work: (incoming: Incoming, facts: LineFacts) => Promise<Result>,
 ): Promise<Result> {
   const incoming = new Incoming({ onConflict: 'fail', tiers: false, isArchive: true, ...options, engine })
@@ -111,7 +102,6 @@ export async function withDecided<Result>(
     return await work(incoming, facts)
   } finally {
     await incoming.discard()
-    await options.rejected.discard?.()
   }
 }
 

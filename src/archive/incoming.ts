@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Engine } from '../store/index.ts'
@@ -7,7 +9,8 @@ import { account, deletion, partnership } from './account-kinds.ts'
 import { contradicts, decide, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
-import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
+import { isTooLong } from './lines.ts'
+import { ImportError, type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
 import { sampleFields, type SampleRow } from './sample-rows.ts'
 import { keyOf, storedRows } from './stored-rows.ts'
@@ -15,12 +18,12 @@ import { isCounted, type NameOptions, refuseNames } from './usernames.ts'
 
 export interface IncomingOptions extends DecideOptions, NameOptions {
   readonly engine: Engine
-  readonly rejected: Rejections
-  /** Returns the text of a line; if not given, the text is kept with the row. */
-  readonly rawOf?: (line: number) => string | undefined
+  /** Whether nothing will be stored, so that no text of a line is needed. */
+  readonly isPreview?: boolean | undefined
   /** The name of the file, for its owners, who can take out again what it adds. */
   readonly file?: string | undefined
-  readonly onDecided?: (line: number, decided: Decided) => void
+  /** Called with each decision. */
+  readonly onDecided?: () => void
   readonly signal?: AbortSignal | undefined
 }
 
@@ -44,6 +47,8 @@ export class Incoming {
   #pending: (readonly Cell[])[] = []
   #pendingCharacters = 0
   readonly #kinds = new Map<Kind, KindCounts>()
+  /** How many lines `refuse` was called with. */
+  #invalid = 0
 
   constructor(options: IncomingOptions) {
     this.options = options
@@ -53,41 +58,57 @@ export class Incoming {
   /** Creates the table, or empties that of an earlier batch. */
   async prepare() {
     await this.#run(`create temporary table if not exists incoming (line integer primary key, kind text not null, id bigint, owner bigint,
-      name text, time bigint, decided text not null default 'added', reasons text, stored_owner bigint, fields text, document text, unmerged text, raw text)`)
-    await this.#run('create index if not exists incoming_refused on incoming (line) where reasons is not null')
+      name text, time bigint, decided text not null default 'added', reason text, stored_owner bigint, fields text, document text, unmerged text,
+      row_key text, raw text, encoding text)`)
+    await this.#run('create index if not exists incoming_refused on incoming (line) where reason is not null')
     await this.#run('create index if not exists incoming_name on incoming (name) where name is not null')
     await this.#run(this.options.engine === 'postgres' ? 'truncate incoming' : 'delete from incoming')
   }
 
   async discard() {
-    for (const table of ['incoming', 'known_account', 'moved_account', 'refused_line'])
+    for (const table of ['incoming', 'known_account', 'moved_account', 'refused_line', 'rejected_line'])
       await this.#run(`drop table if exists ${table}`)
   }
 
-  add(kind: Kind, line: number, { document = null, ...row }: Row, text: string | null = null) {
-    const raw = this.options.setsAside && this.options.rawOf === undefined ? text : null
+  add(kind: Kind, line: number, { document = null, ...row }: Row, raw: string | undefined) {
     // Of an account up to when it is known, and of access when it ended.
     const time = (kind.isOwned ? row['newest'] : (row['as_of'] ?? row['ended_at'])) ?? null
-    this.#add(kind, line, row, [row['username'] ?? null, time, 'added', JSON.stringify(row), document, raw])
-  }
-
-  /** Adds an account whose line cannot be stored: its records are valid even so. */
-  addRefused(line: number, id: number) {
-    this.#add(account, line, { id }, [null, null, 'invalid', null, null, null])
-  }
-
-  #add(kind: Kind, line: number, row: Row, rest: readonly Cell[]) {
     const { [kind.recordColumn]: id = null, [kind.ownerColumn]: owner = null } = row
-    this.#pending.push([line, kind.name, id, owner, ...rest])
-    for (const cell of rest) this.#pendingCharacters += typeof cell === 'string' ? cell.length : 0
+    const facts = { kind: kind.name, recordId: id, ownerId: owner }
+    this.#add(line, facts, [row['username'] ?? null, time, 'added', null, JSON.stringify(row), document], raw)
     if (!this.#kinds.has(kind)) this.#kinds.set(kind, NOTHING)
   }
 
+  /**
+   * Adds a line that cannot be stored: of an account, its records are valid even so where one such line refuses the file. Too many of them
+   * are only counted.
+   */
+  refuse({ line, reason, raw, ...facts }: RejectedLine & { readonly raw: Buffer | string | undefined }) {
+    this.#invalid += 1
+    if (this.#invalid <= MAX_INVALID) this.#add(line, facts, [null, null, 'invalid', reason, null, null], raw)
+  }
+
+  #add(
+    line: number,
+    { kind, recordId, ownerId }: { readonly kind: string; readonly recordId: Cell; readonly ownerId: Cell },
+    rest: readonly Cell[],
+    raw: Buffer | string | undefined,
+  ) {
+    const { setsAside, isPreview = false } = this.options
+    const isKept = setsAside && !isPreview && raw !== undefined && !isTooLong(raw)
+    // A later rejected row with the same key replaces this one.
+    const kept = isKept
+      ? [recordId === null ? hash('sha256', raw, 'hex') : `${kind}/${recordId}/${ownerId ?? ''}`, ...encoded(raw)]
+      : NOT_KEPT
+    const cells = [line, kind, recordId, ownerId, ...rest, ...kept]
+    this.#pending.push(cells)
+    for (const cell of cells) this.#pendingCharacters += typeof cell === 'string' ? cell.length : 0
+  }
+
   /** Counts a session that is not stored. */
-  skip(kind: Kind, line: number) {
+  skip(kind: Kind) {
     const counts = this.#kinds.get(kind) ?? NOTHING
     this.#kinds.set(kind, { ...counts, unfinished: counts.unfinished + 1 })
-    this.options.onDecided?.(line, 'skipped')
   }
 
   async flushFull() {
@@ -97,7 +118,7 @@ export class Incoming {
   async flush() {
     for (let start = 0; start < this.#pending.length; start += MAX_WRITTEN_ROWS) {
       const rows = this.#pending.slice(start, start + MAX_WRITTEN_ROWS).map(cells => sql`(${sql.join(cells)})`)
-      await sql`insert into incoming (line, kind, id, owner, name, time, decided, fields, document, raw)
+      await sql`insert into incoming (line, kind, id, owner, name, time, decided, reason, fields, document, row_key, raw, encoding)
         values ${sql.join(rows)}`.execute(this.#db)
     }
     this.#pending = []
@@ -149,23 +170,40 @@ export class Incoming {
     return withLocalRecords(this.#db, named, work)
   }
 
-  /** Rejects the rows that are refused. */
-  async reject() {
-    const { rejected, setsAside, rawOf } = this.options
-    let after = -1
-    for (;;) {
-      const { rows } = await sql<Omit<RejectedRow, 'reason'> & { reasons: string }>`
-        select line, kind, id as "recordId", owner as "ownerId", reasons, raw from incoming
-        where reasons is not null and line > ${after} order by line limit ${MAX_BATCH_ROWS}`.execute(this.#db)
-      for (const { reasons, ...row } of rows) {
-        const raw = rawOf === undefined ? (row.raw ?? undefined) : rawOf(row.line)
-        for (const reason of reasons.split('\n').slice(0, setsAside ? 1 : undefined))
-          rejected.add({ ...row, reason, raw })
-      }
-      await rejected.flushFull()
-      if (rows.length < MAX_BATCH_ROWS) return
-      after = rows.at(-1)?.line ?? after
+  /** Lines that cannot be stored, in their order. */
+  async *rejected(): AsyncGenerator<RejectedLine> {
+    for (let last: number | undefined = -1; last !== undefined;) {
+      const rows: readonly RejectedLine[] = await this.#rejectedAfter(last, MAX_READ_LINES)
+      yield* rows
+      last = rows.at(-1)?.line
     }
+  }
+
+  async #rejectedAfter(line: number, limit: number): Promise<readonly RejectedLine[]> {
+    const { rows } = await sql<RejectedLine>`
+      select line, kind, id as "recordId", owner as "ownerId", reason from incoming
+      where reason is not null and line > ${line} order by line limit ${limit}`.execute(this.#db)
+    return rows
+  }
+
+  /** How many lines cannot be stored, and the first MAX_LISTED of them. */
+  async rejectedLines() {
+    const { rows } = await sql<{ count: Cell }>`
+      select count(*) as count from incoming where reason is not null`.execute(this.#db)
+    const lines = await this.#rejectedAfter(-1, MAX_LISTED)
+    return { count: Number(rows[0]?.count) + Math.max(0, this.#invalid - MAX_INVALID), lines }
+  }
+
+  /** Throws ImportError if a line cannot be stored. */
+  async throwIfRejected() {
+    const { count, lines } = await this.rejectedLines()
+    if (count > 0) throw new ImportError(lines, count)
+  }
+
+  /** What was decided about each line. */
+  async decisions(): Promise<ReadonlyMap<number, Decided>> {
+    const { rows } = await sql<{ line: number; decided: Decided }>`select line, decided from incoming`.execute(this.#db)
+    return new Map(rows.map(({ line, decided }) => [line, decided]))
   }
 
   /** The first records of each kind that would be stored, and what they would change. */
@@ -199,7 +237,7 @@ export class Incoming {
     const { rows } = await sql<{ ownerId: number; partnerId: number }>`
       select incoming.owner as "ownerId", incoming.id as "partnerId" from incoming
       join partnership as stored on stored.owner_id = incoming.owner and stored.partner_id = incoming.id
-      where incoming.kind = ${partnership.name} and incoming.decided <> 'repeated' and incoming.time is null and stored.ended_at is not null
+      where incoming.kind = ${partnership.name} and incoming.decided not in ('repeated', 'invalid') and incoming.time is null and stored.ended_at is not null
       order by incoming.line limit ${MAX_LISTED}`.execute(this.#db)
     return rows.map(row => ({ ...row }))
   }
@@ -320,7 +358,7 @@ export class Incoming {
         firsts.set(key, { row, isContradicted: false })
         const before = stored.get(key)
         const decision = decide(kind, row, before, { ...this.options, names })
-        this.options.onDecided?.(line, decision.decided)
+        this.options.onDecided?.()
         if (decision.decided !== 'added' || again !== undefined) {
           // What was merged with a stored row that has changed is taken back.
           const written = decision.merged ?? (again === undefined ? undefined : row)
@@ -390,14 +428,14 @@ export class Incoming {
 
   async #note(notes: readonly Note[]) {
     if (notes.length === 0) return
-    const rows = notes.map(({ line, decided, reasons, storedOwner = null, written, unmerged }) => {
+    const rows = notes.map(({ line, decided, reason = null, storedOwner = null, written, unmerged }) => {
       const { document = null, ...fields } = written ?? {}
       const texts =
         written === undefined ? [null, null, null] : [JSON.stringify(fields), document, JSON.stringify(unmerged)]
-      return sql`(${sql.join([line, decided, reasons?.join('\n') ?? null, storedOwner, ...texts])})`
+      return sql`(${sql.join([line, decided, reason, storedOwner, ...texts])})`
     })
-    await sql`with noted (line, decided, reasons, stored_owner, fields, document, unmerged) as (values ${sql.join(rows)})
-      update incoming set decided = noted.decided, reasons = noted.reasons, stored_owner = cast(noted.stored_owner as bigint),
+    await sql`with noted (line, decided, reason, stored_owner, fields, document, unmerged) as (values ${sql.join(rows)})
+      update incoming set decided = noted.decided, reason = noted.reason, stored_owner = cast(noted.stored_owner as bigint),
         fields = coalesce(noted.fields, incoming.fields), document = coalesce(noted.document, incoming.document),
         unmerged = coalesce(noted.unmerged, incoming.unmerged)
       from noted where incoming.line = cast(noted.line as integer)`.execute(this.#db)
@@ -443,7 +481,7 @@ export class Incoming {
   }
 }
 
-interface Note extends Pick<Decision, 'decided' | 'reasons'> {
+interface Note extends Pick<Decision, 'decided' | 'reason'> {
   readonly line: number
   readonly storedOwner?: Cell | undefined
   /** The row as it came, and as it is written, if that was merged. */
@@ -453,7 +491,15 @@ interface Note extends Pick<Decision, 'decided' | 'reasons'> {
 
 const CONTRADICTION: Decision = {
   decided: 'contradicts',
-  reasons: ['is the same record as an earlier line, with other content'],
+  reason: 'is the same record as an earlier line, with other content',
+}
+
+const NOT_KEPT = [null, null, null]
+
+/** Text as it is; bytes that a text column cannot store as base64. */
+function encoded(raw: Buffer | string): readonly [text: string, encoding: 'utf-8' | 'base64'] {
+  if (typeof raw === 'string') return [raw, 'utf-8']
+  return isUtf8(raw) && !raw.includes(0) ? [raw.toString('utf8'), 'utf-8'] : [raw.toString('base64'), 'base64']
 }
 
 /** Of an owner. */
@@ -469,6 +515,9 @@ const REFUSED_ACCOUNTS = `insert into moved_account select id from incoming wher
 
 /** How many rows a statement reads: each, and the stored one, can take a megabyte. */
 const MAX_BATCH_ROWS = 50
+const MAX_READ_LINES = 1000
+/** More are no file of records. */
+export const MAX_INVALID = 100_000
 const MAX_WRITTEN_ROWS = 100
 /** How many records of a kind a preview shows. */
 const SAMPLES = 3

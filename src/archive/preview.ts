@@ -2,7 +2,8 @@ import type { Store } from '../store/index.ts'
 import { type ImportOptions, withDecided } from './import.ts'
 import type { LinesOf } from './lines.ts'
 import type { SampleRow } from './sample-rows.ts'
-import { type KindReport, MAX_LISTED, type RejectedRow, type Rejections } from './report.ts'
+import type { Incoming } from './incoming.ts'
+import { type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
 import type { LineFacts } from './stage-lines.ts'
 
 /** What an import would do with the records of a kind. */
@@ -37,18 +38,16 @@ interface RejectedReason {
 type SharedOptions = 'isArchive' | 'onlyAccount' | 'onConflict' | 'onDecided' | 'tiers' | 'signal'
 
 export interface PreviewOptions extends Pick<ImportOptions, SharedOptions> {
-  /** Called with each line that would be rejected, in any order. */
-  readonly onRejected?: (row: Pick<RejectedRow, 'line' | 'kind' | 'recordId' | 'reason'>) => void
+  /** Called with each line that would be rejected. */
+  readonly onRejected?: (row: RejectedLine) => void
 }
 
 /** Checks and compares lines as an import with the same options does, and stores nothing. Throws ImportError if lines of an archive are missing. */
 export function previewImport(store: Store, lines: LinesOf, options: PreviewOptions = {}): Promise<Preview> {
   const { onRejected, ...rest } = options
   return store.db.connection().execute(async db => {
-    const reasons = new Reasons(onRejected)
-    const common = { ...rest, db, isPreview: true, rejected: reasons, setsAside: true, rawOf: () => undefined }
-    return withDecided(store, lines, common, async (incoming, facts) => {
-      await incoming.reject()
+    return withDecided(store, lines, { ...rest, db, isPreview: true, setsAside: true }, async (incoming, facts) => {
+      const { count: rejectedCount } = await incoming.rejectedLines()
       const kinds = incoming
         .report()
         .filter(({ isPresent }) => isPresent)
@@ -56,8 +55,8 @@ export function previewImport(store: Store, lines: LinesOf, options: PreviewOpti
       return {
         ...facts,
         kinds,
-        rejected: reasons.list(),
-        rejectedCount: reasons.count,
+        rejected: await reasonsOf(incoming, onRejected),
+        rejectedCount,
         samples: await incoming.samples(),
         deleted: await incoming.deleted(MAX_DELETED),
       }
@@ -71,33 +70,17 @@ export const MAX_DELETED = 1000
 /** How many lines of a reason are named. */
 const MAX_LINES = 10
 
-/** Counts rejected lines by reason. */
-class Reasons implements Rejections {
-  readonly #byReason = new Map<string, { count: number; lines: number[] }>()
-  readonly #onRejected: PreviewOptions['onRejected']
-  count = 0
-
-  constructor(onRejected: PreviewOptions['onRejected']) {
-    this.#onRejected = onRejected
-  }
-
-  add(row: RejectedRow) {
-    const { line, reason } = row
-    this.#onRejected?.(row)
-    this.count += 1
+/** Lines that would be rejected, by reason. */
+async function reasonsOf(incoming: Incoming, onRejected: PreviewOptions['onRejected']): Promise<RejectedReason[]> {
+  const byReason = new Map<string, { count: number; lines: number[] }>()
+  for await (const row of incoming.rejected()) {
+    onRejected?.(row)
     // The same fault of each item of a list is one reason.
-    const text = reason.replaceAll(/\[\d+\]/g, '[]')
-    const key = this.#byReason.has(text) || this.#byReason.size < MAX_LISTED ? text : 'other reasons'
-    const known = this.#byReason.getOrInsertComputed(key, () => ({ count: 0, lines: [] }))
+    const text = row.reason.replaceAll(/\[\d+\]/g, '[]')
+    const key = byReason.has(text) || byReason.size < MAX_LISTED ? text : 'other reasons'
+    const known = byReason.getOrInsertComputed(key, () => ({ count: 0, lines: [] }))
     known.count += 1
-    if (known.lines.length < MAX_LINES) known.lines.push(line)
+    if (known.lines.length < MAX_LINES) known.lines.push(row.line)
   }
-
-  async flushFull() {}
-
-  list(): RejectedReason[] {
-    return [...this.#byReason]
-      .map(([reason, { count, lines }]) => ({ reason, count, lines: lines.toSorted((a, b) => a - b) }))
-      .toSorted((a, b) => b.count - a.count)
-  }
+  return [...byReason].map(([reason, found]) => ({ reason, ...found })).toSorted((a, b) => b.count - a.count)
 }

@@ -79,10 +79,16 @@ export interface KindReport {
   readonly deleted?: number
 }
 
-export interface LineError {
+/** A line that cannot be stored, and why. */
+export interface RejectedLine {
   readonly line: number
+  readonly kind: string
+  readonly recordId: number | null
+  readonly ownerId: number | null
   readonly reason: string
 }
+
+export type LineError = Pick<RejectedLine, 'line' | 'reason'>
 
 /** The archive has errors, so nothing was written. `errors` are the first of `count`, by line. */
 export class ImportError extends Error {
@@ -91,54 +97,13 @@ export class ImportError extends Error {
   readonly count: number
   constructor(errors: readonly LineError[], count: number) {
     super(`the archive has ${count} ${count === 1 ? 'error' : 'errors'}`)
-    this.errors = errors
+    this.errors = errors.map(({ line, reason }) => ({ line, reason }))
     this.count = count
   }
 }
 
 /** How many errors, unfinished sessions and unknown fields are listed; further ones are only counted. */
 export const MAX_LISTED = 100
-
-/** A line that cannot be stored, and why. */
-export interface RejectedRow {
-  readonly line: number
-  readonly kind: string
-  readonly recordId: number | null
-  readonly ownerId: number | null
-  readonly reason: string
-  /** Its bytes; undefined if there are too many. */
-  readonly raw: Buffer | string | undefined
-}
-
-/** What collects lines that cannot be stored. */
-export interface Rejections {
-  readonly count: number
-  add(row: RejectedRow): void
-  /** Makes room in memory. */
-  flushFull(): Promise<void>
-}
-
-/** Collects errors in any order. Keeps only those in memory that will be listed. */
-export class LineErrors implements Rejections {
-  #first: LineError[] = []
-  count = 0
-
-  add({ line, reason }: RejectedRow) {
-    this.count += 1
-    this.#first.push({ line, reason })
-    if (this.#first.length > 2 * MAX_LISTED) this.#first = this.#listed()
-  }
-
-  async flushFull() {}
-
-  throwIfAny() {
-    if (this.count > 0) throw new ImportError(this.#listed(), this.count)
-  }
-
-  #listed() {
-    return this.#first.toSorted((a, b) => a.line - b.line).slice(0, MAX_LISTED)
-  }
-}
 
 /** Counts in how many records of each kind extra fields and conversions occurred. */
 export class NoteCounts {

@@ -19,7 +19,7 @@ export async function stageLines(
   batches: Lines,
   check: (kind: Kind, row: Row) => void = () => {},
 ): Promise<LineFacts> {
-  const { rejected, setsAside, rawOf, onlyAccount } = incoming.options
+  const { setsAside, onlyAccount } = incoming.options
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
   const counts = new NoteCounts()
@@ -39,7 +39,7 @@ export async function stageLines(
       incoming.add(kind, line.number, row, line.text)
     } catch (error) {
       if (!(error instanceof UnfinishedError)) throw error
-      incoming.skip(kind, line.number)
+      incoming.skip(kind)
       unfinishedCount += 1
       if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, kind: error.kind, id: error.id })
     }
@@ -48,12 +48,7 @@ export async function stageLines(
   const refuse = (line: Line, envelope: unknown, reason: string) => {
     // It says that lines are missing, and missing lines cannot be rejected.
     if (setsAside && isEndLine(envelope)) throw new ImportError([{ line: line.number, reason }], 1)
-    const identity = identityOf(envelope)
-    const raw = rawOf === undefined ? (line.text ?? line.bytes) : rawOf(line.number)
-    rejected.add({ line: line.number, ...identity, reason, raw })
-    if (!setsAside && identity.kind === account.name && identity.recordId !== null) {
-      incoming.addRefused(line.number, identity.recordId)
-    }
+    incoming.refuse({ line: line.number, ...identityOf(envelope), reason, raw: line.text ?? line.bytes })
   }
 
   for await (const lines of batches) {
@@ -70,7 +65,6 @@ export async function stageLines(
       }
     }
     await incoming.flushFull()
-    await rejected.flushFull()
   }
   await incoming.flush()
   const left = leftOut === undefined ? {} : { leftOut }

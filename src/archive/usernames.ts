@@ -31,7 +31,7 @@ export async function refuseNames(options: NameOptions) {
 
 /** Whether an account will be stored. Where one line that cannot be stored refuses the file, it causes no further errors. */
 export function isCounted(row: string, { setsAside }: Pick<NameOptions, 'setsAside'>): string {
-  return `${row}.decided not in ('repeated', 'contradicts'${setsAside ? `, 'refused'` : ''})`
+  return `${row}.decided not in ('repeated', 'contradicts'${setsAside ? `, 'refused', 'invalid'` : ''})`
 }
 
 async function refuse(options: NameOptions, reason: string, condition: string): Promise<bigint> {
@@ -45,7 +45,7 @@ async function refuse(options: NameOptions, reason: string, condition: string): 
     )
     .execute(db)
   const { numAffectedRows = 0n } = await sql`update incoming
-    set decided = 'refused', reasons = coalesce(reasons || ${'\n'}, '') || cast(${reason} as text)
+    set decided = 'refused', reason = coalesce(reason || '; ', '') || cast(${reason} as text)
     where line in (select line from refused_line)`.execute(db)
   return numAffectedRows
 }

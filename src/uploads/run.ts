@@ -4,6 +4,7 @@ import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import type { SampleRow } from '../archive/sample-rows.ts'
+import { MAX_INVALID } from '../archive/incoming.ts'
 import { Quota } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { isRefusal } from '../contract/refusal.ts'
@@ -100,6 +101,9 @@ async function check(
   const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onDecided, onRejected }
   const { rejected, samples, ...preview } = await previewImport(store, context => files.lines(context), options)
   list.flush()
+  if (preview.rejectedCount > MAX_INVALID) {
+    throw new FormatError(`more than ${MAX_INVALID.toLocaleString('en')} of its lines are no records`)
+  }
   const report: UploadReport = {
     preview,
     samples: samples.map(({ line, ...sample }) => ({ ...sample, place: files.placeOf(line) })),
@@ -139,21 +143,16 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
   })
 }
 
-/** A file with the lines that would be rejected. More than `MAX_REJECTED` of them are no file of records. */
+/** A file with the lines that would be rejected. */
 class RejectedList implements Disposable {
   readonly #file: number
   #text = csvLine(['line', 'kind', 'id', 'reason'])
-  #count = 0
 
   constructor(path: string) {
     this.#file = openSync(path, 'w', 0o600)
   }
 
   add(cells: CsvCells) {
-    this.#count += 1
-    if (this.#count > MAX_REJECTED) {
-      throw new FormatError(`more than ${MAX_REJECTED.toLocaleString('en')} of its lines are no records`)
-    }
     this.#text += csvLine(cells)
     if (this.#text.length > MAX_BATCH_CHARACTERS) this.flush()
   }
@@ -168,5 +167,4 @@ class RejectedList implements Disposable {
   }
 }
 
-const MAX_REJECTED = 100_000
 const MAX_BATCH_CHARACTERS = 64 * 1024

@@ -51,13 +51,14 @@ function parsedValues(text: string): readonly unknown[] {
     if (error instanceof ResponseTooLargeError) throw new FormatError(`this is ${error.message}, and no saved response`)
   }
   try {
-    return text.split('\n').flatMap(line => (line.trim() === '' ? [] : [JSON.parse(line)]))
+    const lines = text.split('\n').filter(line => line.trim() !== '')
+    return lines.map((line): unknown => JSON.parse(line))
   } catch {
     throw new FormatError('this is JSON that cannot be read, perhaps because its end is missing: save it again')
   }
 }
 
-function* recordsOf(value: unknown): Generator<unknown> {
+function* recordsOf(value: unknown): Generator {
   if (Array.isArray(value)) {
     for (const item of value) yield* recordsOf(item)
   } else if (isObject(value) && value['ok'] === false) {
