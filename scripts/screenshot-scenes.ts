@@ -101,8 +101,6 @@ const states: readonly Scene[] = [
   { name: 'training-4w', path: '/training?range=4w' },
   { name: 'training-1y', path: '/training?range=1y' },
   { name: 'training-all-heavy', path: '/training?range=all', on: 'heavy' },
-  { name: 'training-compare-before', path: '/training?range=12w&compare=before' },
-  { name: 'training-compare-year', path: '/training?range=12w&compare=year&scale=full' },
   { name: 'training-kind', path: '/training?range=1y&kind=endurance&sort=grade' },
   { name: 'training-nothing-found', path: '/training?from=2020-01-01&to=2020-01-28&kind=freeform' },
   { name: 'training-fresh', path: '/training', on: 'fresh' },

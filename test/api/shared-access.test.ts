@@ -204,17 +204,13 @@ const pages = [
   '/',
   '/training?range=all',
   '/training.csv?range=all',
-  '/training.ndjson?range=all',
   ...['10', '11', '12'].map(id => `/training/${id}`),
   '/programs',
   '/programs/1',
   '/locks?range=all',
   '/locks.csv?range=all',
-  '/locks.ndjson?range=all',
   ...['11', '12'].map(id => `/locks/${id}`),
   '/lock-templates',
-  '/lock-templates.csv',
-  '/lock-templates.ndjson',
   '/lock-templates/1',
 ]
 

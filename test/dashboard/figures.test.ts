@@ -4,15 +4,7 @@ import { mock, test } from 'node:test'
 import { dataOf, sampleOfThisWeek, visitorAs } from '../support/dashboard.ts'
 
 /** Pages with figures; those that they link to are read, too. */
-const START = [
-  '/',
-  '/training',
-  '/training?range=all&compare=year',
-  '/locks',
-  '/locks?range=1y',
-  '/year',
-  '/programs/13',
-]
+const START = ['/', '/training', '/training?range=all', '/locks', '/locks?range=1y', '/year', '/programs/13']
 const MAX_PAGES = 120
 
 /** What the API says of the same, where it does. */

@@ -92,25 +92,18 @@ test("one's own record says that it is, while other pages show somebody else's",
     assert.doesNotMatch((await ben.viewer.get(path)).text, banner)
 })
 
-test('the filter is in the address, and files have the rows that it selects', async () => {
+test('the file has the rows of the page', async () => {
   await using it = await signedIn('ann')
-  const page = (await it.viewer.get('/locks?range=all&state=abandoned')).text
-  assert.match(page, /Short one/)
-  assert.doesNotMatch(page, />Weekend</)
-  assert.match(page, /href="\/locks\.csv\?range=all&amp;state=abandoned"/)
-  const csv = await it.viewer.get('/locks.csv?range=all&state=abandoned')
+  const page = (await it.viewer.get('/locks?range=all')).text
+  const [, link = ''] = /href="(\/locks\.csv[^"]*)"/.exec(page) ?? []
+  const csv = await it.viewer.get(link)
   assert.equal(csv.headers.get('Content-Type'), 'text/csv; charset=utf-8')
   assert.match(csv.headers.get('Content-Disposition') ?? '', /^attachment; filename="locks-\d{4}-\d\d-\d\d\.csv"$/)
   assert.equal(
     csv.text.split('\r\n')[1],
     '52,Short one,Ended early,2026-03-01T00:00:00Z,2026-03-01T01:00:00Z,7200,3600,0,0',
   )
-  assert.equal(csv.text.split('\r\n').length, 3)
-  const ndjson = (await it.viewer.get('/locks.ndjson?range=all')).text.trimEnd().split('\n')
-  assert.deepEqual(
-    ndjson.map(line => (JSON.parse(line) as { id: number }).id),
-    [52, 51],
-  )
+  assert.deepEqual(csv.text.match(/^\d+/gm), ['52', '51'])
 })
 
 test('spreadsheets do not run a name as a formula', async () => {
@@ -151,8 +144,8 @@ test('the page of a template has the lengths that its rules produced', async () 
   const lines = [...world, lockTemplate(41, 1), lasted(51, 1, 3), lasted(52, 3, 4), lasted(53, 4, 9)]
   await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
   const text = shownText(await it.viewer.get('/lock-templates/41'))
-  assert.match(text, /4 sessions have ended\. They lasted 1\sd to 5\sd, half of them 1\sd or less\./)
-  assert.match(text, /Started State Lasted /)
+  assert.match(text, /4 sessions ended, after 1\sd to 5\sd\./)
+  assert.match(text, /Started Name State Lasted /)
 })
 
 test('discreet mode keeps names out of the page, and is remembered by this browser', async () => {
@@ -267,15 +260,7 @@ function isOfWeek(link: string): boolean {
   return new Date(first).getUTCDay() === 1 && last - first === 6 * DAY_MS
 }
 
-const lockPages = [
-  '/',
-  '/locks',
-  '/locks/54',
-  '/locks/54?view=data',
-  '/locks/54?view=data&file',
-  '/locks.csv',
-  '/locks.ndjson',
-]
+const lockPages = ['/', '/locks', '/locks/54', '/locks/54?view=data', '/locks/54?view=data&file', '/locks.csv']
 
 /** Its end as an instant or as a day, its length, or what a countdown needs. */
 const END = new RegExp(
@@ -331,9 +316,8 @@ test('a partner sees the time that the template hides, and so does its owner whe
   for (const it of [ben, ann]) {
     assert.match((await it.viewer.get('/locks')).text, /in 1\sd 23\sh|in 2\sd/)
     assert.match((await it.viewer.get('/locks.csv')).text, /802801/)
-    assert.match((await it.viewer.get('/locks.ndjson')).text, /"duration":802801.*"endDate"/)
     assert.match((await it.viewer.get('/locks/54?view=data')).text, /802801/)
-    assert.match((await it.viewer.get('/')).text, /data-until="\d+"[^>]*>1\sd [\d:]+ left<\/span>/)
+    assert.match((await it.viewer.get('/')).text, /planned end in (1\sd 23\sh|2\sd)/)
   }
 })
 
@@ -353,7 +337,7 @@ test('a running lock says how long it is locked since the last break, on which d
   assert.match(text, /Locked 1\sd 00:0\d:\d\d since the last break, day 4/)
   assert.match(text, / · Planned end \d+ \w+ \d+, [\d:]+ in 1\sd 23\sh · Running /)
   const lock = shownText(await it.viewer.get('/locks/54'))
-  assert.match(lock, /Breaks 1 1\sd\. Over the maximum of 30\smin\. Regularity 1\sd [^,]/)
+  assert.match(lock, /Breaks 1 1\sd, 1 over the maximum /)
   assert.doesNotMatch(lock, /\d\s[dh] of \d/)
 })
 
@@ -361,16 +345,13 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   await using it = await signedIn('ann')
   const text = shownText(await it.viewer.get('/locks/51'))
   assert.match(text, /3 Feb 2026, 08:00 , ended 1\sd 22\sh later than planned · Template/)
-  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin\. Regularity 1\sd, maximum 30\smin/)
+  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin /)
   assert.match(text, /Completed after 2\sd planned: 2\sh/)
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))
   assert.match(short, /Ended early after 1\sh/)
   assert.doesNotMatch(short, /than planned/, 'nobody knows whether its length was drawn by chance')
-  assert.match(
-    shownText(await it.viewer.get('/locks?range=all')),
-    /1 completed, 1 ended early; 1 ended later than planned/,
-  )
+  assert.match(shownText(await it.viewer.get('/locks?range=all')), /Sessions 2 1 ended later than planned/)
 })
 
 test('nobody can say when a lock of random length, or one that was frozen, was planned to end', async () => {
@@ -385,7 +366,6 @@ test('nobody can say when a lock of random length, or one that was frozen, was p
   ])
   for (const id of [51, 52]) assert.doesNotMatch((await it.viewer.get(`/locks/${id}`)).text, /than planned/, String(id))
   assert.match((await it.viewer.get('/locks/53')).text, /, ended as planned/)
-  assert.match(shownText(await it.viewer.get('/locks/52')), /Stretches When Locked Then Events .* freeze 10:00 /)
 })
 
 test('a lock says how many of its breaks were longer than its template allows, where that may be shown', async () => {
@@ -405,19 +385,16 @@ test('a lock says how many of its breaks were longer than its template allows, w
   ])
   await using it = await signedIn('ann', [...world, ...locks])
   const said = async (id: number) => shownText(await it.viewer.get(`/locks/${id}`))
-  assert.match(
-    await said(51),
-    /Breaks 2 1\sh\. Longest 30\smin 1\ss\. 1 of 2 over the maximum of 30\smin\. Regularity 1\sd [^,]/,
-  )
+  assert.match(await said(51), /Breaks 2 1\sh, 1 over the maximum /)
   const { text } = await it.viewer.get('/locks/51')
   const late = tableRows(text, 'stretch-table')?.map(row => cellTexts(row)[2])
   assert.deepEqual(late, ['Break\u00a030\u00a0min', 'Break\u00a030\u00a0min 1\u00a0s 1\u00a0s over', ''])
   assert.equal(text.match(/<rect class="late"/g)?.length, 1)
   assert.match(text, /Over the maximum of a break/)
   const page = shownText(await it.viewer.get('/locks?from=2026-01-26&to=2026-02-15'))
-  assert.match(page, /Breaks 6 .*, longest 30\smin 1\ss; 1 over the maximum Sessions 3/)
+  assert.match(page, /Breaks 6 1 over the maximum Sessions 3/)
   assert.doesNotMatch(await said(52), /maximum/)
-  assert.match(await said(53), /Breaks 2 1\sh\. Longest 30\smin 1\ss\. Regularity 1\sd, maximum 0\ss/)
+  assert.match(await said(53), /Breaks 2 1\sh Longest/)
   it.viewer.cookies.set('discreet', '1')
   assert.doesNotMatch(await said(51), /maximum/)
 })
@@ -460,12 +437,12 @@ test('a running lock whose planned end has passed is still running, and a freeze
 
   const freeze = lockSegment(8, 'freeze', ago(DAY_MS + HOUR_MS), true)
   const frozen = await shownWith({ LockSegment: [lockSegment(7, 'start', start, true), freeze] })
-  assert.match(frozen.overview, /countdown paused [^]*1\sd 23\sh of 5\sd 3\sd/)
+  assert.match(frozen.overview, /countdown paused/)
   assert.match(frozen.locks, /countdown paused/)
   assert.match(frozen.lock, /Planned end countdown paused/)
 
   const stated = await shownWith({ lockState: 'frozen' })
-  for (const text of [stated.overview, stated.locks]) assert.match(text, /frozen [^]*countdown paused/)
+  for (const text of [stated.overview, stated.locks]) assert.match(text, /countdown paused/)
   for (const text of Object.values(stated)) assert.doesNotMatch(text, /\bleft\b/)
 })
 
@@ -480,14 +457,6 @@ test("a running lock of somebody else counts up to what is known of its owner's 
   assert.match(text, /<dt>Locked<\/dt><dd>1\sd</)
   assert.ok(text.includes(`Records as of <time datetime="${asOf.toISOString()}"`))
   assert.match((await it.viewer.get('/lock-templates/42')).text, />1\sd</)
-})
-
-test('a period is not compared with a time of which nothing is known', async () => {
-  await using it = await signedIn('ann', running({}, recently()))
-  const { text } = await it.viewer.get('/locks?range=4w&compare=year')
-  const tiles = [...text.matchAll(/<small>Year before: ([^<]*)<\/small>/g)].map(([, then]) => then)
-  assert.deepEqual(tiles, ['–', '–', '–', '–'])
-  assert.doesNotMatch(text, /<li><i class="mark before">/)
 })
 
 test('the page of a running lock says what Locks says of it now', async () => {
@@ -521,7 +490,7 @@ test('a practice lock is marked, and not counted', async () => {
     drawn: false,
     longest: '1\u00a0d 11\u00a0h',
   })
-  assert.deepEqual(real, { sums: ['4 %', '3 d', '1 1 locked'], drawn: true, longest: '3\u00a0d' })
+  assert.deepEqual(real, { sums: ['4 %', '3 d', '1'], drawn: true, longest: '3\u00a0d' })
 })
 
 /** Ten weeks, of which the first and the last are cut. */
@@ -580,7 +549,7 @@ test('percentages and sums of locks are those of the endpoint, for weeks and for
   assert.ok(new Set(percents(buckets)).size > 3)
   assert.equal(tilesOf(text).get('Locked'), partText(total.lockedSeconds, 70 * 86_400).replaceAll(/\s/g, ' '))
   assert.equal(dataOf(text).get(`longestLockedSeconds ${FROM}/${TO}`), total.longestLockedSeconds)
-  assert.match(shownText({ text }), /Breaks 2 12\sh, longest 6\sh Sessions 3 2 completed, 1 ended early/)
+  assert.match(shownText({ text }), /Breaks 2 Sessions 3 /)
   // Of months, the first began before anything was known.
   const months = figuresOf((await it.viewer.get(`/locks?from=${YEAR_AGO}&to=${TODAY}`)).text, 'Locked')
   const known = months.filter(percent => percent !== null)
@@ -592,7 +561,7 @@ test('percentages and sums of locks are those of the endpoint, for weeks and for
 test('the page of locks shows the sessions of a period, and what the period is compared with', async () => {
   await using it = await signedIn('ann', ofHalfAYear)
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
-  const page = await it.viewer.get(`/locks?from=${FROM}&to=${TO}&compare=before`)
+  const page = await it.viewer.get(`/locks?from=${FROM}&to=${TO}`)
   const rows = tableRows(page.text, 'session-table') ?? []
   assert.deepEqual(
     rows.map(row => /locks\/(\d+)/.exec(row)?.[1]),
@@ -607,8 +576,7 @@ test('the page of locks shows the sessions of a period, and what the period is c
       ?.replaceAll('&amp;', '&') ?? ''
   const other = await it.viewer.get(link)
   assert.equal(/ Locked (\d+\s%)/.exec(shownText(other))?.[1], /\d+\s%/.exec(before ?? '')?.[0])
-  assert.deepEqual(figuresOf(page.text, 'Period before'), figuresOf(other.text, 'Locked'))
-  const none = shownText(await it.viewer.get('/locks?range=4w&state=completed&from=2020-01-01&to=2020-01-05'))
+  const none = shownText(await it.viewer.get('/locks?range=4w&from=2020-01-01&to=2020-01-05'))
   assert.match(none, /No lock sessions There is none in these 5 days\./)
 })
 
@@ -620,7 +588,7 @@ test('parts of weeks are marked as such', async () => {
   assert.match((await it.viewer.get(part)).text, /class="mark so-far"><\/i>Part of a week/)
   const rows = shownText(await it.viewer.get(part))
   assert.match(rows, / \(in part\) /)
-  assert.match(rows, / 0\s% 0\s% .*0\sh/)
+  assert.match(rows, / 0\s% 0\s% /)
   assert.doesNotMatch(rows, / 0\ss /)
 })
 

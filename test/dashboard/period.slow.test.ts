@@ -35,12 +35,12 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
   }
 
   test('arrow keys and links step through periods of one length, and the address says which is shown', async () => {
-    await open('/training?range=4w&compare=before')
+    await open('/training?range=4w&result=passed')
     await page.keyboard.press('ArrowLeft')
     await page.waitForURL(/from=/)
     const [from = 0, to = 0] = daysIn(page.url())
     assert.equal(to - from + 1, 28)
-    assert.equal(new URL(page.url()).searchParams.get('compare'), 'before')
+    assert.equal(new URL(page.url()).searchParams.get('result'), 'passed')
     await page.getByRole('link', { name: 'Period before' }).click()
     await page.waitForURL(url => daysIn(url.href)[1] === from - 1)
     await page.keyboard.press('ArrowRight')

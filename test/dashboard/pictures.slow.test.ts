@@ -14,7 +14,6 @@ const PICTURES = [
   ['/training?range=12w', '#repetitions'],
   ['/locks?range=1y', '#shares'],
   ['/locks/37', '#timeline'],
-  ['/programs/13', '#segments'],
 ] as const
 
 describe('pictures in a browser', needsChromium, () => {

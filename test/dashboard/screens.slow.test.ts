@@ -108,7 +108,7 @@ describe('on any screen and on paper', needsChromium, () => {
   test('on the narrowest phone no value of a tile wraps, and no record takes a third line', async () => {
     await using browser = await openSession(service, { viewport: { width: 320, height: 700 } })
     const { page } = browser
-    for (const path of ['/training/100', '/locks/43', '/locks/37', '/training?compare=before']) {
+    for (const path of ['/training/100', '/locks/43', '/locks/37', '/training']) {
       await page.goto(service.url + path)
       const broken = await page.locator('.stat dd').evaluateAll(values =>
         values.flatMap(value => {

@@ -7,13 +7,7 @@ import { samplePages } from '../support/page-addresses.ts'
 /** What a reader can take in beside a picture. */
 const MAX_WORDS = 25
 
-const views = [
-  '/training?range=4w',
-  '/training?range=1y',
-  '/training?range=all',
-  '/training?range=1y&compare=year',
-  '/locks/37',
-]
+const views = ['/training?range=4w', '/training?range=1y', '/training?range=all', '/locks/37']
 
 test('no text beside a chart has more than 25 words', async () => {
   await using service = await sampleService()

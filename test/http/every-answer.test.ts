@@ -79,15 +79,7 @@ async function everyAnswer(): Promise<Answer[]> {
   const alex = visitor(service.url)
   note('signing in', await alex.signIn('alex'))
   found.push(...(await crawl(alex)))
-  for (const path of [
-    '/locks.csv',
-    '/locks.ndjson',
-    '/training.csv',
-    '/training.ndjson',
-    '/lock-templates.csv',
-    '/people/reads.csv',
-  ])
-    note(path, await alex.get(path))
+  for (const path of ['/locks.csv', '/training.csv', '/people/reads.csv']) note(path, await alex.get(path))
   note('an unknown page', await alex.get('/nothing'))
   note('an unknown record', await alex.get('/locks/999999'))
   note('the state of an open page', await alex.get('/live'))

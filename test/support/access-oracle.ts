@@ -42,11 +42,7 @@ const recordPages: Readonly<Record<string, Kind>> = {
 /** The files that have all rows of a kind: undefined for all of the account, null for figures alone. */
 const files: Readonly<Record<string, Kind | undefined | null>> = {
   '/training.csv': 'training-session',
-  '/training.ndjson': 'training-session',
   '/locks.csv': 'lock-session',
-  '/locks.ndjson': 'lock-session',
-  '/lock-templates.csv': 'lock-template',
-  '/lock-templates.ndjson': 'lock-template',
   '/settings/export': undefined,
 }
 /** Pages whose number is not that of a record. */

@@ -43,7 +43,6 @@ export const longPaths: readonly (readonly [path: string, readsAll?: true])[] = 
   [`/api/v1/dtt/stats?from=${year}-01-01&to=${year}-12-31&tz=Europe/Berlin`],
   ['/api/v1/status'],
   ['/training.csv?range=all', true],
-  ['/training.ndjson?range=all', true],
 ]
 
 /** The memory that a request of the long history may take, in megabytes. */

@@ -59,14 +59,11 @@ async function replaceLiveParts() {
 const clocks = new WeakMap()
 
 function tick() {
-  for (const element of document.querySelectorAll('[data-since], [data-until]')) {
+  for (const element of document.querySelectorAll('[data-since]')) {
     if (!(element instanceof HTMLElement)) continue
-    const { since, until, now, passed } = element.dataset
+    const { since, now } = element.dataset
     if (!clocks.has(element)) clocks.set(element, Number(now) - Date.now())
-    const time = Date.now() + Number(clocks.get(element))
-    if (since !== undefined) element.textContent = tickingText(time - Number(since))
-    else if (time < Number(until)) element.textContent = `${tickingText(Number(until) - time)} left`
-    else element.textContent = passed ?? ''
+    element.textContent = tickingText(Date.now() + Number(clocks.get(element)) - Number(since))
   }
 }
 

@@ -32,29 +32,14 @@ export interface Plot {
   readonly empty: string
   /** Which cells of a row are shown where somebody points at its mark. */
   readonly cells: readonly number[]
-  readonly look?: 'segments' | 'lines'
+  readonly look?: 'lines'
   /** How many lines it has, if time goes on from the end of one to the start of the next. */
   readonly lines?: number
 }
 
 /** A style of marks in a picture, and what it means. */
 export type LegendItem = readonly [
-  look:
-    | 'filled'
-    | 'hollow'
-    | 'line'
-    | 'band'
-    | 'usual'
-    | 'before'
-    | 'break'
-    | 'goal'
-    | 'solid'
-    | 'open'
-    | 'so-far'
-    | 'approximate'
-    | 'tick'
-    | 'late'
-    | 'now',
+  look: 'filled' | 'hollow' | 'line' | 'band' | 'usual' | 'break' | 'goal' | 'solid' | 'open' | 'so-far' | 'late',
   text: string,
 ]
 

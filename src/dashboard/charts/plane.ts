@@ -116,7 +116,7 @@ export function percent(position: number): string {
 }
 
 /** Looks that are hatched, so that nothing is told by colour alone. */
-const HATCHED = new Set(['open', 'so-far', 'approximate', 'break'])
+const HATCHED = new Set(['open', 'so-far', 'break'])
 
 export interface Box {
   readonly x: Range
@@ -216,7 +216,6 @@ export const patterns: Html = html`<svg class="patterns" width="0" height="0" ar
   [
     ['open', 45, 1.5, 0.1],
     ['so-far', -45, 3, 0.3],
-    ['approximate', 90, 1, 0.06],
     ['break', 45, 1, 0],
   ] as const
 ).map(

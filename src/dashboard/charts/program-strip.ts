@@ -8,17 +8,22 @@ import { countText, durationText, numberText } from '../text/text.ts'
 /** A program as one strip: its segments in their order, as wide as they are long. */
 
 /** How wide one repetition is drawn. Segments are measured in seconds or in repetitions. */
-export const REPETITION_SECONDS = 3
+const REPETITION_SECONDS = 3
 
 /** How wide one run of a segment is drawn, in seconds. */
-export function drawnSeconds({ type, duration }: TemplateSegment): number {
+function drawnSeconds({ type, duration }: TemplateSegment): number {
   return Math.max(0, isCounted(type) ? duration * REPETITION_SECONDS : duration)
 }
 
+/** `2 min`, `40 repetitions` */
+export function segmentLength({ type, duration }: TemplateSegment): string {
+  return isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
+}
+
 /** `Warm-up 2 min`, `Training 3 min (2 ×)`, `Bounce 40 repetitions`. */
-function segmentText(viewer: Viewer, { type, duration, repeat }: TemplateSegment): string {
-  const length = isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
-  return `${kindName(viewer, type)} ${length}${repeat > 1 ? ` (${numberText(repeat)}\u00a0×)` : ''}`
+function segmentText(viewer: Viewer, segment: TemplateSegment): string {
+  const { type, repeat } = segment
+  return `${kindName(viewer, type)} ${segmentLength(segment)}${repeat > 1 ? ` (${numberText(repeat)}\u00a0×)` : ''}`
 }
 
 /** The segments in words, in their order. */

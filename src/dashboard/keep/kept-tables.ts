@@ -1,6 +1,4 @@
-import { PartSize } from '../../archive/part-size.ts'
 import type { TrainingSession } from '../../contract/training-sessions.ts'
-import { totalsOf } from '../../stats/intervals.ts'
 import { lockRecords, locksSince } from '../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse } from '../../stats/lock-template-queries.ts'
 import { programPage } from '../../stats/program-queries.ts'
@@ -14,7 +12,8 @@ import { pause } from '../../fairness.ts'
 import { html, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Reader } from '../page.ts'
-import { lockColumns, recordOf } from '../pages/locks/table.ts'
+import { fewAtOnce } from '../pages/area.ts'
+import { lockColumns, lockRow, type LockRow } from '../pages/locks/table.ts'
 import { lockTemplateColumns, shownRules } from '../pages/locks/templates.ts'
 import { programColumns } from '../pages/training/programs.ts'
 import { sessionColumns, withRecords } from '../pages/training/table.ts'
@@ -69,12 +68,10 @@ export async function* keptTables(
   yield await tableOf('programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), all)
   const access = pageAccess.sessions('lkbx')
   const locks = (await locksSince(store, access, countedUntil(viewer.asOf, now))).toReversed()
-  const names = await lockRecords(
-    store,
-    access,
-    locks.map(({ id }) => id),
-  )
-  const lockRows = locks.map(lock => ({ ...lock, ...totalsOf(lock.intervals), record: recordOf(names.get(lock.id)) }))
+  const lockRows: LockRow[] = []
+  for await (const { session, document } of fewAtOnce(locks, ids => lockRecords(store, access, ids))) {
+    lockRows.push(lockRow(session, document))
+  }
   yield await tableOf('locks', lockColumns(reader), lockRows)
   const templates = await lockTemplates(store, pageAccess.templates('lock_template'), pageAccess.ofAll('lock_session'))
   const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
@@ -132,29 +129,15 @@ async function segmentTable(
 ): Promise<KeptTable> {
   const access = pageAccess.sessions('dtt')
   const rows: KeptRow[] = []
-  const size = new PartSize()
-  for (let start = 0; start < sessions.length;) {
-    const some = sessions.slice(start, start + size.rows)
-    start += some.length
-    const records = await trainingRecords(
-      store,
-      access,
-      some.map(({ id }) => id),
-    )
-    size.adaptTo(records)
-    for (const { id, at } of some) {
-      const document = records.get(id)
-      // A record that was removed in the meantime is left out.
-      if (document === undefined) continue
-      const { TrainerSegment } = JSON.parse(document) as TrainingSession
-      const when = dateTimeText(viewer, at)
-      for (const segment of TrainerSegment) {
-        const { type, passed, percentGrade, points, durationMeasured, repsMeasured, distanceTravelled } = segment
-        const numbers = [percentGrade, points, durationMeasured, repsMeasured, distanceTravelled].map(known)
-        rows.push({ cells: [when, kindName(viewer, type), passed ? 'Passed' : 'Not passed', ...numbers] })
-      }
+  for await (const { session, document } of fewAtOnce(sessions, ids => trainingRecords(store, access, ids))) {
+    // A record that was removed in the meantime is left out.
+    if (document === undefined) continue
+    const when = dateTimeText(viewer, session.at)
+    for (const segment of (JSON.parse(document) as TrainingSession).TrainerSegment) {
+      const { type, passed, percentGrade, points, durationMeasured, repsMeasured, distanceTravelled } = segment
+      const numbers = [percentGrade, points, durationMeasured, repsMeasured, distanceTravelled].map(known)
+      rows.push({ cells: [when, kindName(viewer, type), passed ? 'Passed' : 'Not passed', ...numbers] })
     }
-    await pause()
   }
   const numbers = [label('percentGrade'), label('points'), 'Time (s)', label('repsMeasured'), 'Distance (m)']
   return {

@@ -210,14 +210,12 @@ interface RecordTabs {
   readonly apiPath: string
   readonly json: string
   readonly summary: () => Part
-  /** What is in the record, but not in the summary. */
-  readonly facts: Parameters<typeof facts>[0]
 }
 
 /** The two views of a record: what it says, and how it is stored, with the command that requests it. */
 export function recordTabs(
   { path, query, baseUrl, viewer }: Visit,
-  { owner, apiPath, json, summary, facts: rows }: RecordTabs,
+  { owner, apiPath, json, summary }: RecordTabs,
 ): Html {
   const isOwn = owner === viewer.session.accountId
   return html`${tabs(path, query.get('view'), [
@@ -226,7 +224,6 @@ export function recordTabs(
       name: 'data',
       title: 'Data',
       body: () => html`
-        ${card('Record', facts(rows))}
         ${card(
           'JSON',
           viewer.discreet
@@ -243,17 +240,6 @@ export function recordTabs(
       `,
     },
   ])}${isOwn ? html`<p class="buttons"><a class="button danger small" href="${path}/delete">Delete</a></p>` : nothing}`
-}
-
-/** Links to the records of a list as files. */
-export function downloadLinks({ discreet }: Pick<Viewer, 'discreet'>, csv: string, ndjson: string): Html {
-  return html`
-    <p class="downloads">
-      <a href="${csv}" download>CSV</a>
-      <a href="${ndjson}" download>NDJSON</a>
-      ${discreet ? AS_STORED : nothing}
-    </p>
-  `
 }
 
 /** What discreet mode does not change, to say before it is downloaded. */

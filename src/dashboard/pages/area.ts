@@ -4,12 +4,11 @@ import { DAY_MS } from '../../contract/time.ts'
 import type { CsvCells } from '../../archive/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
-import { csvFile, ndjsonFile } from '../files.ts'
+import { csvFile } from '../files.ts'
 import { figure, html, type Html, nothing, type Part } from '../html.ts'
-import { downloadLinks, emptyState, noRecords, stat, stats } from '../layout/components.ts'
+import { emptyState, noRecords, stat, stats } from '../layout/components.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import {
-  comparisons,
   daysText,
   DEFAULT_PRESET,
   type Period,
@@ -24,7 +23,7 @@ import {
 } from '../text/period.ts'
 import { NONE } from '../text/text.ts'
 
-/** Training and Locks: sessions of a period, with filters, figures, pictures, a table, and the same as files. */
+/** Training and Locks: sessions of a period, with filters, figures, pictures, a table, and the same as a file. */
 
 /** What the addresses of an area say beside the period. Invalid values are ignored. */
 export interface Addresses<Query extends PeriodQuery> {
@@ -40,18 +39,17 @@ export function addressOf<Query extends PeriodQuery>(
   { path, write }: Addresses<Query>,
   shown: Query,
   changes: Partial<Query> = {},
-  extension = '',
 ): string {
   const changed = { ...shown, ...changes }
   const query = new URLSearchParams()
   writePeriod(query, changed)
   write(query, changed)
-  return query.size === 0 ? `${path}${extension}` : `${path}${extension}?${query}`
+  return query.size === 0 ? path : `${path}?${query}`
 }
 
 /** The address of some days, with `{from}` and `{to}` for them. */
 export function daysAddress<Query extends PeriodQuery>(addresses: Addresses<Query>, shown: Query): string {
-  const plain: Partial<PeriodQuery> = { preset: DEFAULT_PRESET, days: undefined, compare: undefined }
+  const plain: Partial<PeriodQuery> = { preset: DEFAULT_PRESET, days: undefined }
   const address = addressOf(addresses, { ...shown, ...plain })
   return `${address}${address.includes('?') ? '&' : '?'}from={from}&to={to}`
 }
@@ -77,7 +75,7 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   /** What is shown of a period, all days if it is undefined; undefined if there are no records at all. */
   readonly read: (visit: Visit, query: Query, period: Period | undefined) => Promise<Shown | undefined>
   readonly isEmpty: (shown: Shown) => boolean
-  /** The sentence on the figures, and on what they are compared with. */
+  /** The sentence on the figures. */
   readonly lead: (viewer: Viewer, shown: Shown) => Html | string
   /** The title and the text where no session is in the period, or matches. */
   readonly none: (viewer: Viewer, shown: Shown) => readonly [title: string, text: Part]
@@ -90,70 +88,52 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   readonly tiles: (viewer: Viewer, shown: Shown) => Html
   /** Of several days. */
   readonly pictures: (visit: Visit, shown: Shown) => Html
-  /** The rows in their order, with a filter of their own beside the links to files. */
-  readonly table: (visit: Visit, shown: Shown) => Promise<{ readonly filter?: Html; readonly rows: Html }>
+  /** The rows in their order. */
+  readonly table: (visit: Visit, shown: Shown) => Promise<Html>
   readonly file: {
     readonly header: (viewer: Viewer) => readonly string[]
     /** Notes at once what it reads, because a read noted after the response has begun is lost. */
     readonly sessions: (visit: Visit, query: Query, period: Period | undefined) => AsyncIterable<WithDocument<Session>>
     /** What the rows need. */
     readonly cells: (visit: Visit) => Promise<(item: WithDocument<Session>) => CsvCells>
-    /** The record as the API sends it, but for what is hidden. */
-    readonly line: (visit: Visit, session: Session, document: string) => string
   }
 }
 
-/** The pages of an area: the list, and its files. */
+/** The pages of an area: the list, and its file. */
 export function areaPages<Query extends PeriodQuery, Shown, Session>(
   area: Area<Query, Shown, Session>,
 ): readonly DashboardPage[] {
   const { section, addresses, file } = area
   const { path } = addresses
   const shared = { section, area: area.area }
-  const sessionsOf = (visit: Visit) => {
-    const query = queryOf(addresses, visit)
-    return file.sessions(visit, query, periodFor(query, visit.now, visit.viewer.timeZone))
-  }
-  const download = { ...shared, reads: 'export', isDownload: true } as const
   return [
     { ...shared, path, reads: 'list', handler: visit => showArea(area, visit) },
     {
-      ...download,
+      ...shared,
+      reads: 'export',
+      isDownload: true,
       path: `${path}.csv`,
-      handler: async visit =>
-        csvFile(visit, section, file.header(visit.viewer), sessionsOf(visit), await file.cells(visit)),
-    },
-    {
-      ...download,
-      path: `${path}.ndjson`,
-      handler: visit => ndjsonFile(visit, section, linesOf(area, visit, sessionsOf(visit))),
+      async handler(visit) {
+        const query = queryOf(addresses, visit)
+        const sessions = file.sessions(visit, query, periodFor(query, visit.now, visit.viewer.timeZone))
+        return csvFile(visit, section, file.header(visit.viewer), sessions, await file.cells(visit))
+      },
     },
   ]
 }
 
-async function* linesOf<Query extends PeriodQuery, Shown, Session>(
-  { file }: Area<Query, Shown, Session>,
-  visit: Visit,
-  sessions: AsyncIterable<WithDocument<Session>>,
-): AsyncGenerator<string> {
-  for await (const { session, document } of sessions) {
-    // A record that was removed in the meantime is left out.
-    if (document !== undefined) yield `${file.line(visit, session, document)}\n`
-  }
-}
-
-/** Items, read a few at a time, because records can be long. */
-export async function* fewAtOnce<Item, Session>(
-  items: readonly Item[],
-  read: (some: readonly Item[]) => Promise<{ sessions: readonly Session[]; documents: ReadonlyMap<number, string> }>,
+/** Sessions with the texts of their records, read a few at a time, because records can be long. */
+export async function* fewAtOnce<Session extends { readonly id: number }>(
+  sessions: readonly Session[],
+  read: (ids: readonly number[]) => Promise<ReadonlyMap<number, string>>,
 ): AsyncGenerator<WithDocument<Session>> {
   const size = new PartSize()
-  for (let start = 0; start < items.length;) {
-    const some = items.slice(start, start + size.rows)
+  for (let start = 0; start < sessions.length;) {
+    const some = sessions.slice(start, start + size.rows)
     start += some.length
-    const { sessions, documents } = await read(some)
+    const documents = await read(some.map(({ id }) => id))
     size.adaptTo(documents)
-    for (const session of sessions) yield { session, document: documents.get((session as { id: number }).id) }
+    for (const session of some) yield { session, document: documents.get(session.id) }
     await pause()
   }
 }
@@ -183,31 +163,14 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
           : html`
               ${area.tiles(viewer, shown)}
               ${isOneDay ? nothing : area.pictures(visit, shown)}
-              ${await tableCard(area, visit, query, shown)}
+              <section class="card" id="sessions">
+                <div class="card-head"><h2>Sessions</h2>${csvLink(addressOf(addresses, query))}</div>
+                ${await area.table(visit, shown)}
+              </section>
             `
       }
     `,
   })
-}
-
-async function tableCard<Query extends PeriodQuery, Shown, Session>(
-  area: Area<Query, Shown, Session>,
-  visit: Visit,
-  query: Query,
-  shown: Shown,
-): Promise<Html> {
-  const { filter, rows } = await area.table(visit, shown)
-  const file = (extension: string) => addressOf(area.addresses, { ...query, compare: undefined }, {}, extension)
-  const links = downloadLinks(visit.viewer, file('.csv'), file('.ndjson'))
-  return html`
-    <section class="card" id="sessions">
-      <div class="card-head">
-        <h2>Sessions</h2>
-        ${filter === undefined ? links : html`<div class="row">${filter}${links}</div>`}
-      </div>
-      ${rows}
-    </section>
-  `
 }
 
 function isFiltered<Query extends PeriodQuery>({ unfiltered }: Addresses<Query>, shown: Query): boolean {
@@ -224,7 +187,7 @@ function filterBar<Query extends PeriodQuery>(
   addresses: Addresses<Query>,
   query: Query,
   period: Period | undefined,
-  fields: Html = nothing,
+  fields: Html | undefined,
 ): Html {
   const { path, unfiltered } = addresses
   const control = {
@@ -238,52 +201,46 @@ function filterBar<Query extends PeriodQuery>(
       <details class="fold">
         <summary>Filters</summary>
         ${presetLinks(control)}
-        <form method="get" action="${path}" data-submit-on-change>
-          ${hiddenFields(addressOf(addresses, { ...query, compare: undefined }, unfiltered))}
-          ${fields}
-          ${compareField(query)}
-          <button class="small no-script">Show</button>
-        </form>
+        ${
+          fields === undefined
+            ? nothing
+            : html`
+                <form method="get" action="${path}" data-submit-on-change>
+                  ${hiddenFields(addressOf(addresses, query, unfiltered))}
+                  ${fields}
+                  <button class="small no-script">Show</button>
+                </form>
+              `
+        }
         ${clearLink(addresses, query)}
       </details>
     </div>
   `
 }
 
-/** A figure of a period, and how it differs from that of another one. */
+/** A figure of a period. */
 export interface Figure {
   readonly name: string
   /** What it is, for its mark. */
   readonly of: string
   /** Null if it is not known. */
   readonly value: number | null
-  readonly before: number | null | undefined
   readonly text: (value: number) => string
-  readonly differenceText?: (value: number) => string
-  /** Where nothing is compared. */
   readonly note?: string | undefined
 }
 
-/** The days and the filters of figures, and those of what they are compared with, with its title. */
-interface FigureScope {
-  readonly scope: string
-  readonly compared: { readonly title: string; readonly scope: string } | undefined
+/** Figures of the days and filters of `scope` as tiles. */
+export function figureTiles(figures: readonly Figure[], scope: string): Html {
+  return stats(
+    ...figures.map(({ name, of, value, text, note }) =>
+      stat(name, value === null ? NONE : figure(`${of} ${scope}`, value, text(value)), note),
+    ),
+  )
 }
 
-/** Figures as tiles. If they are compared, each says how much it differs. */
-export function figureTiles(figures: readonly Figure[], { scope, compared }: FigureScope): Html {
-  return stats(
-    ...figures.map(({ name, of, value, before = null, text, differenceText = text, note }) => {
-      const shown = value === null ? NONE : figure(`${of} ${scope}`, value, text(value))
-      if (compared === undefined) return stat(name, shown, note)
-      if (value === null || before === null) return stat(name, shown, `${compared.title}: ${NONE}`)
-      const difference = value - before
-      const sign = difference > 0 ? '+' : '−'
-      const how = difference === 0 ? 'the same' : `${sign}${differenceText(Math.abs(difference))}`
-      const then = figure(`${of} ${compared.scope}`, before, text(before))
-      return stat(name, shown, html`${compared.title}: ${then} (${how})`)
-    }),
-  )
+/** The same as a file. */
+function csvLink(address: string): Html {
+  return html`<p class="downloads"><a href="${address.replace(/(?=\?|$)/, '.csv')}" download>CSV</a></p>`
 }
 
 interface PeriodControl {
@@ -351,22 +308,8 @@ function dateFields({ query, period, addressOf }: PeriodControl, shown: string):
   `
 }
 
-function compareField({ compare }: PeriodQuery): Html {
-  return html`
-    <label><span class="hidden">Compare with</span>
-      <select name="compare">
-        <option value="">Compare</option>
-        ${Object.entries(comparisons).map(
-          ([name, title]) =>
-            html`<option value="${name}"${name === compare ? html` selected` : nothing}>${title}</option>`,
-        )}
-      </select>
-    </label>
-  `
-}
-
 /** The fields of an address, for a form that changes others. */
-export function hiddenFields(address: string): Html[] {
+function hiddenFields(address: string): Html[] {
   const query = new URLSearchParams(address.split('?')[1] ?? '')
   return [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
 }

@@ -302,19 +302,10 @@ export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): 
     : []
 }
 
-/** The values of another period, as lines across the marks. */
-export function comparedLines(space: Plane, parts: readonly TimePart[], values: readonly (number | null)[]): Html {
-  const known = parts.flatMap((part, index) => {
-    const value = values[index] ?? null
-    return value === null ? [] : [{ x: placeOf(space, part), y: space.y(value) }]
-  })
-  return known.length === 0 ? nothing : levels('before', known)
-}
-
 /** The values of some parts of a bar, which are stacked. */
 interface Series {
   readonly title: string
-  readonly look: 'solid' | 'open' | 'approximate'
+  readonly look: 'solid' | 'open'
   readonly values: readonly (number | null)[]
 }
 
@@ -328,7 +319,6 @@ interface Bars extends Words, MeasuredTime {
   readonly earlier: readonly Measured[]
   /** Of the axis of values. */
   readonly axisText?: (value: number) => string
-  readonly compared?: { readonly title: string; readonly values: readonly (number | null)[] } | undefined
   readonly goal?: { readonly value: number; readonly text: string } | undefined
   /** One more column of the table. */
   readonly more?: { readonly title: string; readonly cells: readonly Part[] }
@@ -336,20 +326,19 @@ interface Bars extends Words, MeasuredTime {
 
 /** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
 export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
-  const { id, title, note, isWide = false, time, series, measured, compared, goal } = bars
+  const { id, title, note, isWide = false, time, series, measured, goal } = bars
   const { unit, parts } = time
   const usual = usualOf(time, bars.earlier, measured)
-  const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0)) && compared === undefined
+  const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0))
   const drawn = parts.filter((_, index) => series.some(({ values }) => (values[index] ?? 0) > 0))
   const space = planeOf(viewer, bars, usual)
   const hasUsual = usual.some(range => range !== undefined)
   const legend: LegendItem[] = [
     ...(series.length === 1 ? [] : series)
       .filter(({ values }) => values.some(value => (value ?? 0) > 0))
-      .map(({ look, title }): LegendItem => [look, title.replace(/ \(.*/, '')]),
+      .map(({ look, title }): LegendItem => [look, title]),
     ...partLegend(unit, drawn),
     ...usualLegend(unit, usual),
-    ...(compared === undefined ? [] : ([['before', compared.title]] as const)),
     ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
   ]
   const summary = summaryOf(bars, bars, usual)
@@ -378,10 +367,9 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
-  const { time, series, compared, goal, axisText = shortText } = bars
+  const { time, series, goal, axisText = shortText } = bars
   const sums = time.parts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
-  const others = [...(compared?.values ?? []).map(value => value ?? 0), ...usual.map(range => range?.high ?? 0)]
-  const highest = Math.max(goal?.value ?? 0, ...sums, ...others)
+  const highest = Math.max(goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
   return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
 }
 
@@ -392,11 +380,7 @@ function shortText(value: number): string {
 
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })
 
-function drawingOf(
-  space: Plane,
-  { time: { parts }, series, compared, goal }: Bars,
-  usual: readonly (Usual | undefined)[],
-): Html {
+function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
   const last = parts.at(-1)
   const bars = parts.flatMap((part, index) => {
@@ -414,14 +398,14 @@ function drawingOf(
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
   return html`${usualBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
-    compared === undefined ? nothing : comparedLines(space, parts, compared.values)
-  }${goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])}`
+    goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
+  }`
 }
 
 const BAR_INSET = 0.12
 
 function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
-  const { series, measured, compared, more, text, cellText = text } = bars
+  const { series, measured, more, text, cellText = text } = bars
   const column = (title: string, values: readonly (number | null)[]): TableColumn<PartRow> => ({
     title,
     cell({ index }) {
@@ -433,7 +417,6 @@ function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableCol
     ...series.map(({ title, values }) => column(title, values)),
     ...usualColumn(bars, measured, usual),
     ...(more === undefined ? [] : [{ title: more.title, cell: ({ index }: PartRow) => more.cells[index] }]),
-    ...(compared === undefined ? [] : [column(compared.title, compared.values)]),
   ]
 }
 

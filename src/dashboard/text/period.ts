@@ -1,6 +1,5 @@
 import { bucketStart, formatDate, parseDate } from '../../contract/calendar.ts'
 import { DAY_MS } from '../../contract/time.ts'
-import type { Periods } from '../../stats/periods.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { countText, dateText, NONE } from './text.ts'
 
@@ -15,16 +14,11 @@ export type Preset = keyof typeof presets
 
 export const DEFAULT_PRESET = '12w'
 
-/** What a period can be compared with. */
-export const comparisons = { before: 'Period before', year: 'Year before' } as const
-export type Compare = keyof typeof comparisons
-
 /** The part of an address that says which days are shown. */
 export interface PeriodQuery {
   readonly preset: Preset
   /** The first and the last day, in place of the preset. They are as somebody entered them: the first may be the later one. */
   readonly days?: readonly [first: number, last: number] | undefined
-  readonly compare?: Compare | undefined
 }
 
 export interface Days {
@@ -44,11 +38,7 @@ export function readPeriod(query: URLSearchParams, now: number, timeZone: string
   const dayOf = (name: string) => parseDate(query.get(name) ?? '')
   const [day, from, to] = ['day', 'from', 'to'].map(dayOf)
   const preset = query.get('range') ?? ''
-  const compare = query.get('compare') ?? ''
-  const read = {
-    preset: isKey(presets, preset) ? preset : DEFAULT_PRESET,
-    compare: isKey(comparisons, compare) ? compare : undefined,
-  } as const
+  const read = { preset: isPreset(preset) ? preset : DEFAULT_PRESET } as const
   if (day !== undefined) return { ...read, days: [day, day] }
   if (from === undefined && to === undefined) return read
   const last = to ?? Math.max(from ?? 0, zoneClock(timeZone).dayOf(now))
@@ -56,7 +46,7 @@ export function readPeriod(query: URLSearchParams, now: number, timeZone: string
 }
 
 /** Writes the period into an address, without defaults. */
-export function writePeriod(query: URLSearchParams, { preset, days, compare }: PeriodQuery) {
+export function writePeriod(query: URLSearchParams, { preset, days }: PeriodQuery) {
   if (days === undefined) {
     if (preset !== DEFAULT_PRESET) query.set('range', preset)
   } else if (days[0] === days[1]) query.set('day', formatDate(days[0]))
@@ -64,7 +54,6 @@ export function writePeriod(query: URLSearchParams, { preset, days, compare }: P
     query.set('from', formatDate(days[0]))
     query.set('to', formatDate(days[1]))
   }
-  if (compare !== undefined) query.set('compare', compare)
 }
 
 /** The days of a period; undefined for the preset of all days. */
@@ -111,19 +100,10 @@ export function stepFrom({ first, length, today }: Period, steps: number): Parti
   return preset === undefined ? { days: [start, start + length - 1] } : { preset, days: undefined }
 }
 
-/** The days that a period is compared with: as many as it shows. A year before is 52 weeks, so that weekdays are the same. */
-export function comparedDays({ first, last, length }: Period, compare: Compare = 'before'): Days {
-  const distance = compare === 'year' ? YEAR_DAYS : length
-  return { first: first - distance, last: last - distance }
+/** The days that a period is compared with: as many as it shows, right before. */
+export function comparedDays({ first, last, length }: Period): Days {
+  return { first: first - length, last: last - length }
 }
-
-/** The starts of the weeks or months of a chart, moved to the days that a period is compared with. */
-export function movedTo({ first }: Days, { first: shown }: Days, periods: Periods, timeZone: string): Periods {
-  const clock = zoneClock(timeZone)
-  return periods.map(start => clock.startOf(clock.dayOf(start) - shown + first))
-}
-
-const YEAR_DAYS = 364
 
 /** Why a page shows no days, or none that have been. */
 export function periodProblem({ first, last, length, today }: Period): string | undefined {
@@ -148,8 +128,7 @@ export function periodText(period: Period): string {
 }
 
 /** `in the 10 days before`: what a period is compared with. */
-export function comparedText({ first, last, length }: Period, compare: Compare = 'before'): string {
-  if (compare === 'year') return 'a year before'
+export function comparedText({ first, last, length }: Period): string {
   const shown = last + 1 - first
   if (shown < length) return `in the same part of the ${length === 7 ? 'week' : lengthText(length)} before`
   return shown === 1 ? 'on the day before' : `in the ${lengthText(shown)} before`
@@ -180,6 +159,6 @@ export function presetTitle(preset: Preset, form?: 'short'): string {
 // These are all of its keys.
 export const presetNames = Object.keys(presets) as Preset[]
 
-function isKey<Name extends string>(names: Readonly<Record<Name, unknown>>, text: string): text is Name {
-  return Object.hasOwn(names, text)
+function isPreset(text: string): text is Preset {
+  return Object.hasOwn(presets, text)
 }

@@ -64,7 +64,7 @@ export function stretchText(viewer: Zoned, start: number, end: number): Html {
 }
 
 /** `18:00`, in the zone of the account. */
-export function timeOfDay({ timeZone }: Zoned, instant: number): string {
+function timeOfDay({ timeZone }: Zoned, instant: number): string {
   return formatIn(timeZone, 'time').format(instant)
 }
 

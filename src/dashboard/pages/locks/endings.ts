@@ -2,7 +2,6 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { lockRecords } from '../../../stats/lock-queries.ts'
 import { lockTemplate } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
-import { numberText } from '../../text/text.ts'
 import type { ShownLocks } from './filters.ts'
 import { latenessOf, overMaximum } from './time.ts'
 
@@ -16,7 +15,7 @@ export interface Endings {
 /** Undefined if there are so many sessions that reading all records would take long. */
 export async function endingsOf(
   { store, pageAccess }: Pick<Visit, 'store' | 'pageAccess'>,
-  { counted, from, to }: Pick<ShownLocks, 'counted' | 'from' | 'to'>,
+  { counted, time: { from, to } }: Pick<ShownLocks, 'counted' | 'time'>,
 ): Promise<Endings | undefined> {
   const used = new Set(counted.flatMap(({ template }) => template ?? []))
   if (counted.length > MAX_SESSIONS || used.size > MAX_TEMPLATES) return undefined
@@ -46,14 +45,3 @@ export async function endingsOf(
 const MINUTE_MS = 60_000
 const MAX_SESSIONS = 400
 const MAX_TEMPLATES = 50
-
-/** `2 ended later than planned, 1 earlier` */
-export function endingsText({ later, earlier }: Omit<Endings, 'lateBreaks'>): string {
-  const parts = [
-    ...(later === 0 ? [] : [`${numberText(later)} ended later than planned`]),
-    ...(earlier === 0
-      ? []
-      : [later === 0 ? `${numberText(earlier)} ended earlier than planned` : `${numberText(earlier)} earlier`]),
-  ]
-  return parts.join(', ')
-}

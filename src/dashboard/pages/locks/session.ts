@@ -8,7 +8,6 @@ import { readKnownTime } from '../../../stats/known-time.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { jsonFile, recordTabs, stat, stats, TYPED } from '../../layout/components.ts'
@@ -25,7 +24,7 @@ import {
 import { stretchCard } from './stretches.ts'
 import { timeline } from './timeline.ts'
 import { breaksText, latenessOf, latenessText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
-import { knownEnd, lockText, plannedLength, practiceMark, stateMark, stateName } from './states.ts'
+import { knownEnd, lockText, practiceMark, stateMark, stateName } from './states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
   { section: 'locks', reads: 'record', area: 'lkbx', path: '/locks/:id', handler: showSession },
@@ -45,7 +44,7 @@ async function showSession(visit: Visit) {
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record
-  const { drawn, placeOf } = timeline(viewer, session, shown, until)
+  const { drawn, placeOf } = timeline(viewer, session, shown)
   const lateness = latenessText(latenessOf(session, record, used?.record))
   return view({
     owner,
@@ -69,7 +68,6 @@ async function showSession(visit: Visit) {
           ${patterns}${drawn}
           ${stretchCard(visit, session, shown, placeOf)}
         `,
-        facts: recordFacts(viewer, session, isHidden),
       })}
     `,
   })
@@ -114,7 +112,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
     stat(stateName('locked', viewer), intervals.length === 0 ? NONE : durationText(locked / 1000)),
     intervals.length === 0
       ? stat('Breaks', NONE)
-      : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(session, template)),
+      : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
     stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
     endAt === null
       ? plannedEndStat(viewer, session, until)
@@ -128,27 +126,4 @@ function plannedEndStat(viewer: Viewer, session: LockDetails, until: number): Ht
   const missing = missingEnd(viewer, session, session.owner)
   if (missing !== undefined) return stat('Planned end', missing === HIDDEN ? 'Hidden' : NONE)
   return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, session.plannedEnd ?? 0))
-}
-
-function recordFacts(viewer: Viewer, session: LockDetails, isHidden: boolean) {
-  const { record, owner, template, at } = session
-  return [
-    [label('id'), record.id],
-    [label('bubbleId'), html`<code>${record.bubbleId}</code>`],
-    [label('publicId'), html`<code>${record.publicId}</code>`],
-    [label('ownerId'), personName(viewer, personOf(viewer, owner))],
-    [label('name'), recordName(viewer, 'lock', record)],
-    [label('lockState'), stateName(record.lockState, viewer)],
-    ...(isHidden ? [] : [['Planned length', plannedLength(record.duration)] as const]),
-    [label('isActive'), record.isActive ? 'Yes' : 'No'],
-    [label('startDate'), dateTimeText(viewer, Date.parse(record.startDate))],
-    [
-      record.isActive ? 'Planned end' : label('endDate'),
-      (record.isActive ? missingEnd(viewer, session, owner) : undefined) ??
-        (Date.parse(record.endDate ?? '') >= at ? dateTimeText(viewer, Date.parse(record.endDate ?? '')) : NONE),
-    ],
-    [label('createdAt'), record.createdAt === undefined ? NONE : dateTimeText(viewer, Date.parse(record.createdAt))],
-    [label('LockSegment'), numberText(record.LockSegment.length)],
-    ['Template', template ?? NONE],
-  ] as const
 }

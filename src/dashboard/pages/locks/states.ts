@@ -2,7 +2,6 @@ import type { LockInterval, LockRules } from '../../../stats/intervals.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { label, stateLabels } from '../../text/labels.ts'
-import { durationText, NONE } from '../../text/text.ts'
 
 /** The name of a state of a lock. Unknown states are shown as they are. */
 export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {
@@ -42,11 +41,6 @@ const neutralStates: Readonly<Record<string, string>> = {
  */
 export function knownEnd({ at, endAt }: { readonly at: number; readonly endAt: number | null }): number | null {
   return endAt !== null && endAt > at ? endAt : null
-}
-
-/** How long a session was planned to be. Of zero, nobody knows what it means. */
-export function plannedLength(seconds: number): string {
-  return seconds === 0 ? NONE : durationText(seconds)
 }
 
 /** Marks a practice lock, which no sum includes. */

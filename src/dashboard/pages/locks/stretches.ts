@@ -1,12 +1,11 @@
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import type { LockDetails } from '../../../stats/lock-queries.ts'
-import type { LockEvent, LockInterval } from '../../../stats/intervals.ts'
+import type { LockInterval } from '../../../stats/intervals.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { card, table, type TableColumn } from '../../layout/components.ts'
 import type { Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
-import { eventLabels } from '../../text/labels.ts'
-import { durationText, stretchText, timeOfDay } from '../../text/text.ts'
+import { durationText, stretchText } from '../../text/text.ts'
 import { intervalName, lockText, stateName } from './states.ts'
 import { overMaximum } from './time.ts'
 
@@ -14,8 +13,6 @@ import { overMaximum } from './time.ts'
 interface Stretch {
   readonly locked: LockInterval | undefined
   readonly after: readonly LockInterval[]
-  /** Events that change no state. */
-  readonly others: readonly LockEvent[]
   readonly start: number
   readonly end: number
 }
@@ -52,9 +49,6 @@ export function stretchCard(
       cell: ({ after }) =>
         after.map((interval, index) => html`${index === 0 ? nothing : ', '}${openText(interval, template)}`),
     },
-    ...(all.some(({ others }) => others.length > 0)
-      ? [{ title: 'Events', cell: ({ others }: Stretch) => othersText(viewer, others) }]
-      : []),
   ]
   const rows = table(lockText('Locked stretches', viewer), columns, paged.rows, {
     id: 'stretch-table',
@@ -70,13 +64,7 @@ function openText(interval: LockInterval, template: LockTemplate | undefined): P
   return html`${text}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
 }
 
-function othersText(viewer: Visit['viewer'], others: readonly LockEvent[]): string {
-  return others
-    .map(([at, , kind]) => `${lockText(kind === '' ? 'Unknown' : kind, viewer)} ${timeOfDay(viewer, at)}`)
-    .join(', ')
-}
-
-function stretchesOf({ intervals, events }: LockDetails): Stretch[] {
+function stretchesOf({ intervals }: LockDetails): Stretch[] {
   const found: { locked: LockInterval | undefined; after: LockInterval[] }[] = []
   for (const interval of intervals) {
     const last = found.at(-1)
@@ -84,10 +72,8 @@ function stretchesOf({ intervals, events }: LockDetails): Stretch[] {
     else if (last === undefined) found.push({ locked: undefined, after: [interval] })
     else last.after.push(interval)
   }
-  const others = events.filter(([, , kind]) => eventLabels[kind] === undefined)
   return found.map(({ locked, after }) => {
     const [first, last] = [locked ?? after[0], after.at(-1) ?? locked]
-    const [start, end] = [first?.start ?? 0, last?.end ?? 0]
-    return { locked, after, start, end, others: others.filter(([at]) => at >= start && at < end) }
+    return { locked, after, start: first?.start ?? 0, end: last?.end ?? 0 }
   })
 }

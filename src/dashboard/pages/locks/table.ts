@@ -2,89 +2,40 @@ import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
-import {
-  type LockEntry,
-  lockEntries,
-  lockRecords,
-  locksSince,
-  type LockStats,
-  someLocks,
-} from '../../../stats/lock-queries.ts'
+import { lockRecords, locksSince, type LockStats } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { type TableColumn, fieldColumns, recordLink, table } from '../../layout/components.ts'
-import { isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { isTimeHidden } from '../../text/hidden-time.ts'
+import { html, type Html } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate, tableFoot } from '../../paging.ts'
-import { type Period, timeOfDays } from '../../text/period.ts'
+import { type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
 import { durationText, NONE, numberText } from '../../text/text.ts'
-import type { Store } from '../../../store/index.ts'
-import { addressOf, type Area, fewAtOnce, hiddenFields, type WithDocument } from '../area.ts'
-import { lockAddresses, type LockQuery, sessionsWithin, type ShownLocks } from './filters.ts'
+import { type Area, fewAtOnce, type WithDocument } from '../area.ts'
+import { sessionsWithin, type ShownLocks } from './filters.ts'
 import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
 
-/** Lock sessions as a table, and as files. */
+/** Lock sessions as a table, and as a file. */
 
-export async function lockRows(visit: Visit, entries: readonly LockEntry[], shown: ShownLocks) {
-  const { store, viewer, pageAccess, now } = visit
-  const access = pageAccess.sessions('lkbx')
-  const { query } = shown
-  const paged = paginate(entriesOf(entries, query, shown.period && shown.sessions), visit.query)
-  const { sessions, documents } = await readLocks(store, access, countedUntil(viewer.asOf, now), paged.rows)
-  const rows = sessions.map(session => {
-    return { ...session, ...totalsOf(session.intervals), record: recordOf(documents.get(session.id)) }
-  })
-  return {
-    filter: stateFilter(viewer, shown),
-    rows:
-      rows.length === 0
-        ? html`<p class="muted">No session matches. <a href="${addressOf(lockAddresses, query, { state: '' })}#sessions">Clear filters</a></p>`
-        : html`${table('Sessions', lockColumns(visit), rows, { id: 'session-table' })}${tableFoot('/locks', visit.query, paged)}`,
-  }
+export async function lockRows(visit: Visit, { sessions }: ShownLocks): Promise<Html> {
+  const { store, pageAccess, path, query } = visit
+  const paged = paginate(sessions.toReversed(), query)
+  const ids = paged.rows.map(({ id }) => id)
+  const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
+  const rows = paged.rows.map(session => lockRow(session, documents.get(session.id)))
+  return html`${table('Sessions', lockColumns(visit), rows, { id: 'session-table' })}${tableFoot(path, query, paged)}`
 }
 
-async function readLocks(store: Store, access: OwnerAccess, until: number, entries: readonly LockEntry[]) {
-  const ids = entries.map(({ id }) => id)
-  const [sessions, documents] = await Promise.all([
-    someLocks(store, access, ids, until),
-    lockRecords(store, access, ids),
-  ])
-  return { sessions, documents }
-}
-
-/** The entries of a state, and of some sessions alone. */
-function entriesOf(
-  entries: readonly LockEntry[],
-  { state }: LockQuery,
-  sessions: readonly LockStats[] | undefined,
-): readonly LockEntry[] {
-  const ids = sessions && new Set(sessions.map(({ id }) => id))
-  return entries.filter(entry => (state === '' || entry.state === state) && (ids?.has(entry.id) ?? true))
-}
-
-function stateFilter(viewer: Viewer, { query, sessions }: ShownLocks): Html {
-  const states = [...new Set([...sessions.map(session => session.state), query.state])].filter(Boolean).toSorted()
-  return html`
-    <form class="filters" action="/locks#sessions" data-submit-on-change>
-      ${hiddenFields(addressOf(lockAddresses, query, { state: '' }))}
-      <select name="state" aria-label="${label('lockState')}">
-        <option value="">Any state</option>
-        ${states.map(
-          name =>
-            html`<option value="${name}"${name === query.state ? html` selected` : nothing}>${stateName(name, viewer)}</option>`,
-        )}
-      </select>
-      <button class="small no-script">Show</button>
-    </form>
-  `
-}
-
-interface LockRow extends LockStats {
+export interface LockRow extends LockStats {
   readonly locked: number
   readonly longest: number
   readonly record: LockSession | undefined
+}
+
+export function lockRow(session: LockStats, document: string | undefined): LockRow {
+  return { ...session, ...totalsOf(session.intervals), record: recordOf(document) }
 }
 
 export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<LockRow>[] {
@@ -105,6 +56,14 @@ export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<
       title: label('lockState'),
       line: 'first',
       cell: ({ state, isActive }) => stateMark(viewer, state, isActive),
+    },
+    {
+      title: 'Lasted',
+      numeric: true,
+      cell({ at, endAt }) {
+        const end = knownEnd({ at, endAt })
+        return end === null ? NONE : durationText((end - at) / 1000)
+      },
     },
     {
       title: stateName('locked', viewer),
@@ -128,16 +87,14 @@ export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<
 }
 
 /** Without events, nothing is known of a time under lock. */
-export function knownLength(intervals: readonly unknown[], milliseconds: number): string {
+function knownLength(intervals: readonly unknown[], milliseconds: number): string {
   return intervals.length === 0 ? NONE : durationText(milliseconds / 1000)
 }
 
-export const lockFile: Area<LockQuery, ShownLocks, LockStats>['file'] = {
+export const lockFile: Area<PeriodQuery, ShownLocks, LockStats>['file'] = {
   header: ({ discreet }) => lockWriter.header(discreet),
-  sessions: (visit, query, period) => sessionsOf(visit, visit.pageAccess.sessions('lkbx'), query, period),
+  sessions: (visit, _query, period) => sessionsOf(visit, visit.pageAccess.sessions('lkbx'), period),
   cells: visit => Promise.resolve(item => cellsOf(visit.viewer, item)),
-  line: ({ viewer }, session, document) =>
-    isTimeHidden(viewer, viewer.subject.id, session) ? withoutTime(document) : document,
 }
 
 function cellsOf(viewer: Viewer, { session, document }: WithDocument<LockStats>) {
@@ -164,17 +121,16 @@ function cellsOf(viewer: Viewer, { session, document }: WithDocument<LockStats>)
 async function* sessionsOf(
   { store, viewer, now }: Visit,
   access: OwnerAccess,
-  query: LockQuery,
   period: Period | undefined,
 ): AsyncGenerator<WithDocument<LockStats>> {
   const until = countedUntil(viewer.asOf, now)
   const time = period && timeOfDays(period, viewer.timeZone)
-  const ofPeriod = time && sessionsWithin(await locksSince(store, access, until, time.from), time, until)
-  const entries = entriesOf(await lockEntries(store, access), query, ofPeriod)
-  yield* fewAtOnce(entries, some => readLocks(store, access, until, some))
+  const sessions = await locksSince(store, access, until, time?.from)
+  const shown = time === undefined ? sessions : sessionsWithin(sessions, time, until)
+  yield* fewAtOnce(shown.toReversed(), ids => lockRecords(store, access, ids))
 }
 
-export function recordOf(document: string | undefined): LockSession | undefined {
+function recordOf(document: string | undefined): LockSession | undefined {
   // The archive wrote it in the form of the contract.
   return document === undefined ? undefined : (JSON.parse(document) as LockSession)
 }

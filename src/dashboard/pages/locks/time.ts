@@ -4,8 +4,7 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
-import { shareBar } from '../../charts/spark.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { html, type Html, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
 import { dateTime, durationText, inTime, NONE, numberText } from '../../text/text.ts'
@@ -35,26 +34,12 @@ export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   return html`${lockText('Locked', viewer)} ${time} ${since}, ${day}`
 }
 
-/**
- * `5 h 12 min. Longest 1 h 28 min. Regularity 12 h, maximum 1 h 30 min`: how long breaks were, and what the template says. With a longer
- * one, `1 of 7 over the maximum of 1 h 30 min. Regularity 12 h`.
- */
-export function breaksText({ intervals }: Pick<LockStats, 'intervals'>, template?: LockTemplate): string {
-  const { count, total, longest } = breaksOf(intervals)
-  const said = [
-    ...(count > 0 ? [durationText(total / 1000)] : []),
-    ...(count > 1 ? [`Longest ${durationText(longest / 1000)}`] : []),
-  ]
-  if (template?.isBreakEnabled !== true) return said.join('. ')
-  const { breakRegularity, breakMaximum } = template
+/** `5 h 12 min, 1 over the maximum`: how long breaks were, and how many were longer than the template allows. */
+export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
+  const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
-  if (over === 0) return [...said, breakRules(template)].join('. ')
-  const which = count === 1 ? 'Over' : `${numberText(over)} of ${numberText(count)} over`
-  return [
-    ...said,
-    `${which} the maximum of ${durationText(breakMaximum)}`,
-    `Regularity ${durationText(breakRegularity)}`,
-  ].join('. ')
+  if (count === 0) return undefined
+  return `${durationText(total / 1000)}${over === 0 ? '' : `, ${numberText(over)} over the maximum`}`
 }
 
 /** By how many milliseconds a break was longer than its template allows. */
@@ -95,26 +80,6 @@ function tickingTime(start: number, { until, now }: Clock): Part {
   return until === now
     ? html`<span data-since="${start}" data-now="${now}">${tickingText(now - start)}</span>`
     : html`<span>${durationText((until - start) / 1000)}</span>`
-}
-
-/** A bar from the start to the planned end, and what is left of it; nothing once that has passed. */
-export function timeBar(lock: Lock, { until, now }: Clock): Html {
-  const countdown = countdownOf(lock, until)
-  if (countdown === undefined || lock.at > until) return nothing
-  const { plannedEnd, isPaused, left } = countdown
-  if (left === null || left <= 0) return nothing
-  const length = plannedEnd - lock.at
-  const elapsed = length - left
-  const text = `${durationText(elapsed / 1000)} of ${durationText(length / 1000)}`
-  const rest =
-    until === now && !isPaused
-      ? html`<span data-until="${plannedEnd}" data-now="${now}" data-passed="Planned end passed">${tickingText(left)} left</span>`
-      : html`<span>${durationText(left / 1000)} left</span>`
-  return html`
-    <p class="small time-of">${text}</p>
-    ${shareBar(elapsed / length, text)}
-    <p class="small muted">${rest}</p>
-  `
 }
 
 /** `in 3 d 4 h`, `passed 5 min ago`: how far the planned end of a running lock is. */

@@ -6,7 +6,7 @@ import { percent, round, stretched } from '../../charts/plane.ts'
 import { LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
-import { countText, dateTimeText, durationText } from '../../text/text.ts'
+import { countText, dateTimeText } from '../../text/text.ts'
 import { intervalName, lockText, stateName } from './states.ts'
 import { STRETCHES } from './stretches.ts'
 import { overMaximum } from './time.ts'
@@ -24,16 +24,14 @@ interface Lines {
 /** The picture of a lock, and where on it a time is, as an attribute of the row about it. */
 export function timeline(
   viewer: Viewer,
-  { intervals: all, events, endAt }: LockDetails,
+  { intervals: all }: LockDetails,
   template: LockTemplate | undefined,
-  now: number,
 ): { readonly drawn: Html; readonly placeOf: (start: number, end: number) => Html } {
   const intervals = all.slice(0, MAX_ROWS)
   const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
   const [first, last] = [intervals[0], intervals.at(-1)]
   const lines = first === undefined || last === undefined ? undefined : linesOf(clockOf(first.start), clockOf(last.end))
   const positionOf = (at: number) => (lines === undefined ? 0 : (clockOf(at) - lines.origin) / lines.length)
-  const isRunning = endAt === null && last?.end === now
   const late = intervals.filter(interval => overMaximum(interval, template) > 0)
   const marks = intervals.map(({ start, end, locked }) =>
     blocks(locked ? 'solid' : 'open', positionOf(start), positionOf(end)),
@@ -41,7 +39,6 @@ export function timeline(
   const over = late.map(interval =>
     blocks('late', positionOf(interval.end - overMaximum(interval, template)), positionOf(interval.end)),
   )
-  const ticks = events.slice(0, MAX_ROWS).map(([at]) => tick('tick', positionOf(at)))
   const open = [...new Set(intervals.filter(({ locked }) => !locked).map(intervalName))]
   const drawn = picture({
     id: 'timeline',
@@ -50,9 +47,7 @@ export function timeline(
     isWide: true,
     plots: [
       {
-        drawing:
-          lines &&
-          html`${axisOf(lines)}${marks}${over}${ticks}${isRunning ? tick('now', positionOf(now - 1)) : nothing}`,
+        drawing: lines && html`${axisOf(lines)}${marks}${over}`,
         empty: 'No events, so the times of this session are not known.',
         cells: [0, 1, 2],
         look: 'lines',
@@ -66,8 +61,6 @@ export function timeline(
             ['solid', stateName('locked', viewer)],
             ...(open.length > 0 ? ([['open', open.join(', ')]] as const) : []),
             ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
-            ['tick', 'Event'],
-            ...(isRunning ? ([['now', 'Now']] as const) : []),
           ],
     figuresId: STRETCHES,
   })
@@ -108,12 +101,6 @@ function blocks(look: string, start: number, end: number): Html[] {
 
 const GAP = 0.45
 
-function tick(look: string, position: number): Html {
-  const line = Math.floor(position)
-  const x = percent((position - line) * 100)
-  return html`<line class="${look}" x1="${x}" x2="${x}" y1="${line * LINE_HEIGHT}em" y2="${(line + 1) * LINE_HEIGHT - GAP}em"/>`
-}
-
 /** Hours of a day, or days of weeks, and the name of each line. */
 function axisOf({ origin, length, count }: Lines): Html {
   const days = length / DAY_MS
@@ -146,7 +133,5 @@ function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): s
   const [first] = locked
   if (first === undefined) return 'No time under lock is known.'
   const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)
-  if (locked.length === 1)
-    return `One locked stretch, of ${durationText((first.end - first.start) / 1000)}. It began ${dateTimeText(viewer, first.start)}.`
-  return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)} and lasted ${durationText((longest.end - longest.start) / 1000)}.`
+  return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)}.`
 }

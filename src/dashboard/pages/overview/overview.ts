@@ -1,4 +1,4 @@
-import { bucketStart, formatDate, parseDate, type Unit } from '../../../contract/calendar.ts'
+import { formatDate, parseDate, type Unit } from '../../../contract/calendar.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { type LockHistory, lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.ts'
@@ -66,8 +66,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
   const readable = sharedAreas(viewer)
   const asked = { ...trainingAddresses.read({ query: new URLSearchParams(), viewer }), ...query }
   const training = await readTraining(reader, asked, period)
-  const shownLock =
-    locks.entries.length === 0 ? undefined : await shownLocks(reader, locks, { ...query, state: '' }, period)
+  const shownLock = locks.entries.length === 0 ? undefined : await shownLocks(reader, locks, query, period)
   const locked = await lockedTime(reader, locks, until)
   const news =
     training &&
@@ -94,19 +93,18 @@ export async function readOverview(reader: Reader, goal: number | null) {
   return { cards, news }
 }
 
-/** How much was locked of each of the last days, of this month and of this year. */
+/** How much was locked of each of the last days, and of this year. */
 async function lockedTime({ store, viewer, pageAccess, now }: Reader, { since }: LockHistory, until: number) {
   const clock = zoneClock(viewer.timeZone)
   const today = clock.dayOf(now)
   const figuresOf = (unit: Unit, from: number) =>
     new LockFigures(bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now))
   const days = figuresOf('day', today + 1 - STRIP_DAYS)
-  const month = figuresOf('month', bucketStart('month', 'monday', today))
   const year = figuresOf('month', firstOfYear(today))
   const from = clock.startOf(Math.min(today - STRIP_DAYS, firstOfYear(today)))
   const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
-  await addLocks(withoutPractice(locks), { since, until }, [days, month, year])
-  return { until, days: days.shares(until).buckets, month: month.shares(until).total, year: year.shares(until).total }
+  await addLocks(withoutPractice(locks), { since, until }, [days, year])
+  return { until, days: days.shares(until).buckets, year: year.shares(until).total }
 }
 
 /** The year in a line, which leads to its page. */

@@ -13,7 +13,6 @@ import { type Box, boxes } from '../../charts/plane.ts'
 import { shareBar } from '../../charts/spark.ts'
 import { resultMark } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
-import { isTimeHidden } from '../../text/hidden-time.ts'
 import { recordName } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import { daysName } from '../../text/period.ts'
@@ -24,24 +23,21 @@ import {
   countText,
   longDistanceText,
   durationText,
-  monthText,
   NONE,
   numberText,
   partText,
   timeAgo,
 } from '../../text/text.ts'
-import { lockedFigure } from '../locks/charts.ts'
-import { knownEnd, lockText, practiceMark, stateMark } from '../locks/states.ts'
-import { lockNow, missingEnd, plannedEndDistance, timeBar } from '../locks/time.ts'
+import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
+import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
 import { strip, usualNow } from '../parts.ts'
 import { measuredOf } from '../training/pictures.ts'
 import { placeText, usualText } from '../training/session.ts'
 import type { ShownTraining } from '../training/training.ts'
 
-/** How much was locked of the last days and of this month, up to an instant. */
+/** How much was locked of the last days, up to an instant. */
 interface LockedTime {
   readonly days: readonly LockedShare[]
-  readonly month: LockedShare
   readonly until: number
 }
 
@@ -52,19 +48,17 @@ export function lockCard(
   reader: Reader,
   current: Active | undefined,
   last: LockStats | undefined,
-  { days, month, until }: LockedTime,
+  { days, until }: LockedTime,
 ): Html {
   const { viewer, now } = reader
-  const clock = { until, now }
   if (current === undefined && last === undefined)
     return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
   const notes = current === undefined ? endOf(reader, last) : notesOf(viewer, current, until)
   return tile(
-    html`${current === undefined ? 'No lock' : lockNow(viewer, current, clock)}${ageText(viewer, now)}`,
+    html`${current === undefined ? 'No lock' : lockNow(viewer, current, { until, now })}${ageText(viewer, now)}`,
     html`
-      <p>${[...notes, ...monthShare(viewer, month, now)].map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
+      <p>${notes.map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
       ${dayStrip(viewer, days)}
-      ${current === undefined || isTimeHidden(viewer, viewer.subject.id, current) ? nothing : timeBar(current, clock)}
     `,
     'wide now',
   )
@@ -73,14 +67,12 @@ export function lockCard(
 function notesOf(viewer: Viewer, current: Active, until: number): Part[] {
   // The archive wrote it in the form of the contract.
   const { id, name } = JSON.parse(current.document) as LockSession
-  // The heading says these.
-  const isUsual = ['locked', 'break'].includes(current.state)
   const missing = missingEnd(viewer, current, viewer.subject.id)
   const distance = plannedEndDistance(current, until)
   const known = distance.startsWith('countdown') ? distance : `planned end ${distance}`
   const end = missing === NONE ? 'no planned end' : (missing?.toLowerCase() ?? known)
   return [
-    html`<a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${isUsual ? nothing : html` ${stateMark(viewer, current.state, true)}`}${practiceMark(current.rules)}`,
+    html`<a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}`,
     end,
   ]
 }
@@ -92,15 +84,6 @@ function endOf({ viewer, now }: Reader, last: LockStats | undefined): Part[] {
   return end === null
     ? [link]
     : [html`${link} ended ${timeAgo(viewer, end, now)}, after ${durationText((end - last.at) / 1000)}`]
-}
-
-/** `43 % of November`, of the time that is known. */
-function monthShare(viewer: Viewer, month: LockedShare, now: number): Part[] {
-  if (month.knownSeconds === 0) return []
-  const [name = ''] = monthText(viewer, now).split(' ')
-  const clock = zoneClock(viewer.timeZone)
-  const scope = daysName({ first: clock.dayOf(month.start), last: clock.dayOf(now) })
-  return [html`${lockedFigure(month, scope)} ${lockText(`of ${name} locked`, viewer)}`]
 }
 
 export const STRIP_DAYS = 28

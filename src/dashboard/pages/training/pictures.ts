@@ -30,7 +30,6 @@ import {
 } from '../../text/text.ts'
 import {
   barPicture,
-  comparedLines,
   isLongerThanWeek,
   type Measured,
   type PartPicture,
@@ -51,14 +50,6 @@ import {
 /** More sessions are too many for a mark each. */
 const MAX_DRAWN_SESSIONS = 60
 
-/** The sessions that the shown ones are compared with. */
-export interface Compared {
-  readonly sessions: readonly SessionStats[]
-  /** By the parts that are shown, moved to the compared time. */
-  readonly summary: TrainingSummary
-  readonly title: string
-}
-
 /** Sessions, the oldest first, and the time that pictures show. */
 export interface ShownSessions {
   readonly sessions: readonly SessionStats[]
@@ -67,7 +58,6 @@ export interface ShownSessions {
   readonly time: TimeInParts
   /** By the parts before. */
   readonly earlier: TrainingSummary
-  readonly compared?: Compared | undefined
   /** The address of some days, with `{from}` and `{to}`. */
   readonly daysAddress: string
 }
@@ -100,8 +90,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = 
   const usual = usualOf(time, medians(shown.earlier), medians(summary))
   const marks = isDense ? partMarks(shown, kinds) : sessionMarks(shown, kinds)
   const points = pointsOf(marks)
-  const before = shown.compared?.summary.spreads.map(spread => spread?.median ?? null) ?? []
-  const space = planeOf(viewer, shown, points, [...before, ...ends(usual)])
+  const space = planeOf(viewer, shown, points, ends(usual))
   const band = usualBand(space, time.parts, usual)
   const columns = isDense ? partColumns(summary, usual) : []
   const own = sessionColumns(viewer)
@@ -133,16 +122,13 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = 
         plots: [
           {
             title: 'All kinds',
-            drawing:
-              points.length === 0
-                ? undefined
-                : html`${space.axes}${band}${marksOf(space, points)}${comparedLines(space, time.parts, before)}`,
+            drawing: points.length === 0 ? undefined : html`${space.axes}${band}${marksOf(space, points)}`,
             empty: `${NO_GRADES}.`,
             cells: [0, ...plotted],
           },
           ...kinds.map((kind, index) => kindPlot(viewer, shown, marks, { kind, index, column: firstKind + index })),
         ],
-        legend: legendOf(shown, points, usual, before),
+        legend: legendOf(time, points, usual),
         ...(isDense
           ? { figuresId, figures }
           : { figures: html`${sessionFigures(viewer, shown, space, marks, [...own, ...kindColumns])}${figures}` }),
@@ -326,18 +312,13 @@ function allPassed({ kinds }: SessionStats, kind: string): boolean {
   return results !== undefined && results.passed === results.segments
 }
 
-function legendOf(
-  { time, compared }: ShownSessions,
-  points: readonly Point[],
-  usual: readonly (Usual | undefined)[],
-  before: readonly (number | null)[],
-): LegendItem[] {
+function legendOf(time: TimeInParts, points: readonly Point[], usual: readonly (Usual | undefined)[]): LegendItem[] {
   const [first] = points
   if (first === undefined) return []
   const days = first.part === undefined ? 0 : daysOf(first.part)
   const hasBreak = points.some(({ at }, index) => at - (points[index - 1]?.at ?? at) >= (BREAK_DAYS + days) * DAY_MS)
-  return [
-    ...((first.part === undefined
+  const marks: LegendItem[] =
+    first.part === undefined
       ? [
           ['filled', 'Passed'],
           ['hollow', 'Not passed'],
@@ -345,12 +326,11 @@ function legendOf(
       : [
           ['line', `Median of a ${time.unit}`],
           ['band', 'From the 10th to the 90th percentile'],
-        ]) as LegendItem[]),
+        ]
+  return [
+    ...marks,
     ...usualLegend(time.unit, usual),
     ...(hasBreak ? ([['break', 'No session here for two weeks or more']] as const) : []),
-    ...(before.some(value => value !== null)
-      ? ([['before', `${compared?.title}, median of a ${time.unit}`]] as const)
-      : []),
   ]
 }
 
@@ -366,7 +346,8 @@ export function repetitionsPicture(
 ): PartPicture {
   const { time } = shown
   return barPicture(viewer, {
-    ...sharedOf(viewer, shown, now, ({ reps }) => reps),
+    time,
+    ...measuredOf(viewer, shown, now, ({ reps }) => reps),
     id: 'repetitions',
     title: `Repetitions per ${time.unit}`,
     empty: 'No repetitions in this period',
@@ -381,52 +362,22 @@ export function repetitionsPicture(
   })
 }
 
-export function distancePicture(viewer: Viewer, shown: ShownSessions, now: number, note: Html = nothing): PartPicture {
+export function distancePicture(viewer: Viewer, shown: ShownSessions, now: number, note: Html): PartPicture {
   const { time, summary } = shown
-  const inUnits = (micrometres: number) => distanceIn(viewer.units, micrometres)[0]
   const [, measure] = distanceIn(viewer.units, 0)
-  const isApproximate = summary.periods.some(({ approximate }) => approximate > 0)
-  const known = ({ distance }: Totals, value: number) => (distance === null ? null : inUnits(value))
   const isKnown = summary.periods.some(({ sessions, distance }) => sessions > 0 && distance !== null)
+  const inUnits = ({ distance }: Totals) => (distance === null ? null : distanceIn(viewer.units, distance)[0])
   return barPicture(viewer, {
-    ...sharedOf(viewer, shown, now, ({ distance }) => (distance === null || !isKnown ? null : inUnits(distance))),
+    time,
+    ...measuredOf(viewer, shown, now, totals => (isKnown ? inUnits(totals) : null)),
     id: 'distance',
     title: `Distance per ${time.unit} (${measure})`,
     empty: 'No distance is known in this period',
     note,
-    series: [
-      {
-        title: `${isApproximate ? 'Measured' : 'Distance'} (${measure})`,
-        look: 'solid',
-        values: summary.periods.map(totals => known(totals, totals.measured)),
-      },
-      ...(isApproximate
-        ? [
-            {
-              title: `Approximate (${measure})`,
-              look: 'approximate' as const,
-              values: summary.periods.map(totals => known(totals, totals.approximate)),
-            },
-          ]
-        : []),
-    ],
+    series: [{ title: `Distance (${measure})`, look: 'solid', values: summary.periods.map(inUnits) }],
     cellText: numberText,
     text: value => distanceText(viewer, value * (viewer.units === 'imperial' ? 304_800 : 1_000_000)),
   })
-}
-
-/** What both have, with what a week is measured by. */
-function sharedOf(viewer: Viewer, shown: ShownSessions, now: number, valueOf: (totals: Totals) => number | null) {
-  const { time, compared } = shown
-  return {
-    time,
-    ...measuredOf(viewer, shown, now, valueOf),
-    // There may be nothing to compare with.
-    compared:
-      compared === undefined || compared.sessions.length === 0
-        ? undefined
-        : { title: compared.title, values: compared.summary.periods.map(valueOf) },
-  }
 }
 
 /** What is measured of each part, and of those before. */

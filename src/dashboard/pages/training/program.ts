@@ -3,17 +3,16 @@ import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { findProgram, type ListedProgram } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { patterns } from '../../charts/plane.ts'
 import { jsonFile, facts, recordTabs } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
-import { freeText, personName, recordName } from '../../text/names.ts'
+import { freeText, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
 import { DEFAULT_PRESET } from '../../text/period.ts'
 import { dateTimeText, NONE, numberText } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
-import { segmentsPicture } from './program-segments.ts'
+import { segmentsCard } from './program-segments.ts'
 import { gradePicture } from './pictures.ts'
 import { stepText } from './training.ts'
 import { trainingAddresses } from './filters.ts'
@@ -34,7 +33,6 @@ export async function showProgram(visit: Visit) {
     history.summary(selection, boundaries(time.parts)),
     programRuns(visit, program, sessions),
   ])
-  const owner = viewer.readable.find(({ id }) => id === program.ownerId)
   const tagline = freeText(viewer, program.tagline)
   // No session is before the first one.
   const earlier = await history.summary({ name: 'none', sessions: [] })
@@ -56,15 +54,9 @@ export async function showProgram(visit: Visit) {
       summary: () => html`
         ${runs}
         ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown, trend)])}
-        ${patterns}${segmentsPicture(viewer, program)}
+        ${segmentsCard(viewer, program)}
         <details class="more card"><summary>Facts</summary>${programFacts(viewer, program)}</details>
       `,
-      facts: [
-        [label('id'), program.id],
-        [label('bubbleId'), html`<code>${program.bubbleId}</code>`],
-        [label('toyId'), program.toyId ?? 'None set'],
-        ...(owner === undefined ? [] : [[label('ownerId'), personName(viewer, owner)] as const]),
-      ],
     }),
   })
 }

@@ -1,8 +1,6 @@
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
-import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type GradeRank, gradeRank } from '../../../stats/bests.ts'
-import { findProgram } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
@@ -26,7 +24,6 @@ import {
   futureMark,
   NONE,
   numberText,
-  percentText,
 } from '../../text/text.ts'
 import { strip } from '../parts.ts'
 import { distanceOf } from './table.ts'
@@ -40,17 +37,16 @@ async function showSession(visit: Visit) {
   const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
   if (found === undefined) throw notFound('Training session')
   const { session, owner, document } = found
-  const [programs, { sessions }, program] = await Promise.all([
+  const [programs, { sessions }] = await Promise.all([
     readPrograms(visit),
     trainingHistory(store, pageAccess.sessions('dtt', owner)),
-    findProgram(store, pageAccess.ofAll('training_template'), session.program),
   ])
   const file = jsonFile(visit, `training-session-${id}`, document)
   if (file !== undefined) return file
   const place = sessions.findLastIndex(one => one.id === id)
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
-  const segments = segmentRows(record, program?.program)
+  const segments = record.TrainerSegment.map((segment, index) => ({ ...segment, position: index + 1 }))
   const isOwn = owner === viewer.session.accountId
   const ofProgram = programLink(programs, session.program)
   const usual = session.grade === null ? undefined : usualGrade(sessions, place)
@@ -76,13 +72,6 @@ async function showSession(visit: Visit) {
         ${card('Segments', segmentTables(visit, segments, usual !== undefined), { id: 'rows' })}
         ${lastTen(viewer, sessions.slice(0, place + 1), session)}
       `,
-      facts: [
-        [label('id'), record.id],
-        [label('bubble_id'), html`<code>${record.bubble_id}</code>`],
-        [label('trainer_id'), record.trainer_id],
-        [label('settings_id'), record.settings_id],
-        [label('ownerId'), personName(viewer, personOf(viewer, owner))],
-      ],
     }),
   })
 
@@ -148,24 +137,7 @@ function failedText({ passed }: { readonly passed: boolean }, segments: readonly
   return passed || failed === 0 ? '' : ` · ${numberText(failed)} of ${countText(segments.length, 'segment')} not passed`
 }
 
-type Row = TrainerSegment & {
-  readonly position: number
-  /** Of the segment in the program as it is now, if the program still has the segments of the session; else 0. */
-  readonly passingGrade: number
-}
-
-function segmentRows({ TrainerSegment }: TrainingSession, program: TrainingTemplate | undefined): Row[] {
-  const runs = program?.Segment.flatMap(segment =>
-    Array.from({ length: Math.min(Math.max(1, segment.repeat), TrainerSegment.length) }, () => segment),
-  )
-  const isSame =
-    runs?.length === TrainerSegment.length && runs.every(({ type }, index) => type === TrainerSegment[index]?.type)
-  return TrainerSegment.map((segment, index) => ({
-    ...segment,
-    position: index + 1,
-    passingGrade: isSame ? (runs[index]?.passGradeThreshold ?? 0) : 0,
-  }))
-}
+type Row = TrainerSegment & { readonly position: number }
 
 /** What matters of each segment as bars, and every other field of the results below. Those that no segment has are left out. */
 function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[], isUsualKnown: boolean): Html {
@@ -182,7 +154,6 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
       <li>A session’s grade is the mean of its graded segments.${
         isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
       }</li>
-      ${passText(segments)}
     </ul>
     <details class="more">
       <summary>More columns</summary>
@@ -190,14 +161,6 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
     </details>
     ${recordTableFoot(path, query, paged, 'rows')}
   `
-}
-
-/** `Segments pass at 65 % now.` */
-function passText(segments: readonly Row[]): Html {
-  const grades = segments.map(({ passingGrade }) => passingGrade).filter(grade => grade > 0)
-  const [least, most] = [Math.min(...grades), Math.max(...grades)]
-  if (grades.length === 0) return nothing
-  return html`<li>Segments pass at ${least === most ? '' : `${numberText(least)} to `}${percentText(most)} now.</li>`
 }
 
 /** `3 Endurance`: segments are distinguished by their position. */

@@ -80,11 +80,7 @@ export async function* withRecords(
 ): AsyncGenerator<SessionRow> {
   if (trainingFields.length === 0) return yield* sessions
   const access = pageAccess.sessions('dtt')
-  const read = async (some: readonly SessionStats[]) => {
-    const ids = some.map(({ id }) => id)
-    return { sessions: some, documents: await trainingRecords(store, access, ids) }
-  }
-  for await (const { session, document = '{}' } of fewAtOnce(sessions, read)) {
+  for await (const { session, document = '{}' } of fewAtOnce(sessions, ids => trainingRecords(store, access, ids))) {
     yield { ...session, record: JSON.parse(document) as object }
   }
 }

@@ -3,34 +3,19 @@ import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { roundedRatio } from '../../../contract/numbers.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import type { GradeSpread, KindTotals, SessionStats, TrainingSummary } from '../../../stats/training.ts'
+import type { GradeSpread, KindTotals, SessionStats } from '../../../stats/training.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
-import {
-  comparedDays,
-  comparisons,
-  type Days,
-  movedTo,
-  type Period,
-  periodText,
-  timeOfDays,
-} from '../../text/period.ts'
+import { type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { type Programs, readPrograms } from '../../text/program-names.ts'
-import { countText, longDistanceText, numberText, percentText, unbroken } from '../../text/text.ts'
+import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import { addressOf, type Area, areaPages, daysAddress, fewAtOnce, figureTiles, type WithDocument } from '../area.ts'
 import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
 import { filterFields, type Measure, measures, scopeOf, trainingAddresses, type TrainingQuery } from './filters.ts'
-import {
-  type Compared,
-  distancePicture,
-  gradedKinds,
-  gradePicture,
-  repetitionsPicture,
-  type ShownSessions,
-} from './pictures.ts'
+import { distancePicture, gradedKinds, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 import { sessionRows, sortedBy } from './table.ts'
 
 export interface ShownTraining extends ShownSessions {
@@ -38,7 +23,6 @@ export interface ShownTraining extends ShownSessions {
   /** Undefined for all days. */
   readonly period: Period | undefined
   readonly today: number
-  readonly compared: (Compared & { readonly days: Days }) | undefined
   /** All up to today that match the filters, whatever the period. */
   readonly everything: Pick<ShownSessions, 'sessions' | 'summary' | 'time'>
   readonly programs: Programs
@@ -66,7 +50,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   pictures,
   async table(visit, { query, sessions, programs }) {
     const paged = paginate(sortedBy(query, sessions, programs), visit.query)
-    return { rows: await sessionRows(visit, query, paged, programs) }
+    return sessionRows(visit, query, paged, programs)
   },
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
@@ -94,7 +78,6 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
         return trainingWriter.cells(cells, record, visit.viewer.discreet)
       }
     },
-    line: (_visit, _session, document) => document,
   },
 }
 
@@ -125,14 +108,6 @@ export async function readTraining(
   const summary = await history.summary(selection, boundaries(time.parts))
   const { kinds } = selection.name === within.name ? summary : await history.summary(within)
   const earlier = boundaries(time.earlier)
-  const compareWith = async (period: Period) => {
-    const days = comparedDays(period, query.compare)
-    const { from, to } = timeOfDays(days, timeZone)
-    const selection = await history.select(query, from, to)
-    const summary = await history.summary(selection, movedTo(days, period, boundaries(time.parts), timeZone))
-    return { days, sessions: selection.sessions, summary, title: comparisons[query.compare ?? 'before'] }
-  }
-  const isShown = period !== undefined && period.length > 0 && period.first <= period.today
   const today = zoneClock(timeZone).dayOf(now)
   const every = await history.select(query, -Infinity, zoneClock(timeZone).startOf(today + 1))
   const everyTime = inParts(timeSince(every.sessions, now, viewer), now, viewer)
@@ -145,7 +120,6 @@ export async function readTraining(
     summary,
     time,
     earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
-    compared: isShown && query.compare !== undefined ? await compareWith(period) : undefined,
     everything: {
       sessions: every.sessions,
       summary: await history.summary(every, boundaries(everyTime.parts)),
@@ -168,10 +142,7 @@ async function* sessionsOf(
   const history = await trainingHistory(store, access)
   const { sessions } = await history.select(query, span?.from, span?.to)
   const sorted = sortedBy(query, sessions, await readPrograms(visit))
-  yield* fewAtOnce(sorted, async some => {
-    const ids = some.map(({ id }) => id)
-    return { sessions: some, documents: await trainingRecords(store, access, ids) }
-  })
+  yield* fewAtOnce(sorted, ids => trainingRecords(store, access, ids))
 }
 
 /** With a filter by kind, the page shows that kind alone, except for results. */
@@ -237,7 +208,7 @@ export function stepText(
     if (part === undefined || median === undefined) return nothing
     const days = daysOf(viewer, part)
     const shown = { first: days[0], last: days[1], today }
-    return html`<a href="${addressOf(trainingAddresses, query, { days, compare: undefined })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
+    return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
   if (first === -1) return undefined
   return first === last ? link(last) : html`${link(first, numberText)} to ${link(last)}`
@@ -257,38 +228,20 @@ function noneText({ query, period, everything }: ShownTraining): Html {
   const none = isFiltered(query) ? `No session${when} matches the filters.` : `No sessions${when}.`
   const count = everything.sessions.length
   if (count === 0) return html`${none}`
-  const address = addressOf(trainingAddresses, query, { preset: 'all', days: undefined, compare: undefined })
+  const address = addressOf(trainingAddresses, query, { preset: 'all', days: undefined })
   return html`${none} <a href="${address}">${countText(count, 'session')} at other times</a>`
 }
 
 /** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
-function totalTiles(viewer: Viewer, { query, period, summary: now, compared }: ShownTraining): Html {
-  const then = compared === undefined || compared.sessions.length === 0 ? undefined : compared.summary
-  const tile = (
-    name: string,
-    of: string,
-    valueOf: (summary: TrainingSummary) => number | null,
-    text: (value: number) => string,
-    differenceText = text,
-  ) => {
-    return { name, of, value: valueOf(now), before: then && valueOf(then), text, differenceText }
-  }
-  const points = (value: number) => unbroken(countText(value, 'point'))
-  const rate = ({ totals: { passed, sessions } }: TrainingSummary) => roundedRatio(passed * 100, sessions)
+function totalTiles(viewer: Viewer, { query, period, summary: { totals, grade } }: ShownTraining): Html {
+  const { sessions, passed, reps, distance } = totals
+  const rate = { name: 'Passed', of: 'passedPercent', value: roundedRatio(passed * 100, sessions), text: percentText }
   const figures = [
-    tile('Sessions', 'sessions', ({ totals }) => totals.sessions, numberText),
-    ...(query.passed === undefined ? [tile('Passed', 'passedPercent', rate, percentText, points)] : []),
-    tile('Median grade', 'medianGrade', ({ grade }) => grade?.median ?? null, percentText, points),
-    tile('Repetitions', 'reps', ({ totals }) => totals.reps, numberText),
-    tile(
-      'Distance',
-      'distance',
-      ({ totals }) => totals.distance,
-      value => longDistanceText(viewer, value),
-    ),
+    { name: 'Sessions', of: 'sessions', value: sessions, text: numberText },
+    ...(query.passed === undefined ? [rate] : []),
+    { name: 'Median grade', of: 'medianGrade', value: grade?.median ?? null, text: percentText },
+    { name: 'Repetitions', of: 'reps', value: reps, text: numberText },
+    { name: 'Distance', of: 'distance', value: distance, text: (value: number) => longDistanceText(viewer, value) },
   ]
-  return figureTiles(figures, {
-    scope: scopeOf(query, period),
-    compared: compared && { title: compared.title, scope: scopeOf(query, compared.days) },
-  })
+  return figureTiles(figures, scopeOf(query, period))
 }
