@@ -7,7 +7,7 @@ import { createDatabaseFile, open, type Store, StoreError } from '../store/index
 import { currentVersion } from '../store/migrations.ts'
 import { copyRows, type Watching } from './copy.ts'
 import { encryptFile } from './encryption.ts'
-import { publish, removeLoneDigest, withUnfinished, workFoldersOf } from './files.ts'
+import { publish, withUnfinished, workFoldersOf } from './files.ts'
 import { writeFileDigest, writeManifest } from './manifest.ts'
 import { readTables, removeAllRows } from './tables.ts'
 
@@ -32,19 +32,14 @@ export interface BackupReport {
 export async function writeBackup(store: Store, path: string, options: BackupOptions): Promise<BackupReport> {
   const { recipients = [], beforePublished, databaseUrl, signal } = options
   return withUnfinished(path, workFoldersOf(databaseUrl), async (unfinished, folder) => {
-    try {
-      const isPlain = recipients.length === 0
-      const plain = isPlain ? unfinished : join(folder, 'backup.db')
-      const madeAt = await fillBackup(store, plain, options)
-      if (!isPlain) await encryptFile(plain, unfinished, recipients, signal)
-      const { size: bytes } = statSync(unfinished)
-      await beforePublished?.(unfinished)
-      publish(unfinished, path)
-      return { bytes, madeAt }
-    } catch (error) {
-      if (beforePublished !== undefined) removeLoneDigest(path)
-      throw error
-    }
+    const isPlain = recipients.length === 0
+    const plain = isPlain ? unfinished : join(folder, 'backup.db')
+    const madeAt = await fillBackup(store, plain, options)
+    if (!isPlain) await encryptFile(plain, unfinished, recipients, signal)
+    const { size: bytes } = statSync(unfinished)
+    await beforePublished?.(unfinished)
+    publish(unfinished, path)
+    return { bytes, madeAt }
   })
 }
 

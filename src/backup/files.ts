@@ -11,7 +11,6 @@ import {
   readlinkSync,
   readSync,
   renameSync,
-  rmdirSync,
   rmSync,
   symlinkSync,
   writeSync,
@@ -20,7 +19,7 @@ import { open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { settings } from '../config.ts'
-import { lockFile, makeFolders, sqliteFile, StoreError, syncFile, syncFolder, waitForLock } from '../store/index.ts'
+import { lockFile, makeFolders, sqliteFile, syncFile, syncFolder } from '../store/index.ts'
 
 /** Files that are written completely or not at all, and their digests. */
 
@@ -115,13 +114,9 @@ export function digestFile(path: string): string {
   return `${path}.sha256`
 }
 
-/** Removes the digest of a file that has not got its name: the digest gets its own first. */
-export function removeLoneDigest(path: string) {
-  if (!existsSync(path)) rmSync(digestFile(path), { force: true })
-}
-
-export function writeDigest(path: string, digest: string) {
-  const unfinished = `${digestFile(path)}${UNFINISHED}`
+/** Writes the digest of a file that is to have the name `path`, and is called `unfinished` so far. */
+export function writeDigest(path: string, digest: string, unfinishedFile = path) {
+  const unfinished = digestFile(unfinishedFile)
   const file = openSync(unfinished, 'w', 0o600)
   try {
     writeSync(file, `${digest}  ${basename(path)}\n`)
@@ -139,26 +134,12 @@ export function readDigest(path: string): string | undefined {
 
 const UNFINISHED = '.unfinished'
 
-/** What the name of the lock file adds to the name of the file that is written. */
+/** What the name of the lock file adds to the name of the folder that is locked. */
 const LOCK = '.lock'
 
 /** Removes a database with what the engine may have left beside it. */
 export function removeDatabase(path: string) {
   for (const ending of ['', '-journal', '-wal', '-shm', '.new']) rmSync(path + ending, { force: true })
-}
-
-/**
- * Runs work while this process holds the lock of a name, so that what a killed process left under that name may be removed.
- * Throws StoreError if another process holds the lock.
- */
-async function withFileLock<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
-  const release = await waitForLock(`${name}${LOCK}`)
-  if (release === undefined) throw new StoreError(`another process is working on ${name}: try again when it has ended`)
-  try {
-    return await work()
-  } finally {
-    await release()
-  }
 }
 
 /**
@@ -190,35 +171,27 @@ export async function withWorkFolder<Result>(
 }
 
 /**
- * Runs work that writes a file under an unfinished name, and then gives it its own (`publish`). Any command removes what a killed process
- * left of it: a work folder in `parent`, where commands look, notes the file. That folder is passed on.
+ * Runs work that writes a file under an unfinished name, which no other process uses, and then gives it its own (`publish`). Any command
+ * removes what a killed process left of it: a work folder in `parent`, where commands look, notes the file. That folder is passed on.
  */
 export async function withUnfinished<Result>(
   path: string,
   parent: string,
   work: (unfinished: string, folder: string) => Promise<Result>,
 ): Promise<Result> {
-  const unfinished = `${path}${UNFINISHED}`
   return withWorkFolder(parent, async folder => {
+    const unfinished = resolve(`${path}${basename(folder).replace(WORK_FOLDER_START, '.')}${UNFINISHED}`)
     // A symbolic link holds the path, because a full disk may still have room for one.
-    symlinkSync(resolve(path), join(folder, FILE_NOTE))
+    symlinkSync(unfinished, join(folder, FILE_NOTE))
     // Otherwise a power failure could leave the file, and nothing that names it.
     for (const changed of [folder, dirname(folder)]) syncFolder(changed)
-    return withFileLock(path, async () => {
-      removeUnfinished(path)
-      try {
-        return await work(unfinished, folder)
-      } finally {
-        removeUnfinished(path)
-        rmSync(join(folder, FILE_NOTE), { force: true })
-      }
-    })
+    return work(unfinished, folder)
   })
 }
 
 function lockWorkFolder(parent: string) {
   for (;;) {
-    const folder = join(resolve(parent), `.lockstep-${randomBytes(8).toString('hex')}`)
+    const folder = join(resolve(parent), `${WORK_FOLDER_START}${randomBytes(8).toString('hex')}`)
     const release = lockFile(`${folder}${LOCK}`)
     // Another process may have taken the new lock for one that a killed process left.
     if (release !== undefined) return { folder, release }
@@ -228,34 +201,23 @@ function lockWorkFolder(parent: string) {
 /** What in a work folder names the file that its process writes elsewhere. */
 const FILE_NOTE = 'writes'
 
-/** Removes a work folder. One whose note names a file that could not be removed keeps the note, for the next command. */
+/** Removes a work folder and the unfinished file that its note names. If the file cannot be removed, the note stays for the next command. */
 function removeWorkFolder(folder: string) {
   if (!existsSync(folder)) return
-  const names = readdirSync(folder)
-  for (const name of names) if (name !== FILE_NOTE) rmSync(join(folder, name), { recursive: true, force: true })
-  if (!names.includes(FILE_NOTE)) rmdirSync(folder)
+  for (const name of readdirSync(folder))
+    if (name !== FILE_NOTE) rmSync(join(folder, name), { recursive: true, force: true })
+  const note = join(folder, FILE_NOTE)
+  if (lstatSync(note, { throwIfNoEntry: false }) !== undefined) removeUnfinished(readlinkSync(note))
+  rmSync(folder, { recursive: true })
 }
 
-/** Removes a file under its unfinished name, and its digest. */
-function removeUnfinished(path: string) {
-  const unfinished = `${path}${UNFINISHED}`
+/** Removes an unfinished file and its digest, and the digest that got its name before the file could. */
+function removeUnfinished(unfinished: string) {
   removeDatabase(unfinished)
-  // The locks of a database, which a killed process leaves.
-  const locks = readdirSync(dirname(resolve(path))).filter(name => name.startsWith(`${basename(unfinished)}.pull-`))
-  for (const name of locks) rmSync(join(dirname(path), name), { force: true })
-  rmSync(`${digestFile(path)}${UNFINISHED}`, { force: true })
-}
-
-/** Removes what a killed process left of a file that it was writing, unless another process is writing it. */
-export async function removeUnfinishedFile(path: string): Promise<void> {
-  const release = lockFile(`${path}${LOCK}`)
-  if (release === undefined) return
-  try {
-    removeUnfinished(path)
-    removeLoneDigest(path)
-  } finally {
-    await release()
-  }
+  rmSync(digestFile(unfinished), { force: true })
+  const path = unfinished.replace(/\.[0-9a-f]{16}\.unfinished$/, '')
+  const digest = digestFile(path)
+  if (!existsSync(path) && lstatSync(digest, { throwIfNoEntry: false })?.isFile() === true) rmSync(digest)
 }
 
 /**
@@ -268,24 +230,14 @@ export async function removeLeftWorkFolders(parent: string): Promise<void> {
       const release = lockFile(`${folder}${LOCK}`)
       if (release === undefined) continue
       try {
-        const file = fileOf(folder)
-        // Whoever is about to write it again removes it, and would find it locked.
-        const isWritten = file !== undefined && leftIn(parent).some(other => other !== folder && fileOf(other) === file)
-        if (file !== undefined && !isWritten) await removeUnfinishedFile(file)
+        removeWorkFolder(folder)
       } finally {
-        rmSync(folder, { recursive: true, force: true })
         await release()
       }
     } catch {
       // A file system may be read-only by now.
     }
   }
-}
-
-/** The file that the note of a work folder names. */
-function fileOf(folder: string): string | undefined {
-  const note = join(folder, FILE_NOTE)
-  return lstatSync(note, { throwIfNoEntry: false }) === undefined ? undefined : readlinkSync(note)
 }
 
 /** In the folder of temporary files there may be those of other users, or what looks like them. */
@@ -300,6 +252,7 @@ function leftIn(parent: string): string[] {
   }
 }
 
+const WORK_FOLDER_START = '.lockstep-'
 const WORK_FOLDER = /^\.lockstep-[0-9a-f]{16}(?=$|\.lock$)/
 
 function isOwn(path: string): boolean {

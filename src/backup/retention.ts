@@ -3,17 +3,9 @@ import { join } from 'node:path'
 import { DAY_MS } from '../contract/time.ts'
 import { isEncryptedFile } from './encryption.ts'
 import { syncFolder } from '../store/index.ts'
-import { digestFile, removeUnfinishedFile, startOf } from './files.ts'
+import { digestFile, startOf } from './files.ts'
 
 /** Backups in a folder: their names, and which of them are kept. */
-
-/** Removes what killed backups left in a folder. What another process is writing stays. */
-export async function removeUnfinished(folder: string): Promise<void> {
-  const backups = new Set(readdirSync(folder).flatMap(name => LEFT_OVER.exec(name)?.[1] ?? []))
-  for (const name of backups) await removeUnfinishedFile(join(folder, name))
-}
-
-const LEFT_OVER = /^(lockstep-\d{8}T\d{6}Z(?:-\d+)?\.db(?:\.age)?)(?:\.sha256)?\.(?:unfinished|lock)\b/
 
 /** The number of days, weeks and months of which one backup each is kept. */
 export interface Retention {

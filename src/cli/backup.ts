@@ -8,7 +8,7 @@ import { writeBackup } from '../backup/create.ts'
 import { isEncryptedFile } from '../backup/encryption.ts'
 import { recordBackup, recordCheck } from '../backup/facts.ts'
 import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
-import { nameBackup, removeOld, removeUnfinished, type Retention } from '../backup/retention.ts'
+import { nameBackup, removeOld, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
 import { readConfig } from '../config.ts'
 import { Refusal, isRefusal } from '../contract/refusal.ts'
@@ -159,7 +159,6 @@ const NOT_ENCRYPTED = 'It is not encrypted: only the owner of the file may read 
 async function backUpToFolder(folder: string, flags: BackupFlags, { signal }: StopSignals): Promise<string> {
   const path = nameBackup(folder, Date.now(), flags.recipient !== undefined)
   await withStore(flags, async store => {
-    await removeUnfinished(folder)
     const bytes = await write(store, path, flags, signal, true)
     print(path)
     say(
@@ -182,7 +181,9 @@ async function write(store: Store, path: string, flags: BackupFlags, signal: Abo
       databaseUrl: databaseUrlOf(flags),
       signal,
       progress: progress?.show,
-      ...(hasDigest ? { beforePublished: async unfinished => writeDigest(path, await sha256Of(unfinished)) } : {}),
+      ...(hasDigest
+        ? { beforePublished: async unfinished => writeDigest(path, await sha256Of(unfinished), unfinished) }
+        : {}),
     })
     await noting(() => recordBackup(store, report))
     return report.bytes

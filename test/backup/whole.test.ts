@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { DatabaseSync } from 'node:sqlite'
@@ -189,21 +189,6 @@ test('records whose bytes changed on the disk are repaired by importing them aga
   await folder.succeeds(['import', 'whole.ndjson', '--on-conflict', 'replace'])
   assert.equal((await folder.run(['export'])).stdout, archive)
   await folder.succeeds(['backup', 'copy.db'])
-})
-
-test('what a killed backup left in the folder is removed by the next one, also a digest without its backup', async () => {
-  await using folder = await makeFolder()
-  const whole = basename(await backUp(folder))
-  const killed = 'lockstep-20260101T000000Z.db'
-  for (const name of ['.unfinished', '.unfinished-journal', '.sha256', '.sha256.unfinished', '.lock']) {
-    writeFileSync(folder.file(`backups/${killed}${name}`), name === '.lock' ? '' : 'half of it')
-  }
-  writeFileSync(folder.file(`backups/${whole}.lock`), '')
-  const next = basename(await backUpAgain(folder))
-  assert.deepEqual(
-    readdirSync(folder.file('backups')).toSorted(),
-    [whole, next].flatMap(name => [name, `${name}.sha256`]).toSorted(),
-  )
 })
 
 /** Fills the database of a folder and backs it up; returns the path of the backup. */
