@@ -159,9 +159,8 @@ async function measureWrites({ url, tokens }: Accounts): Promise<Pick<Costs, 'us
     throw error
   }
   const usage = await costOf(async () => {
-    const uses = makeKeyUsage(store, { networkOf: () => '', events: { count: () => {} }, onFailure })
-    const sender = { address: undefined, forwardedFor: undefined }
-    for (const index of tokens.keys()) uses.recordUse(index + 1, Date.now(), sender)
+    const uses = makeKeyUsage(store, onFailure)
+    for (const index of tokens.keys()) uses.recordUse(index + 1, Date.now())
     await uses.close()
   })
   const logRow = await costOf(async () => {

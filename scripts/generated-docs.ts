@@ -5,7 +5,7 @@ import { Notes } from '../src/archive/notes.ts'
 import { type ArchiveRecord, archiveRecord, readRow } from '../src/archive/records.ts'
 import { MAX_EVENTS_PER_HOUR, MAX_PENDING_EVENTS } from '../src/accounts/event-counter.ts'
 import { checks } from '../src/cli/doctor-checks.ts'
-import { type Config, MIN_FREE_BYTES, settings, settingsWithoutEffect } from '../src/config.ts'
+import { type Config, MIN_FREE_BYTES, settings } from '../src/config.ts'
 import { api } from '../src/contract/index.ts'
 import { type Limit, limits } from '../src/http/limits.ts'
 import { MIN_OVERLOAD_REQUESTS } from '../src/fairness.ts'
@@ -108,8 +108,6 @@ function settingsPage(): string {
 Settings are environment variables; the installed service reads them from \`/etc/lockstep.env\`. A change applies when the service is restarted.
 A command that uses settings lists each unknown one, and each that it uses and whose value is invalid, and exits.
 ${rows.join('\n')}
-
-${settingsWithoutEffect.map(env => `\`${env}\``).join(', ')} has no effect, and is accepted so that the service starts with an older \`/etc/lockstep.env\`.
 
 ## Limits
 

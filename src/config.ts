@@ -309,7 +309,7 @@ export function injectedNames(environment: Readonly<Record<string, string | unde
 const INJECTED = /^(SERVICE_HOST$|SERVICE_PORT(_|$)|PORT_\d+_|NAME$|ENV_)/
 
 function isSetting(name: string): boolean {
-  return settingsWithoutEffect.includes(name) || Object.values(settings).some(({ env }) => env === name)
+  return Object.values(settings).some(({ env }) => env === name)
 }
 
 /** What records and files that people bring in by pages leave free on the disk; for records, SQLite only. */
@@ -317,9 +317,6 @@ export const MIN_FREE_BYTES = 256 * 1024 * 1024
 
 /** How often an account may have a source checked in an hour. */
 export const MAX_CHECKS_PER_HOUR = 10
-
-/** Settings of earlier versions: an environment that still has them must not stop the service. */
-export const settingsWithoutEffect: readonly string[] = ['LOCKSTEP_PAGE_CACHE']
 
 function setting<Value>(
   env: string,
@@ -337,14 +334,14 @@ function unlessEmpty(parse: (value: string) => string): (value: string) => strin
 
 /** As the standard has them. */
 function clientId(value: string): string {
-  if (!/^[\x20-\x7e]*$/.test(value) || hintIn([QUOTED], value) !== undefined) {
+  if (!/^[\x20-\x7e]*$/.test(value) || isQuoted(value)) {
     throw new Error('must be one line of printable characters, without quotes and spaces around it')
   }
   return value
 }
 
 function shownName(value: string): string {
-  if (!isName(value) || hintIn([QUOTED], value) !== undefined) {
+  if (!isName(value) || isQuoted(value)) {
     throw new Error('must be a name of up to 64 characters, without quotes and spaces around it')
   }
   return value
@@ -359,44 +356,30 @@ function accountName(value: string): string {
 
 /** A path of a file; empty if none. */
 function filePath(value: string): string {
-  const hint = hintIn(PATH_HINTS, value)
-  if (hint !== undefined) throw new Error(`must be the path of a file: ${hint}`)
+  if (value !== '' && !isFilePath(value)) throw new Error(`must be ${FILE_PATH}`)
   return value
 }
-
-/** How a database is named. */
-const DATABASE_URL = 'sqlite:<path> or postgres://user@host:port/database'
 
 /** Throws an error without the value, which may have a password. */
 export function databaseUrl(value: string): string {
-  if (!/^(sqlite:.|postgres(ql)?:\/\/)/.test(value)) throw new Error(`must be ${DATABASE_URL}`)
-  const hint = value.startsWith('sqlite:')
-    ? hintIn([...PATH_HINTS, ...SQLITE_HINTS], value.slice('sqlite:'.length))
-    : hintIn([QUOTED], value)
-  if (hint !== undefined) throw new Error(`must be ${DATABASE_URL}: ${hint}`)
-  return value
+  const [, path] = /^sqlite:(.+)/s.exec(value) ?? []
+  // What other programs read in an address would be a part of the name of the file.
+  const isFile = path !== undefined && isFilePath(path) && !/\?|^(\/\/|file:|:)/.test(path)
+  if (isFile || (/^postgres(ql)?:\/\//.test(value) && !isQuoted(value))) return value
+  throw new Error(
+    `must be sqlite:<path> or postgres://user@host:port/database; <path> must be ${FILE_PATH}, without //, file: and options`,
+  )
 }
 
-type Hint = readonly [mistake: RegExp, hint: string]
+/** A shell would expand the start, but not here; a slash at the end is that of a folder. */
+function isFilePath(path: string): boolean {
+  return !isQuoted(path) && !/^[~$]|\/$/.test(path)
+}
 
-const QUOTED: Hint = [/^["'\s]|["'\s]$/, 'leave out the quotes and spaces around it']
+const FILE_PATH = 'the whole path of a file, without quotes, spaces around it, ~ and variables'
 
-/** What a shell reads in a path: here it would be the name of another file. */
-const PATH_HINTS: readonly Hint[] = [
-  [/^[~$]/, 'write the whole path, because ~ and variables are not expanded'],
-  QUOTED,
-  [/\/$/, 'name a file, not its folder'],
-]
-
-/** What other programs read in an address. */
-const SQLITE_HINTS: readonly Hint[] = [
-  [/\?/, 'leave out ? and what follows, because a file of SQLite has no options here'],
-  [/^(\/\/|file:)/, 'write the path right after sqlite:, without // and file:'],
-  [/^:/, 'name a file, because a database in memory is not offered'],
-]
-
-function hintIn(hints: readonly Hint[], value: string): string | undefined {
-  return hints.find(([mistake]) => mistake.test(value))?.[1]
+function isQuoted(value: string): boolean {
+  return /^["'\s]|["'\s]$/.test(value)
 }
 
 function port(value: string): number {
@@ -405,19 +388,21 @@ function port(value: string): number {
 }
 
 function count(value: string): number {
-  if (!/^\d{1,9}$/.test(value)) throw new Error('must be a whole number of 0 or more')
-  return Number(value)
+  return whole(value, 9, 'a whole number of 0 or more')
 }
 
 function bytes(value: string): number {
-  if (!/^\d{1,15}$/.test(value)) throw new Error('must be a number of bytes, such as 4000000000')
-  return Number(value)
+  return whole(value, 15, 'a number of bytes, such as 4000000000')
 }
 
 /** Parses megabytes; returns bytes. */
 function megabytes(value: string): number {
-  if (!/^\d{1,6}$/.test(value)) throw new Error('must be megabytes, such as 256')
-  return Number(value) * 1024 * 1024
+  return whole(value, 6, 'megabytes, such as 256') * 1024 * 1024
+}
+
+function whole(value: string, maxDigits: number, what: string): number {
+  if (!/^\d+$/.test(value) || value.length > maxDigits) throw new Error(`must be ${what}`)
+  return Number(value)
 }
 
 /** Parses seconds; returns milliseconds. */
@@ -463,6 +448,11 @@ function days(value: string): number {
   return count(value)
 }
 
+/** Whether nobody on the way can read what is sent to it. */
+function isSecure({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || isLoopbackHost(hostname)
+}
+
 /** Whether browsers and `fetch` can open an address: wildcards match nothing. */
 function canMatch({ protocol, hostname, port }: URL): boolean {
   return /^https?:$/.test(protocol) && isHost(hostname) && !isBlockedPort(port)
@@ -481,8 +471,7 @@ function origins(value: string): readonly string[] {
 /** Without TLS they must be on this machine, because an API key is sent to them. */
 function sourceOrigins(value: string): readonly string[] {
   for (const origin of origins(value)) {
-    const { protocol, hostname } = new URL(origin)
-    if (protocol !== 'https:' && !(protocol === 'http:' && isLoopbackHost(hostname))) {
+    if (!isSecure(new URL(origin))) {
       throw new Error('must be https origins, such as https://history.example (http on this machine only)')
     }
   }
@@ -517,18 +506,8 @@ function list(value: string): string[] {
 /** The identifier of an issuer, without a slash at its end. Without TLS it must be on this machine. */
 function issuer(value: string): string {
   if (value === '') return ''
-  const parsed = URL.parse(value)
-  if (
-    parsed === null ||
-    parsed.search !== '' ||
-    parsed.hash !== '' ||
-    parsed.username !== '' ||
-    parsed.password !== '' ||
-    !canMatch(parsed) ||
-    !(parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopbackHost(parsed.hostname)))
-  ) {
-    throw new Error('must be an https address, such as https://id.example')
-  }
+  const parsed = webAddress(value)
+  if (parsed === undefined || !isSecure(parsed)) throw new Error('must be an https address, such as https://id.example')
   return value.replace(/\/$/, '')
 }
 
@@ -541,13 +520,20 @@ function oidcAuth(value: string): 'basic' | 'post' | undefined {
 /** An address without a trailing slash; empty if not set. */
 function url(value: string): string {
   if (value === '') return ''
-  const parsed = URL.parse(value)
-  if (parsed === null || !canMatch(parsed) || parsed.search !== '' || parsed.hash !== '') {
-    throw new Error('must be an http or https address, such as https://history.example')
+  const parsed = webAddress(value)
+  if (parsed === undefined) {
+    throw new Error(
+      'must be an http or https address without username, password and query, such as https://history.example',
+    )
   }
-  // The message does not repeat them.
-  if (parsed.username !== '' || parsed.password !== '') throw new Error('must not contain a username or a password')
   return parsed.href.replace(/\/$/, '')
+}
+
+/** An address without username, password, query and fragment. */
+function webAddress(value: string): URL | undefined {
+  const parsed = URL.parse(value)
+  if (parsed === null || !canMatch(parsed)) return undefined
+  return [parsed.search, parsed.hash, parsed.username, parsed.password].every(part => part === '') ? parsed : undefined
 }
 
 /** The same where the service is served: a path has only characters that need no encoding, which programs write differently. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { settings, settingsWithoutEffect } from '../../src/config.ts'
+import { settings } from '../../src/config.ts'
 import { generateDocs } from '../generated-docs.ts'
 import { documents, filesIn, read, root } from './files.ts'
 
@@ -51,7 +51,6 @@ const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Reco
 
 const knownSettings = new Set<string>([
   ...Object.values(settings).map(({ env }) => env),
-  ...settingsWithoutEffect,
   ...filesIn('test')
     .filter(file => file.endsWith('.ts'))
     .flatMap(file => read(`test/${file}`).match(/\bLOCKSTEP_TEST_[A-Z]+\b/g) ?? []),

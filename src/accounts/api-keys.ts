@@ -138,8 +138,8 @@ export async function listKeys(store: Store, accountId?: number): Promise<Listed
       'scopes',
       'created_at',
       'expires_at',
-      'revoked_at',
       'last_used_at',
+      'revoked_at',
       'replaced_at',
     ])
     .$if(accountId !== undefined, keys => keys.where('account_id', '=', accountId ?? 0))

@@ -37,7 +37,6 @@ const eventKinds = {
   'key-created': ['keys', 'API key created'],
   'key-regenerated': ['keys', 'API key regenerated'],
   'key-revoked': ['keys', 'API key revoked'],
-  'key-network': ['keys', 'API key used from a new network'],
   'access-given': ['access', 'Access given'],
   'access-narrowed': ['access', 'Access narrowed'],
   'access-ended': ['access', 'Access ended'],

@@ -1,34 +1,19 @@
 import { type Kysely, sql } from 'kysely'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import type { EventCounter } from './event-counter.ts'
 import { type Counted, Tally } from './tally.ts'
 
-/** Records when keys were last used, and counts networks that they were not used from before. */
+/** Records when keys were last used. */
 export interface KeyUsage {
-  /** Records that an API key was used; written later, at most once a minute for each key and sender. */
-  recordUse(keyId: number, now: number, sender: KeySender): void
+  /** Records that an API key was used; written later, at most once a minute for each key. */
+  recordUse(keyId: number, now: number): void
   /** Writes what is pending and stops. */
   close(): Promise<void>
 }
 
-/** Where a request came from, as far as it is cheap to compare. */
-export interface KeySender {
-  readonly address: string | undefined
-  /** The header of a proxy. */
-  readonly forwardedFor: string | undefined
-}
-
-interface KeyUsageOptions {
-  /** The network of a sender, as events name it. */
-  readonly networkOf: (sender: KeySender) => string
-  readonly events: Pick<EventCounter, 'count'>
-  readonly onFailure: (error: unknown) => void
-}
-
 /** Writes the use of keys in the background, so that no request waits for it or fails with it. */
-export function makeKeyUsage(store: Store, { networkOf, events, onFailure }: KeyUsageOptions): KeyUsage {
-  const recorded = new Map<number, RecordedUse>()
+export function makeKeyUsage(store: Store, onFailure: (error: unknown) => void): KeyUsage {
+  const recorded = new Map<number, number>()
   const tally = new Tally<Use>(
     store,
     {
@@ -42,37 +27,16 @@ export function makeKeyUsage(store: Store, { networkOf, events, onFailure }: Key
   )
 
   return {
-    recordUse(keyId, now, { address, forwardedFor }) {
+    recordUse(keyId, now) {
       const last = recorded.get(keyId)
-      const isSameSender = last !== undefined && last.address === address && last.forwardedFor === forwardedFor
       // The clock may have been set back.
-      const isRecent = last !== undefined && Math.abs(now - last.at) < USAGE_INTERVAL_MS
-      if (isSameSender && isRecent) return
+      if (last !== undefined && Math.abs(now - last) < USAGE_INTERVAL_MS) return
       if (recorded.size >= MAX_KEYS) recorded.clear()
-      const networks = last?.networks ?? []
-      const at = isRecent ? last.at : now
-      // A long header is not kept, so that what is kept is bounded.
-      const isKept = (forwardedFor?.length ?? 0) <= MAX_FORWARDED_LENGTH
-      recorded.set(keyId, { at, address, forwardedFor: isKept ? forwardedFor : '', networks })
-      if (!isSameSender) {
-        const network = networkOf({ address, forwardedFor })
-        if (!networks.includes(network)) {
-          if (networks.length >= MAX_NETWORKS) networks.shift()
-          networks.push(network)
-          events.count({ kind: 'key-network', account: { keyId }, now, network, browser: '' })
-        }
-      }
-      if (isRecent) return
+      recorded.set(keyId, now)
       tally.add({ keyId, at: now })
     },
     close: () => tally.close(),
   }
-}
-
-interface RecordedUse extends KeySender {
-  readonly at: number
-  /** The networks that it was used from last, oldest first; whether the log has them is found out when they are written. */
-  readonly networks: string[]
 }
 
 interface Use {
@@ -106,6 +70,3 @@ async function writeUses(db: Kysely<Tables>, engine: Engine, uses: readonly Coun
 /** The last use of an API key is written at most once in this time. */
 const USAGE_INTERVAL_MS = 60_000
 const MAX_KEYS = 100_000
-const MAX_FORWARDED_LENGTH = 200
-/** Networks of an API key that are remembered, so that a sender that is seen again does not cost a look-up. */
-const MAX_NETWORKS = 20

@@ -20,8 +20,6 @@ interface TallyTable<Row> {
   keyOf(row: Row): string
   /** Where a row is counted for which there is no room. If it is missing, the row is lost. */
   beyond?(row: Row): Row
-  /** Those that need to be written. */
-  unwritten?(rows: readonly Counted<Row>[]): Promise<readonly Counted<Row>[]>
   /** Writes rows within a transaction. */
   write(db: Kysely<Tables>, rows: readonly Counted<Row>[]): Promise<void>
   /** Runs after rows were written, and as often if there are none. */
@@ -95,14 +93,11 @@ export class Tally<Row> {
   }
 
   async #write() {
-    const { unwritten } = this.#table
     // The same order in every process, so that two of them cannot deadlock.
     const all = [...this.#rows].toSorted(([a], [b]) => (a < b ? -1 : 1))
     for (let start = 0; start < all.length; start += MAX_BATCH_ROWS) {
       const batch = new Map(all.slice(start, start + MAX_BATCH_ROWS).map(([key, counted]) => [key, { ...counted }]))
-      const rows = [...batch.values()]
-      const wanted = unwritten === undefined ? rows : await unwritten(rows)
-      if (wanted.length > 0) await this.#store.db.transaction().execute(db => this.#table.write(db, wanted))
+      await this.#store.db.transaction().execute(db => this.#table.write(db, [...batch.values()]))
       this.#subtract(batch)
       await nextTurn()
     }

@@ -5,7 +5,7 @@ import { listAllAccess } from '../accounts/access-lists.ts'
 import { addAccess, type AccessPair, endAccess } from '../accounts/shared-access.ts'
 import { type Area, areas } from '../contract/areas.ts'
 import { formatDate } from '../contract/calendar.ts'
-import { DAY_MS, formatOptionalTimestamp, formatTimestamp, parseDay } from '../contract/time.ts'
+import { DAY_MS, parseDay } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { parseUntil } from './instants.ts'
 import { databaseOption, jsonOption, printRows, say, type StoreOptions, withOptions, withStore } from './terminal.ts'
@@ -72,23 +72,9 @@ function addListCommand(access: Command) {
     .description('Lists all access, ended access included.')
     .action(async (flags: StoreOptions & { json?: boolean }) => {
       const all = await withStore(flags, listAllAccess)
+      const day = (at: number | null) => (at === null ? null : formatDate(at / DAY_MS))
       printRows(
-        all.map(({ recordsFrom, until, since, endedAt, ...row }) => ({
-          ...row,
-          recordsFrom: recordsFrom === null ? null : formatDate(recordsFrom / DAY_MS),
-          until: formatOptionalTimestamp(until),
-          since: formatOptionalTimestamp(since),
-          endedAt: formatOptionalTimestamp(endedAt),
-        })),
-        [
-          ['owner', row => `${row.owner} (${row.ownerId})`],
-          ['partner', row => `${row.partner} (${row.partnerId})`],
-          ['areas', row => row.areas.join(' ')],
-          ['records from', row => row.recordsFrom],
-          'until',
-          'since',
-          ['ended', row => row.endedAt],
-        ],
+        all.map(row => ({ ...row, recordsFrom: day(row.recordsFrom) })),
         flags.json,
       )
     })
@@ -107,19 +93,7 @@ function addReadsCommand(access: Command) {
         const { id } = await findAccount(store, flags.owner)
         return Array.fromAsync(allReads(store, id))
       })
-      printRows(
-        reads.map(row => ({ ...row, hour: formatTimestamp(row.hour) })),
-        [
-          'hour',
-          ['reader', row => (row.readerId === null ? row.reader : `${row.reader} (${row.readerId})`)],
-          ['via', row => (row.via === 'token' ? 'API key' : row.via)],
-          ['key', row => row.tokenName],
-          'area',
-          ['kind', row => row.kind ?? 'only counted'],
-          'count',
-        ],
-        flags.json,
-      )
+      printRows(reads, flags.json)
     })
 }
 

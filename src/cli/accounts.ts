@@ -1,12 +1,10 @@
 import { type Command, Option } from 'commander'
-import { type AccountFacts, addAccount, listAccounts, setTier } from '../accounts/accounts.ts'
-import { allEvents, eventText } from '../accounts/events.ts'
+import { addAccount, findAccount, listAccounts, setTier } from '../accounts/accounts.ts'
 import { eraseDeleted, removeAccount } from '../accounts/removal.ts'
 import { createInvitation, INVITATION_PATH } from '../accounts/invitations.ts'
 import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
 import { type Tier, tiers } from '../contract/people.ts'
-import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { parseUntil } from './instants.ts'
 import {
   askPassword,
@@ -36,12 +34,11 @@ export function addAccountCommands(program: Command) {
   withOptions(account.command('list'), databaseOption(), jsonOption())
     .description('Lists all accounts.')
     .action(async (flags: StoreOptions & { json?: boolean }) => {
-      printAccounts(await withStore(flags, listAccounts), flags.json)
+      printRows(await withStore(flags, listAccounts), flags.json)
     })
   addSetTierCommand(account)
   addSetPasswordCommand(account)
   addInviteCommand(account)
-  addEventsCommand(account)
   addRemoveCommand(account)
 }
 
@@ -63,10 +60,14 @@ function addAddCommand(account: Command) {
     .description('Adds an account.')
     .action(async (flags: StoreOptions & { username: string; id?: number; tier: TierFlag; json?: boolean }) => {
       const { username, id, tier } = flags
-      const added = await withStore(flags, store => addAccount(store, { username, id, tier: tierOrNull(tier) }), {
-        create: true,
-      })
-      printAccounts([added], flags.json)
+      await withStore(
+        flags,
+        async store => {
+          const added = await addAccount(store, { username, id, tier: tierOrNull(tier) })
+          printRows([await findAccount(store, String(added.id))], flags.json)
+        },
+        { create: true },
+      )
     })
 }
 
@@ -123,30 +124,6 @@ function addInviteCommand(account: Command) {
     })
 }
 
-function addEventsCommand(account: Command) {
-  withOptions(account.command('events'), accountOption(), databaseOption(), jsonOption())
-    .description(
-      'Lists what concerned the safety of an account in the last year, the newest first: sign-ins, API keys, access, exports.',
-    )
-    .action(async (flags: StoreOptions & { account: string; json?: boolean }) => {
-      const events = await withAccount(flags, (store, { id }) => Array.fromAsync(allEvents(store, id)))
-      printRows(
-        events.map(event => ({
-          at: formatTimestamp(event.at),
-          kind: event.kind,
-          event: eventText(event),
-          about: event.subject === '' ? null : event.subject,
-          by: event.actor === '' ? null : event.actor,
-          network: event.network === '' ? null : event.network,
-          browser: event.browser === '' ? null : event.browser,
-          count: event.times,
-        })),
-        ['at', 'event', 'about', 'by', 'network', 'browser', 'count'],
-        flags.json,
-      )
-    })
-}
-
 function addRemoveCommand(account: Command) {
   withOptions(account.command('remove'), accountOption(), new Option('--yes', 'do not ask'), databaseOption())
     .description(
@@ -161,19 +138,6 @@ function addRemoveCommand(account: Command) {
         await eraseDeleted(store)
       })
     })
-}
-
-function printAccounts(accounts: readonly AccountFacts[], json: boolean | undefined) {
-  printRows(
-    accounts.map(account => ({
-      id: account.id,
-      username: account.username,
-      subscriptionTier: account.subscription_tier,
-      subscriptionEndsAt: formatOptionalTimestamp(account.subscription_ends_at),
-    })),
-    ['id', 'username', ['tier', row => row.subscriptionTier], ['until', row => row.subscriptionEndsAt]],
-    json,
-  )
 }
 
 function tierOrNull(tier: TierFlag): Tier | null {

@@ -1,5 +1,4 @@
 import { accessSync, constants, createReadStream, statSync } from 'node:fs'
-import { open as openFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { type Command, InvalidArgumentError, Option } from 'commander'
@@ -19,10 +18,10 @@ import {
 import { FormatError, UnclearKindError, UnclearOwnerError } from '../archive/formats/errors.ts'
 import { type FormatOptions, openRecords, type Records } from '../archive/formats/open.ts'
 import { ownKinds } from '../accounts/deleted-records.ts'
-import { type Preview, previewImport } from '../archive/preview.ts'
-import type { SampleField, SampleRow } from '../archive/sample-rows.ts'
 import { decryptArchive, encryptTexts } from '../backup/encryption.ts'
 import { workFoldersOf } from '../backup/files.ts'
+import { type Preview, previewImport } from '../archive/preview.ts'
+import type { SampleField, SampleRow } from '../archive/sample-rows.ts'
 import type { RejectedReport } from '../archive/report.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { formatTimestamp } from '../contract/time.ts'
@@ -32,7 +31,7 @@ import { STDOUT, writeArchive } from './archive-file.ts'
 import { deviationLines } from './deviations.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
-import { startBar } from './progress.ts'
+import { startProgress } from './progress.ts'
 import {
   databaseOption,
   databaseUrlOf,
@@ -146,18 +145,22 @@ interface ImportContext {
 
 /** Returns what was stored. */
 async function importFile(store: Store, file: string, { flags, format, signal }: ImportContext) {
-  await using source = await openArchive(file, signal)
-  const bar = startBar(file, source.size)
-  const progress = (bytes: number | undefined) => bar?.show(bytes)
+  const name = file === STDIN ? 'stdin' : basename(file)
+  const size = file === STDIN ? 0 : statSync(file).size
+  const shown = startProgress()
+  const progress = (bytes = size) => {
+    const share = bytes === size ? 'being stored' : `${Math.floor((bytes / size) * 100)} % read`
+    if (size > 0) shown?.show(name, bytes, size, share)
+  }
   let unit = 'line'
   const { onConflict, onError, tiers = false } = flags
   try {
-    const records = await openRecords(withProgress(source.chunks, { progress, signal }), format)
+    const records = await openRecords(withProgress(chunksOf(file, signal), { progress, signal }), format)
     const isArchive = records.format === 'archive'
     if (records.format === 'responses') unit = 'record'
     if (flags.preview === true) {
       const preview = await previewImport(store, records.lines, { onConflict, tiers, isArchive, signal })
-      bar?.end('checked')
+      shown?.end()
       sayFound(file, records, format)
       if (isArchive && !preview.hasEnd) sayNoEnd(file)
       printPreview(file, preview, { unit, onError, json: flags.json })
@@ -166,22 +169,22 @@ async function importFile(store: Store, file: string, { flags, format, signal }:
     const report = await importLines(store, records.lines, {
       onConflict,
       onError,
-      source: file === STDIN ? 'stdin' : basename(file),
-      file: file === STDIN ? 'stdin' : basename(file),
+      source: name,
+      file: name,
       tiers,
       isArchive,
       signal,
       progress,
       confirm: db => records.found.confirm(db),
     })
-    bar?.end('stored')
+    shown?.end()
     sayFound(file, records, format)
     if (isArchive && !report.hasEnd) sayNoEnd(file)
     printReport(file, report, { unit, json: flags.json })
     if ((report.setAside?.newCount ?? 0) > 0) process.exitCode = 1
     return report.kinds
   } catch (error) {
-    bar?.end('not stored')
+    shown?.end()
     signal.throwIfAborted()
     if (error instanceof ImportError) sayErrors(file, error, unit)
     if (error instanceof UnclearKindError) throw new Refusal('usage', `${file}: ${error.message}: name it with --kind`)
@@ -226,30 +229,10 @@ function checkNames(files: readonly string[]) {
   }
 }
 
-interface OpenArchive extends AsyncDisposable {
-  readonly chunks: AsyncIterable<Buffer>
-  /** Undefined if it is unknown, as for a pipe. */
-  readonly size: number | undefined
-}
-
-async function openArchive(file: string, signal: AbortSignal): Promise<OpenArchive> {
-  if (file === STDIN) {
-    // A pipe may never deliver a byte, so the signal must end the wait itself.
-    return { chunks: addAbortSignal(signal, process.stdin), size: undefined, [Symbol.asyncDispose]: async () => {} }
-  }
-  const handle = await openFile(file)
-  const stats = await handle.stat()
-  const stream = createReadStream(file, { fd: handle, highWaterMark: CHUNK_BYTES })
-  // Without an encoding, a stream of a file gives buffers.
-  return {
-    chunks: addAbortSignal(signal, stream) as AsyncIterable<Buffer>,
-    size: stats.isFile() ? stats.size : undefined,
-    // An import that fails does not read to the end.
-    async [Symbol.asyncDispose]() {
-      stream.destroy()
-      if (!stream.closed) await new Promise(resolve => stream.once('close', resolve))
-    },
-  }
+function chunksOf(file: string, signal: AbortSignal): AsyncIterable<Buffer> {
+  const stream = file === STDIN ? process.stdin : createReadStream(file, { highWaterMark: CHUNK_BYTES })
+  // A pipe may never deliver a byte, so the signal must end the wait itself. Without an encoding, a stream gives buffers.
+  return addAbortSignal(signal, stream) as AsyncIterable<Buffer>
 }
 
 const STDIN = '-'
@@ -296,15 +279,11 @@ function printPreview(file: string, preview: Preview, { unit, onError, json }: P
   const isRefused = onError === 'fail' && rejectedCount > 0
   if (json === true) return print(JSON.stringify({ file, isRefused, ...preview }))
   const day = (at: number | null) => (at === null ? null : formatTimestamp(at).slice(0, 10))
-  printRows(preview.kinds, [
-    'kind',
-    ['first', row => day(row.first)],
-    ['last', row => day(row.last)],
-    ['new', row => row.added],
-    'changed',
-    ['same', row => row.unchanged],
-    'skipped',
-  ])
+  printRows(
+    preview.kinds.map(({ first, last, added, ...row }) => ({ ...row, first: day(first), last: day(last), new: added })),
+    false,
+    ['kind', 'first', 'last', 'new', 'changed', 'unchanged', 'skipped'],
+  )
   for (const line of deviationLines(preview)) say(line)
   for (const sample of samples) say(sampleText(sample, unit))
   for (const { reason, count, lines } of rejected) {
@@ -343,6 +322,7 @@ function printReport(file: string, report: ImportReport, { unit, json }: PrintOp
   if (json === true) return print(JSON.stringify({ file, ...report }))
   printRows(
     report.kinds.filter(({ added, replaced, skipped, unchanged }) => added + replaced + skipped + unchanged > 0),
+    false,
     ['kind', 'added', 'replaced', 'unchanged', 'skipped'],
   )
   for (const { line, kind, id } of report.unfinished) {

@@ -1,4 +1,3 @@
-import { rmSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { findAccount, hasAccounts } from '../accounts/accounts.ts'
 import { OPERATOR } from '../accounts/events.ts'
@@ -8,7 +7,7 @@ import { importArchive } from '../archive/import.ts'
 import { readConfig, settings } from '../config.ts'
 import { defaultScopes } from '../contract/endpoint.ts'
 import { DAY_MS } from '../contract/time.ts'
-import { OldSchemaError, sqliteFile, type Store } from '../store/index.ts'
+import { sqliteFile, type Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
@@ -33,7 +32,7 @@ async function demo(flags: { reset?: boolean; port?: number; database: string })
   const database = databaseOf('--database', flags.database)
   const ignored = IGNORED.filter(name => (process.env[name] ?? '') !== '')
   const config = readConfig({ ...process.env, ...Object.fromEntries(IGNORED.map(name => [name, undefined])) })
-  const store = await openSample(database)
+  const store = await openStore(database, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, writerThread: true })
   try {
     await makeSample(store, flags.reset ?? false)
   } catch (error) {
@@ -81,25 +80,6 @@ const DEMO_USER = DEMO_USERS[0]
 const DEMO_PASSWORD = 'sample data only'
 const DEMO_KEY = 'Demo'
 const SAMPLE = 'sample'
-
-/** Opens the database. The file of a sample that is too old to be brought up to date is made again. */
-async function openSample(url: string): Promise<Store> {
-  const options = { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, writerThread: true }
-  try {
-    return await openStore(url, options)
-  } catch (error) {
-    const file = sqliteFile(url)
-    if (!(error instanceof OldSchemaError) || file === undefined) throw error
-    const old = await openStore(url, { ...options, schema: 'any', exclusive: true, writerThread: false })
-    try {
-      if ((await readNote(old.db, SAMPLE)) === undefined) throw error
-    } finally {
-      await old.close()
-    }
-    for (const ending of ['', '-wal', '-shm']) rmSync(`${file}${ending}`, { force: true })
-    return openStore(url, options)
-  }
-}
 
 /** Creates the sample unless it was created today. Throws Refusal for a database with other records. */
 async function makeSample(store: Store, reset: boolean) {

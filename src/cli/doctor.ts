@@ -3,7 +3,7 @@ import { type Config, readConfig, settings } from '../config.ts'
 import { messageOf, open, sqliteFile, type Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
-import { type Machine, makeMachine } from './doctor-machine.ts'
+import { thisMachine } from './doctor-machine.ts'
 import { databaseOption, databaseUrlOf, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
 import { isRefusal } from '../contract/refusal.ts'
 
@@ -31,11 +31,11 @@ export function addDoctorCommand(program: Command) {
 }
 
 /** Runs all checks. */
-export async function diagnose(environment: Environment, host: Machine = makeMachine()): Promise<Diagnosis[]> {
+export async function diagnose(environment: Environment, machine = thisMachine): Promise<Diagnosis[]> {
   const { config, invalid } = readValid(environment)
   const { databaseUrl } = config
   const opened = await openPatient(databaseUrl)
-  const patient: Patient = { environment, config, invalid, ...opened, file: sqliteFile(databaseUrl), machine: host }
+  const patient: Patient = { environment, config, invalid, ...opened, file: sqliteFile(databaseUrl), machine }
   try {
     const found: Diagnosis[] = []
     for (const check of checks) found.push(await examine(check, patient))

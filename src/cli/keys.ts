@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
 import { findAccount } from '../accounts/accounts.ts'
-import { createKey, listKeys, revokeKey, type ListedKey } from '../accounts/api-keys.ts'
+import { createKey, listKeys, revokeKey } from '../accounts/api-keys.ts'
 import { defaultScopes, scopes, type Scope } from '../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../contract/names.ts'
-import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
+import { formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
 import {
@@ -18,7 +18,6 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { Refusal } from '../contract/refusal.ts'
 
 export function addKeyCommands(program: Command) {
   const key = program
@@ -51,36 +50,24 @@ export function addKeyCommands(program: Command) {
       const keys = await withStore(flags, async store =>
         listKeys(store, flags.account === undefined ? undefined : (await findAccount(store, flags.account)).id),
       )
-      printKeys(keys, flags.json)
+      printRows(
+        keys.map(({ replaced_at: _, ...key }) => ({ ...key, scopes: key.scopes.split(' ') })),
+        flags.json,
+      )
     })
 
   withOptions(
-    key.command('revoke').argument('[id]', 'id of the key, from key list', idParser(KEY_ID)),
-    new Option('--all', 'all keys of the account'),
-    new Option('--account <id|username>', 'whose keys, with --all'),
+    key.command('revoke').argument('<id>', 'id of the key, from key list', idParser(KEY_ID)),
     databaseOption(),
   )
-    .description('Revokes an API key, or all of an account, for good, within a second.')
-    .action(revoke)
+    .description('Revokes an API key for good, within a second.')
+    .action(async (id: number, flags: StoreOptions) => {
+      await withStore(flags, store => revokeKey(store, { id }, Date.now()))
+      say('The API key is revoked.')
+    })
 }
 
 const KEY_ID = 'the id of an API key, as key list shows it'
-
-async function revoke(id: number | undefined, flags: StoreOptions & { all?: boolean; account?: string }) {
-  const { all = false, account } = flags
-  if (all !== (account !== undefined) || all === (id !== undefined)) {
-    throw new Refusal('usage', 'name one key by its id, or all keys of an account with --all --account')
-  }
-  if (id !== undefined) {
-    await withStore(flags, store => revokeKey(store, { id }, Date.now()))
-    say('The API key is revoked.')
-    return
-  }
-  await withAccount({ ...flags, account: account ?? '' }, (store, owner) =>
-    revokeKey(store, { accountId: owner.id }, Date.now()),
-  )
-  say('All API keys of the account are revoked.')
-}
 
 interface CreateFlags extends StoreOptions {
   readonly account: string
@@ -102,33 +89,4 @@ async function create(flags: CreateFlags) {
   }
   say('Store it now: it is not shown again.')
   say(expiresAt === null ? 'It never expires.' : `It expires at ${formatTimestamp(expiresAt)}.`)
-}
-
-function printKeys(keys: readonly ListedKey[], json: boolean | undefined) {
-  const rows = keys.map(row => ({
-    id: row.id,
-    accountId: row.account_id,
-    name: row.name,
-    last4: row.last4,
-    scopes: row.scopes.split(' '),
-    createdAt: formatTimestamp(row.created_at),
-    expiresAt: formatOptionalTimestamp(row.expires_at),
-    lastUsedAt: formatOptionalTimestamp(row.last_used_at),
-    revokedAt: formatOptionalTimestamp(row.revoked_at),
-  }))
-  printRows(
-    rows,
-    [
-      'id',
-      ['account', row => row.accountId],
-      'name',
-      ['key', row => `lks_…${row.last4}`],
-      ['scopes', row => row.scopes.join(' ')],
-      ['created', row => row.createdAt],
-      ['expires', row => row.expiresAt ?? 'never'],
-      ['last used', row => row.lastUsedAt ?? 'never'],
-      ['revoked', row => row.revokedAt],
-    ],
-    json,
-  )
 }

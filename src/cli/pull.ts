@@ -262,11 +262,8 @@ function printRound(report: PullReport, json: boolean | undefined) {
 
 function printReport(report: PullReport, json: boolean | undefined) {
   if (json === true) return print(JSON.stringify(report))
-  printRows(report.kinds, [
-    ...(['kind', 'added', 'replaced', 'unchanged', 'skipped'] as const),
-    ['rejected', row => row.setAside],
-    ['of others', row => row.ofOthers],
-  ])
+  const rows = report.kinds.map(({ setAside: rejected, ...row }) => ({ ...row, rejected }))
+  printRows(rows, false, ['kind', 'added', 'replaced', 'unchanged', 'skipped', 'rejected', 'ofOthers'])
   for (const line of summaryOf(report)) say(line)
 }
 
@@ -314,10 +311,7 @@ async function showStatus(flags: StoreOptions & { readonly json?: boolean }) {
       print(`account ${accountId} (${username}) from ${origin}`)
       if (connection !== null) print(connectionLine(connection))
       print(`last complete pull: ${completedAt ?? 'none yet'}; rejected: ${setAside}`)
-      printRows(
-        Object.entries(rows).map(([kind, count]) => ({ kind, count, gone: gone[kind] ?? 0 })),
-        ['kind', ['rows', row => row.count], 'gone'],
-      )
+      printRows(Object.entries(rows).map(([kind, count]) => ({ kind, rows: count, gone: gone[kind] ?? 0 })))
     }
   })
 }

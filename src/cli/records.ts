@@ -1,10 +1,8 @@
 import { type Command, Option } from 'commander'
 import { allowRecords, deleteRecords, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
 import { listFiles, undoFile } from '../accounts/imported-files.ts'
-import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
 import {
-  type Column,
   databaseOption,
   idParser,
   jsonOption,
@@ -34,7 +32,7 @@ export function addRecordCommands(program: Command) {
       'Records that were deleted stay away: no import and no pull brings them back until they are allowed again.',
     )
 
-  addList(record, listed, ['kind', 'id', ['of', row => row.at], ['deleted', row => row.deletedAt]]).description(
+  addList(record, (store, accountId) => listDeleted(store, accountId, { limit: MAX_ROWS })).description(
     'Lists the records that were deleted, the newest deletions first.',
   )
 
@@ -64,15 +62,6 @@ function withRecord(command: Command): Command {
     .argument('<id>', 'its number', idParser('the number of a record'))
 }
 
-async function listed(store: Store, accountId: number) {
-  const rows = await listDeleted(store, accountId, { limit: MAX_ROWS })
-  return rows.map(row => ({
-    ...row,
-    at: formatOptionalTimestamp(row.at),
-    deletedAt: formatTimestamp(row.deletedAt),
-  }))
-}
-
 const MAX_ROWS = 100_000
 
 export function addImportsCommands(program: Command) {
@@ -81,19 +70,9 @@ export function addImportsCommands(program: Command) {
     .summary('list the files that brought records in, and undo one')
     .description('Files that brought records of an account in, with import or in the browser.')
 
-  addList(
-    imports,
-    async (store, accountId) =>
-      (await listFiles(store, accountId)).map(file => ({ ...file, at: formatTimestamp(file.at) })),
-    [
-      'id',
-      'at',
-      'name',
-      ['new', row => row.added],
-      ['changed', row => row.replaced],
-      ['undo removes', row => row.removable],
-    ],
-  ).description('Lists the last files, the newest first, and how many records undoing each would remove.')
+  addList(imports, listFiles).description(
+    'Lists the last files, the newest first, and how many records undoing each would remove.',
+  )
 
   const file = idParser('a number from `imports list`')
   withOptions(
@@ -118,14 +97,9 @@ async function undo(file: number, flags: Flags) {
 }
 
 /** Adds the list of what an account has. */
-function addList<Row extends object>(
-  command: Command,
-  rows: (store: Store, accountId: number) => Promise<readonly Row[]>,
-  columns: readonly Column<Row>[],
-): Command {
+function addList(command: Command, rows: (store: Store, accountId: number) => Promise<readonly object[]>): Command {
   return withOptions(command.command('list'), accountOption(), databaseOption(), jsonOption()).action(
-    async (flags: Flags) =>
-      printRows(await withAccount(flags, (store, { id }) => rows(store, id)), columns, flags.json),
+    async (flags: Flags) => printRows(await withAccount(flags, (store, { id }) => rows(store, id)), flags.json),
   )
 }
 

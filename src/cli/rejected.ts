@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { countRejected, findRejected, listRejected } from '../archive/rejected-rows.ts'
-import { formatTimestamp } from '../contract/time.ts'
 import {
   databaseOption,
   idParser,
@@ -49,32 +48,9 @@ export function addRejectedCommands(program: Command) {
 
 async function list(flags: Flags) {
   const rows = await withStore(flags, listRejected)
-  const listed = rows.map(row => ({
-    id: row.id,
-    source: row.source,
-    kind: row.kind,
-    recordId: row.record_id,
-    accountId: row.account_id,
-    reason: row.reason,
-    firstSeenAt: formatTimestamp(row.first_seen_at),
-    lastSeenAt: formatTimestamp(row.last_seen_at),
-  }))
-  if (flags.json === true) return print(JSON.stringify(listed, null, 2))
-  const groups = Map.groupBy(listed, ({ source, kind, reason }) => JSON.stringify([source, kind, reason]))
-  printRows(
-    [...groups.values()].flatMap(([first, ...others]) =>
-      first === undefined ? [] : [{ ...first, count: others.length + 1 }],
-    ),
-    [
-      'id',
-      'source',
-      'kind',
-      ['record', row => row.recordId],
-      ['rows', row => row.count],
-      'reason',
-      ['last seen', row => row.lastSeenAt],
-    ],
-  )
+  if (flags.json === true) return printRows(rows, true)
+  const groups = Map.groupBy(rows, ({ source, kind, reason }) => JSON.stringify([source, kind, reason]))
+  printRows([...groups.values()].map(group => ({ ...group[0], rows: group.length })))
 }
 
 async function show(id: number, flags: Flags) {

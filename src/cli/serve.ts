@@ -30,7 +30,7 @@ import {
   withOptions,
   withStore,
 } from './terminal.ts'
-import { isWorker, onPullDue, onSecret, portOfWorkers, supervise, tellPullDue } from './workers.ts'
+import { isWorker, onPullDue, onSecret, supervise, tellPullDue } from './workers.ts'
 import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 interface ServeFlags extends StoreOptions {
@@ -121,8 +121,7 @@ async function serve(flags: ServeFlags) {
   if (isWorker) {
     onConnectionChange(tellPullDue)
     onSecret(setPassingSecret)
-    const port = portOfWorkers() ?? config.port
-    await runService(await openServed(), { ...config, port })
+    await runService(await openServed(), config)
     return
   }
   const secret = passingSecret()
@@ -186,12 +185,6 @@ To copy your history from another server with a command, with an API key of that
 ${firstPullCommands(where)
   .map(command => `  ${command}`)
   .join('\n')}
-To import an archive, which contains its accounts (replace alex by one of their names):
-  ${ownCommand} import records.ndjson${where}
-  ${ownCommand} account list${where}
-  ${ownCommand} key create --account alex --name 'First script'${where}
-If the account has no tier, set one before you create the API key:
-  ${ownCommand} account set-tier --account alex --tier ultra${where}
-If the archive has no line of kind account, add the account before the import, with the id that the records name as owner:
-  ${ownCommand} account add --username alex --id 4711${where}`
+To import an archive, which contains its accounts:
+  ${ownCommand} import records.ndjson${where}`
 }

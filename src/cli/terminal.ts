@@ -11,6 +11,7 @@ import { removeLeftWorkFolders, workFoldersOf } from '../backup/files.ts'
 import { type Config, databaseUrl, readConfig, settings } from '../config.ts'
 import { escapeControls } from '../contract/control-characters.ts'
 import { parseId } from '../contract/parameters.ts'
+import { formatTimestamp } from '../contract/time.ts'
 import { UploadFolder } from '../uploads/folder.ts'
 import {
   messageOf,
@@ -156,22 +157,14 @@ export function say(text: string) {
   process.stderr.write(`${escapeControls(text)}\n`)
 }
 
-type Cell = string | number | null
-
-/** A field of a row under its name, or a title and what is below it. */
-export type Column<Row> = NameOfCell<Row> | readonly [title: string, cell: (row: Row) => Cell]
-type NameOfCell<Row> = { [Name in keyof Row & string]: Row[Name] extends Cell ? Name : never }[keyof Row & string]
-
-/** Prints rows as a table with a heading, or as JSON. */
-export function printRows<Row extends object>(rows: readonly Row[], columns: readonly Column<Row>[], json = false) {
-  if (json) return print(JSON.stringify(rows, null, 2))
-  const titles = columns.map(column => (typeof column === 'string' ? column : column[0]))
-  const cellOf = (row: Row, column: Column<Row>) => {
-    // A name of a cell is that of a field whose values are cells.
-    const cell = typeof column === 'string' ? (row[column] as Cell) : column[1](row)
-    return cellText(cell)
-  }
-  const table = [titles, ...rows.map(row => columns.map(column => cellOf(row, column)))]
+/** Prints rows as a table of their fields, or of those that are named, or as JSON. Numbers under the name of a time are instants. */
+export function printRows(rows: readonly object[], json = false, fields?: readonly string[]) {
+  const shown = rows.map(row => Object.fromEntries(Object.entries(row).map(shownField)))
+  if (json) return print(JSON.stringify(shown, null, 2))
+  if (rows.length === 0) return
+  const names = fields ?? Object.keys(shown[0] ?? {})
+  const titles = names.map(name => name.replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`))
+  const table = [titles, ...shown.map(row => names.map(name => cellText(row[name])))]
   const widths = titles.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0)))
   for (const row of table)
     print(
@@ -182,9 +175,19 @@ export function printRows<Row extends object>(rows: readonly Row[], columns: rea
     )
 }
 
+/** As the API has them: names without underscores, and instants as text. */
+function shownField([column, value]: readonly [column: string, value: unknown]): [name: string, shown: unknown] {
+  const name = column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+  return [name, typeof value === 'number' && INSTANT.test(name) ? formatTimestamp(value) : value]
+}
+
+const INSTANT = /^(at|hour|since|until)$|At$/
+
 /** On one line, as wide as it is shown. */
-function cellText(cell: Cell): string {
-  return escapeControls(String(cell ?? '–')).replaceAll('\n', '\\n')
+function cellText(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  const text = Array.isArray(value) ? value.join(' ') : typeof value === 'string' ? value : JSON.stringify(value)
+  return escapeControls(text).replaceAll('\n', '\\n')
 }
 
 function isInteractive(): boolean {

@@ -23,21 +23,25 @@ export const isWorker = cluster.isWorker
  * the exit code of the first worker if it cannot start.
  */
 export async function supervise({ count, maxStopMs, logFailure, secret }: Supervision): Promise<number> {
-  const fork = makeFork(secret)
   const serving = new Set<Worker>()
   let stopping = false
   let restarting = Promise.resolve()
 
+  /** Resolves with the port of a new worker when it listens; rejects with WorkerStartError if it exits before. */
   const start = async () => {
-    const started = performance.now()
-    const worker = await fork.start()
+    const startedAt = performance.now()
+    const worker = cluster.fork()
+    // An error here means that it has exited already.
+    worker.send({ secret }, () => {})
+    const port = await listening(worker)
     serving.add(worker)
     worker.once('exit', (code: number | null, signal: string | null) => {
       // A worker that is being stopped was removed from the set before.
       if (!serving.delete(worker) || stopping) return
       logFailure(new Error(`worker ${worker.id} exited (${signal ?? code}): starting another`))
-      void replace(MIN_LIFE_MS - (performance.now() - started))
+      void replace(MIN_LIFE_MS - (performance.now() - startedAt))
     })
+    return port
   }
 
   /** Starts a worker, and retries until it listens. */
@@ -45,7 +49,7 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
     await sleep(Math.max(0, delayMs))
     if (stopping) return
     await start().catch((error: unknown) => {
-      logFailure(error)
+      if (!stopping) logFailure(error)
       return replace(MIN_LIFE_MS)
     })
   }
@@ -65,53 +69,32 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
   }
 
   const stop = async () => {
-    const all = Object.values(cluster.workers ?? {}).filter(worker => worker !== undefined)
-    if (stopping) {
-      for (const worker of all) worker.process.kill('SIGKILL')
-      process.exit(1)
-    }
+    // Workers end with their supervisor.
+    if (stopping) process.exit(1)
     stopping = true
+    const all = Object.values(cluster.workers ?? {}).filter(worker => worker !== undefined)
     await Promise.all(all.map(retire))
     process.exit(0)
   }
+
+  /** For the end of a supervisor whose first worker did not start, which has logged why. */
+  const codeOf = (error: unknown) => (stopping ? 0 : error instanceof WorkerStartError ? error.code : 1)
 
   process.on('SIGTERM', () => void stop())
   process.on('SIGINT', () => void stop())
   ignoreSignals()
   process.on('SIGHUP', () => {
-    restarting = restarting.then(restart).catch(logFailure)
+    restarting = restarting.then(restart).catch((error: unknown) => {
+      if (!stopping) logFailure(error)
+    })
   })
 
   try {
-    await start()
+    const port = await start()
+    await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
+    return port
   } catch (error) {
-    // The worker has logged why.
-    process.exit(error instanceof WorkerStartError ? error.code : 1)
-  }
-  await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
-  return fork.port()
-}
-
-/** Starts workers that all listen on the port of the first one. */
-function makeFork(secret: string) {
-  let port: number | undefined
-  const environment: Record<string, string> = {}
-  return {
-    port: () => port ?? 0,
-    /** Resolves when it listens. */
-    async start(): Promise<Worker> {
-      // While one of them listens, the others get the same port from Node, also where the system has chosen it.
-      if (port !== undefined && Object.keys(cluster.workers ?? {}).length === 0)
-        environment[PORT_OF_WORKERS] = String(port)
-      const worker = cluster.fork(environment)
-      // An error here means that it has exited already.
-      worker.send({ secret }, () => {})
-      const ownPort = await listening(worker)
-      port ??= ownPort
-      if (ownPort === port) return worker
-      worker.kill()
-      throw new Error(`worker ${worker.id} listened on another port: the others had ended`)
-    },
+    process.exit(codeOf(error))
   }
 }
 
@@ -123,25 +106,15 @@ function listening(worker: Worker): Promise<number> {
   })
 }
 
-/** The port that this worker is to listen on, if all before it have ended. */
-export function portOfWorkers(): number | undefined {
-  const text = process.env[PORT_OF_WORKERS]
-  return text === undefined ? undefined : Number(text)
-}
-
-const PORT_OF_WORKERS = 'PORT_OF_WORKERS'
-
 /** Lets a worker finish its requests, and kills it if that takes too long. Resolves when it has exited. */
 async function drain(worker: Worker, maxStopMs: number, logFailure: Supervision['logFailure']): Promise<void> {
   if (worker.isDead()) return
-  const exited = once(worker, 'exit')
   const killTimer = setTimeout(() => {
     logFailure(new Error(`worker ${worker.id} did not stop in time: killed`))
     worker.process.kill('SIGKILL')
   }, maxStopMs)
-  // An error here means that it has exited already.
-  worker.send(DRAIN, () => {})
-  await exited
+  worker.process.kill('SIGTERM')
+  await once(worker, 'exit')
   clearTimeout(killTimer)
 }
 
@@ -154,7 +127,6 @@ export function onRetirement(stop: () => Promise<void>) {
       process.exit(1)
     })
   }
-  void stopRequested.then(retire)
   process.on('SIGTERM', retire)
   process.on('SIGINT', () => {})
 }
@@ -201,18 +173,10 @@ export function onSecret(listener: (secret: string) => void) {
 // From the start, because its supervisor hears that it listens before this process has gone on.
 if (isWorker) ignoreSignals()
 
-const DRAIN = 'drain'
 const PULL_DUE = 'pull due'
 const MIN_LIFE_MS = 1000
 
-/** Resolves with the message to drain. Listens from the start, because the message may come before the service has started. */
-const stopRequested = new Promise<void>(resolve => {
-  if (!isWorker) return
-  process.on('message', message => {
-    if (message === DRAIN) resolve()
-  })
-})
-
+/** Listens from the start, because the message comes before the service has started. */
 const sentSecret = new Promise<string>(resolve => {
   if (!isWorker) return
   process.on('message', (message: unknown) => {

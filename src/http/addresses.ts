@@ -1,5 +1,4 @@
 import { type BlockList, isIP, isIPv4 } from 'node:net'
-import type { KeySender } from '../accounts/key-usage.ts'
 import { isLoopbackHost } from '../contract/loopback.ts'
 
 /** The part of an incoming HTTP message that identifies its sender. */
@@ -8,17 +7,13 @@ interface Message {
   readonly headers: Readonly<Partial<Record<string, string | readonly string[]>>>
 }
 
-export function clientAddress({ socket, headers }: Message, trusted: BlockList): string {
-  const forwardedFor = headers['x-forwarded-for']?.toString()
-  return senderAddress({ address: socket.remoteAddress, forwardedFor }, trusted)
-}
-
 /**
  * The address of the client: the peer or, behind trusted proxies, the last address in X-Forwarded-For that is not one of
  * them. Without trusted proxies the header is ignored, because anybody can send it.
  */
-export function senderAddress({ address: peer, forwardedFor }: KeySender, trusted: BlockList): string {
-  let address = withoutMapping(peer ?? '')
+export function clientAddress({ socket, headers }: Message, trusted: BlockList): string {
+  const forwardedFor = headers['x-forwarded-for']?.toString()
+  let address = withoutMapping(socket.remoteAddress ?? '')
   if (forwardedFor === undefined) return address
   const named = forwardedFor.split(',')
   while (isTrusted(address, trusted)) {

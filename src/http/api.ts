@@ -97,10 +97,7 @@ function checkGrant(request: FastifyRequest, grant: Grant | undefined, now: numb
 /** Charges a request to its API key. */
 function admit({ context, raw }: FastifyRequest, grant: Grant, { rateLimits, usage }: ApiOptions) {
   context.keyId = grant.keyId
-  usage.recordUse(grant.keyId, context.now, {
-    address: raw.socket.remoteAddress,
-    forwardedFor: raw.headers['x-forwarded-for']?.toString(),
-  })
+  usage.recordUse(grant.keyId, context.now)
   // Nothing would say that the request of a client that is gone has ended.
   if (raw.socket.destroyed) return
   rateLimits.admit(grant, context)

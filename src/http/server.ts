@@ -10,7 +10,6 @@ import { ApiError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
 import { Load } from '../fairness.ts'
 import type { Store } from '../store/index.ts'
-import { networkPart, senderAddress } from './addresses.ts'
 import { Answers } from './answers.ts'
 import { apiPlugin } from './api.ts'
 import { makeApp } from './app.ts'
@@ -51,11 +50,7 @@ export interface ServiceOptions {
 export async function startServer(options: ServiceOptions): Promise<Service> {
   const { store, config, log, readLog, events } = options
   const rateLimits = new RateLimits(config)
-  const usage = makeKeyUsage(store, {
-    networkOf: sender => networkPart(senderAddress(sender, config.trustedProxies)),
-    events,
-    onFailure: error => log.failure(error, undefined),
-  })
+  const usage = makeKeyUsage(store, error => log.failure(error, undefined))
   const load = new Load(config.overloadLag)
   const answers = new Answers(rateLimits, config)
   const { plugin, sendUnknown } = options.makePages(load)

@@ -9,7 +9,6 @@ export { type Engine, jsonRows } from './query.ts'
 export { createDatabaseFile, lockFile, makeFolders, messageOf, syncFile, syncFolder, waitForLock }
 export {
   type OpenOptions,
-  OldSchemaError,
   SchemaError,
   type Store,
   StoreError,

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import { baseline, forEngine } from './baseline.ts'
 import type { Engine } from './query.ts'
 import { type Step, steps } from './steps.ts'
-import { OldSchemaError, SchemaError, type Store } from './store.ts'
+import { SchemaError, type Store } from './store.ts'
 import { newRevision, type RecordName, recordTables, type Tables } from './tables.ts'
 
 const BASELINE: Step = { name: 'baseline', statements: baseline('sqlite') }
@@ -33,7 +33,7 @@ export async function schemaVersion({ db, engine }: Pick<Store, 'db' | 'engine'>
     )
   }
   if (version < BASELINE_VERSION) {
-    throw new OldSchemaError(
+    throw new SchemaError(
       `the database has schema ${version}, and this version of Lockstep supports ${BASELINE_VERSION} and later: start it once with the version of 2026-11-24`,
     )
   }

@@ -56,11 +56,6 @@ export class SchemaError extends StoreError {
   override readonly name: string = 'SchemaError'
 }
 
-/** It is older than the first that this program can use. */
-export class OldSchemaError extends SchemaError {
-  override readonly name = 'OldSchemaError'
-}
-
 /** There is no database where the address leads, or it is no address. */
 export class StoreLocationError extends StoreError {
   override readonly name = 'StoreLocationError'

@@ -7,7 +7,6 @@ import { type AccountEvent, type EventKind, listEvents, pruneEvents } from '../.
 import { listGiven } from '../../src/accounts/given-access.ts'
 import { listFiles } from '../../src/accounts/imported-files.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
-import { listKeys } from '../../src/accounts/api-keys.ts'
 import { readConfig } from '../../src/config.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import type { DashboardOptions } from '../../src/dashboard/options.ts'
@@ -457,37 +456,6 @@ test('a wrong password of somebody who is signed in is counted', async () => {
   await until(async () =>
     (await eventsOf(service)).some(({ kind, times }) => kind === 'confirmation-failed' && times === 2),
   )
-})
-
-test('a key that is used from a network that the log does not have leaves one event, whichever process is asked', async () => {
-  await using one = await startService([...world, trainingSession(1, 1)], BEHIND_PROXY)
-  await using other = await startService([], BEHIND_PROXY, one)
-  const key = await one.token('ann', { name: 'Script' })
-  const second = await one.token('ann', { name: 'Other' })
-  const use = async (service: TestService, token: string, address: string) => {
-    const { status } = await service.fetch('/api/v1/dtt/sessions/1', token, { 'X-Forwarded-For': address })
-    assert.equal(status, 200)
-  }
-  const seen = async () => {
-    const events = (await eventsOf(one)).filter(({ kind }) => kind === 'key-network')
-    return events.map(event => [event.subject_id, event.subject, event.network, event.times].join(' ')).toSorted()
-  }
-  for (const address of ['203.0.113.7', '203.0.113.8', '198.51.100.1', '203.0.113.7']) await use(one, key, address)
-  await until(async () => (await seen()).length === 2)
-  // Within the minute in which the last use is not written again.
-  await use(other, key, '198.51.100.2')
-  await use(other, key, '2001:db8:1:2::7')
-  await use(other, second, '203.0.113.7')
-  await until(async () => (await seen()).length === 4)
-  await other.service.close()
-  assert.deepEqual(await seen(), [
-    '1 Script 198.51.100.0/24 1',
-    '1 Script 2001:db8:1::/48 1',
-    '1 Script 203.0.113.0/24 1',
-    '2 Other 203.0.113.0/24 1',
-  ])
-  const areUsed = (await listKeys(one.store, 1)).map(({ last_used_at: at }) => at !== null)
-  assert.deepEqual(areUsed, [true, true])
 })
 
 test('events are removed after a year', async () => {

@@ -11,7 +11,11 @@ import { archiveOf } from '../support/service.ts'
 test('an account is added with the next id and the tier ultra, or with those that are given', async () => {
   await using folder = await makeFolder()
   const first = await folder.launch(['account', 'add', '--username', 'ann'])
-  assert.deepEqual(first, { code: 0, stderr: '', stdout: 'id  username  tier   until\n1   ann       ultra  –\n' })
+  assert.deepEqual(first, {
+    code: 0,
+    stderr: '',
+    stdout: 'id  username  subscription tier  subscription ends at\n1   ann       ultra              –\n',
+  })
   const second = await folder.run([...words('account add --id 7 --tier none --json'), '--username', 'Ben Ößer'])
   assert.deepEqual(JSON.parse(second.stdout), [
     { id: 7, username: 'Ben Ößer', subscriptionTier: null, subscriptionEndsAt: null },
@@ -22,7 +26,7 @@ test('an account is added with the next id and the tier ultra, or with those tha
   assert.equal(table.stderr, '')
   assert.equal(
     table.stdout,
-    'id  username  tier     until\n1   ann       ultra    –\n7   Ben Ößer  –        –\n8   cas       founder  –\n',
+    'id  username  subscription tier  subscription ends at\n1   ann       ultra              –\n7   Ben Ößer  –                  –\n8   cas       founder            –\n',
   )
   const json = await folder.run(words('account list --json'))
   assert.deepEqual(
@@ -146,7 +150,7 @@ test('access is added, listed and ended by username or id; adding it twice chang
   const table = await folder.run(words('access list'))
   assert.match(
     table.stdout,
-    /^owner +partner +areas +records from +until +since +ended\nann \(1\) +ben \(2\) +lkbx dtt/,
+    /^owner id +owner +partner id +partner +areas +records from +until +since +ended at\n1 +ann +2 +ben +lkbx dtt/,
   )
   const removed = await folder.run(words('access remove --owner 1 --partner ben'))
   assert.deepEqual(removed, { code: 0, stdout: '', stderr: 'Access is ended.\n' })

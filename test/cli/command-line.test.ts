@@ -84,13 +84,6 @@ test('what Kubernetes or Docker tell of services whose names begin as ours is ig
   assert.deepEqual([code, stderr], [2, 'lockstep: LOCKSTEP_SERVICE_HOST is not a setting: see settings.md\n'])
 })
 
-test('a setting of an earlier version does not stop a command', async () => {
-  const env = { LOCKSTEP_PAGE_CACHE: 'much' }
-  const { stderr } = await launch(['account', 'list', '--database', 'sqlite:nowhere.db'], { env })
-  assert.match(stderr, /no database at nowhere\.db/)
-  assert.doesNotMatch(stderr, /PAGE_CACHE/)
-})
-
 test('a process that may have too few files open says so, and how many it needs', async () => {
   await using folder = await makeFolder()
   for (const command of ['serve --port 0', 'account list', 'backup copy.db']) {

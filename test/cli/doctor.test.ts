@@ -2,15 +2,14 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { addAccount } from '../../src/accounts/accounts.ts'
-import { recordEvent } from '../../src/accounts/events.ts'
 import { recordBackup, recordCheck } from '../../src/backup/facts.ts'
 import { checks, oldServer } from '../../src/cli/doctor-checks.ts'
 import { type Diagnosis, diagnose } from '../../src/cli/doctor.ts'
-import { type Machine, makeMachine } from '../../src/cli/doctor-machine.ts'
+import { type Machine, thisMachine } from '../../src/cli/doctor-machine.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import type { Store } from '../../src/store/index.ts'
 import { ownCommand } from '../../src/version.ts'
@@ -110,15 +109,6 @@ const damages: readonly Damage[] = [
     says: /differs from that of the database by -60 seconds/,
   },
   {
-    check: 'clock',
-    store: store =>
-      store.db
-        .updateTable('migration')
-        .set({ applied_at: Date.now() + DAY_MS })
-        .execute(),
-    says: /at a time that is to come/,
-  },
-  {
     check: 'files',
     settings: folder => ({ LOCKSTEP_SOURCE_TOKEN_FILE: folder.file('key') }),
     files: folder => writeFileSync(folder.file('key'), 'lks_x', { mode: 0o644 }),
@@ -135,20 +125,8 @@ const damages: readonly Damage[] = [
   { check: 'proxy', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2' }), says: /no proxy is trusted/ },
   { check: 'proxy', settings: () => ({ LOCKSTEP_TRUSTED_PROXIES: '0.0.0.0/0' }), says: /every address is trusted/ },
   {
-    check: 'proxy',
-    settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2', LOCKSTEP_TRUSTED_PROXIES: '127.0.0.1,::1' }),
-    host: { isBridged: () => true },
-    says: /a proxy on the host connects from the gateway of the network/,
-  },
-  ...['127.0.0.0/24', '0:0:0::/48'].map(network => ({
-    check: 'proxy',
-    settings: () => ({ LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2', LOCKSTEP_TRUSTED_PROXIES: '10.0.0.7' }),
-    store: (store: Store) => addSignIn(store, network),
-    says: /the last sign-in seems to come from this machine/,
-  })),
-  {
     check: 'limits',
-    host: { limits: () => ({ openFiles: 256, memoryBytes: 100 * 1024 * 1024, isOfService: true }) },
+    host: { openFiles: () => 256, memoryBytes: () => 100 * 1024 * 1024 },
     says: /256 files may be open; there are 100 MB of memory/,
   },
 ]
@@ -172,7 +150,7 @@ test('doctor finds nothing wrong with a sound installation, and each damage unde
       }
       damage.files?.(folder)
       const environment = { LOCKSTEP_DATABASE_URL: folder.databaseUrl, ...damage.settings?.(folder) }
-      const wrong = wrongOf(await diagnose(environment, { ...makeMachine(), ...damage.host }))
+      const wrong = wrongOf(await diagnose(environment, { ...thisMachine, ...damage.host }))
       assert.match(wrong[damage.check] ?? 'nothing is wrong', damage.says)
     })
   }
@@ -214,42 +192,6 @@ test('doctor says that its user may not enter the folder of the database', async
   const wrong = wrongOf(JSON.parse(stdout) as Diagnosis[])
   assert.match(wrong['database'] ?? '', /^this user may not enter the folder of the database at .*lockstep\.db$/)
   assert.deepEqual([wrong['files'], wrong['space']], [undefined, undefined])
-})
-
-test('doctor takes the settings of a proxy for right if people sign in from elsewhere', async () => {
-  await using folder = await makeSound()
-  await using store = await folder.store()
-  await addSignIn(store, '127.0.0.0/24')
-  await addSignIn(store, '192.168.1.0/24')
-  const env = { LOCKSTEP_DATABASE_URL: folder.databaseUrl, LOCKSTEP_PUBLIC_URL: 'https://127.0.0.1:2' }
-  const proxyOf = async (isBridged: boolean, trusted: string) => {
-    const found = await diagnose(
-      { ...env, LOCKSTEP_TRUSTED_PROXIES: trusted },
-      { ...makeMachine(), isBridged: () => isBridged },
-    )
-    return found.find(({ check }) => check === 'proxy')?.result
-  }
-  assert.equal(await proxyOf(false, '127.0.0.1'), 'ok')
-  assert.equal(await proxyOf(true, '127.0.0.1,172.16.0.0/12'), 'ok')
-})
-
-test('doctor tells the limits of the installed service if it runs, and else says that they are of the command', async () => {
-  await using folder = await makeSound()
-  const limitsWith = async (unit: string) => {
-    const found = await diagnose({ LOCKSTEP_DATABASE_URL: folder.databaseUrl }, makeMachine(unit))
-    return found.find(({ check }) => check === 'limits')
-  }
-  const unit = folder.file('lockstep.service')
-  assert.match((await limitsWith(unit))?.note ?? '', /limits of this command/)
-  mkdirSync(unit)
-  await using service = folder.spawn('sh', ['-c', 'ulimit -n 512; echo ready; read -r line'])
-  await service.says(/ready/)
-  writeFileSync(`${unit}/cgroup.procs`, `${service.process.pid}\n`)
-  writeFileSync(`${unit}/memory.max`, `${128 * 1024 * 1024}\n`)
-  const { problems, note } = (await limitsWith(unit)) ?? assert.fail()
-  assert.deepEqual([problems, note], [['512 files may be open', 'there are 128 MB of memory'], undefined])
-  writeFileSync(`${unit}/memory.max`, 'max\n')
-  assert.deepEqual((await limitsWith(unit))?.problems, ['512 files may be open'])
 })
 
 test('doctor says that other programs of the host are trusted if the service is below a path', async () => {
@@ -299,12 +241,6 @@ async function makeSound(): Promise<Folder> {
 
 function daysAgo(days: number) {
   return { madeAt: Date.now() - days * DAY_MS - 60_000, bytes: 1 }
-}
-
-/** The latest one so far. */
-async function addSignIn(store: Store, network: string) {
-  const actor = { by: 'self' as const, network, browser: '' }
-  await recordEvent(store.db, { accountId: 1, kind: 'signed-in-password', now: Date.now(), actor })
 }
 
 function wrongOf(found: readonly Diagnosis[]): Readonly<Record<string, string>> {

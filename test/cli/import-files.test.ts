@@ -67,8 +67,8 @@ test('a preview says what an import with the same options would do, and stores n
   const refused = await say(second)
   assert.equal(
     refused.stdout,
-    `kind           first       last        new  changed  same  skipped
-lock-template  2026-01-01  2026-01-01  1    0        1     0
+    `kind           first       last        new  changed  unchanged  skipped
+lock-template  2026-01-01  2026-01-01  1    0        1          0
 `,
   )
   assert.match(refused.stderr, /^-: has no end line, so it may be truncated$/m)

@@ -8,14 +8,14 @@ import { text as textOf } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { freePort } from '../support/postgres.ts'
-import { trainingSession } from '../support/records.ts'
+import { account } from '../support/records.ts'
 import { until } from '../support/waiting.ts'
 import { startHttpServer } from '../support/http-server.ts'
 
-test('on an empty store it prints how to import and read records, and those commands work', async () => {
+test('on an empty store it prints how to pull and import records, and those commands work', async () => {
   await using folder = await makeFolder()
   await using running = folder.start(['serve', '--port', '0', '--database', 'sqlite:own.db'])
-  const [, url = ''] = await running.says(/Listening on (\S+)/)
+  await running.says(/Listening on/)
   await until(async () => running.said.stderr.includes('records.ndjson'))
   const commands = running.said.stderr.split('\n').filter(line => line.startsWith('  ./lockstep '))
   const find = (words: string) => commands.find(line => line.startsWith(`  ./lockstep ${words} `)) ?? words
@@ -24,17 +24,11 @@ test('on an empty store it prints how to import and read records, and those comm
     assert.equal(code, 0, `${line}: ${stderr}`)
     return stdout.trim()
   }
-  assert.equal(commands.length, 8)
+  assert.equal(commands.length, 4)
   assert.match(find('pull'), /^ {2}\.\/lockstep pull --from https:\/\/history\.example --database 'sqlite:own\.db'$/)
-  writeFileSync(folder.file('records.ndjson'), `${JSON.stringify(trainingSession(5, 4711))}\n`)
-  await does(find('account add'))
-  await does(find('account set-tier'))
+  writeFileSync(folder.file('records.ndjson'), `${JSON.stringify(account(4711, 'alex'))}\n`)
   await does(find('import'))
   assert.match(await does(find('account list')), /^4711 +alex +ultra/m)
-  const headers = { Authorization: `Bearer ${await does(find('key create'))}` }
-  for (const path of ['me', 'dtt/sessions/5']) {
-    assert.equal((await fetch(`${url}/api/v1/${path}`, { headers })).status, 200)
-  }
 
   await using again = folder.start(['serve', '--port', '0', '--database', 'sqlite:own.db'])
   await again.says(/Listening on/)
@@ -126,29 +120,6 @@ test('the demo works in an empty folder, as often as one likes in a day, and lea
   assert.notEqual(third.sample, first.sample, 'the sample was made again')
   assert.equal((await me(third.url, second.token)).code, 'invalid_token')
   assert.equal((await me(third.url, third.token)).status, 200)
-})
-
-test('a demo database of an older schema is made again, and other records of one are left alone', async () => {
-  await using folder = await makeFolder()
-  const age = (file: string) => {
-    using database = new DatabaseSync(folder.file(file))
-    database.exec('delete from migration where version > 21; update migration set version = 20')
-  }
-  {
-    await using first = await demo(folder, '--port', '0')
-    first.running.process.kill('SIGINT')
-    await first.running.ended
-  }
-  age('data/demo.db')
-  await using second = await demo(folder, '--port', '0')
-  assert.equal((await me(second.url, second.token)).status, 200)
-
-  const url = 'sqlite:data/own.db'
-  await folder.run(['account', 'add', '--username', 'ann', '--database', url])
-  age('data/own.db')
-  await folder.refuses(['demo', '--port', '0', '--database', url], 3, /start it once with the version of 2026-11-24/)
-  using database = new DatabaseSync(folder.file('data/own.db'))
-  assert.equal(database.prepare('select username from account').get()?.['username'], 'ann')
 })
 
 test('the demo says which settings of another service it ignores, and does', async () => {

@@ -88,7 +88,7 @@ async function lookEverywhere(databaseUrl: string, folders: readonly string[]) {
   for (const page of ['/source', '/settings', '/source/key', '/source/forget', '/events'])
     await look(page, ann.get(page))
   const where = ['--database', databaseUrl]
-  for (const args of [['export'], ['pull', 'status'], ['account', 'events'], ['backup', work.file('backup.db')]]) {
+  for (const args of [['export'], ['pull', 'status'], ['backup', work.file('backup.db')]]) {
     const { stdout, stderr } = await work.run([...args, ...where])
     seen.push({ name: args.join(' '), text: stdout + stderr })
   }

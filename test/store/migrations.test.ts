@@ -413,8 +413,8 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const request = { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }
   await createKey(store, request, now)
   const token = await createKey(store, request, now)
-  const usage = makeKeyUsage(store, { networkOf: () => '', events: { count: () => {} }, onFailure: assert.ifError })
-  usage.recordUse(1, now, { address: undefined, forwardedFor: undefined })
+  const usage = makeKeyUsage(store, assert.ifError)
+  usage.recordUse(1, now)
   await usage.close()
   await revokeKey(store, { id: 1 }, now)
   await replaceKey(store, { accountId: 1, id: 2 }, now, inBrowser)

@@ -57,7 +57,7 @@ async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
           ? html`<p class="card muted">No such events in the last year.</p>`
           : html`<div class="card">${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path, query: chosen, anchor: undefined }, page, events.length > ROWS)}</div>`
       }
-      <p class="muted">A network is the part of an address that many people share. Wrong passwords and new networks of API keys are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
+      <p class="muted">A network is the part of an address that many people share. Wrong passwords are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
     `,
   })
 }
