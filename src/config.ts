@@ -4,254 +4,143 @@ import { isLoopbackHost } from './contract/loopback.ts'
 import { isDigits, isName } from './contract/names.ts'
 import { Refusal } from './contract/refusal.ts'
 
-/** A setting of the service: its environment variable, its default, its meaning and its syntax. */
+/** A setting of the service: its default, its meaning and its syntax. */
 interface Setting<Value> {
-  readonly env: string
   readonly fallback: string
   readonly help: string
   /** Throws an Error whose message completes "<env> …". */
   readonly parse: (text: string) => Value
-  /** The setting without which it has no effect. */
+  /** The name of the setting without which it has no effect. */
   readonly needs?: string | undefined
 }
 
-/** All settings. `npm run docs` writes them to docs/settings.md. */
-export const settings = {
+/** All settings; `publicUrl` is the environment variable `LOCKSTEP_PUBLIC_URL`. `npm run docs` writes them to docs/settings.md. */
+export const settings = withNames({
   databaseUrl: setting(
-    'LOCKSTEP_DATABASE_URL',
     'sqlite:./data/lockstep.db',
-    'The database: `sqlite:<path>` or `postgres://user@host:port/database`.',
+    '`sqlite:<path>` or `postgres://user@host:port/database`.',
     databaseUrl,
   ),
-  host: setting('LOCKSTEP_HOST', '127.0.0.1', 'The address to listen on.', hostName),
-  port: setting('LOCKSTEP_PORT', '5625', 'The port to listen on; 0 for any free one.', port),
+  host: setting('127.0.0.1', 'The address to listen on.', hostName),
+  port: setting('5625', 'The port to listen on; 0 for any free one.', port),
   publicUrl: setting(
-    'LOCKSTEP_PUBLIC_URL',
     '',
     'The address that people and programs use, if it is not the one that the service listens on. Links in responses begin with it. With a path, everything is below that path.',
     publicAddress,
   ),
   hsts: setting(
-    'LOCKSTEP_HSTS',
     'on',
-    'Whether browsers are told to use only https (`Strict-Transport-Security`) if the public address is https: `on` or `off`.',
+    'Whether browsers use only https (`Strict-Transport-Security`) if the public address is https.',
     onOff,
   ),
-  allowedHosts: setting(
-    'LOCKSTEP_ALLOWED_HOSTS',
-    '',
-    'Host names that requests, including those for metrics, may use, separated by commas; any if empty.',
-    names,
-  ),
-  trustedProxies: setting(
-    'LOCKSTEP_TRUSTED_PROXIES',
-    '',
-    'Addresses and networks (CIDR) of proxies whose `X-Forwarded-For` is used, separated by commas; none if empty.',
-    networks,
-  ),
-  corsOrigins: setting(
-    'LOCKSTEP_CORS_ORIGINS',
-    '',
-    'Origins (such as `https://charts.example`) whose pages may read the API in a browser, separated by commas; none if empty.',
-    origins,
-  ),
-  rateLimit: setting('LOCKSTEP_RATE_LIMIT', '600', 'Requests with one API key in 60 seconds; 0 for no limit.', count),
-  concurrencyLimit: setting(
-    'LOCKSTEP_CONCURRENCY_LIMIT',
-    '32',
-    'Concurrent requests with one API key; 0 for no limit.',
-    count,
-  ),
-  failureLimit: setting(
-    'LOCKSTEP_FAILURE_LIMIT',
-    '30',
-    'Requests with a wrong API key from one address (IPv6: one /64) in 60 seconds; 0 for no limit.',
-    count,
-  ),
+  allowedHosts: setting('', 'Host names that requests may use, separated by commas; any if empty.', names),
+  trustedProxies: setting('', 'Proxies (addresses, CIDRs) whose `X-Forwarded-For` is used; none if empty.', networks),
+  corsOrigins: setting('', 'Origins whose pages may read the API, separated by commas; none if empty.', origins),
+  rateLimit: setting('600', 'Requests with one API key in 60 seconds; 0 for no limit.', count),
+  concurrencyLimit: setting('32', 'Concurrent requests with one API key; 0 for no limit.', count),
+  failureLimit: setting('30', 'Requests with a wrong API key from one address in 60 seconds; 0 for no limit.', count),
   addressConnections: setting(
-    'LOCKSTEP_ADDRESS_CONNECTIONS',
     '128',
-    'Open connections of one address (IPv6: one /64), except of trusted proxies; 0 for no limit.',
+    'Open connections of one address, except of trusted proxies; 0 for no limit.',
     count,
   ),
-  pageLimit: setting(
-    'LOCKSTEP_PAGE_LIMIT',
-    '600',
-    'Pages of the dashboard in one browser session in 60 seconds; 0 for no limit.',
-    count,
-  ),
-  addressPageLimit: setting(
-    'LOCKSTEP_ADDRESS_PAGE_LIMIT',
-    '6000',
-    'Pages before the sign-in for one address (IPv6: one /64) in 60 seconds; 0 for no limit.',
-    count,
-  ),
-  headersTimeout: setting(
-    'LOCKSTEP_HEADERS_TIMEOUT',
-    '10',
-    'Seconds within which the headers of a request must arrive.',
-    someSeconds,
-  ),
+  pageLimit: setting('600', 'Pages of the dashboard in one browser session in 60 seconds; 0 for no limit.', count),
+  addressPageLimit: setting('6000', 'Pages before the sign-in for one address in 60 seconds; 0 for no limit.', count),
+  headersTimeout: setting('10', 'Seconds within which the headers of a request must arrive.', someSeconds),
   requestTimeout: setting(
-    'LOCKSTEP_REQUEST_TIMEOUT',
     '15',
     'Seconds within which a form must arrive after its headers, and for which a client may stop reading a response.',
     someSeconds,
   ),
   uploadMax: setting(
-    'LOCKSTEP_UPLOAD_MAX',
     '256',
-    'The most megabytes that the files of one upload in the browser may have together; 0 allows no uploads.',
+    'Megabytes that the files of one upload may have together; 0 allows no uploads.',
     megabytes,
   ),
-  keepAlive: setting(
-    'LOCKSTEP_KEEP_ALIVE',
-    '5',
-    'Seconds for which an idle connection stays open. Use 65 behind a proxy.',
-    someSeconds,
-  ),
-  drainDelay: setting(
-    'LOCKSTEP_DRAIN_DELAY',
-    '0',
-    'Seconds for which the service listens after SIGTERM, while `/readyz` answers 503.',
-    seconds,
-  ),
+  keepAlive: setting('5', 'Seconds for which an idle connection stays open. Use 65 behind a proxy.', someSeconds),
+  drainDelay: setting('0', 'Seconds to listen on after SIGTERM, while `/readyz` answers 503.', seconds),
   overloadLag: setting(
-    'LOCKSTEP_OVERLOAD_LAG',
     '500',
     'Milliseconds of delay of the event loop above which requests get 503 while more than 100 are in work; 0 for no limit.',
     count,
   ),
-  dashboard: setting('LOCKSTEP_DASHBOARD', 'on', 'Whether the dashboard is served: `on` or `off`.', onOff),
-  insecureHttp: setting(
-    'LOCKSTEP_INSECURE_HTTP',
-    'off',
-    'Whether people may sign in to the dashboard over plain HTTP from other machines: `on` or `off`.',
-    onOff,
-  ),
-  oidcIssuer: setting(
-    'LOCKSTEP_OIDC_ISSUER',
-    '',
-    'The address of an OpenID Connect issuer with which people may sign in; none if empty.',
-    issuer,
-  ),
-  oidcClientId: setting(
-    'LOCKSTEP_OIDC_CLIENT_ID',
-    '',
-    'The client id of Lockstep at the OpenID Connect issuer.',
-    clientId,
-    'LOCKSTEP_OIDC_ISSUER',
-  ),
+  dashboard: setting('on', 'Whether the dashboard is served: `on` or `off`.', onOff),
+  insecureHttp: setting('off', 'Whether people may sign in over plain HTTP from other machines: `on` or `off`.', onOff),
+  oidcIssuer: setting('', 'The OpenID Connect issuer with which people may sign in; none if empty.', issuer),
+  oidcClientId: setting('', 'The client id of Lockstep at the OpenID Connect issuer.', clientId, 'oidcIssuer'),
   oidcClientSecretFile: setting(
-    'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
     '',
     'A file, readable by its owner only, with the secret of Lockstep at the OpenID Connect issuer; no secret if empty.',
     filePath,
-    'LOCKSTEP_OIDC_ISSUER',
+    'oidcIssuer',
   ),
   oidcAuth: setting(
-    'LOCKSTEP_OIDC_AUTH',
     '',
     'How this secret is sent, `basic` (in a header) or `post` (in the form); as the issuer prefers if empty.',
     oidcAuth,
-    'LOCKSTEP_OIDC_CLIENT_SECRET_FILE',
+    'oidcClientSecretFile',
   ),
-  oidcName: setting(
-    'LOCKSTEP_OIDC_NAME',
-    'your organisation',
-    'The name of the OpenID Connect issuer on pages.',
-    shownName,
-    'LOCKSTEP_OIDC_ISSUER',
-  ),
-  accessLog: setting('LOCKSTEP_ACCESS_LOG', 'on', 'Whether each request is logged: `on` or `off`.', onOff),
-  readsDays: setting('LOCKSTEP_READS_DAYS', '1095', 'Days after which entries of the log of reads are removed.', days),
-  metricsHost: setting(
-    'LOCKSTEP_METRICS_HOST',
-    '127.0.0.1',
-    'The address on which metrics are served, or its host name.',
-    hostName,
-    'LOCKSTEP_METRICS_PORT',
-  ),
-  metricsPort: setting(
-    'LOCKSTEP_METRICS_PORT',
-    '',
-    'The port to serve Prometheus metrics on, at `/metrics`; none if empty.',
-    value => (value === '' ? undefined : port(value)),
+  oidcName: setting('your organisation', 'The name of the OpenID Connect issuer on pages.', shownName, 'oidcIssuer'),
+  accessLog: setting('on', 'Whether each request is logged: `on` or `off`.', onOff),
+  readsDays: setting('1095', 'Days after which entries of the log of reads are removed.', days),
+  metricsHost: setting('127.0.0.1', 'The address of metrics, or its host name.', hostName, 'metricsPort'),
+  metricsPort: setting('', 'The port to serve Prometheus metrics on, at `/metrics`; none if empty.', value =>
+    value === '' ? undefined : port(value),
   ),
   sourceUrl: setting(
-    'LOCKSTEP_SOURCE_URL',
     '',
     'The server that `pull` reads records from, unless `--from` names another. Without either, `pull` goes on with the only source that it knows.',
     unlessEmpty(parseAddress),
   ),
   sourceAccount: setting(
-    'LOCKSTEP_SOURCE_ACCOUNT',
     '',
     'The id or username of the account that `pull` stores records under, unless `--account` names another.',
     unlessEmpty(accountName),
   ),
-  sourceToken: setting(
-    'LOCKSTEP_SOURCE_TOKEN',
-    '',
-    'The API key that `pull` sends to the server that it reads from. It is never stored.',
-    unlessEmpty(parseKey),
-  ),
+  sourceToken: setting('', 'The API key that `pull` sends to that server. It is never stored.', unlessEmpty(parseKey)),
   sourceTokenFile: setting(
-    'LOCKSTEP_SOURCE_TOKEN_FILE',
     '',
     'A file, readable by its owner only, with the API key that `pull` sends unless `LOCKSTEP_SOURCE_TOKEN` is set.',
     filePath,
   ),
-  pullRate: setting('LOCKSTEP_PULL_RATE', '50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
-  pull: setting(
-    'LOCKSTEP_PULL',
-    'on',
-    'Whether `serve` pulls from the sources that people connect on the page: `on` or `off`.',
-    onOff,
-  ),
+  pullRate: setting('50', 'Requests that `pull` sends in a minute; 0 for no limit.', count),
+  pull: setting('on', 'Whether `serve` pulls from the sources that people connect: `on` or `off`.', onOff),
   pullDatabaseUrl: setting(
-    'LOCKSTEP_PULL_DATABASE_URL',
     '',
     'The database, for a role that may write records; for the processes that pull, read uploads and remove records. If empty, they use the role of the service.',
     unlessEmpty(databaseUrl),
   ),
   sourceOrigins: setting(
-    'LOCKSTEP_SOURCE_ORIGINS',
     '',
     'The only servers (origins, separated by commas) that people may name as their source on the page; any public https address if empty.',
     sourceOrigins,
   ),
   secretFile: setting(
-    'LOCKSTEP_SECRET_FILE',
     '',
     'The file with the secret that encrypts the API keys of sources. On SQLite it is made next to the database if this is empty; on PostgreSQL keys are stored for a single pull only then, until the service restarts.',
     filePath,
   ),
   maxRecords: setting(
-    'LOCKSTEP_MAX_RECORDS',
     '2000000',
     'Records of an account, including rejected ones, beyond which people cannot bring in more on the page; 0 for no limit.',
     count,
   ),
   maxBytes: setting(
-    'LOCKSTEP_MAX_BYTES',
     '4000000000',
     'Bytes of these records, beyond which people cannot bring in more on the page; 0 for no limit.',
     bytes,
   ),
   url: setting(
-    'LOCKSTEP_URL',
     'http://127.0.0.1:5625',
     'The address of the service that `lockstep mcp`, `lockstep homeassistant` and the programs in `examples/` read.',
     url,
   ),
   token: setting(
-    'LOCKSTEP_TOKEN',
     '',
     'The API key that `lockstep mcp`, `lockstep homeassistant` and the programs in `examples/` send.',
     unlessEmpty(parseKey),
   ),
-}
+})
 
 export type Config = { readonly [Name in keyof typeof settings]: ReturnType<(typeof settings)[Name]['parse']> }
 
@@ -264,12 +153,14 @@ export function readConfig<Name extends keyof Config = keyof Config>(
   const given = (env: string) => (injected.includes(env) ? '' : (environment[env] ?? ''))
   const config: Record<string, unknown> = {}
   const problems: string[] = []
-  for (const [name, { env, fallback, parse, needs }] of Object.entries<Setting<unknown>>(settings)) {
+  for (const [name, { fallback, parse, needs }] of Object.entries<Setting<unknown>>(settings)) {
     if (names?.some(known => known === name) === false) continue
+    const env = environmentName(name)
     const value = given(env)
     try {
       config[name] = parse(value === '' ? fallback : value)
-      if (value !== '' && needs !== undefined && given(needs) === '') throw new Error(`has no effect without ${needs}`)
+      if (value !== '' && needs !== undefined && given(environmentName(needs)) === '')
+        throw new Error(`has no effect without ${environmentName(needs)}`)
     } catch (error) {
       problems.push(`${env} ${error instanceof Error ? error.message : String(error)}`)
     }
@@ -319,13 +210,22 @@ export const MIN_FREE_BYTES = 256 * 1024 * 1024
 export const MAX_CHECKS_PER_HOUR = 10
 
 function setting<Value>(
-  env: string,
   fallback: string,
   help: string,
   parse: (text: string) => Value,
   needs?: string,
 ): Setting<Value> {
-  return { env, fallback, help, parse, needs }
+  return { fallback, help, parse, needs }
+}
+
+function withNames<Table extends Readonly<Record<string, Setting<unknown>>>>(table: Table) {
+  const named = Object.entries(table).map(([name, one]) => [name, { ...one, env: environmentName(name) }])
+  // Each name has its own setting.
+  return Object.fromEntries(named) as { readonly [Name in keyof Table]: Table[Name] & { readonly env: string } }
+}
+
+function environmentName(name: string): string {
+  return `LOCKSTEP_${name.replaceAll(/[A-Z]/g, letter => `_${letter}`).toUpperCase()}`
 }
 
 function unlessEmpty(parse: (value: string) => string): (value: string) => string {

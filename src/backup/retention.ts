@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DAY_MS } from '../contract/time.ts'
 import { isEncryptedFile } from './encryption.ts'
 import { syncFolder } from '../store/index.ts'
 import { digestFile, startOf } from './files.ts'
@@ -35,7 +34,7 @@ export function removeOld(folder: string, newest: string, retention: Retention):
   const backups = readdirSync(folder)
     .map(name => ({ path: join(folder, name), at: momentOf(name) }))
     .filter((backup): backup is Backup => backup.at !== undefined && isBackup(backup.path))
-    .toSorted((a, b) => b.at - a.at || (a.path < b.path ? 1 : -1))
+    .toSorted((a, b) => Temporal.ZonedDateTime.compare(b.at, a.at) || (a.path < b.path ? 1 : -1))
   const kept = keptOf(backups, retention).add(newest)
   const removed = backups.map(({ path }) => path).filter(path => !kept.has(path))
   for (const path of removed) {
@@ -48,35 +47,36 @@ export function removeOld(folder: string, newest: string, retention: Retention):
 
 interface Backup {
   readonly path: string
-  readonly at: number
+  readonly at: Temporal.ZonedDateTime
 }
 
 /** The paths of the backups to keep; `backups` must be sorted, newest first. */
 function keptOf(backups: readonly Backup[], { days, weeks, months }: Retention): Set<string> {
   const kept = new Set<string>()
-  const keep = (count: number, periodOf: (at: number) => number) => {
-    const periods = new Set<number>()
+  const keep = (count: number, periodOf: (at: Temporal.ZonedDateTime) => string) => {
+    const periods = new Set<string>()
     for (const { path, at } of backups) {
       if (periods.size === count || periods.has(periodOf(at))) continue
       periods.add(periodOf(at))
       kept.add(path)
     }
   }
-  keep(days, at => Math.floor(at / DAY_MS))
-  // The first of January 1970 was a Thursday; weeks begin on Monday.
-  keep(weeks, at => Math.floor((at / DAY_MS + 3) / 7))
-  keep(months, at => new Date(at).getUTCFullYear() * 12 + new Date(at).getUTCMonth())
+  keep(days, at => at.toPlainDate().toString())
+  keep(weeks, at => `${at.yearOfWeek} ${at.weekOfYear}`)
+  keep(months, at => at.toPlainDate().toPlainYearMonth().toString())
   return kept
 }
 
-function momentOf(name: string): number | undefined {
-  const [, date, time] = NAME.exec(name) ?? []
-  if (date === undefined || time === undefined) return undefined
-  const at = Date.parse(`${date.replace(/(....)(..)(..)/, '$1-$2-$3')}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}Z`)
-  return Number.isNaN(at) ? undefined : at
+function momentOf(name: string): Temporal.ZonedDateTime | undefined {
+  const text = NAME.exec(name)?.[1]
+  try {
+    return text === undefined ? undefined : Temporal.Instant.from(text).toZonedDateTimeISO('UTC')
+  } catch {
+    return undefined
+  }
 }
 
-const NAME = /^lockstep-(\d{8})T(\d{6})Z(?:-\d+)?\.db(?:\.age)?$/
+const NAME = /^lockstep-(\d{8}T\d{6}Z)(?:-\d+)?\.db(?:\.age)?$/
 
 /** Whether this program wrote the file: a digest is next to it, and its first bytes fit its name. */
 function isBackup(path: string): boolean {

@@ -79,42 +79,31 @@ interface EntitiesFlags {
 
 async function entities(flags: EntitiesFlags) {
   const { username, passwordFile, ca, id, prefix, every, maxAge } = flags
-  const broker = brokerAddress(flags.broker)
-  if (broker.protocol === 'mqtt:') warnUnencrypted(broker, 'the broker', 'states and password', 'mqtts://')
-  if (ca !== undefined && broker.protocol !== 'mqtts:') throw new Refusal('usage', '--ca is only used with mqtts://')
-  const connection = {
-    url: broker.href,
+  const url = addressOf('--broker', flags.broker, ['mqtts:', 'mqtt:'])
+  warnUnencrypted(url, 'the broker', 'states and password')
+  if (ca !== undefined && url.protocol !== 'mqtts:') throw new Refusal('usage', '--ca is only used with mqtts://')
+  const broker = {
+    url: url.href,
     username,
     password: passwordFile === undefined ? undefined : firstLine(passwordFile),
     ca: ca === undefined ? undefined : readNamed(ca, file => readFileSync(file, 'utf8')),
   }
-  const outcome = flags.remove === true ? NOT_REMOVED : ENTITIES_STOPPED
-  const stop = stopSignals(outcome)
   // Loaded only here, so that other commands start faster.
   const { publishEntities, removeEntities } = await import('../homeassistant/publish.ts')
-  const { publicUrl, url } = readConfig(process.env, ['publicUrl', 'url'])
-  const device = { id, name: nameOf(id), prefix, address: publicUrl === '' ? url : publicUrl, version }
-  try {
-    if (flags.remove === true) {
-      await removeEntities({ broker: connection, device, signal: stop.signal, say })
-      return say(`removed the entities of ${id}`)
-    }
+  const config = readConfig(process.env, ['publicUrl', 'url'])
+  const device = { id, name: nameOf(id), prefix, address: config.publicUrl || config.url, version }
+  if (flags.remove === true) {
+    return untilStopped(NOT_REMOVED, async signal => {
+      await removeEntities({ broker, device, signal, say })
+      return `removed the entities of ${id}`
+    })
+  }
+  await untilStopped(ENTITIES_STOPPED, async signal => {
     const client = serviceClient()
     const name = flags.texts === true ? `${device.name} ${await usernameOf(client)}` : device.name
-    await publishEntities({
-      client,
-      broker: connection,
-      device: { ...device, name },
-      every,
-      maxAge,
-      signal: stop.signal,
-      say,
-    })
-  } catch (error) {
-    if (!stop.signal.aborted) throw error
-  }
-  if (stop.isInterrupted()) throw new Refusal('interrupted', outcome)
-  say(outcome)
+    await publishEntities({ client, broker, device: { ...device, name }, every, maxAge, signal, say })
+    return ENTITIES_STOPPED
+  })
 }
 
 const ENTITIES_STOPPED = 'stopped: the entities are unavailable until the next start'
@@ -128,48 +117,58 @@ interface HistoryFlags {
 }
 
 async function history({ server, tokenFile, id, every }: HistoryFlags) {
-  const url = serverAddress(server)
-  if (url.protocol === 'ws:') warnUnencrypted(url, 'Home Assistant', 'statistics and token', 'wss://')
-  const stop = stopSignals(HISTORY_STOPPED)
-  const shown = startProgress()
+  const url = addressOf('--server', server, ['wss:', 'ws:'])
+  if (url.pathname === '/') url.pathname = '/api/websocket'
+  warnUnencrypted(url, 'Home Assistant', 'statistics and token')
   const { writeHistory, writeRepeatedly } = await import('../homeassistant/history.ts')
-  const options = {
-    client: serviceClient(),
-    server: url.href,
-    token: firstLine(tokenFile),
-    id,
-    name: nameOf(id),
-    signal: stop.signal,
-    progress: (title: string, done: number, of: number) => shown?.show(title, done, of, `${done} of ${of}`),
-  }
+  const shown = startProgress()
   const sayAlone = (line: string) => {
     shown?.end()
     say(line)
   }
-  try {
-    if (every === undefined) return sayAlone(await writeHistory(options))
-    await writeRepeatedly(options, every, sayAlone)
-  } catch (error) {
-    shown?.end()
-    if (!stop.signal.aborted) throw error
-  }
-  if (stop.isInterrupted()) throw new Refusal('interrupted', HISTORY_STOPPED)
-  say(HISTORY_STOPPED)
+  await untilStopped(HISTORY_STOPPED, async signal => {
+    const options = {
+      client: serviceClient(),
+      server: url.href,
+      token: firstLine(tokenFile),
+      id,
+      name: nameOf(id),
+      signal,
+      progress: (title: string, done: number, of: number) => shown?.show(title, done, of, `${done} of ${of}`),
+    }
+    return every === undefined ? writeHistory(options) : writeRepeatedly(options, every, sayAlone)
+  }).finally(() => shown?.end())
 }
 
 const HISTORY_STOPPED = 'stopped: the next run writes what is missing'
 
-function serverAddress(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['ws:', 'wss:'].includes(url.protocol) || url.username !== '' || !isHost(url.hostname)) {
-    throw new Refusal('usage', '--server must be an address such as ws://homeassistant.local:8123')
+/** Runs work and says its outcome, or `stopped` after a signal. */
+async function untilStopped(stopped: string, work: (signal: AbortSignal) => Promise<string>) {
+  const stop = stopSignals(stopped)
+  const outcome = await work(stop.signal).catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error
+    return stopped
+  })
+  if (stop.isInterrupted()) throw new Refusal('interrupted', stopped)
+  say(outcome)
+}
+
+/** The address that an option names. Errors do not repeat it, because it could have a password. */
+function addressOf(option: string, text: string, protocols: readonly [secure: string, plain: string]): URL {
+  const url = URL.parse(text)
+  // URLs of other protocols than that of the web keep the case of a host.
+  if (url === null || !protocols.includes(url.protocol) || !isHost(url.hostname.toLowerCase())) {
+    throw new Refusal('usage', `${option} must be an address such as ${protocols[0]}//homeassistant.local:8123`)
   }
-  if (url.pathname === '/') url.pathname = '/api/websocket'
+  if (url.username !== '' || url.password !== '') {
+    throw new Refusal('usage', `others can see what ${option} says: leave out username and password`)
+  }
   return url
 }
 
-function warnUnencrypted({ hostname }: URL, what: string, secrets: string, better: string) {
-  if (isLoopbackHost(hostname)) return
+function warnUnencrypted({ hostname, protocol }: URL, what: string, secrets: string) {
+  if (['mqtts:', 'wss:'].includes(protocol) || isLoopbackHost(hostname)) return
+  const better = protocol.replace(':', 's://')
   say(`warning: the connection to ${what} is not encrypted, so its network can read ${secrets}: use ${better}`)
 }
 
@@ -205,18 +204,6 @@ function readNamed(file: string, read: (file: string) => string): string {
     throw new Refusal('usage', `${file} cannot be read`, { cause: error })
   }
   return read(file)
-}
-
-/** Errors do not repeat the address, because it could have a password. */
-function brokerAddress(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['mqtt:', 'mqtts:'].includes(url.protocol) || !isHost(url.hostname.toLowerCase())) {
-    throw new Refusal('usage', '--broker must be the address of an MQTT broker, such as mqtts://broker.example:8883')
-  }
-  if (url.username !== '' || url.password !== '') {
-    throw new Refusal('usage', 'others can see what --broker says: use --username and --password-file')
-  }
-  return url
 }
 
 function parseId(text: string): string {

@@ -141,12 +141,9 @@ async function serve(flags: ServeFlags) {
   }
   const port = await supervise({ count: flags.workers, maxStopMs: maxStopMs(config), logFailure: report, secret })
   await welcome(store, { ...config, port }, flags)
-  await store.close()
   await sayIssuerProblem(oidc)
-  if (!config.pull) return
-  // Without a thread for writes: it only looks what is due.
-  const looking = await openStore(databaseUrl, { busyTimeoutMs: SERVER_BUSY_TIMEOUT_MS, schema: 'current' })
-  const scheduler = new Scheduler({ store: looking, config, report })
+  if (!config.pull) return store.close()
+  const scheduler = new Scheduler({ store, config, report })
   onPullDue(() => void scheduler.look())
 }
 

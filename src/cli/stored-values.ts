@@ -1,7 +1,7 @@
 import { countRejected } from '../archive/rejected-rows.ts'
 import { readBackupFacts } from '../backup/facts.ts'
 import type { StoredValue } from '../http/metrics.ts'
-import { countConnections, oldestCompleteRound } from '../pull/state.ts'
+import { countFailingConnections, oldestCompleteRound } from '../pull/state.ts'
 import type { Store } from '../store/index.ts'
 
 /** The metrics of imports, pulls and backups. */
@@ -17,17 +17,7 @@ export function storedValues(store: Store): readonly StoredValue[] {
       'End of the last complete round of a pull; of several sources the one that is furthest behind.',
       async () => seconds(await oldestCompleteRound(store)),
     ],
-    ['source_connections', 'Sources that people have connected.', async () => (await countConnections(store)).all],
-    [
-      'source_connections_failing',
-      'Connected sources whose last round failed.',
-      async () => (await countConnections(store)).failing,
-    ],
-    [
-      'source_failing_timestamp_seconds',
-      'Since when a connected source fails; of several the one that has failed for longest.',
-      async () => seconds((await countConnections(store)).since),
-    ],
+    ['source_connections_failing', 'Connected sources whose last round failed.', () => countFailingConnections(store)],
     [
       'backup_timestamp_seconds',
       'Moment of the last backup of this database.',

@@ -282,15 +282,12 @@ export async function connectedStatus(
 }
 
 /** How many connected sources there are, how many of them fail, and since when the first of these does. */
-export function countConnections({ reads }: Store) {
-  return reads
+export async function countFailingConnections({ reads }: Store): Promise<number> {
+  const { failing } = await reads
     .selectFrom('source_connection')
-    .select(({ fn }) => [
-      fn.countAll<number>().as('all'),
-      fn.count<number>('failing_since').as('failing'),
-      fn.min<number | null>('failing_since').as('since'),
-    ])
+    .select(({ fn }) => fn.count<number>('failing_since').as('failing'))
     .executeTakeFirstOrThrow()
+  return failing
 }
 
 /** The oldest of the last complete rounds of all sources; null without any complete round. */

@@ -14,45 +14,32 @@ function valueIn(metrics: string, name: string): number | undefined {
   return value === undefined ? undefined : Number(value)
 }
 
-test('rejected rows and the last complete round of the pull that is furthest behind are metrics', async () => {
+test('rejected rows, the last complete round of the pull that is furthest behind, and connected sources that fail are metrics', async () => {
   await using service = await startService(cast)
   const metrics = new Metrics()
   metrics.watch(storedValues(service.store))
   const values = async () => {
     const text = await metrics.text()
-    return ['set_aside_rows', 'pull_completed_timestamp_seconds'].map(name => valueIn(text, name))
+    return ['set_aside_rows', 'pull_completed_timestamp_seconds', 'source_connections_failing'].map(name =>
+      valueIn(text, name),
+    )
   }
-  assert.deepEqual(await values(), [0, undefined])
+  assert.deepEqual(await values(), [0, undefined, 0])
   const unknownKind = Buffer.from(JSON.stringify({ kind: 'x', data: {} }))
   await importArchive(service.store, cut(unknownKind, []), { onError: 'set-aside', source: 'history.ndjson' })
   for (const completed_at of [60_000, 30_000]) {
     await addKnownSource(service.store, { origin: `https://${completed_at}.example`, completed_at })
   }
-  assert.deepEqual(await values(), [1, 30])
-})
-
-test('connected sources are counted, those that fail too, and since when the first of them does', async () => {
-  await using service = await startService(cast)
-  const metrics = new Metrics()
-  metrics.watch(storedValues(service.store))
-  const values = async () => {
-    const text = await metrics.text()
-    return ['connections', 'connections_failing', 'failing_timestamp_seconds'].map(name =>
-      valueIn(text, `source_${name}`),
-    )
-  }
-  assert.deepEqual(await values(), [0, 0, undefined])
-  const [first, second, third] = await service.store.db.selectFrom('account').select('id').orderBy('id').execute()
-  for (const [account_id, failing_since] of [
+  const [first, second] = await service.store.db.selectFrom('account').select('id').orderBy('id').execute()
+  for (const [account_id = 0, failing_since] of [
     [first?.id, null],
     [second?.id, 90_000],
-    [third?.id, 60_000],
   ] as const) {
     const empty = { every_minutes: 5, known_locks: '', mine: 0 }
     await service.store.db
       .insertInto('source_connection')
-      .values({ ...empty, account_id: account_id ?? 0, origin: 'https://history.example', failing_since })
+      .values({ ...empty, account_id, origin: 'https://history.example', failing_since })
       .execute()
   }
-  assert.deepEqual(await values(), [3, 2, 60])
+  assert.deepEqual(await values(), [1, 30, 1])
 })
