@@ -14,7 +14,7 @@ interface TallyTable<Row> {
   /** What is counted, for messages. */
   readonly title: string
   readonly maxRows: number
-  /** How often rows are written; earlier if they take half of the room. */
+  /** How often rows are written. */
   readonly intervalMs: number
   /** Of rows with the same key, the newest is kept. */
   keyOf(row: Row): string
@@ -37,16 +37,15 @@ export class Tally<Row> {
   readonly #timer: NodeJS.Timeout
   readonly #rows = new Map<string, { row: Row; count: number }>()
   #lost = 0
-  #ticks = 0
-  #hasFailed = false
   #running: Promise<void> | undefined
 
   constructor(store: Store, table: TallyTable<Row>, onFailure: (error: unknown) => void) {
     this.#store = store
     this.#table = table
     this.#onFailure = onFailure
-    this.#timer = setInterval(() => this.#tick(), Math.min(table.intervalMs, TICK_MS))
-    this.#timer.unref()
+    this.#timer = setInterval(() => {
+      this.#running ??= this.#flush().finally(() => (this.#running = undefined))
+    }, table.intervalMs).unref()
   }
 
   add(row: Row) {
@@ -73,21 +72,12 @@ export class Tally<Row> {
     this.#reportLost()
   }
 
-  #tick() {
-    this.#ticks += 1
-    const isDue = this.#ticks % Math.max(1, Math.round(this.#table.intervalMs / TICK_MS)) === 0
-    const areMany = this.#rows.size >= this.#table.maxRows / 2 && !this.#hasFailed
-    if (isDue || areMany) this.#running ??= this.#flush().finally(() => (this.#running = undefined))
-  }
-
   async #flush() {
     this.#reportLost()
     try {
       await this.#write()
       await this.#table.afterwards?.()
-      this.#hasFailed = false
     } catch (error) {
-      this.#hasFailed = true
       this.#onFailure(error)
     }
   }
@@ -120,8 +110,6 @@ export class Tally<Row> {
 }
 
 type Batch<Row> = ReadonlyMap<string, Counted<Row>>
-
-const TICK_MS = 1000
 
 /** Other writers can write between two batches. */
 const MAX_BATCH_ROWS = 1000

@@ -1,12 +1,6 @@
 import { Argument, type Command, type Option } from 'commander'
 import { print } from './terminal.ts'
 
-/** A command with its words, such as `key create`; the program itself has none. */
-interface Listed {
-  readonly words: string
-  readonly command: Command
-}
-
 export function addCompletionCommand(program: Command) {
   program
     .command('completion')
@@ -18,9 +12,10 @@ export function addCompletionCommand(program: Command) {
     .action(() => print(bashScript(listCommands(program, ''))))
 }
 
-function listCommands(command: Command, words: string): Listed[] {
+/** A command with its words, such as `key create`, and all below it; the program itself has none. */
+function listCommands(command: Command, words: string): (readonly [words: string, command: Command])[] {
   const below = commandsOf(command).flatMap(sub => listCommands(sub, `${words} ${sub.name()}`.trim()))
-  return [{ words, command }, ...below]
+  return [[words, command], ...below]
 }
 
 /** Those that the help lists, but for the help of a group. */
@@ -29,32 +24,28 @@ function commandsOf(command: Command): readonly Command[] {
   return listed.filter(sub => command.commands.includes(sub))
 }
 
-function optionsOf({ command }: Listed): readonly Option[] {
+function optionsOf(command: Command): readonly Option[] {
   return command.options.filter(({ hidden, long }) => !hidden && long !== undefined)
 }
 
 /** What may follow the words of a command: its commands, options and the values of an argument. */
-function nextWords(listed: Listed): string[] {
-  const { command } = listed
-  return [
-    ...commandsOf(command).map(sub => sub.name()),
-    ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
-    ...optionsOf(listed).map(({ long }) => long ?? ''),
-    '--help',
-  ]
+function nextWords(command: Command): string {
+  const values = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
+  const names = commandsOf(command).map(sub => sub.name())
+  return [...names, ...values, ...optionsOf(command).map(({ long }) => long), '--help'].join(' ')
 }
 
-function bashScript(listed: readonly Listed[]): string {
-  const valued = listed.flatMap(entry =>
-    optionsOf(entry)
+function bashScript(listed: ReturnType<typeof listCommands>): string {
+  const valued = listed.flatMap(([words, command]) =>
+    optionsOf(command)
       .filter(({ required }) => required)
-      .map(({ long, argChoices = [] }) => `    '${entry.words} ${long}') words='${argChoices.join(' ')}' ;;`),
+      .map(({ long, argChoices = [] }) => `    '${words} ${long}') words='${argChoices.join(' ')}' ;;`),
   )
   return `_lockstep() {
   local command= word words=
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case "\${command:+$command }$word" in
-      ${listed.flatMap(({ words }) => (words === '' ? [] : [`'${words}'`])).join(' | ')})
+      ${listed.flatMap(([words]) => (words === '' ? [] : [`'${words}'`])).join(' | ')})
         command="\${command:+$command }$word" ;;
     esac
   done
@@ -63,7 +54,7 @@ function bashScript(listed: readonly Listed[]): string {
 ${valued.join('\n')}
     *)
       case "$command" in
-${listed.map(entry => `        '${entry.words}') words='${nextWords(entry).join(' ')}' ;;`).join('\n')}
+${listed.map(([words, command]) => `        '${words}') words='${nextWords(command)}' ;;`).join('\n')}
       esac ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))

@@ -12,7 +12,7 @@ import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { databaseOf, openStore, print, say, withOptions } from './terminal.ts'
-import { isRefusal, Refusal } from '../contract/refusal.ts'
+import { Refusal } from '../contract/refusal.ts'
 
 export function addDemoCommand(program: Command) {
   withOptions(
@@ -110,11 +110,7 @@ async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
 /** An API key for the sample account, in place of the last start's, which keeps working for its day. */
 async function demoKey(store: Store): Promise<string> {
   const now = Date.now()
-  const { id } = await findAccount(store, DEMO_USER).catch((error: unknown) => {
-    throw isRefusal(error, 'refused')
-      ? new Refusal('usage', 'the sample is damaged: create it again with --reset')
-      : error
-  })
+  const { id } = await findAccount(store, DEMO_USER)
   const last = (await listKeys(store, id)).findLast(key => key.name === DEMO_KEY && isActive(key, now))
   return last === undefined
     ? createKey(store, { accountId: id, name: DEMO_KEY, scopes: defaultScopes, expiresAt: now + DAY_MS }, now)
