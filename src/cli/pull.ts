@@ -15,7 +15,8 @@ import { systemClock, Source, StoppedError } from '../pull/source.ts'
 import { findGone, removeGone } from '../pull/gone.ts'
 import { MAX_NUMBERS, parseNumbers } from '../pull/connections.ts'
 import type { PullReport, RejectedReason } from '../pull/report.ts'
-import { pullRepeatedly, findIdentity, pullOnce, type RoundOptions } from '../pull/round.ts'
+import { pullRepeatedly, pullOnce, type RoundOptions } from '../pull/round.ts'
+import { identify } from '../pull/whose.ts'
 import { connectedStatus, type ConnectionStatus, listSources } from '../pull/state.ts'
 import { sqliteFile } from '../store/index.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
@@ -131,7 +132,7 @@ async function pullIntoStore(source: Source, flags: PullFlags, config: PullConfi
   const url = flags.database ?? config.databaseUrl
   const storeRound = async () => {
     // Asked first, so that no database is created if the source does not respond.
-    if (isMissingFile(url)) await findIdentity(source)
+    if (isMissingFile(url)) await identify(source)
     return withStore(flags, store => round({ store, source, ...flags, lockSessions: flags.lockSession }), {
       create: true,
     })

@@ -8,9 +8,7 @@ import type { Tables } from '../store/tables.ts'
 import { systemClock, type Send, Source, SourceError, SourceRefusedError, StoppedError } from './source.ts'
 import { makeGuardedFetch } from './guarded-fetch.ts'
 import { rowsOf, sourceLists } from './lists.ts'
-import { findIdentity } from './round.ts'
-import { capabilitiesOf } from './state.ts'
-import { findTarget, usernameOf } from './whose.ts'
+import { findTarget, identify, usernameOf } from './whose.ts'
 
 /** What a source is, and whose key it is there, before anything is stored. */
 export interface CheckedSource {
@@ -51,8 +49,7 @@ export async function checkConnection(
   await countCheck(options, accountId)
   try {
     const source = sourceOf(options, origin, key)
-    const { identityPath } = await capabilitiesOf(store, origin)
-    const identity = await findIdentity(source, identityPath)
+    const identity = await identify(source)
     const lists = await readLists(source)
     const target = await findTarget(store, origin, identity, String(accountId)).catch((error: unknown) => {
       // Which of them would tell who else is here.
@@ -84,7 +81,7 @@ function parsed({ origin, key }: { readonly origin: string; readonly key: string
   }
 }
 
-function sourceOf({ config, send = guarded(config) }: CheckOptions, address: string, key: string): Source {
+function sourceOf({ config, send = makeGuardedFetch(config) }: CheckOptions, address: string, key: string): Source {
   const deadline = AbortSignal.timeout(CHECK_MS)
   return new Source({
     address,
@@ -97,13 +94,6 @@ function sourceOf({ config, send = guarded(config) }: CheckOptions, address: str
     attempts: 1,
   })
 }
-
-/** Once for a process, because it keeps connections. */
-function guarded(config: CheckOptions['config']): Send {
-  return senders.getOrInsertComputed(config, () => makeGuardedFetch(config))
-}
-
-const senders = new WeakMap<CheckOptions['config'], Send>()
 
 async function readLists(source: Source): Promise<Pick<CheckedSource, 'kinds' | 'missing'>> {
   const kinds: string[] = []

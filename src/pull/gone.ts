@@ -39,10 +39,8 @@ export async function markGone(walked: WalkedList): Promise<{ gone: number; foun
       const record = await reader.tryRecord(list, row.id)
       if (record === 'unanswered') continue
       if (record === undefined) {
-        if (await isStored(walked, row)) {
-          gone += 1
-          await mark(walked, row, { gone_at: at, open_at: null })
-        } else await deleteRow(walked, row)
+        gone += 1
+        await mark(walked, row, { gone_at: at, open_at: null })
       } else {
         // The source has the record although it is not in the list: checked again after another day.
         await mark(walked, row, { missing_at: at })
@@ -59,20 +57,6 @@ async function mark(
   marks: Partial<Pick<PullRow, 'missing_at' | 'gone_at' | 'open_at'>>,
 ) {
   await checked(store, check, db => saveRows(store, db, [{ ...row, ...marks }]))
-}
-
-/** Deletes a row whose record was never stored, such as an unfinished session. */
-async function deleteRow({ store, check }: WalkedList, { source_id, kind, id }: PullRow) {
-  await checked(store, check, async db => {
-    const rows = db.deleteFrom('pull_row').where('source_id', '=', source_id)
-    await rows.where('kind', '=', kind).where('id', '=', id).execute()
-  })
-}
-
-async function isStored({ store, list }: WalkedList, { id, owner_id }: PullRow): Promise<boolean> {
-  const { rows } = await sql`
-    select 1 from ${sql.table(list.table)} where id = ${id} and owner_id = ${owner_id}`.execute(store.db)
-  return rows.length > 0
 }
 
 /** Records of one kind that are gone at their source. */

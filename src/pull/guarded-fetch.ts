@@ -2,13 +2,11 @@ import { lookup as lookUp } from 'node:dns/promises'
 import type { LookupAddress } from 'node:dns'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp, type RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { isIP, type LookupFunction, BlockList, isIPv4, isIPv6 } from 'node:net'
-import { pipeline, type Readable } from 'node:stream'
-import { ReadableStream } from 'node:stream/web'
+import { isIP, type LookupFunction, BlockList, isIPv4 } from 'node:net'
+import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createGunzip } from 'node:zlib'
+import ipaddr from 'ipaddr.js'
 import { type Config, settings } from '../config.ts'
-import { isBlockedPort } from '../contract/address.ts'
 import { isLoopbackAddress, isLoopbackHost } from '../contract/loopback.ts'
 import { CERTIFICATE_ERROR, type Send, SourceError, UnreachableError } from './source.ts'
 import { networkInterfaces } from 'node:os'
@@ -49,7 +47,7 @@ export function makeGuardedFetch(
     }
     const options: RequestOptions = {
       agent: isPlain ? agents.http : agents.https,
-      headers: { ...Object.fromEntries(new Headers(headers)), 'Accept-Encoding': 'gzip' },
+      headers: Object.fromEntries(new Headers(headers)),
       ...(signal ? { signal } : {}),
     }
     const response = await sendRequest(url, options, guard)
@@ -62,7 +60,7 @@ export function makeGuardedFetch(
     }
     if (status >= 200 && status < 600 && !BODYLESS.has(status)) {
       // The types of Node and of browsers differ.
-      const body = ReadableStream.from(read(response, signal)) as unknown as BodyInit
+      const body = Readable.toWeb(response) as unknown as BodyInit
       return new Response(body, { status, headers: received })
     }
     response.resume()
@@ -76,13 +74,11 @@ const CONNECT_MS = 10_000
 const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Why no request is sent to this URL, as far as that can be told without the network. */
-function problemOf({ protocol, hostname, origin, port, username, password }: URL, origins: readonly string[]) {
-  if (username !== '' || password !== '') return 'must not be used with a username or a password'
+function problemOf({ protocol, hostname, origin }: URL, origins: readonly string[]) {
   if (origins.length > 0) {
     return origins.includes(origin) ? undefined : `is not in ${settings.sourceOrigins.env}, so nothing is read there`
   }
   if (protocol !== 'https:') return 'is not an https address'
-  if (isBlockedPort(port)) return 'has a port that is blocked for HTTP: use another one'
   const literal = literalOf(hostname)
   if (isLoopbackHost(hostname) || (literal !== undefined && !isPublic(literal))) {
     return `is not a public address: the operator can allow it with ${settings.sourceOrigins.env}`
@@ -157,26 +153,28 @@ function lookupOf({ isAllowed, resolve }: Guard): LookupFunction {
   }
 }
 
-async function* read(response: IncomingMessage, signal: RequestInit['signal']): AsyncGenerator<Uint8Array> {
-  const isGzip = response.headers['content-encoding'] === 'gzip'
-  const body: Readable = isGzip ? pipeline(response, createGunzip(), () => {}) : response
-  try {
-    // Without an encoding a stream has buffers.
-    for await (const chunk of body) yield chunk as Uint8Array
-  } catch (error) {
-    signal?.throwIfAborted()
-    throw error
-  }
-}
-
 /**
  * Whether an address is one of the public internet, by the registries of IANA for special purposes. What is not known to be public
  * is not, and neither is a form of IPv6 that leads to another address.
  */
-function isPublic(address: string): boolean {
-  if (isIPv4(address)) return !special.check(address)
-  return isIPv6(address) && global.check(address, 'ipv6') && !special.check(address, 'ipv6')
+function isPublic(text: string): boolean {
+  const address = ipaddr.parse(text)
+  // Translations of public IPv4 addresses are public: in networks without IPv4, names of other servers have only these.
+  if (address.kind() === 'ipv6' && isIn(address, NAT64)) return isPublic(address.toByteArray().slice(-4).join('.'))
+  if (address.range() !== 'unicast') return false
+  return address.kind() === 'ipv6' ? isIn(address, GLOBAL_IPV6) && !isIn(address, DOCUMENTATION) : !isIn(address, CLOUD)
 }
+
+function isIn(address: ipaddr.IPv4 | ipaddr.IPv6, network: string): boolean {
+  return address.match(ipaddr.parseCIDR(network))
+}
+
+const NAT64 = '64:ff9b::/96'
+/** Of other IPv6 only these are public. */
+const GLOBAL_IPV6 = '2000::/3'
+const DOCUMENTATION = '3fff::/20'
+/** The platform of a cloud, at a public address. */
+const CLOUD = '168.63.129.16/32'
 
 /** Whether an address is one of this machine, which may be public. */
 function isOwn(address: string): boolean {
@@ -185,50 +183,4 @@ function isOwn(address: string): boolean {
     own.addAddress(known.address, known.family === 'IPv4' ? 'ipv4' : 'ipv6')
   }
   return own.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
-}
-
-const SPECIAL_IPV4 = [
-  '0.0.0.0/8', // this network
-  '10.0.0.0/8', // private
-  '100.64.0.0/10', // carrier-grade translation
-  '127.0.0.0/8', // loopback
-  '168.63.129.16/32', // the platform of a cloud, at a public address
-  '169.254.0.0/16', // link-local, including the metadata of clouds
-  '172.16.0.0/12', // private
-  '192.0.0.0/24', // protocol assignments
-  '192.0.2.0/24', // documentation
-  '192.88.99.0/24', // 6to4 relays
-  '192.168.0.0/16', // private
-  '198.18.0.0/15', // benchmarking
-  '198.51.100.0/24', // documentation
-  '203.0.113.0/24', // documentation
-  '224.0.0.0/4', // multicast
-  '240.0.0.0/4', // reserved, broadcast
-]
-
-/** Translations of public IPv4 addresses are public: in networks without IPv4, names of other servers have only these. */
-const NAT64 = '64:ff9b::'
-
-/** Of IPv6 only these are public, without those that follow. */
-const GLOBAL_IPV6 = ['2000::/3', `${NAT64}/96`]
-
-const SPECIAL_IPV6 = [
-  '2001::/23', // protocol assignments, including Teredo and benchmarking
-  '2001:db8::/32', // documentation
-  '2002::/16', // 6to4
-  '3fff::/20', // documentation
-]
-
-const global = new BlockList()
-const special = new BlockList()
-for (const network of GLOBAL_IPV6) add(global, network)
-for (const network of [...SPECIAL_IPV4, ...SPECIAL_IPV6]) add(special, network)
-for (const network of SPECIAL_IPV4) {
-  const [address = '', bits] = network.split('/')
-  add(special, `${NAT64}${address}/${96 + Number(bits)}`)
-}
-
-function add(list: BlockList, network: string) {
-  const [address = '', bits] = network.split('/')
-  list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6')
 }

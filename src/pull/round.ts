@@ -28,13 +28,12 @@ import {
   findSource,
   type PullSource,
   readCapabilities,
-  type IdentityPath,
   activeLocks,
   countRows,
   findRows,
   openRows,
 } from './state.ts'
-import { checkApi, findTarget, identify, type Identity, Ownership, type Target, usernameOf } from './whose.ts'
+import { findTarget, identify, type Identity, Ownership, type Target, usernameOf } from './whose.ts'
 import { UNANSWERED } from '../archive/batch-importer.ts'
 import { markGone } from './gone.ts'
 
@@ -68,7 +67,7 @@ export interface RoundOptions {
 export async function pullOnce(options: RoundOptions): Promise<PullReport> {
   const { store, source, account } = options
   const { identityPath } = await capabilitiesOf(store, source.address)
-  const identity = await findIdentity(source, identityPath)
+  const identity = await identify(source, identityPath)
   const target = await findTarget(store, source.address, identity, account)
   const hold = options.check === undefined ? await holdAccount(options, target) : undefined
   const check = options.check ?? (async db => hold && checkJob(store.engine, db, hold))
@@ -90,13 +89,6 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
 function holdAccount({ store, onTakeOver = () => {} }: RoundOptions, { id, presentId = id }: Target) {
   const running = `another pull for account ${id}`
   return holdJob(store, { name: pullJob(presentId), by: 'the command', running, onTakeOver })
-}
-
-/** Asks the source whom the API key belongs to. Throws SourceError unless the source has this API. */
-export async function findIdentity(source: Source, known?: IdentityPath): Promise<Identity | undefined> {
-  const identity = await identify(source, known)
-  if (identity === undefined) await checkApi(source)
-  return identity
 }
 
 interface RoundFacts {
@@ -136,10 +128,9 @@ async function runRound(options: RoundOptions, { identity, target, known }: Roun
       }
       if (list === lockSessions || list === trainingSessions) await lists.pullOpenRows(list)
     }
-    const path = identity === undefined ? {} : { identityPath: identity.path }
     const name = usernameOf(identity?.user)
     await account.complete(source.clock.now(), {
-      capabilities: JSON.stringify({ ...reader.capabilities, ...path }),
+      capabilities: JSON.stringify({ ...reader.capabilities, identityPath: identity?.path }),
       mine: mine ? 1 : 0,
       knows_me: identity === undefined ? 0 : 1,
       ...(name === undefined ? {} : { username: name }),

@@ -150,7 +150,6 @@ export class Source {
     }
     if (CERTIFICATE_ERROR.test(code))
       throw new SourceError(`the certificate of ${this.address} is not accepted (${code})`)
-    if (code === BAD_PORT) throw new SourceError(`${this.address} has a port that is blocked for HTTP: use another one`)
     if (code === 'TimeoutError') return { failure: `did not respond within ${REQUEST_TIMEOUT_MS / 1000} seconds` }
     return { failure: `cannot be reached (${MEANINGS[code] ?? code})` }
   }
@@ -242,12 +241,8 @@ function failureCode(error: unknown): string {
   if (error.name === 'TimeoutError' || error instanceof UnreachableError) return error.name
   const { cause } = error
   const reason: unknown = cause instanceof AggregateError ? cause.errors[0] : cause
-  if (reason instanceof Error && 'code' in reason) return String(reason.code)
-  return reason instanceof Error && reason.message === BAD_PORT ? BAD_PORT : 'the connection was cut'
+  return reason instanceof Error && 'code' in reason ? String(reason.code) : 'the connection was cut'
 }
-
-/** The message of `fetch` for ports that it refuses. */
-const BAD_PORT = 'bad port'
 
 const MEANINGS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: ECONNREFUSED',

@@ -13,20 +13,16 @@ export type PullSource = Selectable<PullSourceTable>
 export type PullRow = Selectable<PullRowTable>
 export type NewPullRow = Insertable<PullRowTable>
 
-/** A path that says whose an API key is. */
-export type IdentityPath = '/users/me' | '/me' | '/users'
-
 /** What the source accepts. It is stored, so that later rounds do not try what was refused. */
 export interface Capabilities {
-  readonly identityPath?: IdentityPath
+  /** The path that says whose an API key is. */
+  readonly identityPath?: string
   /** Parameters beyond `limit` and `offset` that lists accept. */
   readonly parameters?: Readonly<Partial<Record<ListParameter, boolean>>>
   /** Whether a list accepts `include`, by its path. */
   readonly include?: Readonly<Record<string, boolean>>
-  /** Kinds whose list rows lack fields of the record. */
-  readonly partialKinds?: readonly string[]
-  /** Kinds whose list rows are complete records. */
-  readonly completeKinds?: readonly string[]
+  /** Whether the rows of a list lack fields of their records, by kind. */
+  readonly partial?: Readonly<Record<string, boolean>>
 }
 
 type ListParameter = 'cursor' | 'ownerId'

@@ -207,11 +207,8 @@ export class SourceReader {
   }
 
   /** Whether rows of the list lack fields of their records; undefined if unknown. */
-  isPartial(list: SourceList): boolean | undefined {
-    if (list.isSummary === true) return true
-    const { partialKinds, completeKinds } = this.capabilities
-    if (partialKinds?.includes(list.kind) === true) return true
-    return completeKinds?.includes(list.kind) === true ? false : undefined
+  isPartial({ kind, isSummary }: SourceList): boolean | undefined {
+    return isSummary === true || this.capabilities.partial?.[kind]
   }
 
   /** Whether the record of a row may have more than the row has. */
@@ -232,10 +229,7 @@ export class SourceReader {
       if (record === 'unanswered') return false
       isPartial = record !== undefined && hasMore(record, row.data)
     }
-    const { partialKinds = [], completeKinds = [] } = this.capabilities
-    this.capabilities = isPartial
-      ? { ...this.capabilities, partialKinds: [...partialKinds, list.kind] }
-      : { ...this.capabilities, completeKinds: [...completeKinds, list.kind] }
+    this.capabilities = { ...this.capabilities, partial: { ...this.capabilities.partial, [list.kind]: isPartial } }
     return isPartial
   }
 
@@ -250,8 +244,7 @@ export class SourceReader {
 
   /** Reads the first page, with as many parameters as the source accepts. */
   async #readFirstPage(list: SourceList): Promise<SourcePage> {
-    const attempts = [...this.#attempts(list)]
-    for (const features of attempts) {
+    for (const features of this.#attempts(list)) {
       const response = await this.#source.get(list.path, this.#query(list, features))
       if (REFUSED.has(response.status)) continue
       if (response.status === 404) throw new MissingListError(`the source has no ${list.title}`)
@@ -259,26 +252,22 @@ export class SourceReader {
       this.#remember(list, features, page)
       return page
     }
-    // The source refuses what it accepted before, so everything is tried again.
-    const { parameters, include, ...rest } = this.capabilities
-    if (parameters !== undefined || include !== undefined) {
-      this.capabilities = rest
-      if (attempts.length < MAX_ATTEMPTS) return this.#readFirstPage(list)
-    }
     throw new SourceError(`${this.#source.address} refuses to list ${list.title} by limit and offset`)
   }
 
-  /** The combinations of features to try, the most complete one first. */
+  /** What to try: what the source accepted before, or everything; then less. */
   *#attempts({ path, include }: SourceList): Generator<ListFeatures> {
     const { parameters = {}, include: included = {} } = this.capabilities
-    const choices = (known: boolean | undefined) => (known === undefined ? [true, false] : [known])
-    for (const cursor of choices(parameters.cursor)) {
-      for (const ownerId of this.#owner === undefined ? [false] : choices(parameters.ownerId)) {
-        for (const includes of include === undefined ? [false] : choices(included[path])) {
-          yield { cursor, ownerId, include: includes }
-        }
-      }
+    const first = {
+      cursor: parameters.cursor ?? true,
+      ownerId: this.#owner !== undefined && (parameters.ownerId ?? true),
+      include: include !== undefined && (included[path] ?? true),
     }
+    yield first
+    if (first.cursor) yield { ...first, cursor: false }
+    if (first.include) yield { ...first, cursor: false, include: false }
+    if (first.ownerId) yield { ...first, cursor: false, ownerId: false }
+    yield { cursor: false, ownerId: false, include: false }
   }
 
   #known(list: SourceList): ListFeatures {
@@ -330,7 +319,6 @@ interface ListFeatures {
 }
 
 const PAGE_SIZE = 100
-const MAX_ATTEMPTS = 8
 /** The statuses with which servers refuse unknown parameters. */
 const REFUSED: ReadonlySet<number> = new Set([400, 422])
 

@@ -17,7 +17,7 @@ import {
 } from './lists.ts'
 import type { SourceReader } from './walk.ts'
 import { type Source, SourceError } from './source.ts'
-import { findSource, type IdentityPath } from './state.ts'
+import { findSource } from './state.ts'
 
 /** Whose the API key is at the source, which account here that is, and whose each record is. */
 
@@ -27,28 +27,23 @@ export interface Identity {
   /** The fields of the user; only the id if the source sends no more. */
   readonly user: SourceData
   /** The path that returned it. */
-  readonly path: IdentityPath
+  readonly path: string
 }
 
-const paths: readonly IdentityPath[] = ['/users/me', '/me', '/users']
-
-/** Asks the source whom the API key belongs to, first at the path that returned it before. Undefined if no path returns it. */
-export async function identify(source: Source, known?: IdentityPath): Promise<Identity | undefined> {
-  const order = known === undefined ? paths : [known, ...paths.filter(path => path !== known)]
-  for (const path of order) {
+/**
+ * Asks the source whom the API key belongs to, first at the path that returned it before; undefined if it does not say. Throws SourceError
+ * unless it has a list of this API.
+ */
+export async function identify(source: Source, known?: string): Promise<Identity | undefined> {
+  for (const path of new Set([...(known === undefined ? [] : [known]), '/users/me', '/me', '/users'])) {
     const { data } = await source.get(path)
     const user = path === '/users' ? onlyRow(data) : userOf(data)
     const id = idOf(user?.['id'])
     if (user !== undefined && id !== undefined) return { id, user, path }
   }
-  return undefined
-}
-
-/** Throws SourceError unless the source has a list of this API. */
-export async function checkApi(source: Source): Promise<void> {
   for (const path of ['/lkbx/templates', '/dtt/sessions']) {
     const { status } = await source.get(path, { limit: 1, offset: 0 })
-    if (status === 200) return
+    if (status === 200) return undefined
   }
   throw new SourceError(`${source.address} has no lists of this API: is this the right address?`)
 }

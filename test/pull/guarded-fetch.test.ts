@@ -8,7 +8,6 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import os, { networkInterfaces, type NetworkInterfaceInfo } from 'node:os'
 import { test } from 'node:test'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { gzipSync } from 'node:zlib'
 import { makeGuardedFetch } from '../../src/pull/guarded-fetch.ts'
 import { Source } from '../../src/pull/source.ts'
 import { readConfig } from '../../src/config.ts'
@@ -205,18 +204,11 @@ test('a request goes to the address that was checked, whatever the name server s
   assert.deepEqual(hidden.received, [])
 })
 
-test('a URL with another scheme, a username or a port of another protocol gets no request', async () => {
+test('a URL with another scheme gets no request', async () => {
   const urls: Readonly<Record<string, RegExp>> = {
     'http://93.184.215.14': /is not an https address$/,
     'http://127.0.0.1': /is not an https address$/,
     'ftp://93.184.215.14': /is not an https address$/,
-    'https://93.184.215.14@127.0.0.1': /a username or a password$/,
-    'https://a:b@93.184.215.14': /a username or a password$/,
-    'https://a@93.184.215.14#@history.example': /a username or a password$/,
-    'https://93.184.215.14:22': /blocked for HTTP/,
-    'https://93.184.215.14:25': /blocked for HTTP/,
-    'https://93.184.215.14:993': /blocked for HTTP/,
-    'https://93.184.215.14:6667': /blocked for HTTP/,
   }
   const send = makeGuardedFetch({ sourceOrigins: [] })
   const connections = await countConnections(async () => {
@@ -243,16 +235,15 @@ for (const status of [301, 302, 303, 307, 308]) {
 
 test('the origins of the setting are read and no others, also those that are not public', async () => {
   await using source = await responding((request, response) => {
-    const { authorization, host, 'accept-encoding': encoding } = request.headers
-    const data = { path: request.url, authorization, host, encoding }
-    response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(JSON.stringify({ ok: true, data })))
+    const { authorization, host } = request.headers
+    response.end(JSON.stringify({ ok: true, data: { path: request.url, authorization, host } }))
   })
   await using other = await silent('127.0.0.1')
   const origin = `http://127.0.0.1:${source.port}`
   const host = `127.0.0.1:${source.port}`
   assert.deepEqual(await ask({ address: origin, origins: `https://history.example, ${origin}` }), {
     status: 200,
-    data: { path: '/api/v1/me', authorization: 'Bearer lks_key', host, encoding: 'gzip' },
+    data: { path: '/api/v1/me', authorization: 'Bearer lks_key', host },
   })
   for (const address of [
     `http://127.0.0.1:${other.port}`,
@@ -329,14 +320,14 @@ test('the message and the time are the same whether a port is closed, filtered o
 })
 
 test('a response that breaks off, never ends or is too large is reported as without the guard', async () => {
-  const bomb = gzipSync(Buffer.alloc(65 * 1024 * 1024, ' '))
+  const large = Buffer.alloc(65 * 1024 * 1024, ' ')
   const spoilt: Readonly<Record<string, RequestListener>> = {
     'cannot be reached (the connection was cut)': (_request, response) => {
       response.writeHead(200, { 'Content-Length': '100' }).write('{"ok"', () => response.socket?.destroy())
     },
     'cannot be reached (the connection was cut: ECONNRESET)': (_request, response) => void response.socket?.destroy(),
     'responds to /me with more than 64 MiB': (_request, response) => {
-      response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(bomb)
+      response.end(large)
     },
   }
   for (const [message, listener] of Object.entries(spoilt)) {
