@@ -62,6 +62,8 @@ export const commands: readonly Command[] = [
     before: folder => makeReleasedFile(folder.file('old.db'), 'delete from note'),
     env: nextVersion,
   },
+  { args: ['record', 'remove', 'training-session', '1', '--account', 'ann', '--yes'], isOnce: true },
+  { args: ['imports', 'undo', '1', '--account', 'ann', '--yes'], isOnce: true },
   { args: ['account', 'add', '--username', 'eve'], isOnce: true },
   { args: ['account', 'remove', '--account', 'ann', '--yes'], isOnce: true },
   { args: ['account', 'set-password', '--account', 'ann'], input: `${PASSWORD}\n`, isOnce: true },
