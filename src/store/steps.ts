@@ -1,5 +1,5 @@
 import type { Engine } from './query.ts'
-import type { RecordName } from './tables.ts'
+import { addedTables, type RecordName } from './tables.ts'
 
 /** A step of the schema. A released one is never edited, because its checksum is stored in every database. */
 export interface Step {
@@ -17,15 +17,7 @@ export const steps: readonly Step[] = [
   {
     name: 'jobs',
     statements: [
-      `create table job (
-        name text primary key,
-        state text not null,
-        holder text,
-        lease_until integer,
-        next_at integer,
-        attempts integer not null,
-        report text not null
-      ) strict`,
+      createTable('job'),
       `insert into job (name, state, holder, lease_until, next_at, attempts, report)
         select 'pull ' || account_id, state, holder, lease_until, next_at, failures, progress from source_connection`,
       `insert into job (name, state, attempts, report)
@@ -41,34 +33,11 @@ export const steps: readonly Step[] = [
     name: 'deletions',
     statements: [
       'update lock_session set ended_at = null where ended_at < at',
-      `create table deleted_record (
-        owner_id integer not null references account (id) on delete cascade,
-        kind text not null,
-        id integer not null,
-        at integer,
-        minute text,
-        deleted_at integer not null,
-        extra text,
-        primary key (owner_id, kind, id)
-      ) strict`,
+      createTable('deleted_record', 'primary key (owner_id, kind, id)'),
       'create index deleted_record_by_id on deleted_record (kind, id)',
-      `create table imported_file (
-        id identity,
-        owner_id integer not null references account (id) on delete cascade,
-        name text not null,
-        at integer not null,
-        added integer not null,
-        replaced integer not null
-      ) strict`,
+      createTable('imported_file'),
       'create index imported_file_by_owner on imported_file (owner_id, id)',
-      `create table imported_record (
-        owner_id integer not null references account (id) on delete cascade,
-        kind text not null,
-        id integer not null,
-        file_id integer not null references imported_file (id) on delete cascade,
-        is_kept integer not null,
-        primary key (owner_id, kind, id)
-      ) strict`,
+      createTable('imported_record', 'primary key (owner_id, kind, id)'),
       'create index imported_record_by_file on imported_record (file_id, is_kept)',
     ],
   },
@@ -82,3 +51,9 @@ export const steps: readonly Step[] = [
     ],
   },
 ]
+
+/** With the spaces that it had when its checksum was first stored. */
+function createTable(name: keyof typeof addedTables, ...keys: readonly string[]): string {
+  const columns = Object.entries(addedTables[name]).map(([column, type]) => `${column} ${type}`)
+  return `create table ${name} (\n        ${[...columns, ...keys].join(',\n        ')}\n      ) strict`
+}

@@ -374,58 +374,56 @@ export const baselineTables = {
   },
 } as const satisfies Record<string, Record<string, Column>>
 
-/** What steps have added since, for the types, in the same words. */
-interface Added {
+/** Tables that steps have added since, in the same words. */
+export const addedTables = {
   /** Work that one process does at a time. Instants are those of the database's clock. */
-  readonly job: {
+  job: {
     /** `erase`, or `pull` with the identifier of the account. */
-    readonly name: 'text primary key'
-    readonly state: OneOf<'due' | 'running' | 'waiting' | 'stopped' | 'done'>
+    name: 'text primary key',
+    state: oneOf('due', 'running', 'waiting', 'stopped', 'done'),
     /** The process that has it, and until when without renewing that. */
-    readonly holder: 'text'
-    readonly lease_until: 'integer'
+    holder: 'text',
+    lease_until: 'integer',
     /** When it is due; null unless it is due or waits. */
-    readonly next_at: 'integer'
+    next_at: 'integer',
     /** How often it failed in a row. */
-    readonly attempts: 'integer not null'
+    attempts: 'integer not null',
     /** Of a pull, what the round has read, as JSON: `[{"kind", "read", "total" or null}]`. */
-    readonly report: 'text not null'
-  }
+    report: 'text not null',
+  },
   /** A record that its owner deleted: no import and no pull brings it back. */
-  readonly deleted_record: {
-    readonly owner_id: 'integer not null'
+  deleted_record: {
+    owner_id: 'integer not null references account (id) on delete cascade',
     /** As in an archive. */
-    readonly kind: 'text not null'
-    readonly id: 'integer not null'
+    kind: 'text not null',
+    id: 'integer not null',
     /** That of the record; null for kinds without a time. */
-    readonly at: 'integer'
+    at: 'integer',
     /** As the table wrote it that made the record. */
-    readonly minute: 'text'
-    readonly deleted_at: 'integer not null'
-    readonly extra: 'text'
-  }
+    minute: 'text',
+    deleted_at: 'integer not null',
+    extra: 'text',
+  },
   /** A file that added or replaced records of an account. */
-  readonly imported_file: {
-    readonly id: 'identity'
-    readonly owner_id: 'integer not null'
+  imported_file: {
+    id: 'identity',
+    owner_id: 'integer not null references account (id) on delete cascade',
     /** As its owner calls it. */
-    readonly name: 'text not null'
-    readonly at: 'integer not null'
-    readonly added: 'integer not null'
-    readonly replaced: 'integer not null'
-  }
+    name: 'text not null',
+    at: 'integer not null',
+    added: 'integer not null',
+    replaced: 'integer not null',
+  },
   /** A record that a file added. */
-  readonly imported_record: {
-    readonly owner_id: 'integer not null'
-    readonly kind: 'text not null'
-    readonly id: 'integer not null'
-    readonly file_id: 'integer not null'
+  imported_record: {
+    owner_id: 'integer not null references account (id) on delete cascade',
+    kind: 'text not null',
+    id: 'integer not null',
+    file_id: 'integer not null references imported_file (id) on delete cascade',
     /** 1 once something else has brought or changed the record, so that it stays when the file is undone. */
-    readonly is_kept: 'integer not null'
-  }
-  readonly lock_session: MadeHereColumn
-  readonly training_session: MadeHereColumn
-}
+    is_kept: 'integer not null',
+  },
+} as const satisfies Record<string, Record<string, Column>>
 
 interface MadeHereColumn {
   /** Of a record that a table made, what is kept beside it as JSON. */
@@ -440,7 +438,7 @@ interface Removed {
 
 type Described = Omit<typeof baselineTables, keyof Removed> & {
   readonly source_connection: Omit<(typeof baselineTables)['source_connection'], Removed['source_connection']>
-} & Added
+} & typeof addedTables & { readonly lock_session: MadeHereColumn; readonly training_session: MadeHereColumn }
 export type Tables = { [Name in keyof Described]: TableOf<Described[Name]> }
 
 type TableOf<Columns> = { -readonly [Name in keyof Columns]: Cell<Columns[Name]> }
