@@ -315,7 +315,8 @@ async function change({ db }: Store, accountId: number, values: object): Promise
   return isChanged
 }
 
-async function changeIn(db: Store['db'], accountId: number, values: object): Promise<boolean> {
+/** The same within a transaction. */
+export async function changeIn(db: Store['db'], accountId: number, values: object): Promise<boolean> {
   const connection = db.updateTable('source_connection').set(values).where('account_id', '=', accountId)
   return (await connection.executeTakeFirst()).numUpdatedRows > 0n
 }

@@ -26,6 +26,7 @@ import {
   StoppedError,
 } from './source.ts'
 import {
+  changeIn,
   type Connection,
   connections,
   ended,
@@ -38,7 +39,7 @@ import {
 import type { PullProgress, PullReport } from './report.ts'
 import { pullOnce } from './round.ts'
 import { openKey, sealKey, type Secret } from './stored-key.ts'
-import { type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import { recordEvent, SERVICE } from '../accounts/events.ts'
 import type { Tables } from '../store/tables.ts'
 
@@ -67,38 +68,39 @@ const LOOK_MS = 2000
 
 /** Pulls from all connections that are due. Resolves when none is, and when stopped. After an error of the store, its rounds have ended. */
 export async function pullDue(given: ScheduledOptions): Promise<void> {
+  const { store, onProblem } = given
   const failed = new AbortController()
+  const options = { ...given, stop: AbortSignal.any([given.stop, failed.signal]) }
   const running = new Map<number, Promise<void>>()
+  const sent = new Map<string, number[]>()
   try {
-    await pullWhileDue({ ...given, stop: AbortSignal.any([given.stop, failed.signal]) }, running)
+    while (!options.stop.aborted) {
+      if (await forgetOldKeys(store)) await eraseDeleted(store).catch(onProblem)
+      await startDue(options, running, sent)
+      if (running.size === 0) return
+      const look = sleep(LOOK_MS, undefined, { signal: options.stop, ref: false }).catch(() => {})
+      await Promise.race([look, ...running.values()])
+    }
   } finally {
     failed.abort()
     await Promise.all(running.values())
   }
 }
 
-async function pullWhileDue(options: ScheduledOptions, running: Map<number, Promise<void>>) {
+/** Starts rounds that are due; `sent` says when requests were sent to each origin. */
+async function startDue(options: ScheduledOptions, running: Map<number, Promise<void>>, sent: Map<string, number[]>) {
   const { store, holder, secret, stop, onProblem } = options
-  const sent = new Map<string, number[]>()
-  while (!stop.aborted) {
-    if (await forgetOldKeys(store)) await eraseDeleted(store).catch(onProblem)
-    while (running.size < MAX_RUNNING && !stop.aborted) {
-      const due = await takeDue(store, { holder, secretId: secret.id, running: [...running.keys()] })
-      if (due === undefined) break
-      if (due.holder !== null)
-        onProblem(new Error(`the pull ${holderText(due.holder)} stands still: this one takes over`))
-      const sentThere = sent.getOrInsertComputed(due.origin, () => sentBefore(options, due))
-      const pulled = new ConnectedPull(options, due, sentThere).run().catch(onProblem)
-      running.set(
-        due.account_id,
-        pulled.finally(() => running.delete(due.account_id)),
-      )
-    }
-    if (running.size === 0) return
-    const looked = new AbortController()
-    const look = sleep(LOOK_MS, undefined, { signal: AbortSignal.any([looked.signal, stop]) }).catch(() => {})
-    await Promise.race([look, ...running.values()])
-    looked.abort()
+  while (running.size < MAX_RUNNING && !stop.aborted) {
+    const due = await takeDue(store, { holder, secretId: secret.id, running: [...running.keys()] })
+    if (due === undefined) return
+    if (due.holder !== null)
+      onProblem(new Error(`the pull ${holderText(due.holder)} stands still: this one takes over`))
+    const sentThere = sent.getOrInsertComputed(due.origin, () => sentBefore(options, due))
+    const pulled = new ConnectedPull(options, due, sentThere).run().catch(onProblem)
+    running.set(
+      due.account_id,
+      pulled.finally(() => running.delete(due.account_id)),
+    )
   }
 }
 
@@ -112,7 +114,7 @@ function sentBefore({ clock }: ScheduledOptions, connection: Connection): number
 class ConnectedPull {
   readonly #options: ScheduledOptions
   readonly #connection: Connection
-  readonly #lease: Lease
+  #accountId: number
   readonly #sent: number[]
   readonly #lost = new AbortController()
   readonly #read = new Map<string, RoundProgress['read'][number]>()
@@ -123,20 +125,18 @@ class ConnectedPull {
   constructor(options: ScheduledOptions, connection: Connection, sent: number[]) {
     this.#options = options
     this.#connection = connection
-    this.#lease = {
-      holder: options.holder,
-      accountId: connection.account_id,
-      get name() {
-        return pullJob(this.accountId)
-      },
-    }
+    this.#accountId = connection.account_id
     this.#sent = sent
     this.#shown = connection.report
     this.#isFull = progressOf(connection).full === true
   }
 
+  get #job() {
+    return { name: pullJob(this.#accountId), holder: this.#options.holder }
+  }
+
   async run(): Promise<void> {
-    const { store, onProblem } = this.#options
+    const { onProblem } = this.#options
     const renewing = this.#keepLease()
     try {
       await this.#pull()
@@ -145,7 +145,7 @@ class ConnectedPull {
       if (isRefusal(error, 'busy') || this.#lost.signal.aborted) return
       const failure = failureOf(error)
       if (failure === 'internal') onProblem(error)
-      await endRound(store, this.#lease, failure).catch((problem: unknown) => {
+      await this.#end(failure).catch((problem: unknown) => {
         if (!isRefusal(problem, 'busy')) throw problem
       })
     } finally {
@@ -158,7 +158,7 @@ class ConnectedPull {
     const { store, secret, send, rate, clock, stop, quota, onProblem } = this.#options
     const { account_id: accountId, origin, sealed_key: sealed, every_minutes: every, known_locks } = this.#connection
     const key = sealed === null ? undefined : openKey(secret, { accountId, origin }, sealed)
-    if (key === undefined) return endRound(store, this.#lease, 'key')
+    if (key === undefined) return this.#end('key')
     const source = new Source({
       address: origin,
       key,
@@ -179,14 +179,14 @@ class ConnectedPull {
       mine: this.#connection.mine === 1,
       lockSessions: parseNumbers(known_locks),
       progress: progress => this.#note(progress),
-      check: db => checkJob(store.engine, db, this.#lease),
+      check: db => checkJob(store.engine, db, this.#job),
       onRenumber: async (db, id) => {
         const { sealed: sealed_key } = sealKey(secret, { accountId: id, origin }, key)
         await db.updateTable('source_connection').set({ sealed_key }).where('account_id', '=', id).execute()
-        this.#lease.accountId = id
+        this.#accountId = id
       },
     })
-    await completeRound(store, this.#lease, { ...report, sentAt: this.#sentAt() }, known_locks)
+    await this.#complete(report)
     if (every === 0) await eraseDeleted(store).catch(onProblem)
   }
 
@@ -219,12 +219,58 @@ class ConnectedPull {
       this.#shown = progress
       // While the database is away nothing is stored, and each transaction checks the lease itself.
       const { store, showLife } = this.#options
-      const held = await renewJob(store, this.#lease, changed).catch(() => undefined)
+      const held = await renewJob(store, this.#job, changed).catch(() => undefined)
       if (held === true) showLife?.()
       misses = held === false ? misses + 1 : 0
       // One miss is no loss: the account may just be getting another id.
       if (misses > 1) this.#lost.abort()
     }
+  }
+
+  /** The connection, whose job this process has; nobody else gets it before the transaction ends. Throws Refusal otherwise. */
+  async #held(db: Kysely<Tables>): Promise<Connection> {
+    await checkJob(this.#options.store.engine, db, this.#job)
+    return connections(db).selectAll().where('account_id', '=', this.#accountId).executeTakeFirstOrThrow()
+  }
+
+  /** Ends a complete round. A connection for a single round forgets its key. */
+  async #complete({ kinds, gone, setAside, notFound }: PullReport): Promise<void> {
+    const { store } = this.#options
+    const round = { added: sum(kinds.map(kind => kind.added)), replaced: sum(kinds.map(kind => kind.replaced)), gone }
+    await store.db.transaction().execute(async db => {
+      const { every_minutes: every, known_locks: knownLocks } = await this.#held(db)
+      await addRound(store, db, this.#accountId, { ...round, rejected: setAside.count, failure: null })
+      const values = {
+        failing_since: null,
+        refused_since: null,
+        failure: null,
+        // Those that the source does not have are not asked for again in each round.
+        ...(knownLocks === this.#connection.known_locks ? { known_locks: '' } : {}),
+        ...(every === 0 ? withoutKey : {}),
+      }
+      const next = inMs(store, every * MINUTE_MS * (1 + JITTER * Math.random()))
+      await update(db, this.#accountId, values, {
+        ...(every === 0 ? { state: 'done', next_at: null } : { state: 'waiting', next_at: next }),
+        attempts: 0,
+        report: JSON.stringify({ read: [], notFound, sentAt: this.#sentAt() } satisfies RoundProgress),
+      })
+      if (every === 0 && store.erase !== undefined) await noteDeleted(db)
+    })
+  }
+
+  /** Ends a round that failed. Without a failure it was only interrupted, and is due again. */
+  async #end(failure: Failure | undefined): Promise<void> {
+    const { store } = this.#options
+    const accountId = this.#accountId
+    await store.db.transaction().execute(async db => {
+      const connection = await this.#held(db)
+      if (failure === undefined) return update(db, accountId, {}, { state: 'due', next_at: databaseNow(store.engine) })
+      if (failure === 'refused' && connection.refused_since === null) {
+        const about = { subject: connection.origin, now: Date.now(), actor: SERVICE }
+        await recordEvent(db, { accountId, kind: 'source-refused', ...about })
+      }
+      await failRound(store, db, connection, failure)
+    })
   }
 }
 
@@ -284,13 +330,6 @@ async function forgetOldKeys(store: Store): Promise<boolean> {
     if (store.erase !== undefined) await noteDeleted(db)
     return true
   })
-}
-
-/** The round of a connection whose job this process has. */
-interface Lease {
-  readonly holder: string
-  accountId: number
-  readonly name: string
 }
 
 /**
@@ -354,61 +393,6 @@ export async function takeDue(
   })
 }
 
-/** The connection, whose job this process has; nobody else gets it before the transaction ends. Throws Refusal otherwise. */
-async function heldConnection({ engine }: Store, db: Kysely<Tables>, lease: Lease): Promise<Connection> {
-  await checkJob(engine, db, lease)
-  return connections(db).selectAll().where('account_id', '=', lease.accountId).executeTakeFirstOrThrow()
-}
-
-/** Ends a complete round, which has asked for these locks. A connection for a single round forgets its key. */
-async function completeRound(
-  store: Store,
-  lease: Lease,
-  report: PullReport & Pick<RoundProgress, 'sentAt'>,
-  askedLocks: string,
-): Promise<void> {
-  const { kinds, gone } = report
-  const round = { added: sum(kinds.map(kind => kind.added)), replaced: sum(kinds.map(kind => kind.replaced)), gone }
-  await store.db.transaction().execute(async db => {
-    const { every_minutes: every, known_locks: knownLocks } = await heldConnection(store, db, lease)
-    await addRound(store, db, lease.accountId, { ...round, rejected: report.setAside.count, failure: null })
-    await update(
-      db,
-      lease.accountId,
-      {
-        failing_since: null,
-        refused_since: null,
-        failure: null,
-        // Those that the source does not have are not asked for again in each round.
-        ...(knownLocks === askedLocks ? { known_locks: '' } : {}),
-        ...(every === 0 ? withoutKey : {}),
-      },
-      {
-        ...(every === 0
-          ? { state: 'done', next_at: null }
-          : { state: 'waiting', next_at: inMs(store, every * MINUTE_MS * (1 + JITTER * Math.random())) }),
-        attempts: 0,
-        report: JSON.stringify({ read: [], notFound: report.notFound, sentAt: report.sentAt } satisfies RoundProgress),
-      },
-    )
-    if (every === 0 && store.erase !== undefined) await noteDeleted(db)
-  })
-}
-
-/** Ends a round that failed. Without a failure it was only interrupted, and is due again. */
-async function endRound(store: Store, lease: Lease, failure: Failure | undefined): Promise<void> {
-  await store.db.transaction().execute(async db => {
-    const connection = await heldConnection(store, db, lease)
-    if (failure === undefined)
-      return update(db, lease.accountId, {}, { state: 'due', next_at: databaseNow(store.engine) })
-    if (failure === 'refused' && connection.refused_since === null) {
-      const about = { subject: connection.origin, now: Date.now(), actor: SERVICE }
-      await recordEvent(db, { accountId: lease.accountId, kind: 'source-refused', ...about })
-    }
-    await failRound(store, db, connection, failure)
-  })
-}
-
 async function failRound(
   store: Store,
   db: Kysely<Tables>,
@@ -455,23 +439,14 @@ function pauseMs(failures: number): number {
 
 const withoutKey = { sealed_key: null, secret_id: null, key_until: null } as const
 
-type Changes<Table extends 'source_connection' | 'job'> = {
-  [Name in keyof Updateable<Tables[Table]>]: Updateable<Tables[Table]>[Name] | RawBuilder<number>
-}
-
 /** Changes the connection of an account, and its job, which no process has any more. */
-async function update(
-  db: Kysely<Tables>,
-  accountId: number,
-  values: Changes<'source_connection'>,
-  job: Changes<'job'>,
-) {
-  if (Object.keys(values).length > 0) {
-    const connection = db.updateTable('source_connection').set(values as Updateable<Tables['source_connection']>)
-    await connection.where('account_id', '=', accountId).execute()
-  }
-  const free = { ...FREE, ...job } as Updateable<Tables['job']>
-  await db.updateTable('job').set(free).where('name', '=', pullJob(accountId)).execute()
+async function update(db: Kysely<Tables>, accountId: number, values: object, job: object) {
+  if (Object.keys(values).length > 0) await changeIn(db, accountId, values)
+  await db
+    .updateTable('job')
+    .set({ ...FREE, ...job })
+    .where('name', '=', pullJob(accountId))
+    .execute()
 }
 
 async function addRound(
@@ -481,24 +456,14 @@ async function addRound(
   round: Omit<Selectable<Tables['source_round']>, 'account_id' | 'ended_at'>,
 ): Promise<void> {
   const { rows } = await sql<{ now: number }>`select ${databaseNow(store.engine)} as now`.execute(db)
-  const ended = await db
-    .selectFrom('source_round')
-    .select('ended_at')
-    .where('account_id', '=', accountId)
-    .orderBy('ended_at', 'desc')
-    .limit(MAX_ROUNDS)
-    .execute()
+  const ofAccount = db.selectFrom('source_round').where('account_id', '=', accountId)
+  const ended = await ofAccount.select('ended_at').orderBy('ended_at', 'desc').limit(MAX_ROUNDS).execute()
   // The clock may have been set back.
   const endedAt = Math.max(rows[0]?.now ?? 0, (ended[0]?.ended_at ?? 0) + 1)
   await db
     .insertInto('source_round')
     .values({ ...round, account_id: accountId, ended_at: endedAt })
     .execute()
-  const oldest = ended[MAX_ROUNDS - 1]
-  if (oldest === undefined) return
-  await db
-    .deleteFrom('source_round')
-    .where('account_id', '=', accountId)
-    .where('ended_at', '<=', oldest.ended_at)
-    .execute()
+  const old = db.deleteFrom('source_round').where('account_id', '=', accountId)
+  await old.where('ended_at', '<=', ended[MAX_ROUNDS - 1]?.ended_at ?? 0).execute()
 }
