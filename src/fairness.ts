@@ -62,10 +62,6 @@ export class Slots<Key> {
     this.#most = most
   }
 
-  waiting(key: Key): number {
-    return this.#limits.get(key)?.pendingCount ?? 0
-  }
-
   /** Waits for a slot. Dispose of it when the work has ended. */
   async take(key: Key): Promise<Disposable> {
     const limit = this.#limits.getOrInsertComputed(key, () => pLimit(this.#most))

@@ -43,19 +43,14 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
   servePagesBelow(config.publicUrl)
 
   /** Throws LimitError before any work for a page. Assets are in memory, and every page needs several. */
-  const admit = async (request: FastifyRequest, reply: FastifyReply) => {
+  const admit = (request: FastifyRequest, reply: FastifyReply) => {
     const { context } = request
     reply.headers({ ...headers, 'X-Request-Id': request.id })
     if (context.target.path.startsWith('/assets/')) return
     if (load.isOverloaded(context.startedAt)) throw new LimitError('lag', 'unavailable', 1)
     const session = claimedSession(request.headers.cookie, siteOriginOf(context, config))
     pageLimits.count(session, clientAddress(request.raw, config.trustedProxies), context.startedAt)
-    if (session === undefined) return
-    const slot = await pageLimits.begin(session)
-    context.pageSlot = slot
-    reply.raw.once('close', slot.end)
-    // The client has gone while the page waited.
-    if (request.raw.socket.destroyed) slot.end()
+    if (session !== undefined) context.confirmSession = () => pageLimits.confirm(session)
   }
 
   return {
@@ -68,11 +63,9 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
       app.addHook('onRequest', async (request, reply) => {
         if (Object.values(request.params as Record<string, string>).some(isNoParameter)) return reply.callNotFound()
         request.context.route = request.routeOptions.url
-        await admit(request, reply)
+        admit(request, reply)
       })
-      // How long it takes to send a page is up to its reader.
-      app.addHook('onSend', async ({ context }, reply) => {
-        context.pageSlot?.end()
+      app.addHook('onSend', async (_request, reply) => {
         const location = reply.getHeader('Location')
         if (typeof location === 'string') reply.header('Location', addressOfPath(location))
       })

@@ -154,24 +154,24 @@ export function showErrors(scope: FastifyInstance, options: DashboardOptions) {
   })
 }
 
-const BEFORE_WORK: ReadonlySet<string> = new Set<LimitName>(['lag', 'sessionPages', 'addressPages', 'waitingPages'])
+const BEFORE_WORK: ReadonlySet<string> = new Set<LimitName>(['lag', 'sessionPages', 'addressPages'])
 
 /** Shows a page for an unknown path; false if the client wants none. */
 export function sendUnknown(
   options: DashboardOptions,
   request: FastifyRequest,
   reply: FastifyReply,
-  admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>,
+  admit: (request: FastifyRequest, reply: FastifyReply) => void,
 ): boolean {
   if (!wantsPage(request) || `${request.context.target.path}/`.startsWith('/api/')) return false
   const show = async () => {
-    const headers = { ...PAGE_HEADERS }
-    const refused = await admit(request, reply).then(
-      () => undefined,
-      (error: unknown) => toShownError(error),
-    )
-    if (refused !== undefined) return sendErrorPage(request, reply.headers(headers), refused)
-    return sendErrorPage(request, reply.headers(headers), new ApiError('no_route'), await viewerOrNone(options, reply))
+    reply.headers(PAGE_HEADERS)
+    try {
+      admit(request, reply)
+    } catch (error) {
+      return sendErrorPage(request, reply, toShownError(error))
+    }
+    return sendErrorPage(request, reply, new ApiError('no_route'), await viewerOrNone(options, reply))
   }
   show().catch((error: unknown) => reply.send(error))
   return true

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { LimitName } from './limits.ts'
-import type { PageInWork, RequestWindows } from './rate-limits.ts'
+import type { RequestWindows } from './rate-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,8 +34,8 @@ export class RequestContext {
   code: string | undefined
   status = 0
   bytes = 0
-  /** The slot of its page among those of the session that it names. */
-  pageSlot: PageInWork | undefined
+  /** Says that the session exists that it names. */
+  confirmSession: (() => void) | undefined
 
   constructor(request: IncomingMessage, requestId: string) {
     this.request = request

@@ -2,7 +2,6 @@ import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import type { Grant } from '../accounts/grants.ts'
 import { networkOf } from './addresses.ts'
 import type { Config } from '../config.ts'
-import { Slots } from '../fairness.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'
 
 type KeyFacts = Pick<Grant, 'keyId' | 'accountId' | 'createdAt'>
@@ -166,7 +165,6 @@ export class PageLimits {
   readonly #sessions = new RateWindows<string>()
   readonly #addresses = new RateWindows<string>()
   readonly #confirmed = new Set<string>()
-  readonly #pages = new Slots<string>(limits.pagesInWork.max)
 
   constructor(config: Pick<Config, 'pageLimit' | 'addressPageLimit'>) {
     this.#config = config
@@ -183,21 +181,9 @@ export class PageLimits {
     else this.#addresses.use(networkOf(address), 'addressPages', addressPageLimit, now)
   }
 
-  /** Waits until fewer pages of the session are in work than may be. Throws rate_limited if too many wait already. */
-  async begin(session: string) {
-    if (this.#pages.waiting(session) >= limits.waitingPages.max) throw new LimitError('waitingPages', 'rate_limited', 1)
-    const slot = await this.#pages.take(session)
-    return {
-      /** Says that the session exists. */
-      confirm: () => {
-        if (this.#confirmed.size >= limits.windows.max) this.#confirmed.clear()
-        this.#confirmed.add(session)
-      },
-      /** Says that the page is made, or its reader gone. */
-      end: () => slot[Symbol.dispose](),
-    }
+  /** Says that a session exists. */
+  confirm(session: string) {
+    if (this.#confirmed.size >= limits.windows.max) this.#confirmed.clear()
+    this.#confirmed.add(session)
   }
 }
-
-/** A page that is in work, for a session that its request names. */
-export type PageInWork = Awaited<ReturnType<PageLimits['begin']>>

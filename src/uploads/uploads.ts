@@ -115,8 +115,6 @@ export class Uploads {
     if (release === undefined) throw new Error('the lock of a new upload is taken')
     try {
       await openUpload(store.db, { accountId, id, now: context.now })
-      // Pages of this browser need not wait for it.
-      context.pageSlot?.end()
       await this.#readFiles(request, id)
     } catch (error) {
       this.#folder.remove(id)

@@ -41,8 +41,6 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   failures: [HERE, 'requests beyond a rate are counted by the limit of the key,'],
   sessionPages: ['http/page-limits', 'pages of a session, or of an address before the sign-in, are'],
   addressPages: ['http/page-limits', 'pages of a session, or of an address before the sign-in, are'],
-  pagesInWork: ['http/page-limits', 'three pages of a session are made at once, some wait, and more'],
-  waitingPages: ['http/page-limits', 'three pages of a session are made at once, some wait, and more'],
   attempts: [HERE, 'requests beyond a rate are counted by the limit of the key,'],
   exports: ['dashboard/downloads', 'everything of an account is sent once at a time, until its'],
   passwordChecks: [HERE, 'passwords beyond those that may wait for their check are'],

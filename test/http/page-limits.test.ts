@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { limits } from '../../src/http/limits.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { allowSignIn, visitor, visitorAs } from '../support/dashboard.ts'
-import { open } from '../support/raw.ts'
 import { world } from '../support/records.ts'
-import { lines } from '../support/requests.ts'
-import { gatedStore, startSecondServer } from '../support/second-server.ts'
+import { startSecondServer } from '../support/second-server.ts'
 import { startService } from '../support/service.ts'
-import { until } from '../support/waiting.ts'
 
 // engine: any
 
@@ -48,33 +44,6 @@ test('pages of a session, or of an address before the sign-in, are limited in a 
   assert.match(await metrics.text(), /limited_requests_total\{limit="addressPages"\} 2\n/)
 })
 
-test('three pages of a session are made at once, some wait, and more are refused', async () => {
-  await using service = await withAnn()
-  const gate = gatedStore(service.store)
-  gate.open()
-  await using again = await startSecondServer(service, {}, { store: gate.store })
-  const [ann, other] = [visitor(again.url), visitor(again.url)]
-  await ann.signIn('ann')
-  await other.signIn('ann')
-  gate.isClosed = true
-  const { pagesInWork, waitingPages } = limits
-  const requests = Array.from({ length: pagesInWork.max + waitingPages.max + 2 }, () => ann.get('/settings'))
-  const refused = await Promise.all([
-    Promise.race(requests),
-    until(async () => gate.waiting.length === pagesInWork.max),
-  ])
-  assert.equal(refused[0].status, 429)
-  assert.equal(gate.waiting.length, pagesInWork.max)
-  // Others do not wait for them.
-  const page = other.get('/settings')
-  await until(async () => gate.waiting.length === pagesInWork.max + 1)
-  gate.open()
-  assert.equal((await page).status, 200)
-  const statuses = (await Promise.all(requests)).map(({ status }) => status)
-  assert.equal(statuses.filter(status => status === 200).length, pagesInWork.max + waitingPages.max)
-  assert.equal(statuses.filter(status => status === 429).length, 2)
-})
-
 test('whatever other cookies a browser sends, pages count for its session alone', async () => {
   await using service = await withAnn()
   const metrics = new Metrics()
@@ -94,24 +63,4 @@ test('whatever other cookies a browser sends, pages count for its session alone'
     `session=${session} ; theme=dark`,
   ]
   for (const cookies of others) assert.equal(await statusWith(cookies), 429, cookies.replaceAll(session, '…'))
-})
-
-test('pages whose readers have gone leave their places to others of the session', async () => {
-  await using service = await withAnn()
-  const gate = gatedStore(service.store)
-  gate.open()
-  await using again = await startSecondServer(service, {}, { store: gate.store })
-  const ann = await visitorAs(again.url, 'ann')
-  gate.isClosed = true
-  const request = lines('GET /settings HTTP/1.1', 'Host: 127.0.0.1', `Cookie: session=${ann.cookies.get('session')}`)
-  const { pagesInWork, waitingPages } = limits
-  const connections = Array.from({ length: pagesInWork.max + waitingPages.max + 1 }, () => open(again.port))
-  for (const connection of connections) connection.send(request)
-  const answers = connections.map(connection => connection.answer())
-  for (const answer of answers) answer.catch(() => {})
-  assert.equal((await Promise.race(answers)).status, 429)
-  for (const { socket } of connections) socket.resetAndDestroy()
-  gate.isClosed = false
-  await until(async () => (await ann.get('/settings')).status === 200)
-  gate.open()
 })

@@ -76,7 +76,7 @@ export async function sessionOf(
 ): Promise<BrowserSession | undefined> {
   const secret = claimedSession(headers.cookie, site)
   const session = secret === undefined || !site.maySignIn ? undefined : await findSession(store, secret, context.now)
-  if (session !== undefined) context.pageSlot?.confirm()
+  if (session !== undefined) context.confirmSession?.()
   return session
 }
 
