@@ -132,17 +132,6 @@ test('a request that gets 429 or 503 is sent again after the seconds of Retry-Af
   assert.deepEqual(await from([500, 200]), [500, 1], 'other errors would be the same again')
 })
 
-test('a signal ends the wait for the next try', async () => {
-  const controller = new AbortController()
-  await using server = await startHttpServer((_, response) => {
-    response.writeHead(429, { 'Retry-After': '3600' })
-    response.end(JSON.stringify({ ok: false, error: 'x', code: 'rate_limited', status: 429 }))
-    setTimeout(() => controller.abort(new Error('enough')), 50)
-  })
-  const client = makeClient({ baseUrl: server.url, token: 'x' })
-  await assert.rejects(client.get('/api/v1/me', {}, { signal: controller.signal }), /enough/)
-})
-
 test('a stored response is not sent again while it is current', async () => {
   await using service = await startService([...world, lockSession(1, 1)])
   const ann = await service.as('ann')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { DAY_MS } from '../../src/contract/time.ts'
 import { giveAccess } from '../support/sharing.ts'
 import { withoutRequest } from '../support/responses.ts'
-import { account, lockTemplate, partnership, trainingSession } from '../support/records.ts'
+import { account, partnership, trainingSession } from '../support/records.ts'
 import { checkValidators, day, lists, recordsOf, Seen } from '../support/list-changes.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -42,32 +42,6 @@ test('a list is not sent again while nothing of it changed, and is sent after an
     const others = own.filter(other => other !== path).map(other => etags.get(other))
     const answer = await service.fetch(path, 'ben', { 'If-None-Match': others.join(', ') })
     assert.equal(answer.status, 200, `${path} has a validator of its own`)
-  }
-})
-
-test('a change of one kind of record changes no validator of a list of another kind', async () => {
-  await using service = await startService([...people, ...recordsOf(1, 1)], unlimited)
-  const etagOf = async (path: string) => (await service.fetch(path, 'ann')).headers.get('ETag')
-  const [sessions, templates] = [await etagOf('/api/v1/dtt/sessions'), await etagOf('/api/v1/lkbx/templates')]
-  await service.import([lockTemplate(2, 1)])
-  assert.equal(await etagOf('/api/v1/dtt/sessions'), sessions)
-  assert.notEqual(await etagOf('/api/v1/lkbx/templates'), templates)
-})
-
-test('a list that is not modified is answered from the revisions of its owners alone', async () => {
-  await using service = await startService([...people, ...recordsOf(1, 1)], unlimited)
-  for (const path of lists) {
-    const etag = (await service.fetch(path, 'ben')).headers.get('ETag') ?? ''
-    assert.equal((await service.fetch(path, 'ben', { 'If-None-Match': etag })).status, 304)
-  }
-  const etags = new Map<string, string>()
-  for (const path of lists) etags.set(path, (await service.fetch(path, 'ben')).headers.get('ETag') ?? '')
-  // By hand, so that no revision changes.
-  for (const table of ['training_session', 'lock_template', 'lock_device'] as const) {
-    await service.store.db.deleteFrom(table).execute()
-  }
-  for (const [path, etag] of etags) {
-    assert.equal((await service.fetch(path, 'ben', { 'If-None-Match': etag })).status, 304, path)
   }
 })
 

@@ -1,7 +1,6 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTier } from '../../src/accounts/accounts.ts'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { api } from '../../src/contract/index.ts'
 import { withoutRequest } from '../support/responses.ts'
@@ -118,25 +117,6 @@ test('when a record changes, so do the validators of the responses that show it'
       assert.equal(answer.status, 200, `${title}: ${path}`)
     }
   }
-})
-
-test('when the end of a subscription changes, so does the validator of /me', async () => {
-  await using service = await start()
-  const token = await settledToken(service)
-  const before = await etagOf(service, '/api/v1/me', token)
-  await setTier(service.store, 1, 'ultra', Date.parse('2100-01-01T00:00:00Z'))
-  assert.notEqual(await etagOf(service, '/api/v1/me', token), before)
-})
-
-test('a training session that is shown with its owner gets another validator with another owner', async () => {
-  await using service = await start()
-  const before = []
-  const after = []
-  const paths = ['/api/v1/dtt/sessions/1?include=owner', '/api/v1/dtt/sessions?include=owner']
-  for (const path of paths) before.push(await etagOf(service, path, 'ben'))
-  await service.import([trainingSession(1, 2)], { onConflict: 'replace' })
-  for (const path of paths) after.push(await etagOf(service, path, 'ben'))
-  assert.equal(new Set([...before, ...after]).size, 4)
 })
 
 test('no two responses have the same validator, also those of different callers', async () => {

@@ -15,43 +15,15 @@ import { world } from '../support/records.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { until } from '../support/waiting.ts'
 
-const next: readonly { title: string; run: (folder: Folder, env: Record<string, string>) => Promise<unknown> }[] = [
-  { title: 'the next command of any kind', run: (folder, env) => folder.run(['account', 'list'], { env }) },
-  {
-    title: 'the next service',
-    async run(folder, env) {
-      await using serving = folder.start(['serve'], { env: { ...env, LOCKSTEP_PORT: '0' } })
-      await serving.says(/Listening on/)
-    },
-  },
-]
-
-for (const { title, run } of next) {
-  test(`an unencrypted copy that a killed backup left is removed by ${title}`, async () => {
-    await using folder = await makeFolder()
-    await fillFolder(folder)
-    const parent = folder.file(postgresUrl === undefined ? 'data' : 'tmp')
-    mkdirSync(parent, { recursive: true })
-    const env = { TMPDIR: parent }
-    await leaveCopy(folder, parent, env)
-    await run(folder, env)
-    assert.deepEqual(workFoldersIn(parent), [])
-  })
-}
-
-test('an unfinished file that could not be removed is removed by the next command', async () => {
+test('an unencrypted copy that a killed backup left is removed by the next command of any kind', async () => {
   await using folder = await makeFolder()
-  let blocked = ''
-  const work = withUnfinished(folder.file('all.db'), folder.path, async unfinished => {
-    blocked = unfinished
-    // A folder is not removed.
-    mkdirSync(unfinished)
-  })
-  await assert.rejects(work)
-  rmSync(blocked, { recursive: true })
-  writeFileSync(blocked, 'records')
-  await removeLeftWorkFolders(folder.path)
-  assert.deepEqual(readdirSync(folder.path), [])
+  await fillFolder(folder)
+  const parent = folder.file(postgresUrl === undefined ? 'data' : 'tmp')
+  mkdirSync(parent, { recursive: true })
+  const env = { TMPDIR: parent }
+  await leaveCopy(folder, parent, env)
+  await folder.run(['account', 'list'], { env })
+  assert.deepEqual(workFoldersIn(parent), [])
 })
 
 for (const args of [

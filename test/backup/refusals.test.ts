@@ -213,17 +213,6 @@ testOn('postgres', 'a database that an idle service has open is neither restored
   await assertInUse(service.databaseUrl)
 })
 
-testOn('postgres', 'an idle service that lost its connections opens one again, and is seen', async t => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  await using service = await startService(world)
-  await using client = await connect(service.databaseUrl)
-  const before = await connectionsOf(client)
-  assert.ok(before.length > 0)
-  await client.query(`select pg_terminate_backend(pid, 60000) ${OF_SERVICE}`)
-  await until(async () => (await connectionsOf(client)).some(pid => !before.includes(pid)))
-  await assertInUse(service.databaseUrl)
-})
-
 testOn('postgres', 'a restore stores nothing if a service opens the database before it ends', async () => {
   await using folder = await makeFolder()
   const url = folder.databaseUrl

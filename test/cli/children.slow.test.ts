@@ -1,6 +1,6 @@
 // engine: any
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { importArchive } from '../../src/archive/import.ts'
@@ -12,6 +12,7 @@ import { PASSWORD, type Visitor, visitor, visitorAs } from '../support/dashboard
 import { newPostgres, newSqlite } from '../support/databases.ts'
 import { makeFailingCalls } from '../support/preloaded.ts'
 import { runSql, startPostgres, testOnPostgres } from '../support/postgres.ts'
+import { childrenOf as allChildrenOf, isAlive, needsProc, readOf } from '../support/programs.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
@@ -22,9 +23,7 @@ import { until, within } from '../support/waiting.ts'
 
 // The processes that a service starts, and what becomes of them.
 
-const onLinux = process.platform === 'linux' ? {} : { skip: 'needs /proc' }
-
-suite('children', { concurrency: true, ...onLinux }, () => {
+suite('children', { concurrency: true, ...needsProc }, () => {
   testOnPostgres('after PostgreSQL was away for two seconds, pulls and uploads go on without a restart', async () => {
     using server = await startPostgres()
     const { url } = await newPostgres(server.url)
@@ -292,19 +291,5 @@ function cpuOf(pid: number): number {
 }
 
 function childrenOf(pid: number, what: 'pull' | 'upload'): number[] {
-  const texts = readdirSync(`/proc/${pid}/task`).map(task => readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8'))
-  const children = texts.flatMap(text => text.split(' ').filter(Boolean).map(Number))
-  return children.filter(child => commandOf(child).split('\0').includes(what))
-}
-
-function commandOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function isAlive(pid: number): boolean {
-  return commandOf(pid) !== ''
+  return allChildrenOf(pid).filter(child => readOf(`/proc/${child}/cmdline`).split('\0').includes(what))
 }

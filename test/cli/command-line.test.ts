@@ -117,16 +117,6 @@ test('a new database and its folder are accessible to their owner only', async (
   assert.equal(modeOf(folder.file('deep/er/lockstep.db')), '600')
 })
 
-test('migrate prints what it did, and the second time that there was nothing to do', async () => {
-  await using folder = await makeFolder()
-  const first = await folder.launch(['migrate'])
-  assert.match(first.stdout, /^(?:applied: .+\n)+the schema has version \d+\n$/)
-  const second = await folder.run(['migrate'])
-  assert.match(second.stdout, /^the schema has version \d+, as before\n$/)
-  assert.deepEqual([first.code, second.code], [0, 0])
-  assert.equal(first.stderr + second.stderr, '')
-})
-
 test('the launcher works from any folder, through a symlink, and with any node on the PATH', async () => {
   await using folder = await makeFolder()
   mkdirSync(folder.file('bin'))

@@ -31,12 +31,6 @@ const database = (folder: Folder) => folder.file('data/lockstep.db')
 
 const damages: readonly Damage[] = [
   { check: 'settings', settings: () => ({ LOCKSTEP_PROT: '1' }), says: /LOCKSTEP_PROT is not a setting/ },
-  { check: 'settings', settings: () => ({ LOCKSTEP_KEEP_ALIVE: '0' }), says: /LOCKSTEP_KEEP_ALIVE must be seconds/ },
-  {
-    check: 'settings',
-    settings: () => ({ LOCKSTEP_OIDC_ISSUER: 'https://id.example' }),
-    says: /LOCKSTEP_OIDC_CLIENT_ID must be set/,
-  },
   {
     check: 'settings',
     settings: () => ({ LOCKSTEP_ALLOWED_HOSTS: 'a.example', LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:2' }),
@@ -95,11 +89,6 @@ const damages: readonly Damage[] = [
   },
   {
     check: 'pull',
-    store: store => addKnownSource(store, { completed_at: daysAgo(1).madeAt }),
-    says: /history\.example for ann: last 1 day ago/,
-  },
-  {
-    check: 'pull',
     store: store => addKnownSource(store, { completed_at: null }),
     says: /history\.example for ann: never/,
   },
@@ -113,11 +102,6 @@ const damages: readonly Damage[] = [
     settings: folder => ({ LOCKSTEP_SOURCE_TOKEN_FILE: folder.file('key') }),
     files: folder => writeFileSync(folder.file('key'), 'lks_x', { mode: 0o644 }),
     says: /others can read .*key/,
-  },
-  {
-    check: 'files',
-    host: { settingsFiles: () => [import.meta.filename] },
-    says: /others can read .*doctor\.test\.ts/,
   },
   { check: 'files', settings: () => ({ LOCKSTEP_SECRET_FILE: '/nowhere/secret' }), says: /secret cannot be read/ },
   { check: 'address', settings: () => ({ LOCKSTEP_PUBLIC_URL: 'http://127.0.0.1:2' }), says: /cannot be reached/ },

@@ -58,14 +58,6 @@ test('a port that is in use is reported with what to do instead, and no process 
   }
 })
 
-test('options for host and port override the environment', async () => {
-  await using folder = await makeFolder()
-  await using taken = await startHttpServer(() => {})
-  const env = { LOCKSTEP_PORT: String(taken.port), LOCKSTEP_HOST: 'nowhere.invalid' }
-  await using running = folder.start(['serve', '--host', '127.0.0.1', '--port', '0'], { env })
-  await running.says(/Listening on http:\/\/127\.0\.0\.1:\d+/)
-})
-
 test('the demo works in an empty folder, as often as one likes in a day, and leaves the other API keys of the account alone', async () => {
   await using folder = await makeFolder()
   await using first = await demo(folder, '--port', String(await freePort()))

@@ -165,15 +165,6 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.locator('.tiles').waitFor()
   })
 
-  test('the page for a missing record keeps the header', async () => {
-    for (const path of ['/locks/99999', '/nothing']) {
-      const response = await page.goto(service.url + path)
-      assert.equal(response?.status(), 404)
-      await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
-      await page.getByRole('navigation', { name: 'Sections' }).first().waitFor()
-    }
-  })
-
   test('a calendar is one tab stop, with arrow keys inside', async () => {
     await page.goto(service.url + fullerYear())
     const stops = page.locator('.calendar a.day[tabindex="0"]')

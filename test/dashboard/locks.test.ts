@@ -523,21 +523,6 @@ const ofHalfAYear = [
   daysLocked(64, 33, 10),
 ]
 
-test('a percent of time locked is rounded once: 47.46 is 47, though with a decimal it is 47.5', async () => {
-  const from = Date.parse('2024-01-01T00:00:00Z')
-  const endDate = new Date(from + 0.4746 * 25 * DAY_MS).toISOString()
-  const startDate = new Date(from).toISOString()
-  const events = [lockSegment(1, 'start', startDate, true), lockSegment(2, 'unlocked', endDate, false)]
-  const locked = lockSession(61, 1, { lockState: 'completed', startDate, endDate, LockSegment: events })
-  await using it = await signedIn('ann', [...world, locked])
-  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
-  const period = 'from=2024-01-01&to=2024-01-25'
-  const { data } = (await it.service.fetch(`/api/v1/lkbx/stats?${period}`, 'ann')).body
-  assert.equal(data.total.lockedPercent, 47.5)
-  const page = await it.viewer.get(`/locks?${period}`)
-  assert.match(shownText(page), /47\s% of the time under lock .* Locked 47\s%/)
-})
-
 test('percentages and sums of locks are those of the endpoint, for weeks and for months', async () => {
   await using it = await signedIn('ann', ofHalfAYear)
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
@@ -578,18 +563,6 @@ test('the page of locks shows the sessions of a period, and what the period is c
   assert.equal(/ Locked (\d+\s%)/.exec(shownText(other))?.[1], /\d+\s%/.exec(before ?? '')?.[0])
   const none = shownText(await it.viewer.get('/locks?range=4w&from=2020-01-01&to=2020-01-05'))
   assert.match(none, /No lock sessions There is none in these 5 days\./)
-})
-
-test('parts of weeks are marked as such', async () => {
-  await using it = await signedIn('ann', ofHalfAYear)
-  await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
-  const day = (days: number) => new Date(Date.parse(FROM ?? '') + days * DAY_MS).toISOString().slice(0, 10)
-  const part = `/locks?from=${day(3)}&to=${day(30)}`
-  assert.match((await it.viewer.get(part)).text, /class="mark so-far"><\/i>Part of a week/)
-  const rows = shownText(await it.viewer.get(part))
-  assert.match(rows, / \(in part\) /)
-  assert.match(rows, / 0\s% 0\s% /)
-  assert.doesNotMatch(rows, / 0\ss /)
 })
 
 test('a running lock has the instants of its status', async () => {

@@ -15,7 +15,7 @@ async function signInThere(page: Page, name: string) {
   await page.getByRole('button', { name: 'Sign-in' }).click()
 }
 
-for (const theme of ['light', 'dark'] as const) {
+for (const theme of ['dark'] as const) {
   test(
     `in a browser an account is linked, signs in, confirms a form and is unlinked, with scripts of this service only: ${theme}`,
     needsChromium,

@@ -1,20 +1,15 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { createInvitation } from '../../src/accounts/invitations.ts'
-import { diagnose } from '../../src/cli/doctor.ts'
-import { run } from '../support/command.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor, ageSignIns } from '../support/dashboard.ts'
 import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
 import { freePort } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
-import { newSqlite } from '../support/databases.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { serve } from '../support/serving.ts'
 import { startHttpServer } from '../support/http-server.ts'
 
 let issuer: Issuer
@@ -504,42 +499,6 @@ test('an error that the issuer sends back is told in words, and nothing of the r
   assert.match(other, /it answered with an error that Lockstep does not know/)
   await service.service.close()
   assert.doesNotMatch(other + service.log.join(''), /something_else|in detail/)
-})
-
-test('an issuer with another name is named when the service starts, and by doctor', async () => {
-  const database = newSqlite()
-  await using other = await startHttpServer((_, response) =>
-    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ issuer: 'https://id.example' })),
-  )
-  const env = { LOCKSTEP_OIDC_ISSUER: other.url, LOCKSTEP_OIDC_CLIENT_ID: 'lockstep' }
-  const both = `it calls itself "https://id.example", and LOCKSTEP_OIDC_ISSUER is "${other.url}/"`
-  await using service = await serve(database.url, { settings: env })
-  const named = `Nobody can sign in with your organisation now: ${both}\n`
-  while (!service.said.stderr.includes(named)) await setTimeout(20)
-  const [settings] = await diagnose({ LOCKSTEP_DATABASE_URL: database.url, ...env })
-  assert.deepEqual(settings?.problems, [`LOCKSTEP_OIDC_ISSUER: ${both}`])
-  await database.remove()
-})
-
-test('a service whose issuer is not set up completely does not start, and says what is missing', async () => {
-  const { LOCKSTEP_OIDC_CLIENT_SECRET_FILE: file = '', ...rest } = issuer.settings
-  const startWith = (env: Record<string, string>) =>
-    run(['serve', '--port', '0', '--database', `sqlite:${file}.db`], { env })
-  const cases: [env: Record<string, string>, says: RegExp][] = [
-    [{ ...rest, LOCKSTEP_OIDC_CLIENT_ID: '' }, /LOCKSTEP_OIDC_CLIENT_ID must be set/],
-    [{ ...rest, LOCKSTEP_OIDC_ISSUER: 'http://id.example' }, /LOCKSTEP_OIDC_ISSUER must be an https address/],
-    [{ ...rest, LOCKSTEP_OIDC_CLIENT_SECRET_FILE: `${file}-missing` }, /_SECRET_FILE: .* cannot be read/],
-  ]
-  for (const [env, says] of cases) {
-    const { code, stderr } = await startWith(env)
-    assert.equal(code, 2, stderr)
-    assert.match(stderr, says)
-  }
-  chmodSync(file, 0o644)
-  const { code, stderr } = await startWith({ ...rest, LOCKSTEP_OIDC_CLIENT_SECRET_FILE: file })
-  chmodSync(file, 0o600)
-  assert.equal(code, 2)
-  assert.match(stderr, /others can read/)
 })
 
 test('without an issuer in the settings no page offers one, and its paths do not exist', async () => {

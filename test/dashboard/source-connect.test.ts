@@ -255,6 +255,14 @@ test('while a copy is not complete, every page that sums it up says so, with a l
   assert.equal(await said('/keys'), undefined)
 })
 
+test('a source without a list of programs is not said to have none where sessions name them', async () => {
+  await using it = await setUp({ withoutLists: ['/dtt/templates'] })
+  await it.check()
+  const { text } = await it.ann.get('/source/start')
+  assert.match(text, /It has no list of programs\. Those of your sessions are copied one by one\./)
+  assert.doesNotMatch(text, /does not offer<\/dt><dd>[^<]*Programs/)
+})
+
 test('a source that is forgotten keeps its records, and its key is gone', async () => {
   await using it = await setUp()
   const { ann } = it

@@ -3,16 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { segmentKinds } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import {
-  dataOf,
-  figures,
-  sampleService,
-  type Seen,
-  shownText,
-  tableRows,
-  signInAs,
-  visitorAs,
-} from '../support/dashboard.ts'
+import { dataOf, figures, type Seen, shownText, tableRows, signInAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
 
@@ -153,28 +144,6 @@ test('filters are read from the address, and the page says what changed', async 
   const empty = (await ann.reader.get(`/training?program=2&day=${ago(1).slice(0, 10)}`)).text
   const [, address = ''] = /<a href="([^"]*)">1 session at other times/.exec(empty) ?? []
   assert.deepEqual(await shown(address.replaceAll('&amp;', '&').replace('/training', '')), [2])
-})
-
-test('sessions chosen by their result have no pass rate', async () => {
-  await using ann = await open()
-  for (const result of ['passed', 'not-passed']) {
-    for (const range of ['4w', '12w', 'all']) {
-      assert.doesNotMatch(await ann.page(`/training?range=${range}&result=${result}`), /Passed \d+ %[^%]*Median grade/)
-    }
-  }
-})
-
-test('links and forms of the training page keep the other filters', async () => {
-  await using ann = await open()
-  const { text } = await ann.reader.get('/training?range=1y&kind=training&result=passed&sort=grade')
-  assert.match(text, /href="\/training\?range=4w&amp;kind=training&amp;result=passed&amp;sort=grade"/)
-  assert.match(text, /href="\/training\.csv\?range=1y&amp;kind=training&amp;result=passed&amp;sort=grade"/)
-  assert.match(text, /<input type="hidden" name="range" value="1y">/)
-  assert.match(text, /<option value="training" selected>/)
-  assert.match(
-    text,
-    /href="\/training\?range=1y&amp;kind=training&amp;result=passed&amp;sort=grade&amp;order=ascending#sessions"/,
-  )
 })
 
 test('repetitions and distances count whole sessions', async () => {
@@ -460,15 +429,4 @@ test('kinds whose medians differ by five points have a picture each, others a ro
   const titles = [...(await ben.reader.get('/training')).text.matchAll(/<h3>([^<]*)</g)].map(([, title]) => title)
   // Grades of warm-up do not vary.
   assert.deepEqual(titles, ['All kinds', 'Training', 'Freeform'])
-})
-
-test('the difference of two percentages is given in points', async () => {
-  await using service = await sampleService(unlimited)
-  const alex = await visitorAs(service.url, 'alex')
-  const { text } = await alex.get('/training?range=12w&compare=before')
-  const notes = [...text.matchAll(/Period before: <data[^>]*>(\d+)\u00a0%<\/data> \(([^)]*)\)/g)].map(
-    ([, , difference = '']) => difference,
-  )
-  assert.equal(notes.length, 2)
-  for (const note of notes) assert.match(note, /^(?:the same|[+−]1\u00a0point|[+−]\d+\u00a0points)$/)
 })

@@ -19,14 +19,13 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { promisify } from 'node:util'
 import { gunzipSync } from 'node:zlib'
-import { buildImage, inStore, makeBase } from '../../scripts/release-image.ts'
+import { inStore, makeBase } from '../../scripts/release-image.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { PASSWORD, visitorAs } from '../support/dashboard.ts'
 import { readHelps } from '../support/helps.ts'
 import { fileAddresses, samplePages } from '../support/page-addresses.ts'
 import { needs } from '../support/programs.ts'
-import { sweep } from '../support/sweeps.ts'
 
 /** What `npm run release` makes, on a Debian that has nothing else: the image, the package and the tarball. */
 
@@ -189,26 +188,6 @@ describe('on a Debian that has nothing else', { skip }, () => {
       assert.match((await ended(run({ args: ['--version'] }))).stdout, /\(commit [0-9a-f]{12}, /)
     }
   })
-
-  // Building another image takes minutes.
-  if (sweep(0, 1) === 1)
-    test('the image upgrades the data of an image of the first version', async () => {
-      const bases = { amd64: folder.file('new/bases/amd64.tar') }
-      const old = buildImage({ commit: FIRST, bases, seconds: 0, to: folder.file('first.oci.tar') })
-      using first = openImage(folder, 'first', `oci-archive:${old}`)
-      using image = openImage(folder, 'upgraded', `oci-archive:${made(folder, 'new', '.oci.tar')}`)
-      const uid = 10_001
-      assert.equal((await ended(first.as(uid)({ args: ['import', '-'] }), ARCHIVE)).code, 0)
-      const run = image.as(uid, first.dataOf(uid))
-      const { service, url } = await started(run())
-      const key = await ended(run({ args: ['key', 'create', '--account', 'alex', '--name', 'test'] }))
-      const list = await fetch(`${url}/api/v1/lkbx/sessions`, {
-        headers: { Authorization: `Bearer ${key.stdout.trim()}` },
-      })
-      assert.equal(((await list.json()) as { data: { data: object[] } }).data.data.length > 0, true)
-      service.kill('SIGTERM')
-      assert.deepEqual(await once(service, 'exit'), [0, null])
-    })
 
   test('the package installs, upgrades with data and edited settings, and leaves the data when it is purged', async () => {
     const root = extract(folder, 'package')

@@ -120,10 +120,5 @@ for (const version of [26, 20]) {
   })
 }
 
-test('the OpenAPI document names the public address of the service', async () => {
-  const document = await (await fetch(`${service.url}/openapi.json`)).json()
-  assert.deepEqual(document.servers, [{ url: PUBLIC_URL, description: 'This service' }])
-})
-
 /** What the example uses of Node; the project has no types of it. */
 const PROCESS_TYPES = 'declare const process: { env: Record<string, string | undefined>; exitCode: number }\n'

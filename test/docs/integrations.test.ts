@@ -85,16 +85,6 @@ test('the Python example prints every training session once', needs('python3'), 
   )
 })
 
-test('the Python example ends without an error where its reader stops reading', needs('python3'), async () => {
-  const env = { ...process.env, LOCKSTEP_URL: service.url, LOCKSTEP_TOKEN: token }
-  const script = join(examples, 'python/sessions.py')
-  const { stdout, stderr } = await run('sh', ['-c', 'python3 "$0" | { read -r line; printf %s "$line"; }', script], {
-    env,
-  })
-  assert.match(stdout, /^\d{4}-/)
-  assert.equal(stderr, '')
-})
-
 test('the Python example says what the server refused', needs('python3'), async () => {
   const { code, stderr } = await example('python3', 'python/sessions.py', { LOCKSTEP_TOKEN: 'none' })
   assert.deepEqual([code, stderr], [1, 'invalid_token: Invalid token\n'])

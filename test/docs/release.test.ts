@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { compareNode } from '../../scripts/node-origin.ts'
@@ -35,23 +35,6 @@ test('npm run release says how it is used, and what is wrong with its options', 
     assert.ok(stderr.includes(reason) && stderr.includes('Usage:'), stderr)
   }
 })
-
-test(
-  'a release whose packages cannot be installed says what it was doing, and why npm could not',
-  { skip: !existsSync(join(root, '.git')) && 'needs a history' },
-  async () => {
-    await using folder = await makeFolder()
-    const env = {
-      npm_config_registry: 'http://127.0.0.1:1/',
-      npm_config_cache: folder.file('cache'),
-      npm_config_fetch_retries: '0',
-    }
-    const { code, stderr } = release(['--only', 'tarball', '--platform', 'x64', '--to', folder.file('dist')], env)
-    assert.equal(code, 1)
-    assert.match(stderr, /^release: x64: installing its packages$/m)
-    assert.match(stderr, /^release: failed: Command failed: npm ci .*\n.*npm error.*ECONNREFUSED/m)
-  },
-)
 
 test('the Node.js of a release is compared with the official build', async () => {
   await using folder = await makeFolder()

@@ -1,11 +1,8 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { chmodSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
 import { after, before, test } from 'node:test'
-import { makeClient } from '../../src/client.ts'
-import { type Device, entities, stateMessage, topicsOf } from '../../src/homeassistant/entities.ts'
-import { publishEntities } from '../../src/homeassistant/publish.ts'
+import { entities, stateMessage, topicsOf } from '../../src/homeassistant/entities.ts'
 import { type Folder, makeFolder, start } from '../support/command.ts'
 import { needsJinja, renderAll } from '../support/jinja.ts'
 import { startHttpServer } from '../support/http-server.ts'
@@ -332,61 +329,3 @@ test('an encrypted broker is checked by its certificate, another one is warned o
   await until(async () => open.said.stderr.includes('the broker does not answer'))
   assert.match(open.said.stderr, /^warning: the connection to the broker is not encrypted/)
 })
-
-test('a broker that is away is tried in growing pauses, and gets the present state', needsMosquitto, async () => {
-  await using broker = await startMosquitto()
-  const device: Device = {
-    id: 'lockstep',
-    name: 'Lockstep',
-    prefix: 'homeassistant',
-    address: service.url,
-    version: '1',
-  }
-  const stop = new AbortController()
-  const said: string[] = []
-  const client = makeClient({ baseUrl: service.url, token })
-  // A second stands for a minute and a half: the pauses grow from 20 ms to 700 ms, as from a second to a minute.
-  const ended = publishEntities({
-    client,
-    broker: { url: broker.url, username: undefined, password: undefined, ca: undefined },
-    device,
-    every: 700,
-    maxAge: 86_400_000,
-    signal: stop.signal,
-    say: line => said.push(line),
-    pauses: [20, 700],
-  })
-  await until(async () => isOnline(await retained(broker)))
-  await broker.stop()
-  const tries: number[] = []
-  await using counter = await countConnections(Number(new URL(broker.url).port), tries)
-  await until(async () => tries.length >= 12)
-  const pauses = tries.slice(1).map((time, index) => time - (tries[index] ?? 0))
-  assert.ok(Math.min(...pauses.slice(-4)) >= 600, 'the longest pause is reached')
-  assert.equal(said.filter(line => line.includes('does not answer')).length, 1)
-  await service.import([trainingSession(5000, 1, { created_at: at(0.01) })])
-  await counter[Symbol.asyncDispose]()
-  await broker.start()
-  const { lastSessionAt } = await currentStatus()
-  await until(
-    async () => JSON.parse((await retained(broker)).get(topics.state) ?? '{}').lastSessionAt === lastSessionAt,
-  )
-  assert.equal(said.filter(line => line.includes('connected to the broker again')).length, 1)
-  stop.abort()
-  await ended
-})
-
-/** Takes the port of a broker that is away, and closes each connection. */
-async function countConnections(port: number, tries: number[]) {
-  const server = createServer()
-  server.on('connection', socket => {
-    tries.push(performance.now())
-    socket.destroy()
-  })
-  await new Promise<void>(resolve => void server.listen(port, '127.0.0.1', resolve))
-  return {
-    async [Symbol.asyncDispose]() {
-      if (server.listening) await new Promise(resolve => void server.close(resolve))
-    },
-  }
-}

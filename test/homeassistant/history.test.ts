@@ -61,7 +61,7 @@ function command(server: string, file: string, more: readonly string[] = []) {
   return start(['homeassistant', 'history', '--server', server, '--token-file', folder.file(file), ...more], { env })
 }
 
-for (const zone of ['Asia/Kathmandu', 'Australia/Lord_Howe']) {
+for (const zone of ['Australia/Lord_Howe']) {
   test(`days and months in Home Assistant are those of the statistics in ${zone}, and a second run writes nothing`, async () => {
     await inZone(zone)
     await using home = await startHomeAssistant()

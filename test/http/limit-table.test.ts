@@ -44,7 +44,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   attempts: [HERE, 'requests beyond a rate are counted by the limit of the key,'],
   exports: ['dashboard/downloads', 'everything of an account is sent once at a time, until its'],
   passwordChecks: [HERE, 'passwords beyond those that may wait for their check are'],
-  sourceChecks: ['dashboard/source-connect', 'a source can be checked ten times an hour, and then the form'],
+  sourceChecks: ['pull/check-connection', 'an account can have ten checks an hour, also when they come together'],
   windows: ['http/limits', 'the memory of the windows is bounded, however many API keys'],
 }
 

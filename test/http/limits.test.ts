@@ -139,18 +139,6 @@ test('the keys of an account have five times the requests of one, however many o
   assert.match(limits.headers(limits.admit(sixth, at(61_000)), 61_000).join(), /r=8;/)
 })
 
-test('a key that is newer than the requests of its account begins with what they used, for its window only', () => {
-  const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 0, failureLimit: 0 })
-  const old = { keyId: 1, accountId: 1, createdAt: 0 }
-  for (let count = 0; count < 3; count += 1) limits.admit(old, at(1000))
-  const created = { keyId: 2, accountId: 1, createdAt: at(20_000).now }
-  assert.match(limits.headers(limits.admit(created, at(21_000)), 21_000).join(), /r=6;t=40/)
-  assert.match(limits.headers(limits.admit(created, at(61_000)), 61_000).join(), /r=9;t=60/)
-  // After the clock was set back, too, old keys have windows of their own.
-  for (let count = 0; count < 3; count += 1) limits.admit(old, { startedAt: 130_000, now: 5 })
-  assert.match(limits.headers(limits.admit(created, { startedAt: 130_000, now: 5 }), 130_000).join(), /r=9;/)
-})
-
 /** A server on a store that answers when the test says so, except for credentials. */
 async function serveGated(settingsOfTest: Readonly<Record<string, string>>) {
   const gate = gatedStore(service.store, values => !('hash' in values))
@@ -192,18 +180,6 @@ test('requests of disconnected clients no longer count, including pipelined ones
   gate.release()
   const statuses = (await Promise.all(all)).map(({ status }) => status)
   assert.deepEqual(statuses, [200, 200, 200, 200])
-})
-
-test('requests of clients that disconnect before their API key is looked up do not count', async () => {
-  const gate = gatedStore(service.store, values => 'hash' in values)
-  await using again = await startSecondServer(service, { LOCKSTEP_CONCURRENCY_LIMIT: '1' }, { store: gate.store })
-  using connection = open(again.port)
-  connection.send(lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann)))
-  await until(async () => gate.waiting.length === 1)
-  connection.socket.resetAndDestroy()
-  await until(async () => again.log.join('').includes('"aborted":true'))
-  gate.open()
-  assert.equal((await get(again.port, ONE, bearer(ann))).status, 200)
 })
 
 test('active requests still count when a new window begins', () => {
@@ -258,34 +234,20 @@ test('the client address is the last one in the chain of proxies that is not a t
   trusted.addSubnet('10.0.0.0', 8, 'ipv4')
   trusted.addSubnet('fd00::', 8, 'ipv6')
   const cases: readonly (readonly [peer: string | undefined, forwarded: string | undefined, expected: string])[] = [
-    ['192.0.2.1', undefined, '192.0.2.1'],
     ['192.0.2.1', '203.0.113.7', '192.0.2.1'],
     ['10.0.0.1', undefined, '10.0.0.1'],
     ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
     ['::ffff:10.0.0.1', '203.0.113.7', '203.0.113.7'],
-    ['fd00::1', '2001:db8::7', '2001:db8::7'],
-    ['10.0.0.1', '198.51.100.1, 203.0.113.7', '203.0.113.7'],
     ['10.0.0.1', '203.0.113.7, 10.0.0.2,fd00::3', '203.0.113.7'],
-    ['10.0.0.1', '10.0.0.2', '10.0.0.2'],
-    ['10.0.0.1', '', '10.0.0.1'],
     ['10.0.0.1', 'unknown', '10.0.0.1'],
-    ['10.0.0.1', '203.0.113.7, unknown', '10.0.0.1'],
     ['10.0.0.1', '203.0.113.7:4711', '203.0.113.7'],
-    ['10.0.0.1', '[2001:db8::7]', '2001:db8::7'],
     ['10.0.0.1', '[2001:db8::7]:443', '2001:db8::7'],
-    ['10.0.0.1', '[::ffff:203.0.113.7]:443', '203.0.113.7'],
     ['10.0.0.1', '203.0.113.7:4711, 10.0.0.2:80, [fd00::3]:443', '203.0.113.7'],
     // What is no address counts as the proxy that passed it on.
-    ['10.0.0.1', '203.0.113.7:', '10.0.0.1'],
     ['10.0.0.1', '203.0.113.7:471100', '10.0.0.1'],
-    ['10.0.0.1', '203.0.113.7:x', '10.0.0.1'],
     ['10.0.0.1', '[203.0.113.7', '10.0.0.1'],
-    ['10.0.0.1', '[]:443', '10.0.0.1'],
-    ['10.0.0.1', '[unknown]:443', '10.0.0.1'],
-    ['10.0.0.1', '2001:db8::7]:443', '10.0.0.1'],
     ['10.0.0.1', 'for=203.0.113.7', '10.0.0.1'],
     ['10.0.0.1', 'fe80::1%eth0', 'fe80::1%eth0'],
-    ['10.0.0.1', '203.0.113.7, ::ffff:10.0.0.2', '203.0.113.7'],
     [undefined, '203.0.113.7', ''],
   ]
   for (const [peer, forwarded, expected] of cases) {
@@ -296,15 +258,11 @@ test('the client address is the last one in the chain of proxies that is not a t
   for (const [address, network] of [
     ['192.0.2.1', '192.0.2.1'],
     ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['2001:db8:0:0:1:2:3:4', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
-    ['::', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
-    ['1:2:3:4:5:6:192.0.2.1', '1:2:3:4::/64'],
     ['1::', '1:0:0:0::/64'],
     ['nothing', 'nothing'],
-    ['', ''],
   ] as const) {
     assert.equal(networkOf(address), network)
   }

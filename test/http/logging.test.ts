@@ -10,7 +10,6 @@ import { sql } from 'kysely'
 import type { Endpoint } from '../../src/contract/endpoint.ts'
 import { errors } from '../../src/contract/errors.ts'
 import { api } from '../../src/contract/index.ts'
-import { makeLog } from '../../src/http/log.ts'
 import { gatedStore, type SecondServer, startSecondServer } from '../support/second-server.ts'
 import { launcher, makeFolder } from '../support/command.ts'
 import { testOn } from '../support/databases.ts'
@@ -244,25 +243,6 @@ test('without an access log, failures are still logged', async () => {
   const answer = await exchange(again.port, lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(tokens.ann)))
   const [only, ...more] = await logOf(again)
   assert.deepEqual([only?.['level'], only?.['requestId'], more], ['error', header(answer, 'X-Request-Id'), []])
-})
-
-testOn('sqlite', 'log lines are written in batches that a pipe takes whole, without delay', async () => {
-  const written: string[] = []
-  const log = makeLog(text => written.push(text), true)
-  const some = (count: number) => {
-    const summary = { requestId: 'a', method: 'GET', now: 0, startedAt: 0, status: 200, bytes: 0 }
-    for (let index = 0; index < count; index += 1) log.request(summary, false)
-  }
-  some(10)
-  assert.equal(written.length, 0)
-  await until(async () => written.length === 1)
-  assert.equal(written[0]?.split('\n').length, 11)
-  some(1000)
-  log.flush()
-  assert.ok(written.length < 100 && written.every(text => text.length <= 4096))
-  assert.equal(written.join('').split('\n').length, 1011)
-  log.flush()
-  assert.ok(!written.includes(''))
 })
 
 testOn('sqlite', 'the service keeps running when nobody reads its log', async () => {

@@ -115,30 +115,6 @@ test('Range, Upgrade, Accept-Encoding and override headers are ignored', async (
   )
 })
 
-const dressed: Readonly<Record<string, (path: string, token: string) => string>> = {
-  'as most send it': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(own)),
-  'the scheme in capitals': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: a', `Authorization: BEARER ${own}`),
-  'spaces around the token': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: a', `authorization:  bEARER    ${own}  `),
-  'tabs around the header': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host:\ta\t', `AUTHORIZATION:\tBearer ${own}\t`),
-  'no space after the colon': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host:a', `Authorization:Bearer ${own}`),
-  'empty lines before it': (path, own) => `\r\n\r\n${lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(own))}`,
-  'HTTP/1.0 without a Host': (path, own) => lines(`GET ${path} HTTP/1.0`, bearer(own)),
-  'HTTP/1.0 that stays': (path, own) => lines(`GET ${path} HTTP/1.0`, 'Host: a', 'Connection: keep-alive', bearer(own)),
-  'everything encoded that can be': (path, own) =>
-    lines(`GET ${path.replaceAll(/[a-z]/g, found => `%${found.charCodeAt(0).toString(16)}`)} HTTP/1.1`, 'Host: a', bearer(own)),
-  'a question mark': (path, own) => lines(`GET ${path}? HTTP/1.1`, 'Host: a', bearer(own)),
-  'empty pairs': (path, own) => lines(`GET ${path}?&&& HTTP/1.1`, 'Host: a', bearer(own)),
-  'a length of 0': (path, own) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(own), 'Content-Length: 0'),
-} // prettier-ignore
-
-for (const [title, dress] of Object.entries(dressed)) {
-  test(`an unusual but valid request is answered: ${title}`, async () => {
-    const plain = await ask(ONE)
-    const { status, body } = await exchange(service.service.port, dress(ONE, token))
-    assert.deepEqual([status, body], [200, plain.body])
-  })
-}
-
 test('HEAD gets the headers of GET everywhere, Content-Length included, and no body', async () => {
   for (const path of [
     ...PATHS,

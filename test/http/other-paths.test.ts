@@ -15,19 +15,6 @@ test('paths outside the API ignore Accept and query', async () => {
   }
 })
 
-test('an unknown path gets the same error as one of the API, whatever the method', async () => {
-  await using service = await startService()
-  const api = await ask(service, 'GET', '/api/v1/nothing')
-  for (const path of ['/nothing', '/docs/', '/Healthz', '/healthz/', '//healthz', '/docs%2Fconsole.js', '/*', '/:a(']) {
-    for (const method of ['GET', 'HEAD', 'POST', 'OPTIONS', 'PROPFIND']) {
-      const { status, names, text } = await ask(service, method, path)
-      assert.equal(status, 404, `${method} ${path}`)
-      assert.deepEqual(names, api.names)
-      if (method !== 'HEAD') assert.equal(JSON.parse(text).code, 'no_route')
-    }
-  }
-})
-
 test('a page, which needs to know its own address, refuses a Host that names none', async () => {
   await using service = await startService()
   for (const path of ['/', '/signin', '/nothing', '/docs']) {

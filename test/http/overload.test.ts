@@ -144,12 +144,10 @@ test('a single long turn of the event loop does not cause refusals', async () =>
   await using _ = service
   const LAG_MS = 1000
   await using again = await startSecondServer(service, { LOCKSTEP_OVERLOAD_LAG: String(LAG_MS) })
-  for (let count = 0; count < 3; count += 1) {
-    const until = performance.now() + LAG_MS + 200
-    while (performance.now() < until);
-    await sleep(50)
-    assert.equal((await exchange(again.port, get(ONE))).status, 200)
-  }
+  const until = performance.now() + LAG_MS + 200
+  while (performance.now() < until);
+  await sleep(50)
+  assert.equal((await exchange(again.port, get(ONE))).status, 200)
 })
 
 test('with an overload lag of 0 no request is refused', async () => {

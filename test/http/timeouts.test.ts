@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { importArchive } from '../../src/archive/import.ts'
-import { createKey } from '../../src/accounts/api-keys.ts'
-import { needsProc } from '../support/programs.ts'
 import { startSecondServer } from '../support/second-server.ts'
-import { makeFolder } from '../support/command.ts'
 import { assertPromised } from '../support/error-responses.ts'
 import { type Connection, exchange, header, open } from '../support/raw.ts'
 import { trainerSegment, trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
-import { archiveOf, startService, type TestService, unlimited } from '../support/service.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
 // engine: any
@@ -96,57 +91,6 @@ test('a client that does not read its responses is disconnected, and others are 
   await until(async () => again.log.join('').includes('"aborted":true'))
   reluctant.socket.resume()
   assert.ok((await reluctant.closed()).length < 16 * 500_000)
-})
-
-test('disconnected clients leak no descriptors and no memory', needsProc, async () => {
-  await using folder = await makeFolder()
-  let key: string
-  {
-    await using store = await folder.store()
-    await importArchive(store, archiveOf([...world, ...many]))
-    key = await createKey(store, { accountId: 1, name: 'test', scopes: ['dtt:read'], expiresAt: null }, Date.now())
-  }
-  await using server = folder.start(['serve', '--port', '0'], {
-    // A small heap is collected often, so that the measured memory is in use.
-    env: {
-      ...unlimited,
-      LOCKSTEP_ACCESS_LOG: 'off',
-      NODE_OPTIONS: '--max-old-space-size=64 --max-semi-space-size=2',
-    },
-  })
-  const port = Number((await server.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
-  const { pid } = server.process
-  const descriptors = () => readdirSync(`/proc/${pid}/fd`).length
-  const memory = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
-  const ask = (path: string) => lines(`GET ${path} HTTP/1.1`, 'Host: a', bearer(key))
-  const sent = ['', 'GET', ask(ONE).slice(0, -4), ask(ONE), ask(ONE).repeat(16), ask(LARGE).repeat(3), lines('CONNECT a:1 HTTP/1.1'), 'x', lines('POST / HTTP/1.1', 'Host: a', 'Content-Length: 9')] // prettier-ignore
-
-  const round = async () => {
-    for (let count = 0; count < 30; count += 1) {
-      await Promise.all(
-        sent.map(async text => {
-          using connection = open(port)
-          await new Promise(resolve => connection.socket.once('connect', resolve))
-          connection.socket.pause()
-          connection.send(text)
-          await sleep(count % 3)
-          if (count % 2 === 0) connection.socket.resetAndDestroy()
-        }),
-      )
-    }
-  }
-  assert.equal((await exchange(port, ask(ONE))).status, 200)
-  // Sockets that listen are among them.
-  const atRest = descriptors()
-  await round()
-  await until(async () => descriptors() <= atRest + 3)
-  const before = descriptors()
-  const used = memory()
-  for (let count = 0; count < 4; count += 1) await round()
-  await until(async () => descriptors() <= before + 3)
-  assert.ok(memory() - used < 60, `${memory() - used} MB more`)
-  // The last of them may be in progress still, and take the key's places.
-  await until(async () => (await exchange(port, ask(ONE))).status === 200)
 })
 
 /** Sends a text in small parts, one every few milliseconds. */

@@ -86,7 +86,6 @@ test('an upload of exactly the largest size is accepted', async () => {
 })
 
 const slow: Readonly<Record<string, (connection: Connection) => unknown>> = {
-  'no byte of it': connection => connection.send(head(TYPE, 'Content-Length: 1000')),
   'half of it': connection => connection.send(head(TYPE, 'Content-Length: 1000') + part('a', { end: false })),
   'byte by byte': async connection => {
     connection.send(head(TYPE, 'Content-Length: 100000') + part('', { end: false }))
@@ -95,8 +94,6 @@ const slow: Readonly<Record<string, (connection: Connection) => unknown>> = {
       await sleep(10)
     }
   },
-  'much at first, then nothing': connection =>
-    connection.send(head(TYPE, 'Content-Length: 900000') + part('a'.repeat(800_000), { end: false })),
   'no last chunk': connection => connection.send(`${head(TYPE, CHUNKED)}3\r\n--c\r\n`),
 }
 
@@ -121,7 +118,7 @@ test('an upload may take longer than a form, if it is fast enough', async () => 
   const send = (text: string) => connection.send(`${text.length.toString(16)}\r\n${text}\r\n`)
   send(part('', { end: false }))
   const began = performance.now()
-  while (performance.now() - began < 4000) {
+  while (performance.now() - began < 2500) {
     send('a'.repeat(limits.uploadRate.max * 2))
     await sleep(50)
   }

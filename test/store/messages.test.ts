@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { makeFolder, run } from '../support/command.ts'
+import { run } from '../support/command.ts'
 
 // engine: any
 
@@ -37,25 +36,6 @@ test('a pooler without the settings that it needs is named as the cause', async 
     assert.equal(code, 3, stderr)
     assert.match(stderr, cause)
   }
-})
-
-test('too many open files are named as the cause when a database cannot be opened', async () => {
-  await using folder = await makeFolder()
-  await folder.succeeds(['migrate', '--database', 'sqlite:own.db'])
-  const script = `
-    const { openSync } = await import('node:fs')
-    const { open } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/store/index.ts'))})
-    const files = []
-    try { for (;;) files.push(openSync('/dev/null')) } catch {}
-    await open('sqlite:own.db', { busyTimeoutMs: 0 }).catch(error => console.log(error.name, error.message))`
-  await using running = folder.spawn('/bin/sh', [
-    '-c',
-    'ulimit -n 64; exec "$0" --input-type=module -e "$1"',
-    process.execPath,
-    script,
-  ])
-  const { stdout } = await running.ended
-  assert.match(stdout, /^StoreError .*own\.db cannot be opened: the process has too many files open: raise its limit/)
 })
 
 /** A server with the minimum of the PostgreSQL protocol that a test needs. */

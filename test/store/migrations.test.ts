@@ -12,7 +12,7 @@ import { etagOf } from '../../src/archive/kind.ts'
 import { beginSession, confirmSession, endSessions, findSession } from '../../src/accounts/browser-sessions.ts'
 import { open, type OpenOptions, SchemaError, sqliteFile, type Store } from '../../src/store/index.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
-import { currentVersion, schemaVersion } from '../../src/store/migrations.ts'
+import { currentVersion } from '../../src/store/migrations.ts'
 import { acceptInvitation, createInvitation } from '../../src/accounts/invitations.ts'
 import { endGiven, giveByName, listGiven, narrowGiven } from '../../src/accounts/given-access.ts'
 import { makeEventCounter } from '../../src/accounts/event-counter.ts'
@@ -131,14 +131,6 @@ testOnBoth('the baseline is never edited', async ({ url }) => {
 /** In every database that was made since. */
 const BASELINE = '174363c729cf63ccb47669ff75f2be8444c232aa98f96facafe727cbb5ce474c'
 
-testOnBoth('several services that start at once on an empty database all find it ready', async ({ url }) => {
-  const stores = await Promise.all(Array.from({ length: 5 }, () => opened(url)))
-  for (const store of stores) {
-    assert.equal(await schemaVersion(store), currentVersion)
-    await store.close()
-  }
-})
-
 const unfit: readonly { title: string; spoil: string; says: RegExp }[] = [
   {
     title: 'a schema newer than the program is refused',
@@ -162,14 +154,6 @@ for (const { title, spoil, says } of unfit) {
     }
   })
 }
-
-testOnBoth('a first step that fails changes nothing, and works once its cause is removed', async ({ url }) => {
-  await change(url, 'create table lock_session (id integer)', 'any')
-  await assert.rejects(opened(url), /already exists/)
-  assert.deepEqual(await tables(url), ['lock_session'])
-  await change(url, 'drop table lock_session', 'any')
-  await (await opened(url)).close()
-})
 
 /** That has four steps more. */
 const NEXT_VERSION = currentVersion + 4
@@ -258,20 +242,6 @@ testOnBoth('the next version adds a column, a table and a derived column, and re
     (await runNext(['migrate', '--database', url])).stdout,
     `the schema has version ${NEXT_VERSION}, as before\n`,
   )
-})
-
-testOnBoth('services of the next version that start at once all find its schema', async ({ url }) => {
-  const stale = await makeStale(url)
-  const started = Array.from({ length: 2 }, () =>
-    start(['serve', '--port', '0', '--database', url], { env: nextVersion }),
-  )
-  try {
-    for (const service of started) await service.says(/Listening/)
-  } finally {
-    for (const service of started) service.process.kill('SIGKILL')
-    for (const service of started) await service.ended
-  }
-  await assertNext(url, stale)
 })
 
 testOnBoth('a migration that is killed in the middle has changed nothing', async ({ url }) => {

@@ -11,7 +11,7 @@ import { zoneClock } from '../../src/stats/zone-clock.ts'
 
 const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
-export const DAY = 24 * HOUR
+const DAY = 24 * HOUR
 
 /** Zones with half-hour shifts, days that were skipped, midnights that do not exist or come twice, and rules of their own. */
 export const HARD_ZONES = [
