@@ -7,7 +7,7 @@ import { formatTimestamp } from '../contract/time.ts'
 import { type Bucket, bucketsOf } from '../stats/buckets.ts'
 import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
 import { countedUntil } from '../stats/status.ts'
-import { addLocks, LockFigures } from '../stats/lock-statistics.ts'
+import { addLocks, LockFigures, type LockStatistics } from '../stats/lock-statistics.ts'
 import { locksSince, locksWithin } from '../stats/lock-queries.ts'
 import { trainingHistory } from '../stats/training-history.ts'
 import type { TrainingStatistics } from '../stats/training-statistics.ts'
@@ -49,12 +49,12 @@ export const handlers: Handlers<typeof statistics> = {
     )
     const figures = new LockFigures(buckets)
     await addLocks(sessions, { since: -Infinity, until }, [figures])
-    const sums = figures.statistics(sessions, until)
+    const sums = figures.sums(sessions, until)
     const data = {
       ...commonFieldsOf(range, known),
       sources: sourcesOf({ sessions: sessions.length, ...sources }),
-      total: sums.total,
-      buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...bucket })),
+      total: lockFields(sums.total),
+      buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...lockFields(bucket) })),
     }
     return { ...jsonResult(JSON.stringify(data)), ownersRead }
   },
@@ -100,6 +100,11 @@ function bucketFields(bucket: Bucket | undefined) {
   // The statistics are in the order of the buckets.
   const { day, start, end, partial } = bucket ?? { day: 0, start: 0, end: 0, partial: false }
   return { date: formatDate(day), start: formatTimestamp(start), end: formatTimestamp(end), partial }
+}
+
+/** Without what pages show beside. */
+function lockFields({ knownSeconds: _known, percent: _percent, ...fields }: LockStatistics) {
+  return fields
 }
 
 function trainingFields(sums: TrainingStatistics) {

@@ -20,8 +20,6 @@ export interface TrainingBests {
   /** Days in a row with a session: the present streak and the longest one. */
   readonly current: StreakDays | undefined
   readonly longest: Best<StreakDays> | undefined
-  /** In the order of their first sessions. */
-  readonly programs: readonly ProgramBest[]
 }
 
 /** Days are as `YYYY-MM-DD`. */
@@ -37,13 +35,6 @@ interface StreakDays {
   readonly to: string
 }
 
-/** Of a program, its first session and the one with the best grade; undefined if none was graded. */
-interface ProgramBest {
-  readonly program: number
-  readonly first: SessionStats
-  readonly best: Best<SessionStats> | undefined
-}
-
 /**
  * The bests of sessions, which must be in order, the oldest first. Those after `lastDay` do not count. Others have their turns while there
  * are many.
@@ -56,19 +47,15 @@ export async function bestsOf(
   const end = clock.startOf(lastDay + 1)
   const weeks = new Map<number, number>()
   const days = new Set<number>()
-  const programs = new Map<number, ProgramBest>()
   let most: Best<SessionStats> | undefined
   await forEachPausing(sessions, session => {
-    const { at, program, reps } = session
+    const { at, reps } = session
     if (at >= end) return
     const day = clock.dayOf(at)
     const monday = bucketStart('week', 'monday', day)
     weeks.set(monday, (weeks.get(monday) ?? 0) + reps)
     days.add(day)
     most = higher(most, session, ({ reps }) => reps)
-    const { first, best } = programs.get(program) ?? { first: session, best: undefined }
-    const isGraded = session.grade !== null
-    programs.set(program, { program, first, best: isGraded ? higher(best, session, ({ grade }) => grade ?? 0) : best })
   })
   const { current, currentFrom, currentTo } = streaksOf([...days], lastDay, clock)
   const runs = [...daysInRow([...days], lastDay, clock)]
@@ -86,7 +73,6 @@ export async function bestsOf(
     session: most === undefined || most.best.reps === 0 ? undefined : most,
     current: currentFrom === null || currentTo === null ? undefined : streak(current, currentFrom, currentTo),
     longest,
-    programs: [...programs.values()],
   }
 }
 

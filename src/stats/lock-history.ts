@@ -2,8 +2,7 @@ import type { OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { type LockedStretch, longestStretches } from './bests.ts'
 import { cacheOf, type OwnerCache } from './history-cache.ts'
-import type { Bucket } from './buckets.ts'
-import { type LockedShare, lockedShares, withoutPractice } from './lock-statistics.ts'
+import { withoutPractice } from './lock-statistics.ts'
 import {
   type LockEntry,
   lockEntries,
@@ -34,15 +33,6 @@ export class LockHistory {
   /** When the first session started, from which on it is known what was locked; Infinity without sessions. */
   get since(): number {
     return this.entries.at(-1)?.at ?? Infinity
-  }
-
-  /** How much of each bucket was locked up to an instant, and of all of them. Practice locks do not count. */
-  async shares(
-    buckets: readonly Bucket[],
-    until: number,
-  ): Promise<{ readonly total: LockedShare; readonly buckets: readonly LockedShare[] }> {
-    const sessions = await locksSince(this.#store, this.#access, until, buckets[0]?.start)
-    return lockedShares(withoutPractice(sessions), buckets, { since: this.since, until })
   }
 
   /**

@@ -23,15 +23,7 @@ export interface LockStatistics {
   readonly longestLockedSeconds: number
   /** Locked time in percent of the time that has passed, with one decimal; null if none has passed. */
   readonly lockedPercent: number | null
-}
-
-/** How much of a time was locked. */
-export interface LockedShare extends Pick<Bucket, 'start' | 'end' | 'partial'> {
-  readonly lockedSeconds: number
-  readonly breakSeconds: number
-  /** The longest locked interval, as far as it lies here. */
-  readonly longestLockedSeconds: number
-  /** Seconds up to now of which it is known whether a lock was closed. */
+  /** Seconds that have passed of which it is known whether a lock was closed. */
   readonly knownSeconds: number
   /** Locked time in percent of the known time, with one decimal; null if nothing is known. */
   readonly percent: number | null
@@ -53,36 +45,24 @@ interface LockSums {
   readonly buckets: readonly LockStatistics[]
 }
 
-interface LockedShares {
-  readonly total: LockedShare
-  readonly buckets: readonly LockedShare[]
-}
-
 /** Of which time sessions are known: from the start of the first one on, up to an instant. */
 interface KnownTime {
   readonly since: number
   readonly until: number
 }
 
-/** The statistics of lock sessions by bucket, and in total. */
-export function lockStatistics(sessions: readonly LockTimes[], buckets: readonly Bucket[], now: number): LockSums {
-  const figures = new LockFigures(buckets)
-  figures.add(stateIntervals(sessions, now))
-  return figures.statistics(sessions, now)
-}
-
 /**
- * How much of each bucket was locked, and of all of them. Not known is the time before `since`, that after `until`, and that of sessions
- * without events. Where all is known, the figures are those of `lockStatistics`.
+ * The statistics of lock sessions by bucket, and in total. Not known is the time before `since`, that after `until`, and that of sessions
+ * without events.
  */
-export function lockedShares(
+export function lockStatistics(
   sessions: readonly LockTimes[],
   buckets: readonly Bucket[],
   { since, until }: KnownTime,
-): LockedShares {
+): LockSums {
   const figures = new LockFigures(buckets)
   figures.add(stateIntervals(sessions, until, since))
-  return figures.shares(until)
+  return figures.sums(sessions, until)
 }
 
 /** Fills the figures of several lists of buckets from the same states. Others have their turns meanwhile. */
@@ -102,7 +82,7 @@ export class LockFigures {
   readonly buckets: readonly Bucket[]
   readonly #periods: Periods
   readonly #times: StateTimes[]
-  readonly #whole: Pick<Bucket, 'start' | 'end' | 'partial'>
+  readonly #whole: Time
   readonly #total = { ...NO_TIME }
 
   constructor(buckets: readonly Bucket[]) {
@@ -110,7 +90,7 @@ export class LockFigures {
     this.#periods = boundariesOf(buckets)
     this.#times = buckets.map(() => ({ ...NO_TIME }))
     const [start = 0, end = 0] = [this.#periods[0], this.#periods.at(-1)]
-    this.#whole = { start, end, partial: buckets.some(({ partial }) => partial) }
+    this.#whole = { start, end }
   }
 
   add(states: readonly StateInterval[]) {
@@ -118,7 +98,7 @@ export class LockFigures {
     addTimes([this.#total], states, [this.#whole.start, this.#whole.end])
   }
 
-  statistics(sessions: readonly LockTimes[], now: number): LockSums {
+  sums(sessions: readonly LockTimes[], now: number): LockSums {
     const count = (instants: readonly number[]) => {
       const past = instants.filter(at => at <= now)
       return countByPeriod(past, this.#periods)
@@ -130,13 +110,6 @@ export class LockFigures {
       buckets: this.buckets.map((bucket, index) =>
         statisticsOf(this.#times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
       ),
-    }
-  }
-
-  shares(until: number): LockedShares {
-    return {
-      total: shareOf(this.#total, this.#whole, until),
-      buckets: this.buckets.map((bucket, index) => shareOf(this.#times[index] ?? NO_TIME, bucket, until)),
     }
   }
 }
@@ -250,13 +223,17 @@ function addTimes(times: readonly StateTimes[], intervals: readonly StateInterva
   }
 }
 
+type Time = Pick<Bucket, 'start' | 'end'>
+
 function statisticsOf(
   times: Readonly<StateTimes>,
   started: number,
   ended: number,
-  bucket: Pick<Bucket, 'start' | 'end'>,
+  { start, end }: Time,
   now: number,
 ): LockStatistics {
+  const elapsed = Math.max(0, seconds(Math.min(end, now)) - seconds(start))
+  const knownSeconds = elapsed - times.unknown - times.before
   return {
     started,
     ended,
@@ -264,30 +241,10 @@ function statisticsOf(
     breakSeconds: times.break,
     openSeconds: times.open + times.unknown,
     longestLockedSeconds: times.longest,
-    lockedPercent: percentOf(times.locked, elapsedSeconds(bucket, now)),
-  }
-}
-
-function shareOf(
-  times: Readonly<StateTimes>,
-  { start, end, partial }: Pick<Bucket, 'start' | 'end' | 'partial'>,
-  until: number,
-): LockedShare {
-  const knownSeconds = elapsedSeconds({ start, end }, until) - times.unknown - times.before
-  return {
-    start,
-    end,
-    partial,
-    lockedSeconds: times.locked,
-    breakSeconds: times.break,
-    longestLockedSeconds: times.longest,
+    lockedPercent: percentOf(times.locked, elapsed),
     knownSeconds,
     percent: percentOf(times.locked, knownSeconds),
   }
-}
-
-function elapsedSeconds({ start, end }: Pick<Bucket, 'start' | 'end'>, now: number): number {
-  return Math.max(0, seconds(Math.min(end, now)) - seconds(start))
 }
 
 function percentOf(part: number, whole: number): number | null {

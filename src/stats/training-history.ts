@@ -69,11 +69,7 @@ export class TrainingHistory {
   /** The highest values up to a day; of equal ones, the latest. */
   bests(timeZone: string, lastDay: number): Promise<TrainingBests> {
     const compute = () => bestsOf(this.sessions, zoneClock(timeZone), lastDay)
-    return this.#cached(
-      `bests ${timeZone} ${lastDay}`,
-      compute,
-      ({ programs }) => (programs.length + 1) * FIGURES_BYTES,
-    )
+    return this.#cached(`bests ${timeZone} ${lastDay}`, compute, () => FIGURES_BYTES)
   }
 
   /** The sessions of each day from one to another. */

@@ -4,13 +4,13 @@ import type { Store } from '../store/index.ts'
 import { type Best, highest, type LockedStretch, type TrainingBests } from './bests.ts'
 import { bucketsOf } from './buckets.ts'
 import { lockHistory } from './lock-history.ts'
-import { locksSince, type LockStats, locksWithin } from './lock-queries.ts'
-import { addLocks, type LockedShare, LockFigures, type LockStatistics } from './lock-statistics.ts'
+import { locksSince, type LockStats } from './lock-queries.ts'
+import { addLocks, LockFigures, type LockStatistics, withoutPractice } from './lock-statistics.ts'
 import { type KnownDay, knownDays } from './training-days.ts'
 import { trainingHistory } from './training-history.ts'
 import type { TrainingStatistics } from './training-statistics.ts'
 import type { SessionStats } from './training.ts'
-import { endOfTomorrow, type ZoneClock, zoneClock } from './zone-clock.ts'
+import { endOfTomorrow, zoneClock } from './zone-clock.ts'
 
 /** The figures of a calendar year. Those that the API has are the same: `from` and `to` are the parameters of its statistics. */
 export interface YearStatistics {
@@ -18,23 +18,18 @@ export interface YearStatistics {
   readonly isRunning: boolean
   /** Up to its last day, or to today. */
   readonly total: Totals
-  /** The year before: up to the same day while the year is running, and whole. */
+  /** The year before, up to the same day while the year is running. */
   readonly before: Totals
-  readonly wholeBefore: Totals
   readonly days: readonly KnownDay[]
   /** How much was locked of each month that has begun, from January on. */
-  readonly months: readonly LockedShare[]
+  readonly months: readonly LockStatistics[]
   /** Of each month of the year before. */
-  readonly monthsBefore: readonly LockedShare[]
+  readonly monthsBefore: readonly LockStatistics[]
   readonly bests: TrainingBests
   readonly stretch: Best<LockedStretch<Pick<LockStats, 'id' | 'at'>>> | undefined
   /** The first of all sessions that may be read. */
   readonly firstTraining: SessionStats | undefined
   readonly firstLock: Pick<LockStats, 'id' | 'at'> | undefined
-  readonly practiceLocks: number
-  readonly unknownTemplates: number
-  /** Locks of which no event is known. */
-  readonly locksWithoutEvents: number
 }
 
 /** The figures of some days. */
@@ -43,7 +38,6 @@ export interface Totals {
   readonly to: number
   readonly training: TrainingStatistics
   readonly locks: LockStatistics
-  readonly share: LockedShare
 }
 
 interface YearQuery {
@@ -87,17 +81,15 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   const ofYear = figuresOf(monthsBetween(from, to))
   const { figures: ofDays } = figuresOf({ ...ofYear.range, unit: 'day' })
   const toSameDay = figuresOf(monthsBetween(firstBefore, to < end ? sameDayBefore(to) : lastBefore))
-  const yearBefore = figuresOf(monthsBetween(firstBefore, lastBefore))
-  const { counted } = locksWithin(sessions, timeOf(clock, { from: firstBefore, to }), until)
-  const all = [ofDays, ...[ofYear, toSameDay, yearBefore].map(({ figures }) => figures)]
+  const { figures: yearBefore } = figuresOf(monthsBetween(firstBefore, lastBefore))
+  const counted = withoutPractice(sessions)
+  const all = [ofDays, ofYear.figures, toSameDay.figures, yearBefore]
   await addLocks(counted, { since: locks.since, until }, all)
   const totalsOf = async ({ range, figures }: typeof ofYear): Promise<Totals> => {
     const { total: training } = await history.statistics({}, range, timeZone, now)
-    const { total } = figures.statistics(counted, until)
-    return { from: range.from, to: range.to, training, locks: total, share: figures.shares(until).total }
+    return { from: range.from, to: range.to, training, locks: figures.sums(counted, until).total }
   }
   const training = await history.days(timeZone, from, to)
-  const within = locksWithin(sessions, timeOf(clock, { from, to }), until)
   const limit = endOfTomorrow(clock, clock.dayOf(now))
   const stretches = (await locks.longest(until, limit)).filter(stretch => stretch.end <= clock.startOf(end + 1))
   return {
@@ -105,17 +97,13 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     isRunning: to < end,
     total: await totalsOf(ofYear),
     before: await totalsOf(toSameDay),
-    wholeBefore: await totalsOf(yearBefore),
-    days: knownDays(ofDays.buckets, training, ofDays.statistics(counted, until).buckets),
-    months: ofYear.figures.shares(until).buckets,
-    monthsBefore: yearBefore.figures.shares(until).buckets,
+    days: knownDays(ofDays.buckets, training, ofDays.sums(counted, until).buckets),
+    months: ofYear.figures.sums(counted, until).buckets,
+    monthsBefore: yearBefore.sums(counted, until).buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),
     firstTraining: history.sessions.find(({ at }) => at < limit),
     firstLock: locks.entries.findLast(({ at }) => at < limit),
-    practiceLocks: within.practiceSessions,
-    unknownTemplates: within.unknownTemplate,
-    locksWithoutEvents: within.counted.filter(({ intervals }) => intervals.length === 0).length,
   }
 }
 
@@ -138,8 +126,4 @@ function dayOf(year: number, monthAndDay: string): number {
 
 function monthsBetween(from: number, to: number): BucketRange {
   return { unit: 'month', weekStart: 'monday', from, to }
-}
-
-function timeOf(clock: ZoneClock, { from, to }: Pick<BucketRange, 'from' | 'to'>) {
-  return { start: clock.startOf(from), end: clock.startOf(to + 1) }
 }

@@ -2,16 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seeded } from '../../src/demo/random.ts'
-import { rangeBetween } from '../../src/contract/calendar.ts'
 import { longestStretches } from '../../src/stats/bests.ts'
-import { bucketsOf } from '../../src/stats/buckets.ts'
 import { lockHistory } from '../../src/stats/lock-history.ts'
 import { withoutPractice } from '../../src/stats/lock-statistics.ts'
 import { locksSince } from '../../src/stats/lock-queries.ts'
-import { readKnownTime } from '../../src/stats/known-time.ts'
-import { dayAt } from '../../src/stats/periods.ts'
-import { countedUntil } from '../../src/stats/status.ts'
-import { zoneClock } from '../../src/stats/zone-clock.ts'
 import { account, lockSegment, lockSession, lockTemplate } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 
@@ -56,67 +50,6 @@ test('the longest locked stretch does not depend on what was cached, while locks
     for (const hour of [300, 500, 200, 350, 1000, 0]) await check(hour)
     await store.db.updateTable('lock_template').set({ is_test_lock: 1 }).where('id', '=', 42).execute()
     await check(1000)
-  }
-})
-
-test('the percent of time locked by month is that of the statistics, but for months before the first session', async () => {
-  const zone = 'America/Santiago'
-  const now = Date.now()
-  const daysAgo = (days: number) => new Date(now - days * 24 * HOUR).toISOString()
-  const lock = (id: number, [from, to]: readonly [number, number | null], templateId: number) =>
-    lockSession(
-      id,
-      1,
-      {
-        startDate: daysAgo(from),
-        ...(to === null ? { isActive: true, lockState: 'locked' } : { endDate: daysAgo(to) }),
-        LockSegment: [
-          lockSegment(id * 3, 'start', daysAgo(from), true),
-          lockSegment(id * 3 + 1, 'break', daysAgo(from - 1), false),
-          lockSegment(id * 3 + 2, 'locked', daysAgo(from - 1.5), true),
-        ],
-      },
-      { templateId },
-    )
-  await using service = await startService([
-    account(1, 'ann'),
-    lockTemplate(41, 1),
-    lockTemplate(42, 1, { isTestLock: true }),
-    lock(1, [140, 100], 41),
-    lock(2, [90, 60], 42),
-    lock(3, [5, null], 41),
-  ])
-  const history = await lockHistory(service.store, access)
-  // The records are known up to the last event.
-  const { asOf } = await readKnownTime(service.store, 1, 1, now)
-  const until = countedUntil(asOf, now)
-  const clock = zoneClock(zone)
-  for (const unit of ['week', 'month'] as const) {
-    const range = rangeBetween(
-      { unit, weekStart: 'monday', from: clock.dayOf(now - 365 * 24 * HOUR), to: undefined },
-      clock.dayOf(now),
-    )
-    const { buckets, total } = await history.shares(bucketsOf(range, clock, now), until)
-    const days = `from=${dayAt(buckets[0]?.start ?? 0, zone)}&to=${dayAt(now, zone)}`
-    const { body } = await service.fetch(
-      `/api/v1/lkbx/stats?bucket=${unit}&tz=${zone}&${days}`,
-      await service.token('ann', { name: unit }),
-    )
-    const statistics: readonly { readonly start: string; readonly end: string; readonly lockedPercent: number }[] =
-      body.data.buckets
-    assert.equal(buckets.length, statistics.length)
-    let [unknown, locked] = [0, 0]
-    for (const [index, { start, end, percent, lockedSeconds }] of buckets.entries()) {
-      assert.equal(Date.parse(statistics[index]?.start ?? ''), start)
-      locked += lockedSeconds
-      if (end <= history.since) unknown += 1
-      if (end <= history.since) assert.equal(percent, null)
-      else if (start > history.since) assert.equal(percent, statistics[index]?.lockedPercent)
-    }
-    assert.ok(unknown > 5)
-    assert.equal(total.lockedSeconds, locked)
-    assert.equal(total.percent, Math.round((1000 * locked) / total.knownSeconds) / 10)
-    assert.ok(Math.abs(total.knownSeconds - (until - history.since) / 1000) <= 1)
   }
 })
 

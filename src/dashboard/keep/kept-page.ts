@@ -13,8 +13,8 @@ import { html, type Html, nothing } from '../html.ts'
 import { PageAccess } from '../page-access.ts'
 import type { Reader, Viewer } from '../page.ts'
 import { readOverview } from '../pages/overview/overview.ts'
-import { readYear, yearCards, yearFigures, yearsOf } from '../pages/year/year.ts'
-import { type Programs, readPrograms } from '../text/program-names.ts'
+import { readYear, totalsOf, yearCards, yearsOf } from '../pages/year/year.ts'
+import { readPrograms } from '../text/program-names.ts'
 import { ownName } from '../text/names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
 import { dayOf, type KeptTable, keptTableNames, keptTables, MAX_BATCH_ROWS } from './kept-tables.ts'
@@ -44,7 +44,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
     await pause()
     const statistics = await readYear(reader, year)
     all.push(statistics)
-    sections.push(asKept(yearSection(reader, statistics, programs), days))
+    sections.push(asKept(yearSection(reader, statistics), days))
   }
   yield asKept(card('All years', allYears(reader, all), { id: 'overview' }), days)
   yield* sections
@@ -104,8 +104,8 @@ function presentText({ viewer, now }: Pick<Reader, 'viewer' | 'now'>): string {
 
 /** A column for each year, with its totals. */
 function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
-  const figures = years.map(year => yearFigures(reader, year))
-  const rows = (figures[0] ?? []).map(({ name }, index) => ({ name, values: figures.map(of => of[index]?.value) }))
+  const figures = years.map(year => totalsOf(reader, year))
+  const rows = (figures[0] ?? []).map(([name], index) => ({ name, values: figures.map(of => of[index]?.[1]) }))
   return table(
     'All years',
     [
@@ -121,8 +121,8 @@ function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
   )
 }
 
-function yearSection(reader: Reader, year: YearStatistics, programs: Programs): Html {
-  return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="year">${yearCards(reader, year, programs)}</div></section>`
+function yearSection(reader: Reader, year: YearStatistics): Html {
+  return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="year">${yearCards(reader, year)}</div></section>`
 }
 
 /**

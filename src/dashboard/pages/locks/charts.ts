@@ -1,7 +1,7 @@
 import { roundedRatio } from '../../../contract/numbers.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
-import type { LockedShare } from '../../../stats/lock-statistics.ts'
+import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { figure, html, type Html } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { comparedText, daysName, periodText } from '../../text/period.ts'
@@ -79,7 +79,7 @@ export function shares(
   { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'>,
   id = 'shares',
 ): PartPicture {
-  const measured = ({ percent, lockedSeconds }: LockedShare) => ({ value: percent, isEmpty: lockedSeconds === 0 })
+  const measured = ({ percent, lockedSeconds }: LockStatistics) => ({ value: percent, isEmpty: lockedSeconds === 0 })
   return barPicture(viewer, {
     id,
     title: lockText(`Percent of time locked by ${time.unit}`, viewer),
@@ -98,17 +98,17 @@ export function shares(
   })
 }
 
-function breakPercent({ breakSeconds, knownSeconds }: LockedShare): number | null {
+function breakPercent({ breakSeconds, knownSeconds }: LockStatistics): number | null {
   return roundedRatio(breakSeconds * 1000, knownSeconds, 10)
 }
 
 /** Rounded once: the percent of a share has a decimal. */
-export function lockedPercent({ lockedSeconds, knownSeconds }: LockedShare): number | null {
+export function lockedPercent({ lockedSeconds, knownSeconds }: LockStatistics): number | null {
   return roundedRatio(lockedSeconds * 100, knownSeconds)
 }
 
 /** `43 %` of a time of which something is known. */
-export function lockedFigure(share: LockedShare, scope: string): Html {
+export function lockedFigure(share: LockStatistics, scope: string): Html {
   const percent = lockedPercent(share) ?? 0
   return figure(`lockedPercent ${scope}`, percent, percentText(percent))
 }

@@ -1,7 +1,7 @@
 import type { Bucket } from '../../../stats/buckets.ts'
 import type { LockHistory } from '../../../stats/lock-history.ts'
 import { locksSince, type LockStats } from '../../../stats/lock-queries.ts'
-import { type LockedShare, lockedShares, withoutPractice } from '../../../stats/lock-statistics.ts'
+import { lockStatistics, type LockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader } from '../../page.ts'
@@ -28,12 +28,12 @@ export interface ShownLocks extends Days {
   /** The oldest first; those for practice are not counted. */
   readonly sessions: readonly LockStats[]
   readonly counted: readonly LockStats[]
-  readonly total: LockedShare
-  readonly buckets: readonly LockedShare[]
+  readonly total: LockStatistics
+  readonly buckets: readonly LockStatistics[]
   /** Of the parts before. */
-  readonly earlier: readonly LockedShare[]
+  readonly earlier: readonly LockStatistics[]
   /** The days before, as many as are shown. */
-  readonly before: (Days & { readonly total: LockedShare }) | undefined
+  readonly before: (Days & { readonly total: LockStatistics }) | undefined
 }
 
 /** The time that the page shows, and the one before it. */
@@ -52,7 +52,7 @@ export async function shownLocks(
   const from = Math.min(time.earlier[0]?.begin ?? 0, clock.startOf(compared?.first ?? days.first))
   const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
   const known = { since: history.since, until }
-  const sharesOf = (buckets: readonly Bucket[]) => lockedShares(withoutPractice(sessions), buckets, known)
+  const sharesOf = (buckets: readonly Bucket[]) => lockStatistics(withoutPractice(sessions), buckets, known)
   const within = sessionsWithin(sessions, time, until)
   return {
     ...days,

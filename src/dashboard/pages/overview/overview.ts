@@ -2,7 +2,7 @@ import { formatDate, parseDate, type Unit } from '../../../contract/calendar.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { type LockHistory, lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.ts'
-import { addLocks, type LockedShare, LockFigures, withoutPractice } from '../../../stats/lock-statistics.ts'
+import { addLocks, type LockStatistics, LockFigures, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
@@ -103,12 +103,13 @@ async function lockedTime({ store, viewer, pageAccess, now }: Reader, { since }:
   const year = figuresOf('month', firstOfYear(today))
   const from = clock.startOf(Math.min(today - STRIP_DAYS, firstOfYear(today)))
   const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
-  await addLocks(withoutPractice(locks), { since, until }, [days, year])
-  return { until, days: days.shares(until).buckets, year: year.shares(until).total }
+  const counted = withoutPractice(locks)
+  await addLocks(counted, { since, until }, [days, year])
+  return { until, days: days.sums(counted, until).buckets, year: year.sums(counted, until).total }
 }
 
 /** The year in a line, which leads to its page. */
-async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locked: LockedShare): Promise<Html> {
+async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locked: LockStatistics): Promise<Html> {
   const today = zoneClock(viewer.timeZone).dayOf(now)
   const days = { first: firstOfYear(today), last: today }
   const range = { unit: 'month', weekStart: 'monday', from: days.first, to: today } as const

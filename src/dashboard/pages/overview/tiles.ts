@@ -3,7 +3,7 @@ import { DAY_MS } from '../../../contract/time.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
-import type { LockedShare } from '../../../stats/lock-statistics.ts'
+import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import type { TrainingHistory } from '../../../stats/training-history.ts'
 import type { SessionStats, Totals } from '../../../stats/training.ts'
 import { usualGrade } from '../../../stats/usual.ts'
@@ -37,7 +37,7 @@ import type { ShownTraining } from '../training/training.ts'
 
 /** How much was locked of the last days, up to an instant. */
 interface LockedTime {
-  readonly days: readonly LockedShare[]
+  readonly days: readonly LockStatistics[]
   readonly until: number
 }
 
@@ -58,7 +58,7 @@ export function lockCard(
     html`${current === undefined ? 'No lock' : lockNow(viewer, current, { until, now })}${ageText(viewer, now)}`,
     html`
       <p>${notes.map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
-      ${dayStrip(viewer, days)}
+      ${dayStrip(viewer, days, zoneClock(viewer.timeZone).dayOf(now))}
     `,
     'wide now',
   )
@@ -89,16 +89,15 @@ function endOf({ viewer, now }: Reader, last: LockStats | undefined): Part[] {
 export const STRIP_DAYS = 28
 
 /** How much of each of the last days was locked, as a link to them. */
-function dayStrip(viewer: Viewer, days: readonly LockedShare[]): Html {
+function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
   const step = 100 / days.length
   const bars = days.map(({ percent }, index): Box => {
     return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - (percent ?? 0), 100] }
   })
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
-  const clock = zoneClock(viewer.timeZone)
-  const [first, last] = [days[0], days.at(-1)].map(day => clock.dayOf(day?.start ?? 0))
+  const first = today + 1 - days.length
   const text = lockText(`Locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
-  return html`<a class="days-strip" href="/locks?from=${formatDate(first ?? 0)}&to=${formatDate(last ?? 0)}">${strip(boxes('solid', bars))}<span class="small muted"><span class="nowrap">${shortDay((first ?? 0) * DAY_MS)}</span><span>${text}</span><span class="nowrap">now</span></span></a>`
+  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${strip(boxes('solid', bars))}<span class="small muted"><span class="nowrap">${shortDay(first * DAY_MS)}</span><span>${text}</span><span class="nowrap">now</span></span></a>`
 }
 
 /** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */

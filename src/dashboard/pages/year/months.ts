@@ -9,7 +9,7 @@ import { inParts, partPictures } from '../parts.ts'
 /** The percent of time locked by month. */
 export function lockedMonths({ viewer, now }: Reader, statistics: YearStatistics): Html {
   const { year, total, months, monthsBefore } = statistics
-  if (total.share.percent === null) return nothing
+  if (total.locks.percent === null) return nothing
   const days = { first: total.from, last: Math.min(total.to, zoneClock(viewer.timeZone).dayOf(now)) }
   const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
   const shown = { buckets: months, earlier: monthsBefore, time }

@@ -4,11 +4,10 @@ import { countedUntil } from '../../../stats/status.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { shortDay } from '../../charts/days.ts'
-import { card, noRecords, stat, stats, table } from '../../layout/components.ts'
+import { card, facts, noRecords, stat, stats } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, redirect, view, type Viewer, type Visit } from '../../page.ts'
-import { type Programs, readPrograms } from '../../text/program-names.ts'
 import { daysName } from '../../text/period.ts'
 import {
   countText,
@@ -25,7 +24,7 @@ import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
 import { daysCard, drawnDays } from './days.ts'
 import { lockedMonths } from './months.ts'
-import { recordCards } from './records.ts'
+import { recordCard } from './records.ts'
 
 /** A calendar year on one sheet. */
 
@@ -44,7 +43,7 @@ async function showYear(visit: Visit) {
   const current = years.at(-1) ?? 0
   const year = visit.path === '/year' ? current : visit.id
   if (!years.includes(year)) throw notFound('Year')
-  const [statistics, programs] = [await readYear(visit, year), await readPrograms(visit)]
+  const statistics = await readYear(visit, year)
   if (statistics.firstTraining === undefined && statistics.firstLock === undefined) {
     return view({
       title: `Year ${year}`,
@@ -63,7 +62,7 @@ async function showYear(visit: Visit) {
     actions: stepper(years, year),
     body: html`
       <div class="year">
-        ${yearCards(visit, statistics, programs)}
+        ${yearCards(visit, statistics)}
       </div>
     `,
   })
@@ -87,14 +86,14 @@ function clockOf({ viewer, now }: Reader) {
 }
 
 /** Everything that is known of a year. */
-export function yearCards(reader: Reader, year: YearStatistics, programs: Programs): Html {
+export function yearCards(reader: Reader, year: YearStatistics): Html {
   const areas = sharedAreas(reader.viewer)
   return html`
     ${largeFigures(reader.viewer, year)}
-    ${recordCards(reader, year, programs)}
+    ${recordCard(reader, year)}
     ${daysCard(reader.viewer, drawnDays(year.days), year.year)}
     ${areas.includes('lkbx') ? lockedMonths(reader, year) : nothing}
-    ${card('Totals', totalsTable(reader, year), { id: `totals-${year.year}` })}
+    ${card(year.isRunning ? 'Totals so far' : 'Totals', facts(totalsOf(reader, year)))}
   `
 }
 
@@ -139,7 +138,7 @@ function largeFigures(
       : []),
     ...(areas.includes('lkbx')
       ? [
-          tile(firstLock, lockText('Time locked', viewer), 'lockedPercent', ({ share }) => lockedPercent(share), [
+          tile(firstLock, lockText('Time locked', viewer), 'lockedPercent', ({ locks }) => lockedPercent(locks), [
             percentText,
             points,
           ]),
@@ -153,42 +152,9 @@ interface Row {
   readonly of: (totals: Totals) => Part
 }
 
-/** The totals beside those of the year before. */
-function totalsTable({ viewer }: Reader, statistics: YearStatistics): Html {
-  const { year, isRunning, total, before, wholeBefore, firstTraining, firstLock } = statistics
-  const starts = [firstTraining, firstLock].flatMap(session => session?.at ?? [])
-  const first = starts.length === 0 ? NaN : zoneClock(viewer.timeZone).dayOf(Math.min(...starts))
-  const since = ({ from, to }: Totals) =>
-    first > from && first <= to ? html` <small class="muted">from ${shortDay(first * DAY_MS)}</small>` : nothing
-  const columns = [
-    { title: isRunning ? `${year} so far` : String(year), totals: total },
-    ...(isRunning ? [{ title: `${year - 1} to ${shortDay(before.to * DAY_MS)}`, totals: before }] : []),
-    { title: String(year - 1), totals: wholeBefore },
-  ]
-  const rows = rowsOf(viewer, statistics)
-  return table(
-    `Totals of ${year}`,
-    [
-      { title: html`<span class="hidden">Figure</span>`, cell: ({ name }: Row) => name },
-      ...columns
-        .filter(({ totals }) => rows.some(row => row.of(totals) !== NONE))
-        .map(({ title, totals }) => ({
-          title: html`${title}${since(totals)}`,
-          numeric: true,
-          cell: (row: Row) => row.of(totals),
-        })),
-    ],
-    rows,
-    { look: 'compact' },
-  )
-}
-
 /** The totals of a year as texts, by name. */
-export function yearFigures(
-  { viewer }: Reader,
-  year: YearStatistics,
-): { readonly name: string; readonly value: Part }[] {
-  return rowsOf(viewer, year).map(({ name, of }) => ({ name, value: of(year.total) }))
+export function totalsOf({ viewer }: Reader, year: YearStatistics): (readonly [name: string, value: Part])[] {
+  return rowsOf(viewer, year).map(({ name, of }) => [name, of(year.total)])
 }
 
 /** The rows of areas that may be read. Of days before the first record, nothing is known. */
@@ -217,15 +183,15 @@ function trainingRows(viewer: Viewer): readonly Row[] {
 }
 
 const lockRows: readonly Row[] = [
-  { name: 'Time locked', of: ({ share }) => (share.percent === null ? NONE : percentText(lockedPercent(share) ?? 0)) },
-  { name: 'Locked', of: ({ share, locks }) => lengthOf(share, locks.lockedSeconds) },
-  { name: 'On breaks', of: ({ share, locks }) => lengthOf(share, locks.breakSeconds) },
+  { name: 'Time locked', of: ({ locks }) => (locks.percent === null ? NONE : percentText(lockedPercent(locks) ?? 0)) },
+  { name: 'Locked', of: ({ locks }) => lengthOf(locks, locks.lockedSeconds) },
+  { name: 'On breaks', of: ({ locks }) => lengthOf(locks, locks.breakSeconds) },
   { name: 'Lock sessions begun', of: ({ locks }) => numberText(locks.started) },
   { name: 'Lock sessions ended', of: ({ locks }) => numberText(locks.ended) },
 ]
 
 /** A time of which something is known. */
-function lengthOf({ percent }: Totals['share'], seconds: number): string {
+function lengthOf({ percent }: Totals['locks'], seconds: number): string {
   if (percent === null) return NONE
   return seconds === 0 ? 'None' : durationText(seconds)
 }
