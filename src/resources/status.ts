@@ -3,7 +3,7 @@ import { ApiError } from '../contract/errors.ts'
 import type { Status, status } from '../contract/status.ts'
 import { formatOptionalTimestamp, formatTimestamp, HOUR_MS } from '../contract/time.ts'
 import { readKnownTime } from '../stats/known-time.ts'
-import { runningLock } from '../stats/lock-queries.ts'
+import { activeLock } from '../stats/lock-queries.ts'
 import { type LockStatus, lockStatus, type TrainingStatus } from '../stats/status.ts'
 import { trainingHistory } from '../stats/training-history.ts'
 import { type Handlers, jsonResult } from './handler.ts'
@@ -16,7 +16,7 @@ export const handlers: Handlers<typeof status> = {
     if (areas.length === 0) throw new ApiError('owner_not_accessible')
     const [known, lock, history] = await Promise.all([
       readKnownTime(store, grant.accountId, owner, now),
-      areas.includes('lkbx') ? runningLock(store, accessToOwner(caller, 'lkbx', owner)) : undefined,
+      areas.includes('lkbx') ? activeLock(store, accessToOwner(caller, 'lkbx', owner), now) : undefined,
       areas.includes('dtt') ? trainingHistory(store, accessToOwner(caller, 'dtt', owner)) : undefined,
     ])
     const { asOf } = known

@@ -96,18 +96,17 @@ interface Time {
   readonly end: number
 }
 
-/** What is needed of each lock session to filter the list of all. */
+/** What is needed of each lock session to find those of a template. */
 export interface LockEntry {
   readonly id: number
   readonly at: number
-  readonly state: string
   readonly template: number | null
 }
 
 /** All lock sessions of an account, the newest first. Throws ApiError if they are too many. */
 export async function lockEntries(store: Store, access: OwnerAccess): Promise<LockEntry[]> {
   const rows = bounded(await readChecked(store, allLocks, access))
-  return rows.map(({ id, at, state, template }) => ({ id, at, state, template }))
+  return rows.map(({ id, at, template }) => ({ id, at, template }))
 }
 
 /** Which of the lock templates that an account uses are for practice, in ascending order. */
@@ -142,12 +141,6 @@ export async function newestLock(store: Store, access: OwnerAccess, before: numb
 
 /** The facts of a running lock session that do not depend on the present time. */
 export type RunningLock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events' | 'rules'>
-
-/** The lock session that runs; the newest where there are several. */
-export async function runningLock(store: Store, access: OwnerAccess): Promise<RunningLock | undefined> {
-  const [row] = await readChecked(store, runningLockSession, access)
-  return row && lockFacts(row)
-}
 
 /** The lock session that runs, with its record; the newest where there are several. */
 export async function activeLock(store: Store, access: OwnerAccess, now: number) {
@@ -188,25 +181,19 @@ type LockRow = Pick<
 > & { readonly is_test_lock: number | null; readonly is_time_displayed: number | null }
 
 function lockStats(row: LockRow, now: number): LockStats {
-  const facts = lockFacts(row)
-  const endAt = lockEnd(row, facts.events)
+  const events = parseEvents(row.events)
+  const endAt = lockEnd(row, events)
   return {
-    ...facts,
     id: row.id,
-    isActive: row.is_active === 1,
-    template: row.template_id,
-    endAt,
-    intervals: lockIntervals(facts.events, endAt, now),
-  }
-}
-
-function lockFacts(row: LockRow): RunningLock {
-  return {
     at: row.at,
     state: row.lock_state,
+    isActive: row.is_active === 1,
+    template: row.template_id,
     rules: rulesOf(row),
+    endAt,
     plannedEnd: plannedEnd(row),
-    events: parseEvents(row.events),
+    events,
+    intervals: lockIntervals(events, endAt, now),
   }
 }
 
@@ -269,7 +256,7 @@ const activeSince = recordQuery<Part, LockRow>(
 const allLocks = recordQuery<OwnerAccess, LockEntry>(
   'all lock sessions',
   (param, owned) => sql`
-    select ${owned}, id, at, lock_state as state, template_id as template from lock_session
+    select ${owned}, id, at, template_id as template from lock_session
     where ${isReadableOf(param)}
     order by at desc, id desc limit ${sql.lit(ONE_MORE)}`,
 )
@@ -296,14 +283,6 @@ const newestLockSession = recordQuery<OwnerAccess & { before: number }, LockRow>
     select ${owned}, ${lockColumns(param)} from ${lockSessionTable(param, isReadableOf(param))}
     where ${isReadableOf(param)} and at < ${param('before')}
       and (is_active = 1 or ended_at is null or ended_at < ${param('before')})
-    order by at desc, id desc limit 1`,
-)
-
-const runningLockSession = recordQuery<OwnerAccess, LockRow>(
-  'running lock session',
-  (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)} from ${lockSessionTable(param, isReadableOf(param))}
-    where ${isReadableOf(param)} and is_active = 1
     order by at desc, id desc limit 1`,
 )
 

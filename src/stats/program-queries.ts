@@ -5,6 +5,7 @@ import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import { MOST_NUMBER_OF_NAME, parseMadeHere } from '../archive/made-here.ts'
 import type { Store } from '../store/index.ts'
 import { bounded, ONE_MORE } from './history-size.ts'
+import { templateQueries } from './template-queries.ts'
 
 /** A program as it is listed. */
 export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
@@ -20,35 +21,14 @@ export async function programsOf(store: Store, access: Access) {
   }))
 }
 
-/** A part of the programs of some accounts, the newest first, with their segments. */
-export async function programPage(
-  store: Store,
-  access: Access,
-  part: { readonly limit: number; readonly offset: number },
-): Promise<TrainingTemplate[]> {
-  const rows = await readChecked(store, programPart, { ...access, ...part })
-  // The archive wrote it in the form of the contract.
-  return rows.map(({ document }) => JSON.parse(document) as TrainingTemplate)
-}
+/** The programs of some accounts with their segments. */
+export const programs = templateQueries<TrainingTemplate>('training_template', 'program')
 
-/** How many programs some accounts have, and the newest one in use. */
-export async function programCounts(store: Store, access: Access) {
-  const [counts, [active]] = await Promise.all([
-    readChecked(store, numberOfPrograms, access),
-    readChecked(store, activeProgram, access),
-  ])
-  return {
-    total: counts.reduce((sum, { count }) => sum + count, 0),
-    // The archive wrote it in the form of the contract.
-    inUse: active && (JSON.parse(active.summary) as ListedProgram),
-  }
-}
-
-/** A program with its record as it is stored; undefined if the access has none with this identifier. */
-export async function findProgram(store: Store, access: Access, id: number) {
-  const [row] = await readChecked(store, programById, { ...access, id })
+/** The newest program in use. */
+export async function programInUse(store: Store, access: Access): Promise<ListedProgram | undefined> {
+  const [row] = await readChecked(store, activeProgram, access)
   // The archive wrote it in the form of the contract.
-  return row && { program: JSON.parse(row.document) as TrainingTemplate, document: row.document }
+  return row && (JSON.parse(row.summary) as ListedProgram)
 }
 
 /** The names of programs that only tables have, by the numbers that stand for them. */
@@ -68,26 +48,11 @@ const namesInTables = recordQuery<Access, { program: number; made_here: string }
 )
 
 const programsByOwner = recordQuery<Access, { id: number; summary: string }>(
-  'programs',
+  'summaries of programs',
   (param, owned) => sql`
     select ${owned}, id, summary from training_template
     where ${isReadable(param, ANY_OWNERS)}
     order by at desc, id desc limit ${sql.lit(ONE_MORE)}`,
-)
-
-const programPart = recordQuery<Access & { limit: number; offset: number }, { document: string }>(
-  'part of programs',
-  (param, owned) => sql`
-    select ${owned}, document from training_template
-    where ${isReadable(param, ANY_OWNERS)}
-    order by at desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
-)
-
-const numberOfPrograms = recordQuery<Access, { count: number }>(
-  'numbers of programs',
-  (param, owned) => sql`
-    select ${owned}, count(*) as count from training_template
-    where ${isReadable(param, ANY_OWNERS)} group by owner_id`,
 )
 
 const activeProgram = recordQuery<Access, { summary: string }>(
@@ -96,11 +61,4 @@ const activeProgram = recordQuery<Access, { summary: string }>(
     select ${owned}, summary from training_template
     where ${isReadable(param, ANY_OWNERS)} and is_active = 1
     order by at desc, id desc limit 1`,
-)
-
-const programById = recordQuery<Access & { id: number }, { document: string }>(
-  'program by id',
-  (param, owned) => sql`
-    select ${owned}, document from training_template
-    where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
 )

@@ -1,7 +1,7 @@
 import type { TrainingSession } from '../../contract/training-sessions.ts'
 import { lockRecords, locksSince } from '../../stats/lock-queries.ts'
-import { lockTemplates, type TemplateUse } from '../../stats/lock-template-queries.ts'
-import { programPage } from '../../stats/program-queries.ts'
+import { lockTemplates, type TemplateUse, withUses } from '../../stats/lock-template-queries.ts'
+import { programs } from '../../stats/program-queries.ts'
 import { countedUntil } from '../../stats/status.ts'
 import { trainingHistory } from '../../stats/training-history.ts'
 import { trainingRecords } from '../../stats/training-queries.ts'
@@ -50,21 +50,19 @@ interface KeptRow {
 /** The rows of each are in the order of time, the newest first. */
 export async function* keptTables(
   reader: Reader,
-  programs: Programs,
+  names: Programs,
   sessions: readonly SessionStats[],
 ): AsyncGenerator<KeptTable> {
   const { store, viewer, pageAccess, now } = reader
   const newest = sessions.toReversed()
-  const training = await tableOf('training', sessionColumns(reader, programs), withRecords(reader, newest))
+  const training = await tableOf('training', sessionColumns(reader, names), withRecords(reader, newest))
   const days = newest.map(({ at }) => dayOf(reader, at))
   const rows = training.rows.map((row, index) => (days[index] === days[index - 1] ? row : { ...row, day: days[index] }))
   yield { ...training, rows }
   yield await segmentTable(reader, newest)
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
-  const all = await programPage(store, pageAccess.templates('training_template'), {
-    limit: Number.MAX_SAFE_INTEGER,
-    offset: 0,
-  })
+  const programRows = await programs.page(store, pageAccess.templates('training_template'))
+  const all = programRows.map(({ record }) => record)
   yield await tableOf('programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), all)
   const access = pageAccess.sessions('lkbx')
   const locks = (await locksSince(store, access, countedUntil(viewer.asOf, now))).toReversed()
@@ -73,7 +71,8 @@ export async function* keptTables(
     lockRows.push(lockRow(session, document))
   }
   yield await tableOf('locks', lockColumns(reader), lockRows)
-  const templates = await lockTemplates(store, pageAccess.templates('lock_template'), pageAccess.ofAll('lock_session'))
+  const stored = await lockTemplates.page(store, pageAccess.templates('lock_template'))
+  const templates = await withUses(store, stored, pageAccess.ofAll('lock_session'))
   const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
   yield await tableOf('lock-templates', [...lockTemplateColumns(viewer), rules], templates)
   yield {

@@ -6,7 +6,7 @@ import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../sta
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
 import { boxes, levels, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
-import { html, type Html, nothing, type Part } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Viewer } from '../page.ts'
 import { dayText } from '../text/period.ts'
@@ -320,8 +320,6 @@ interface Bars extends Words, MeasuredTime {
   /** Of the axis of values. */
   readonly axisText?: (value: number) => string
   readonly goal?: { readonly value: number; readonly text: string } | undefined
-  /** One more column of the table. */
-  readonly more?: { readonly title: string; readonly cells: readonly Part[] }
 }
 
 /** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
@@ -405,7 +403,7 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
 const BAR_INSET = 0.12
 
 function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
-  const { series, measured, more, text, cellText = text } = bars
+  const { series, measured, text, cellText = text } = bars
   const column = (title: string, values: readonly (number | null)[]): TableColumn<PartRow> => ({
     title,
     cell({ index }) {
@@ -413,11 +411,7 @@ function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableCol
       return value === null ? NONE : cellText(value)
     },
   })
-  return [
-    ...series.map(({ title, values }) => column(title, values)),
-    ...usualColumn(bars, measured, usual),
-    ...(more === undefined ? [] : [{ title: more.title, cell: ({ index }: PartRow) => more.cells[index] }]),
-  ]
+  return [...series.map(({ title, values }) => column(title, values)), ...usualColumn(bars, measured, usual)]
 }
 
 /** `36 under (2,480–2,900)`; no column if nothing is known to be usual. */

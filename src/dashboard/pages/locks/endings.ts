@@ -1,6 +1,6 @@
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { lockRecords } from '../../../stats/lock-queries.ts'
-import { lockTemplate } from '../../../stats/lock-template-queries.ts'
+import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
 import type { ShownLocks } from './filters.ts'
 import { latenessOf, overMaximum } from './time.ts'
@@ -22,7 +22,7 @@ export async function endingsOf(
   const ids = counted.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
   const access = pageAccess.ofAll('lock_template')
-  const found = await Promise.all([...used].map(id => lockTemplate(store, access, id)))
+  const found = await Promise.all([...used].map(id => lockTemplates.find(store, access, id)))
   const templates = new Map(found.map(template => [template?.record.id, template]))
   let lateBreaks = 0
   const lates = counted.flatMap(session => {

@@ -3,7 +3,7 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { patterns } from '../../charts/plane.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
-import { lockTemplate } from '../../../stats/lock-template-queries.ts'
+import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
@@ -40,7 +40,8 @@ async function showSession(visit: Visit) {
   const shownJson = isHidden ? withoutTime(document) : document
   const file = jsonFile(visit, `lock-session-${id}`, shownJson)
   if (file !== undefined) return file
-  const used = template === null ? undefined : await lockTemplate(store, pageAccess.ofAll('lock_template'), template)
+  const used =
+    template === null ? undefined : await lockTemplates.find(store, pageAccess.ofAll('lock_template'), template)
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record

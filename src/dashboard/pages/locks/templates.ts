@@ -4,12 +4,7 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
-import {
-  countLockTemplates,
-  lockTemplate,
-  lockTemplates,
-  type TemplateUse,
-} from '../../../stats/lock-template-queries.ts'
+import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { HIDDEN } from '../../text/hidden-time.ts'
@@ -32,14 +27,11 @@ export const lockTemplatePages: readonly DashboardPage[] = [
 
 async function showTemplates(visit: Visit) {
   const { store, viewer, pageAccess, path, query } = visit
-  const total = await countLockTemplates(store, pageAccess.templates('lock_template'))
+  const access = pageAccess.templates('lock_template')
+  const total = await lockTemplates.count(store, access)
   const rows = rowsOfPage(total, query)
-  const templates = await lockTemplates(
-    store,
-    pageAccess.templates('lock_template'),
-    pageAccess.ofAll('lock_session'),
-    rows,
-  )
+  const page = await lockTemplates.page(store, access, rows)
+  const templates = await withUses(store, page, pageAccess.ofAll('lock_session'))
   return view({
     title: 'Lock templates',
     lead: total === 0 ? undefined : 'The rules that lock sessions start from.',
@@ -93,7 +85,7 @@ export function lockTemplateColumns(viewer: Viewer): TableColumn<TemplateUse>[] 
 
 async function showTemplate(visit: Visit) {
   const { store, viewer, pageAccess, id, now, path, query } = visit
-  const template = await lockTemplate(store, pageAccess.ofAll('lock_template'), id)
+  const template = await lockTemplates.find(store, pageAccess.ofAll('lock_template'), id)
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
   const file = jsonFile(visit, `lock-template-${id}`, document)

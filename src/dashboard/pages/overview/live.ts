@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { runningLock } from '../../../stats/lock-queries.ts'
+import { activeLock } from '../../../stats/lock-queries.ts'
 import { countedUntil, lockStatus } from '../../../stats/status.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import type { DashboardPage, LiveState, Visit } from '../../page.ts'
@@ -12,7 +12,7 @@ export const livePages: readonly DashboardPage[] = [
 async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<LiveState> {
   const { subject, session, asOf, timeZone } = viewer
   const [lock, history] = await Promise.all([
-    runningLock(store, pageAccess.sessions('lkbx')),
+    activeLock(store, pageAccess.sessions('lkbx'), now),
     trainingHistory(store, pageAccess.sessions('dtt')),
   ])
   const {

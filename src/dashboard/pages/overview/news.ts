@@ -46,7 +46,6 @@ const rules: readonly (readonly [from: keyof typeof enough, news: (known: Known)
   ['sessions', longestStreak],
   ['sessions', backAgain],
   ['sessions', bestGrade],
-  ['sessions', mostInSession],
   ['always', longestStretch],
   ['sessions', daysInRow],
   ['weeks', lastWeek],
@@ -156,13 +155,6 @@ function bestGrade(known: Known): Html | undefined {
   const text = `${percentText(grade ?? 0)} with ${programs.nameOf(program)}`
   const since = extent === SO_FAR ? '' : extent
   return html`${link(`/training/${id}`, text)}, ${placeText(best.rank)}${since}.`
-}
-
-function mostInSession(known: Known): Html | undefined {
-  const { session } = known.bests
-  if (!isBetter(session, ({ reps }) => reps) || !isNew(known, dayOf(known, session.best.at))) return undefined
-  const text = html`Most repetitions in a session${known.extent}: ${numberText(session.best.reps)}`
-  return html`${link(`/training/${session.best.id}`, text)} (before ${numberText(session.before?.reps ?? 0)}).`
 }
 
 function longestStretch(known: Known): Html | undefined {

@@ -74,7 +74,7 @@ export function filterFields(
       </select>
     </label>
   `
-  const choices = programChoices(visit, program, programs, sessions)
+  const choices = programChoices(program, programs, sessions)
   return html`
     ${select(
       'kind',
@@ -94,19 +94,13 @@ export function filterFields(
 
 const MAX_PROGRAM_CHOICES = 100
 
-/** The programs to choose from, the newest first: those of the sessions before others. */
-function programChoices(
-  { viewer }: Visit,
-  chosen: number | undefined,
-  { all }: Programs,
-  sessions: readonly SessionStats[],
-): number[] {
+/** The programs to choose from: those of the sessions, the newest first, and the chosen one. */
+function programChoices(chosen: number | undefined, { all }: Programs, sessions: readonly SessionStats[]): number[] {
   const used = new Set(sessions.map(session => session.program))
-  const own = all.filter(({ id, ownerId }) => used.has(id) || ownerId === viewer.subject.id).map(({ id }) => id)
-  const others = own.filter(id => !used.has(id))
-  const most = new Set([...own.filter(id => used.has(id)), ...used, ...others].slice(0, MAX_PROGRAM_CHOICES))
-  const shown = [...new Set([...own, ...used])].filter(id => most.has(id))
-  return chosen === undefined || most.has(chosen) ? shown : [...shown, chosen]
+  const known = all.filter(({ id }) => used.has(id)).map(({ id }) => id)
+  const choices = new Set([...known, ...used].slice(0, MAX_PROGRAM_CHOICES))
+  if (chosen !== undefined) choices.add(chosen)
+  return [...choices]
 }
 
 const MAX_KIND_LENGTH = 64

@@ -357,7 +357,6 @@ export function repetitionsPicture(
       goal === undefined || time.unit !== 'week'
         ? undefined
         : { value: goal, text: `Weekly goal: ${numberText(goal)}` },
-    more: { title: 'Sessions', cells: shown.summary.periods.map(({ sessions }) => numberText(sessions)) },
     text: numberText,
   })
 }

@@ -1,6 +1,6 @@
 import { notFound } from '../../../contract/errors.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
-import { findProgram, type ListedProgram } from '../../../stats/program-queries.ts'
+import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { jsonFile, facts, recordTabs } from '../../layout/components.ts'
@@ -19,9 +19,9 @@ import { trainingAddresses } from './filters.ts'
 
 export async function showProgram(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit
-  const found = await findProgram(store, pageAccess.ofAll('training_template'), id)
+  const found = await programs.find(store, pageAccess.ofAll('training_template'), id)
   if (found === undefined) throw notFound('Training program')
-  const { program, document } = found
+  const { record: program, document } = found
   pageAccess.note('dtt', program.ownerId)
   const file = jsonFile(visit, `program-${id}`, document)
   if (file !== undefined) return file

@@ -1,5 +1,5 @@
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
-import { type ListedProgram, programCounts, programPage } from '../../../stats/program-queries.ts'
+import { type ListedProgram, programInUse, programs } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
 import { noRecords, table, type TableColumn } from '../../layout/components.ts'
 import { html, nothing, type Part } from '../../html.ts'
@@ -20,12 +20,18 @@ export const programPages: readonly DashboardPage[] = [
 
 async function showPrograms({ store, viewer, pageAccess, now, path, query }: Visit) {
   const access = pageAccess.templates('training_template')
-  const [{ total, inUse }, history] = await Promise.all([
-    programCounts(store, access),
+  const [total, inUse, history] = await Promise.all([
+    programs.count(store, access),
+    programInUse(store, access),
     trainingHistory(store, pageAccess.sessions('dtt')),
   ])
   const rows = rowsOfPage(total, query)
-  const shown = paged(await programPage(store, access, rows), total, rows)
+  const page = await programs.page(store, access, rows)
+  const shown = paged(
+    page.map(({ record }) => record),
+    total,
+    rows,
+  )
   return view({
     title: 'Programs',
     ...(total === 0

@@ -101,15 +101,7 @@ function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {
   // Names begin with A, all else with what is newest or largest.
   const descending = isSorted ? !filters.descending : sort !== 'program'
   const mark = isSorted ? (filters.descending ? '↓' : '↑') : ''
-  const how = isSorted ? `, ${orderText(sort, filters.descending)}` : ''
-  return html`<a class="sort" data-keep="${sort}" href="${addressOf(trainingAddresses, filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span><span class="hidden">${how}</span></a>`
-}
-
-function orderText(sort: Sort, descending: boolean): string {
-  if (sort === 'program') return descending ? 'Z to A' : 'A to Z'
-  if (sort === 'at') return descending ? 'newest first' : 'oldest first'
-  if (sort === 'result') return descending ? 'passed first' : 'not passed first'
-  return descending ? 'largest first' : 'smallest first'
+  return html`<a class="sort" data-keep="${sort}" href="${addressOf(trainingAddresses, filters, { sort, descending })}#sessions">${text}<span aria-hidden="true"> ${mark}</span></a>`
 }
 
 /** Sessions in the order of the table; equal ones the newest first. */
@@ -119,23 +111,18 @@ export function sortedBy(
   programs: Programs,
 ): readonly SessionStats[] {
   if (sort === 'at') return descending ? sessions.toReversed() : sessions
-  const newest = sessions.toReversed()
-  const ranks = sort === 'program' ? rankNames(newest, programs) : new Map<string, number>()
+  const nameOf = ({ program }: SessionStats) => programs.nameOf(program).toLowerCase()
+  const names = sort === 'program' ? [...new Set(sessions.map(nameOf))].toSorted() : []
+  const ranks = new Map(names.map((name, rank) => [name, rank]))
   const keyOf: Record<typeof sort, (session: SessionStats) => number> = {
-    program: ({ program }) => ranks.get(programs.nameOf(program).toLowerCase()) ?? 0,
+    program: session => ranks.get(nameOf(session)) ?? 0,
     result: ({ passed }) => (passed ? 1 : 0),
     grade: ({ grade }) => grade ?? -1,
     segments: ({ segments }) => segments,
     reps: ({ reps }) => reps,
     distance: ({ distance }) => distance ?? -1,
   }
-  const keyed = newest.map(session => ({ session, key: keyOf[sort](session) }))
+  const keyed = sessions.toReversed().map(session => ({ session, key: keyOf[sort](session) }))
   const sign = descending ? -1 : 1
   return keyed.toSorted((a, b) => sign * (a.key - b.key)).map(({ session }) => session)
-}
-
-/** The place of each program name among those of the sessions. */
-function rankNames(sessions: readonly SessionStats[], programs: Programs): ReadonlyMap<string, number> {
-  const names = new Set(sessions.map(({ program }) => programs.nameOf(program).toLowerCase()))
-  return new Map([...names].toSorted().map((name, rank) => [name, rank]))
 }

@@ -1,0 +1,59 @@
+import { sql } from 'kysely'
+import { type Access, ANY_OWNERS, isReadable } from '../accounts/access.ts'
+import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import type { Store } from '../store/index.ts'
+import { bounded, ONE_MORE } from './history-size.ts'
+
+/** A template with its record as it is stored. */
+export interface StoredTemplate<Template> {
+  readonly owner: number
+  readonly record: Template
+  readonly document: string
+}
+
+/** The templates of an area. `name` is how their queries are called. */
+export function templateQueries<Template>(table: 'lock_template' | 'training_template', name: string) {
+  const counts = recordQuery<Access, { count: number }>(
+    `numbers of ${name}s`,
+    (param, owned) => sql`
+      select ${owned}, count(*) as count from ${sql.raw(table)}
+      where ${isReadable(param, ANY_OWNERS)} group by owner_id`,
+  )
+  const page = recordQuery<Access & { limit: number; offset: number }, { document: string }>(
+    `${name}s`,
+    (param, owned) => sql`
+      select ${owned}, document from ${sql.raw(table)}
+      where ${isReadable(param, ANY_OWNERS)}
+      order by at desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
+  )
+  const byId = recordQuery<Access & { id: number }, { document: string }>(
+    `${name} by id`,
+    (param, owned) => sql`
+      select ${owned}, document from ${sql.raw(table)}
+      where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
+  )
+  // The archive wrote it in the form of the contract.
+  const templateOf = ({ owner_id: owner, document }: { owner_id: number; document: string }) => {
+    return { owner, record: JSON.parse(document) as Template, document }
+  }
+  return {
+    /** How many some accounts have. */
+    async count(store: Store, access: Access): Promise<number> {
+      const rows = await readChecked(store, counts, access)
+      return rows.reduce((sum, { count }) => sum + count, 0)
+    },
+    /** Those of some accounts, or a part of them, the newest first. Throws ApiError if they are too many. */
+    async page(
+      store: Store,
+      access: Access,
+      part = { limit: ONE_MORE, offset: 0 },
+    ): Promise<StoredTemplate<Template>[]> {
+      return bounded(await readChecked(store, page, { ...access, ...part })).map(templateOf)
+    },
+    /** Undefined if the access has none with this identifier. */
+    async find(store: Store, access: Access, id: number): Promise<StoredTemplate<Template> | undefined> {
+      const [row] = await readChecked(store, byId, { ...access, id })
+      return row && templateOf(row)
+    },
+  }
+}
