@@ -6,9 +6,7 @@ import { account } from './account-kinds.ts'
 import { endLine } from './end-line.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
-import { MAX_LINE_BYTES } from './lines.ts'
 import { PartSize } from './part-size.ts'
-import { writeLine } from './records.ts'
 
 type Write = (text: string) => Promise<void>
 
@@ -83,10 +81,16 @@ async function* partsOf(db: Kysely<Tables>, engine: Engine, kind: Kind, accountI
 
 /** Ordered by identifier. No index of SQLite has the rows of an owner in this order, so the identifiers are read first. */
 async function* partsByIds(db: Kysely<Tables>, kind: Kind, accountId: number): AsyncGenerator<Part> {
-  const ids = await readIds(db, kind, accountId)
+  // As one text: objects would grow old before all are read.
+  const { rows } = await sql<{ ids: string }>`
+    select json_group_array(id order by id) as ids from ${sql.table(kind.table)} where owner_id = ${accountId}`.execute(
+    db,
+  )
+  // Identifiers are integers.
+  const ids = JSON.parse(rows[0]?.ids ?? '[]') as readonly number[]
   const size = new PartSize()
   for (let start = 0; start < ids.length;) {
-    const batch = JSON.stringify([...ids.subarray(start, start + size.rows)])
+    const batch = JSON.stringify(ids.slice(start, start + size.rows))
     start += size.rows
     // The plus makes SQLite find rows by identifier; without it, SQLite reads and sorts all rows of the owner.
     const part = await readPart(
@@ -99,30 +103,6 @@ async function* partsByIds(db: Kysely<Tables>, kind: Kind, accountId: number): A
   }
 }
 
-/** Reads along an index, in parts, and sorts at the end: the engine would sort all of them again for each part. */
-async function readIds(db: Kysely<Tables>, { table }: Kind, accountId: number): Promise<Float64Array> {
-  const ids: number[] = []
-  let isNext = sql`true`
-  for (;;) {
-    const next = sql`
-      select at, id from ${sql.table(table)} where owner_id = ${accountId} and ${isNext} order by at, id limit ${MAX_BATCH_IDS}`
-    // As one text: objects would grow old before all are read.
-    const list = sql<{
-      ids: string
-      at: number
-    }>`select json_group_array(id order by at, id) as ids, max(at) as at from (${next})`
-    const [{ ids: text, at } = { ids: '[]', at: 0 }] = (await list.execute(db)).rows
-    // Identifiers are integers.
-    const part = JSON.parse(text) as number[]
-    ids.push(...part)
-    if (part.length < MAX_BATCH_IDS) return Float64Array.from(ids).sort()
-    isNext = sql`(at, id) > (${at}, ${ids.at(-1)})`
-    await pause()
-  }
-}
-
-const MAX_BATCH_IDS = 5000
-
 /**
  * Reads rows as lines. The lines of records are made by the database. An object for each row would be slower: the ones in use while
  * young garbage is collected would live until a full collection.
@@ -132,37 +112,21 @@ async function readPart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknow
   if (lineSql === undefined) return writePart(db, kind, which)
   const lines = sql`select id, ${sql.raw(lineSql)} || ${sql.lit('\n')} as line from ${sql.table(table)} ${which}`
   // Both engines join the lines in the order of the rows; sorting them once more took a fifth of the CPU time on SQLite.
-  const written = sql<WrittenPart>`
-    select count(*) as lines, string_agg(line, '') as text, max(id) as last, max(octet_length(line)) as longest
-    from (${lines}) as part`
-  const [part = NO_LINES] = (await written.execute(db)).rows
-  // The newline does not count.
-  if ((part.longest ?? 0) - 1 > MAX_LINE_BYTES) return writePart(db, kind, which)
-  return { lines: part.lines, text: part.text ?? '', last: [part.last] }
+  const written = sql<{ lines: number; text: string | null; last: number | null }>`
+    select count(*) as lines, string_agg(line, '') as text, max(id) as last from (${lines}) as part`
+  const [{ lines: count, text, last } = NO_LINES] = (await written.execute(db)).rows
+  return { lines: count, text: text ?? '', last: [last] }
 }
 
-interface WrittenPart {
-  readonly lines: number
-  readonly text: string | null
-  readonly last: number | null
-  readonly longest: number | null
-}
+const NO_LINES = { lines: 0, text: null, last: null }
 
-const NO_LINES: WrittenPart = { lines: 0, text: null, last: null, longest: null }
-
-/** Lines that are too long are shortened, which the database cannot do. */
 async function writePart(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Part> {
-  const rows = await selectRows(db, kind, which)
+  const columns = sql.raw(kind.columns.join(', '))
+  const { rows } = await sql<Row>`select ${columns} from ${sql.table(kind.table)} ${which}`.execute(db)
   const last = rows.at(-1)
   return {
     lines: rows.length,
-    text: rows.map(row => `${writeLine(kind, row)}\n`).join(''),
+    text: rows.map(row => `${kind.write(row)}\n`).join(''),
     last: last === undefined ? [] : kind.key.map(column => last[column]),
   }
-}
-
-async function selectRows(db: Kysely<Tables>, kind: Kind, which: RawBuilder<unknown>): Promise<Row[]> {
-  const columns = sql.raw(kind.columns.join(', '))
-  const { rows } = await sql<Row>`select ${columns} from ${sql.table(kind.table)} ${which}`.execute(db)
-  return rows
 }

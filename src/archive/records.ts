@@ -46,33 +46,16 @@ export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes, i
   faults.throwIfAny()
   const missing = isPartial ? PARTIAL : notes.missing.length === 0 ? null : JSON.stringify(notes.missing)
   const whole = { ...row, extra, newest: notes.newest, missing }
-  // Written numbers can be longer than those read, and every export must be importable.
-  if (isTooLong(writeLine(kind, whole))) {
-    throw new InvalidError('is longer than 1 MiB when its numbers are written in full')
+  // What is written can be longer than what was read, and every export must be importable.
+  if (isTooLong(kind.write(whole))) {
+    throw new InvalidError('is longer than 1 MiB when it is written in full')
   }
   return whole
 }
 
-/**
- * The line of a row, without the newline. A record can be longer than the line it came from, because missing fields were
- * filled in: if it no longer fits into a line, these fields are left out again.
- */
-export function writeLine(kind: Kind, row: Row): string {
-  const line = kind.write(row)
-  if (!isTooLong(line)) return line
-  // The line was written as JSON of this shape.
-  const record = JSON.parse(line) as JsonObject & { readonly data: JsonObject }
-  let { data } = record
-  for (const name of Object.keys(data)) {
-    const { [name]: _, ...rest } = data
-    if (isReadAs(kind, row, rest, record)) data = rest
-  }
-  return JSON.stringify({ ...record, data })
-}
-
 /** The row that an import of a stored row's line would store. Throws like `readRow`. */
 export function readAgain(kind: Kind, row: Row): Row {
-  return readRow(archiveRecord(parseLine({ number: 1, text: writeLine(kind, row), fault: undefined })), new Notes())
+  return readRow(archiveRecord(parseLine({ number: 1, text: kind.write(row), fault: undefined })), new Notes())
 }
 
 /** The kind, identifier and owner of a record that cannot be stored, as far as they can be read. */
@@ -120,15 +103,6 @@ function isTooMuch(extra: string): boolean {
 }
 
 const MAX_EXTRA_BYTES = 64 * 1024
-
-function isReadAs(kind: Kind, row: Row, data: JsonObject, envelope: JsonObject): boolean {
-  try {
-    const read = kind.read(data, envelope, new Notes())
-    return kind.columns.every(column => !(column in read) || read[column] === row[column])
-  } catch {
-    return false
-  }
-}
 
 function idOrNull(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null

@@ -7,7 +7,7 @@ import { Value } from 'typebox/value'
 import type { Kind, Row } from '../../src/archive/kind.ts'
 import { kinds } from '../../src/archive/kinds.ts'
 import { Notes } from '../../src/archive/notes.ts'
-import { readRow, writeLine } from '../../src/archive/records.ts'
+import { readRow } from '../../src/archive/records.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 import { archives, lineOf, schemas, type SourceLine, type SourceRecord } from '../support/arbitraries.ts'
 import { openStore, totals } from '../support/archives.ts'
@@ -81,11 +81,11 @@ test('every field of a record, at every level, is in its document or an extra fi
       fc.property(lineOf(kind.name, [1, 2, 3]), line => {
         const envelope = JSON.parse(JSON.stringify(line))
         const row = readRow({ kind, data: envelope.data, envelope }, new Notes())
-        const { data, extra = {} } = JSON.parse(writeLine(kind, row))
+        const { data, extra = {} } = JSON.parse(kind.write(row))
         for (const [pointer, value] of Object.entries(extra)) setAt(data, pointer, value)
         assert.deepEqual(unknownOf(data), unknownOf(envelope.data))
         // Exporting and importing again changes nothing.
-        const again = JSON.parse(writeLine(kind, row))
+        const again = JSON.parse(kind.write(row))
         assert.deepEqual(readRow({ kind, data: again.data, envelope: again }, new Notes())['extra'], row['extra'])
       }),
     )
