@@ -21,28 +21,31 @@ interface Asker {
   /** The caller. */
   readonly owner: number
   readonly now: number
+  /** 1 for an API key that reads of others, else 0. */
+  readonly others: number
 }
 
 /**
- * The caller and everybody with whom the caller shares access, in either direction. An account that was given access by its username is not
- * among them before it has read: nothing tells its owner whether there is such an account.
+ * Whether the owner knows that the partner has an account. One that was given access by its username is not known before it has read:
+ * nothing tells its owner whether there is such an account.
  */
+const isKnown = sql`(by_name = 0 or exists (
+  select 1 from read_log where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id))`
+
+/** Whether a row is access of others to the caller's records, or of the caller to theirs. */
+const isShared = <Values extends Asker>(param: Params<Values>) =>
+  sql`${isOpenAccess(param('now'))} and ${param('others')} = 1`
+
+/** The caller and everybody with whom the caller shares access, in either direction. */
 const linked = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> => sql`
   id in (
     select ${param('owner')}
-    union all select owner_id from partnership where partner_id = ${param('owner')} and ${isOpenAccess(param('now'))}
-    union all select partner_id from partnership where owner_id = ${param('owner')} and ${isOpenAccess(param('now'))} and ${isKnown})`
-
-/** Whether the owner knows that the partner has an account. */
-const isKnown = sql`(by_name = 0 or exists (
-  select 1 from read_log where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id))`
+    union all select owner_id from partnership where partner_id = ${param('owner')} and ${isShared(param)}
+    union all select partner_id from partnership where owner_id = ${param('owner')} and ${isShared(param)} and ${isKnown})`
 
 /** Rows of people say who asked for them. */
 const askedBy = <Values extends Asker>(param: Params<Values>): RawBuilder<unknown> =>
   sql`cast(${param('owner')} as bigint) as owner_id`
-
-const person = <Values extends Asker & { id: number }>(param: Params<Values>) =>
-  sql`select ${askedBy(param)}, document, etag from account where ${linked(param)} and id = ${param('id')}`
 
 /** `owners` is the person who is asked for. */
 const personById = checkedQuery<Asker & { id: number; owners: readonly number[] }, Person>(
@@ -51,49 +54,27 @@ const personById = checkedQuery<Asker & { id: number; owners: readonly number[] 
     select ${named}, id as owner_id, document, etag from account where ${linked(param)} and id = ${param('id')}`,
 )
 
-type PeopleRange = Asker & { after: number; limit: number; offset: number }
-
-/** The people at some positions in the list. */
-const peopleAt = (param: Params<PeopleRange>, positions: RawBuilder<unknown>) => sql`
-  select ${askedBy(param)}, document, etag, octet_length(document) as size, '0.' || position.id as position
-  from (${positions}) as position
-  join account on account.id = position.id
-  order by position.id`
-
 // The engine merges three index ranges, so that a page does not read all accounts.
-const peoplePages = pageQueries<PeopleRange>({
+const peoplePages = pageQueries<Asker & { after: number; limit: number; offset: number }>({
   name: 'people',
-  rows: param =>
-    peopleAt(
-      param,
-      sql`
+  rows: param => sql`
+    select ${askedBy(param)}, document, etag, octet_length(document) as size, '0.' || position.id as position
+    from (
       select id from account where id = ${param('owner')} and id > ${param('after')}
       union select owner_id from partnership
-        where partner_id = ${param('owner')} and owner_id > ${param('after')} and ${isOpenAccess(param('now'))}
+        where partner_id = ${param('owner')} and owner_id > ${param('after')} and ${isShared(param)}
       union select partner_id from partnership
-        where owner_id = ${param('owner')} and partner_id > ${param('after')} and ${isOpenAccess(param('now'))} and ${isKnown}
-      order by id limit ${param.count('limit')} offset ${param.count('offset')}`,
-    ),
-  row: person,
+        where owner_id = ${param('owner')} and partner_id > ${param('after')} and ${isShared(param)} and ${isKnown}
+      order by id limit ${param.count('limit')} offset ${param.count('offset')}) as position
+    join account on account.id = position.id
+    order by position.id`,
+  row: param =>
+    sql`select ${askedBy(param)}, document, etag from account where ${linked(param)} and id = ${param('id')}`,
   ofOneOwner: true,
 })
 
-/** For an API key that reads nothing of others. */
-const callerPages = pageQueries<PeopleRange>({
-  name: 'the caller',
-  rows: param =>
-    peopleAt(
-      param,
-      sql`
-      select id from account where id = ${param('owner')} and id > ${param('after')}
-      order by id limit ${param.count('limit')} offset ${param.count('offset')}`,
-    ),
-  row: person,
-  ofOneOwner: true,
-})
-
-function seesOthers({ grant: { scopes } }: Caller): boolean {
-  return scopes.includes('shared:access')
+function askerOf({ grant: { accountId, scopes }, now }: Caller): Asker {
+  return { owner: accountId, now, others: scopes.includes('shared:access') ? 1 : 0 }
 }
 
 const accountAndKey = checkedQuery<{ keyId: number; owner: number }, AccountAndKey>(
@@ -108,30 +89,20 @@ const accountAndKey = checkedQuery<{ keyId: number; owner: number }, AccountAndK
 type AccountAndKey = Pick<AccountRow, 'document' | 'subscription_ends_at'> &
   Omit<KeyRow, 'account_id' | 'hash' | 'revoked_at'>
 
+async function findPerson(caller: Caller, id: number) {
+  const [person] = await readChecked(caller.store, personById, { ...askerOf(caller), id, owners: [id] })
+  return recordResult(person)
+}
+
 export const handlers: Handlers<typeof people> = {
   listUsers(caller, params) {
-    const { store, now } = caller
-    const values = { owner: caller.grant.accountId, now, ...idRangeOf(params) }
-    const source = { params, list: people.listUsers.listOf(params) }
-    return readListPage(store, seesOthers(caller) ? peoplePages : callerPages, values, source)
+    const values = { ...askerOf(caller), ...idRangeOf(params) }
+    return readListPage(caller.store, peoplePages, values, { params, list: people.listUsers.listOf(params) })
   },
 
-  async getCurrentUser({ store, grant: { accountId }, now }) {
-    const [person] = await readChecked(store, personById, {
-      owner: accountId,
-      now,
-      id: accountId,
-      owners: [accountId],
-    })
-    return recordResult(person)
-  },
+  getCurrentUser: caller => findPerson(caller, caller.grant.accountId),
 
-  async getUser(caller, { id }) {
-    const { store, now } = caller
-    const { accountId } = caller.grant
-    const [person] = await readChecked(store, personById, { owner: accountId, now, id, owners: [id] })
-    return seesOthers(caller) || id === accountId ? recordResult(person) : undefined
-  },
+  getUser: (caller, { id }) => findPerson(caller, id),
 
   async getMe({ store, grant }) {
     const values = { keyId: grant.keyId, owner: grant.accountId }
