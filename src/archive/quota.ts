@@ -15,10 +15,7 @@ interface Usage {
   readonly bytes: number
 }
 
-/**
- * The room that an account has. Its records are counted when the first of them change, and then as they are stored: all of them again
- * only if they seem to be too many.
- */
+/** The room that an account has. Its records are counted at first, and then as they are stored: all of them again only if they seem to be too many. */
 export class Quota {
   readonly #store: Store
   readonly #config: QuotaConfig
@@ -31,24 +28,19 @@ export class Quota {
     this.#accountId = accountId
   }
 
-  /** Runs work that calls `add` in its transaction, a second time if the records had to be counted. Throws Refusal and StoreFullError. */
+  /** Runs work that calls `add` in its transaction, in which counting would keep other writers waiting. Throws Refusal and StoreFullError. */
   async during<Result>(work: () => Promise<Result>): Promise<Result> {
-    this.#checkDisk()
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof NotCountedError)) throw error
-      this.#usage = await usageOf(this.#store.reads, this.#store.engine, this.#accountId, this.#config.maxBytes)
-      return work()
-    }
+    if (isDiskFull(this.#config)) throw new StoreFullError('there is not enough free space on the disk of this service')
+    this.#usage ??= await usageOf(this.#store.reads, this.#store.engine, this.#accountId, this.#config.maxBytes)
+    return work()
   }
 
   /** Counts what is stored in this transaction: at most so many records and bytes. Throws Refusal. */
   async add(db: Kysely<Tables>, records: number, bytes: () => number): Promise<void> {
     const { maxRecords, maxBytes } = this.#config
     if (records === 0) return
-    if (this.#usage === undefined) throw new NotCountedError()
-    this.#usage = { records: this.#usage.records + records, bytes: this.#usage.bytes + bytes() }
+    const { records: before, bytes: size } = this.#usage ?? (await usageOf(db, this.#store.engine, this.#accountId))
+    this.#usage = { records: before + records, bytes: size + bytes() }
     if (!this.#isOver(this.#usage)) return
     // Some may have replaced others, and most take less.
     this.#usage = await usageOf(db, this.#store.engine, this.#accountId)
@@ -65,10 +57,6 @@ export class Quota {
     const { maxRecords, maxBytes } = this.#config
     return (maxRecords > 0 && records > maxRecords) || (maxBytes > 0 && bytes > maxBytes)
   }
-
-  #checkDisk() {
-    if (isDiskFull(this.#config)) throw new StoreFullError('there is not enough free space on the disk of this service')
-  }
 }
 
 /** Whether the disk of an SQLite database has too little room for more records. */
@@ -76,9 +64,6 @@ export function isDiskFull({ databaseUrl }: Pick<QuotaConfig, 'databaseUrl'>): b
   const file = sqliteFile(databaseUrl)
   return file !== undefined && freeBytes(dirname(file)) < MIN_FREE_BYTES
 }
-
-/** Work must begin again once the records are counted: to count them in its transaction would keep other writers waiting. */
-class NotCountedError extends Error {}
 
 function freeBytes(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { end } from '../contract/parameters.ts'
+import { to } from '../contract/parameters.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import { Refusal } from '../contract/refusal.ts'
 
@@ -47,12 +47,10 @@ function spanOf(text: string): number | undefined {
 }
 
 function instantOf(text: string): number | undefined {
-  const until = UNTIL.parse(text)
+  const until = to.parse(text)
   // The end of the last day would lie beyond the last instant that can be written.
   return until === undefined ? undefined : Math.min(until.before, LATEST)
 }
-
-const UNTIL = end('')
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,

@@ -168,23 +168,13 @@ export const day = (description: string): Parameter<string, number, undefined> =
   },
 })
 
-const timeZone = (description: string): Parameter<string, string, undefined> => ({
+export const zoneParameter: Parameter<string, string, undefined> = {
   defaultValue: undefined,
   schema: Type.String({ examples: ['Europe/Berlin'] }),
-  description,
+  description: 'The time zone of days and weeks. By default that of the caller in Settings, or UTC.',
   rule: 'must be the name of a time zone as the IANA data has it, such as Europe/Berlin',
   parse: value => (isTimeZone(value) ? value : undefined),
-})
-
-export const zoneParameter = timeZone(
-  'The time zone of days and weeks. By default that of the caller in Settings, or UTC.',
-)
-
-/** Where a range of time starts, inclusive; a day stands for its start. */
-export const start = (description: string): Parameter<string, number, undefined> => ({
-  ...moment(description),
-  parse: value => parseDay(value) ?? parseTimestamp(value),
-})
+}
 
 /** Where a range of time ends: the first instant after it, and whether a whole day was named. */
 export interface End {
@@ -192,18 +182,29 @@ export interface End {
   readonly isDay: boolean
 }
 
-export const end = (description: string): Parameter<string, End, undefined> => ({
-  ...moment(description),
+const moment = {
+  schema: Type.String({ examples: ['2026-02-16', '2026-02-16T18:00:00Z'] }),
+  rule: 'must be a date (YYYY-MM-DD) or an RFC 3339 date-time',
+  defaultValue: undefined,
+}
+
+/** Where a range of time starts, inclusive; a day stands for its start. */
+export const from: Parameter<string, number, undefined> = {
+  ...moment,
+  description: 'Only records from this instant or day on (inclusive). A day is a UTC day.',
+  parse: value => parseDay(value) ?? parseTimestamp(value),
+}
+
+export const to: Parameter<string, End, undefined> = {
+  ...moment,
+  description: 'Only records before this instant, or up to the end of this day (UTC).',
   parse: value => {
     const day = parseDay(value)
     if (day !== undefined) return { before: day + DAY_MS, isDay: true }
     const before = parseTimestamp(value)
     return before === undefined ? undefined : { before, isDay: false }
   },
-})
-
-export const from = start('Only records from this instant or day on (inclusive). A day is a UTC day.')
-export const to = end('Only records before this instant, or up to the end of this day (UTC).')
+}
 
 /** Where the next page of a list starts: empty for the first page, else the `nextCursor` of the page before. */
 export const cursor = (description: string): Parameter<string, Position | 'start', undefined> => ({
@@ -213,14 +214,5 @@ export const cursor = (description: string): Parameter<string, Position | 'start
   rule: 'must be empty or a nextCursor of this path with these filters',
   parse: value => (value === '' ? 'start' : decodeCursor(value)),
 })
-
-function moment(description: string) {
-  return {
-    schema: Type.String({ examples: ['2026-02-16', '2026-02-16T18:00:00Z'] }),
-    description,
-    rule: 'must be a date (YYYY-MM-DD) or an RFC 3339 date-time',
-    defaultValue: undefined,
-  }
-}
 
 const CANONICAL_INTEGER = /^(?:0|[1-9][0-9]*)$/

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { belongs, decodeCursor, encodeCursor } from '../../src/contract/cursor.ts'
 import { ApiError } from '../../src/contract/errors.ts'
-import { end, NOBODY, parseId, parseInteger, start } from '../../src/contract/parameters.ts'
+import { from, NOBODY, parseId, parseInteger, to } from '../../src/contract/parameters.ts'
 import { formatTimestamp, parseDay, parseTimestamp } from '../../src/contract/time.ts'
 import { parseQuery } from '../../src/http/parameters.ts'
 import { isKeyForm, mintKey } from '../../src/accounts/secrets.ts'
@@ -148,10 +148,10 @@ test('a range of days includes its first and last day; instants are exact bounds
     fc.property(fc.integer({ min: 0, max: Math.floor((LAST - FIRST) / DAY_MS) }), index => {
       const instant = FIRST + index * DAY_MS
       const day = formatTimestamp(instant).slice(0, 10)
-      assert.equal(start('').parse(day), instant)
-      assert.deepEqual(end('').parse(day), { before: instant + DAY_MS, isDay: true })
-      assert.equal(start('').parse(formatTimestamp(instant)), instant)
-      assert.deepEqual(end('').parse(formatTimestamp(instant)), { before: instant, isDay: false })
+      assert.equal(from.parse(day), instant)
+      assert.deepEqual(to.parse(day), { before: instant + DAY_MS, isDay: true })
+      assert.equal(from.parse(formatTimestamp(instant)), instant)
+      assert.deepEqual(to.parse(formatTimestamp(instant)), { before: instant, isDay: false })
     }),
   )
 })

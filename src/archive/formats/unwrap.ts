@@ -47,11 +47,12 @@ const MAX_RATIO = 250
 const RATIO_APPLIES_BYTES = 16 * 1024 ** 2
 
 function openerOf(start: Buffer, decrypt: Decrypt): Decrypt | undefined {
-  if (startsWith(start, [0x1f, 0x8b])) return chunks => unzip(chunks, createGunzip({ chunkSize: UNZIPPED_BYTES }))
-  if (startsWith(start, [0x28, 0xb5, 0x2f, 0xfd]) || isSkippable(start)) {
+  const header = start.toString('latin1')
+  if (header.startsWith('\x1f\x8b')) return chunks => unzip(chunks, createGunzip({ chunkSize: UNZIPPED_BYTES }))
+  // Its first frame may be one that is to be skipped.
+  if (header.startsWith('\x28\xb5\x2f\xfd') || (/^[P-_]/.test(header) && header.startsWith('\x2a\x4d\x18', 1))) {
     return chunks => unzip(chunks, createZstdDecompress({ chunkSize: UNZIPPED_BYTES }))
   }
-  const header = start.toString('latin1')
   if (!header.startsWith(AGE_START)) return undefined
   const [, workFactor = '0'] = /^-> scrypt \S+ (\d+)$/m.exec(header) ?? []
   if (Number(workFactor) > MAX_WORK_FACTOR) {
@@ -60,20 +61,11 @@ function openerOf(start: Buffer, decrypt: Decrypt): Decrypt | undefined {
   return decrypt
 }
 
-/** Whether it begins with a frame of zstd that is to be skipped. */
-function isSkippable([kind = 0, ...magic]: Buffer): boolean {
-  return kind >> 4 === 5 && startsWith(Buffer.from(magic.slice(0, 3)), [0x2a, 0x4d, 0x18])
-}
-
 /** A passphrase is tried in 256 MB of memory then, which is what age asks for by default. */
 const MAX_WORK_FACTOR = 18
 
 const AGE_START = 'age-encryption.org/v1'
 const UNZIPPED_BYTES = 64 * 1024
-
-export function startsWith(start: Buffer, bytes: readonly number[]): boolean {
-  return bytes.every((byte, index) => start[index] === byte)
-}
 
 async function* unzip(chunks: AsyncIterable<Buffer>, unzipped: Duplex): AsyncGenerator<Buffer> {
   pipeline(Readable.from(chunks, { objectMode: false, highWaterMark: UNZIPPED_BYTES }), unzipped, () => {})
