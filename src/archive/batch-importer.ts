@@ -18,8 +18,6 @@ export interface BatchImporter {
     records: readonly IncomingRecord[],
     options?: { readonly within?: (db: Kysely<Tables>, report: BatchReport) => Promise<void> },
   ): Promise<BatchReport>
-  /** Drops the temporary tables. */
-  close(): Promise<void>
 }
 
 export interface BatchImporterOptions {
@@ -64,48 +62,53 @@ export interface BatchReport {
 }
 
 export function openBatchImporter(store: Store, options: BatchImporterOptions): BatchImporter {
+  const { source, accounts, onConflict = 'replace', check } = options
+  const owners = accounts && new Set(accounts)
   return {
     storeBatch: (records, { within } = {}) =>
       store.db.connection().execute(async db => {
-        const { source, accounts } = options
-        const incoming = open(store, db, options)
-        const owners = accounts && new Set(accounts)
+        const common = { engine: store.engine, setsAside: true, tiers: false, isArchive: false }
+        const incoming = new Incoming({ db, onConflict, ...common })
         await incoming.prepare()
-        const { extra, leniencies } = await stageLines(incoming, linesOf(records), (kind, row) => {
-          if (owners?.has(Number(row[kind.ownerColumn])) === false) throw new InvalidError(NOT_PULLED)
-        })
-        const work = async () => {
-          // A batch is small, so all of it is decided here.
-          await incoming.decide(false)
-          await incoming.store(Date.now())
-          await clearRejected(db, source)
-          const setAside = await storeRejected(incoming, db, { source, account: accounts?.[0], now: Date.now() })
-          const decisions = await incoming.decisions()
-          // What has no decision is a session that is not finished.
-          const outcomes = records.map((_, line) => OUTCOMES[decisions.get(line) ?? 'skipped'])
-          const count = (wanted: Outcome) => outcomes.filter(outcome => outcome === wanted).length
-          const counts = {
-            added: count('added'),
-            replaced: count('replaced'),
-            unchanged: count('unchanged'),
-            skipped: count('skipped'),
-            refreshed: [...decisions.values()].filter(decided => decided === 'refreshed').length,
+        try {
+          const { extra, leniencies } = await stageLines(incoming, linesOf(records), (kind, row) => {
+            if (owners?.has(Number(row[kind.ownerColumn])) === false) throw new InvalidError(NOT_PULLED)
+          })
+          const work = async () => {
+            // A batch is small, so all of it is decided here.
+            await incoming.decide(false)
+            await incoming.store(Date.now())
+            await clearRejected(db, source)
+            const setAside = await storeRejected(incoming, db, { source, account: accounts?.[0], now: Date.now() })
+            return { ...(await countsOf(incoming, records)), setAside, extra, leniencies }
           }
-          return { outcomes, ...counts, setAside, extra, leniencies }
+          return await store.locked(db, async () => {
+            await check?.(db)
+            const report = await incoming.inStore(work)
+            await within?.(db, report)
+            return report
+          })
+        } finally {
+          await incoming.discard()
         }
-        return store.locked(db, async () => {
-          await options.check?.(db)
-          const report = await incoming.inStore(work)
-          await within?.(db, report)
-          return report
-        })
       }),
-    close: () => store.db.connection().execute(db => open(store, db, options).discard()),
   }
 }
 
-function open({ engine }: Store, db: Kysely<Tables>, { onConflict = 'replace' }: BatchImporterOptions) {
-  return new Incoming({ db, engine, onConflict, setsAside: true, tiers: false, isArchive: false })
+/** What became of the records; what has no decision is a session that is not finished. */
+async function countsOf(incoming: Incoming, records: readonly IncomingRecord[]) {
+  const decisions = await incoming.decisions()
+  const decided = records.map((_, line) => decisions.get(line) ?? 'skipped')
+  const outcomes = decided.map(one => OUTCOMES[one])
+  const count = (wanted: Outcome) => outcomes.filter(outcome => outcome === wanted).length
+  return {
+    outcomes,
+    added: count('added'),
+    replaced: count('replaced'),
+    unchanged: count('unchanged'),
+    refreshed: decided.filter(one => one === 'refreshed').length,
+    skipped: count('skipped'),
+  }
 }
 
 const OUTCOMES: Readonly<Record<Decided, Outcome>> = {

@@ -26,26 +26,21 @@ export function templateColumns(template: JsonObject) {
  */
 export function sessionColumns(session: JsonObject, isGraded: (index: number) => boolean = () => true) {
   // Checked: each segment is a result with these fields.
-  const segments = session['TrainerSegment'] as Result[]
-  const kinds = new Map<string, KindSums>()
-  const grades: number[] = []
-  for (const [index, segment] of segments.entries()) {
-    const kind = segment.type ?? ''
-    const sums = kinds.get(kind) ?? new KindSums()
-    kinds.set(kind, sums)
-    const graded = isGraded(index)
-    sums.add(segment, graded)
-    if (graded) grades.push(segment.percentGrade)
-  }
+  const results = (session['TrainerSegment'] as Result[]).map((result, index) => ({
+    ...result,
+    grades: isGraded(index) ? [result.percentGrade] : [],
+  }))
+  const kinds = Map.groupBy(results, ({ type }) => type ?? '')
+  const grades = results.flatMap(result => result.grades)
   return {
     settings_id: Number(session['settings_id']),
-    segments: segments.length,
+    segments: results.length,
     grade: roundedRatio(sum(grades), grades.length),
     reps: Number(session['repsMeasured']),
     distance_um: micrometres(session['distanceTravelled']),
     approximate: session['distanceApproximate'] === true ? 1 : 0,
     // Sorted by name: the order of segments depends on the source.
-    kinds: JSON.stringify([...kinds].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([kind, sums]) => sums.cells(kind))),
+    kinds: JSON.stringify([...kinds].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(sumsOf)),
   }
 }
 
@@ -70,44 +65,20 @@ interface Result {
 }
 
 /** Sums over the segments of one kind. */
-class KindSums {
-  #segments = 0
-  #passed = 0
-  readonly #grades: number[] = []
-  #gradedPassed = 0
-  #reps = 0
-  #distance: number | null = null
-  #duration = 0
-  #points = 0
-
-  add(segment: Result, graded: boolean) {
-    this.#segments += 1
-    this.#passed += segment.passed ? 1 : 0
-    if (graded) {
-      this.#grades.push(segment.percentGrade)
-      this.#gradedPassed += segment.passed ? 1 : 0
-    }
-    this.#reps += segment.repsMeasured
-    const distance = micrometres(segment.distanceTravelled)
-    if (distance !== null) this.#distance = (this.#distance ?? 0) + distance
-    this.#duration += segment.durationMeasured
-    this.#points += segment.points
-  }
-
-  cells(kind: string) {
-    const grades = this.#grades.toSorted((a, b) => a - b)
-    return [
-      kind,
-      this.#segments,
-      this.#passed,
-      grades,
-      this.#gradedPassed,
-      this.#reps,
-      this.#distance,
-      this.#duration,
-      this.#points,
-    ]
-  }
+function sumsOf([kind, results]: readonly [string, readonly (Result & { readonly grades: readonly number[] })[]]) {
+  const passed = results.filter(result => result.passed)
+  const distances = results.flatMap(({ distanceTravelled }) => micrometres(distanceTravelled) ?? [])
+  return [
+    kind,
+    results.length,
+    passed.length,
+    results.flatMap(({ grades }) => grades).toSorted((a, b) => a - b),
+    passed.filter(({ grades }) => grades.length > 0).length,
+    sum(results.map(({ repsMeasured }) => repsMeasured)),
+    distances.length === 0 ? null : sum(distances),
+    sum(results.map(({ durationMeasured }) => durationMeasured)),
+    sum(results.map(({ points }) => points)),
+  ]
 }
 
 /** Null for a distance too large for an integer: nobody travelled it. */

@@ -94,7 +94,6 @@ export async function withDecided<Result>(
   work: (incoming: Incoming, facts: LineFacts) => Promise<Result>,
 ): Promise<Result> {
   const incoming = new Incoming({ onConflict: 'fail', tiers: false, isArchive: true, ...options, engine })
-  await incoming.discard()
   await incoming.prepare()
   try {
     const facts = await stageLines(incoming, lines({ db: options.db, isPreview: options.isPreview }))

@@ -55,14 +55,14 @@ export class Incoming {
     this.#db = options.db
   }
 
-  /** Creates the table, or empties that of an earlier batch. */
+  /** Creates the table; whatever was left behind is dropped. */
   async prepare() {
-    await this.#run(`create temporary table if not exists incoming (line integer primary key, kind text not null, id bigint, owner bigint,
+    await this.discard()
+    await this.#run(`create temporary table incoming (line integer primary key, kind text not null, id bigint, owner bigint,
       name text, time bigint, decided text not null default 'added', reason text, stored_owner bigint, fields text, document text, unmerged text,
       row_key text, raw text, encoding text)`)
-    await this.#run('create index if not exists incoming_refused on incoming (line) where reason is not null')
-    await this.#run('create index if not exists incoming_name on incoming (name) where name is not null')
-    await this.#run(this.options.engine === 'postgres' ? 'truncate incoming' : 'delete from incoming')
+    await this.#run('create index incoming_refused on incoming (line) where reason is not null')
+    await this.#run('create index incoming_name on incoming (name) where name is not null')
   }
 
   async discard() {
@@ -128,9 +128,7 @@ export class Incoming {
   /** Decides about all rows. With `remembers`, `decideMoved` can decide again about those that the store has changed since. */
   async decide(remembers = true) {
     // With all columns that are compared and counted, so that neither reads the documents.
-    await this.#run(
-      'create index if not exists incoming_key on incoming (kind, id, line, decided, owner, stored_owner, time)',
-    )
+    await this.#run('create index incoming_key on incoming (kind, id, line, decided, owner, stored_owner, time)')
     if (remembers) {
       if (this.options.engine === 'postgres') await this.#run('analyze incoming')
       await this.#run(`create temporary table known_account as select id, ${COMPARED.join(', ')} from account`)

@@ -31,7 +31,6 @@ export async function storeRejected(
   }))
   if (count === 0) return { count, newCount: 0, notKept: 0, rows: listed }
   // Nothing of an account that was removed from this database is kept. The same row may occur more than once.
-  await sql`drop table if exists rejected_line`.execute(db)
   await sql`create temporary table rejected_line as select max(line) as line, row_key, count(*) as times from incoming
     where reason is not null and row_key is not null and (owner is null or owner not in (select id from removed_account))
     group by row_key`.execute(db)

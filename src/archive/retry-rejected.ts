@@ -80,7 +80,6 @@ async function retry(
       },
     },
   )
-  await importer.close()
   return done.length
 }
 

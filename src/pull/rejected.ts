@@ -92,33 +92,29 @@ export async function claimRejected(
   const importer = openBatchImporter(store, { source: origin, accounts: [accountId], check })
   let claimed = 0
   const ownerless = sql<boolean>`kind = ${trainingSessions.kind} and reason = ${OWNER_UNKNOWN}`
-  try {
-    for await (const rows of rejectedInParts(store, ownerless, { accountId, origin })) {
-      const known = rows.flatMap(({ raw }) => {
-        const data = parseRejected(raw)?.data
-        return isObject(data) ? [toRecord(trainingSessions, data, { owner: accountId, isAssumed: true })] : []
-      })
-      if (known.length === 0) continue
-      const ids = known.map(({ data }) => (isObject(data) ? Number(data['id']) : 0))
-      await importer.storeBatch(known, {
-        within: async (db, { outcomes }) => {
-          const stored = ids.filter((_, index) => outcomes[index] !== 'rejected')
-          claimed += stored.length
-          if (stored.length === 0) return
-          await db
-            .updateTable('pull_row')
-            .set({ owner_id: accountId })
-            .where('source_id', '=', sourceId)
-            .where('kind', '=', trainingSessions.kind)
-            .where('id', 'in', stored)
-            .execute()
-        },
-      })
-    }
-    return claimed
-  } finally {
-    await importer.close()
+  for await (const rows of rejectedInParts(store, ownerless, { accountId, origin })) {
+    const known = rows.flatMap(({ raw }) => {
+      const data = parseRejected(raw)?.data
+      return isObject(data) ? [toRecord(trainingSessions, data, { owner: accountId, isAssumed: true })] : []
+    })
+    if (known.length === 0) continue
+    const ids = known.map(({ data }) => (isObject(data) ? Number(data['id']) : 0))
+    await importer.storeBatch(known, {
+      within: async (db, { outcomes }) => {
+        const stored = ids.filter((_, index) => outcomes[index] !== 'rejected')
+        claimed += stored.length
+        if (stored.length === 0) return
+        await db
+          .updateTable('pull_row')
+          .set({ owner_id: accountId })
+          .where('source_id', '=', sourceId)
+          .where('kind', '=', trainingSessions.kind)
+          .where('id', 'in', stored)
+          .execute()
+      },
+    })
   }
+  return claimed
 }
 
 /**

@@ -118,27 +118,23 @@ async function runRound(options: RoundOptions, { identity, target, known }: Roun
   const quota = options.quota && new Quota(store, options.quota, target.id)
   const round = { ...options, check, reader, account, ownership, report, mine, quota, startedAt, isFull, readsAll }
   const lists = new ListPull(round)
-  try {
-    if (mine && known !== undefined) report.claimed = await claimRejected(store, known, check)
-    for (const list of sourceLists) {
-      await lists.pullList(list)
-      if (list === lockSessions) {
-        await lists.pullNumbers(list, numbers)
-        await pullCurrentLock(round, lists)
-      }
-      if (list === lockSessions || list === trainingSessions) await lists.pullOpenRows(list)
+  if (mine && known !== undefined) report.claimed = await claimRejected(store, known, check)
+  for (const list of sourceLists) {
+    await lists.pullList(list)
+    if (list === lockSessions) {
+      await lists.pullNumbers(list, numbers)
+      await pullCurrentLock(round, lists)
     }
-    const name = usernameOf(identity?.user)
-    await account.complete(source.clock.now(), {
-      capabilities: JSON.stringify({ ...reader.capabilities, identityPath: identity?.path }),
-      mine: mine ? 1 : 0,
-      knows_me: identity === undefined ? 0 : 1,
-      ...(name === undefined ? {} : { username: name }),
-      ...(isFull ? { full_at: startedAt } : {}),
-    })
-  } finally {
-    await account.close()
+    if (list === lockSessions || list === trainingSessions) await lists.pullOpenRows(list)
   }
+  const name = usernameOf(identity?.user)
+  await account.complete(source.clock.now(), {
+    capabilities: JSON.stringify({ ...reader.capabilities, identityPath: identity?.path }),
+    mine: mine ? 1 : 0,
+    knows_me: identity === undefined ? 0 : 1,
+    ...(name === undefined ? {} : { username: name }),
+    ...(isFull ? { full_at: startedAt } : {}),
+  })
   const { id: accountId, username } = target
   return report.finish({ origin: source.address, accountId, username, isFull, requests: source.requests })
 }

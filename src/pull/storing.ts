@@ -262,10 +262,6 @@ export class PulledAccount {
     if (report.outcomes[0] === 'rejected') await importer.storeBatch([{ ...this.#record(true), envelope }])
   }
 
-  close(): Promise<void> {
-    return this.#importer.close()
-  }
-
   /**
    * Creates the account and the state of its source in one transaction: with all fields of the account, or with its name alone if
    * they cannot be stored.

@@ -1,5 +1,5 @@
-import { closeSync, openSync, writeFileSync } from 'node:fs'
-import { type CsvCells, csvLine } from '../archive/csv.ts'
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { csvLine } from '../archive/csv.ts'
 import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
@@ -93,14 +93,14 @@ async function check(
   files: UploadedFiles,
   onDecided: () => void,
 ) {
-  using list = new RejectedList(folder.rejectedFile(order.id))
+  const list = folder.rejectedFile(order.id)
+  writeFileSync(list, csvLine(['line', 'kind', 'id', 'reason']), { mode: 0o600 })
   const onRejected: PreviewOptions['onRejected'] = ({ line, kind, recordId, reason }) =>
-    list.add([files.placeOf(line), kind, recordId, reason])
+    appendFileSync(list, csvLine([files.placeOf(line), kind, recordId, reason]))
   await files.open()
   const { isArchive } = files
   const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onDecided, onRejected }
   const { rejected, samples, ...preview } = await previewImport(store, context => files.lines(context), options)
-  list.flush()
   if (preview.rejectedCount > MAX_INVALID) {
     throw new FormatError(`more than ${MAX_INVALID.toLocaleString('en')} of its lines are no records`)
   }
@@ -142,29 +142,3 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
     },
   })
 }
-
-/** A file with the lines that would be rejected. */
-class RejectedList implements Disposable {
-  readonly #file: number
-  #text = csvLine(['line', 'kind', 'id', 'reason'])
-
-  constructor(path: string) {
-    this.#file = openSync(path, 'w', 0o600)
-  }
-
-  add(cells: CsvCells) {
-    this.#text += csvLine(cells)
-    if (this.#text.length > MAX_BATCH_CHARACTERS) this.flush()
-  }
-
-  flush() {
-    writeFileSync(this.#file, this.#text)
-    this.#text = ''
-  }
-
-  [Symbol.dispose]() {
-    closeSync(this.#file)
-  }
-}
-
-const MAX_BATCH_CHARACTERS = 64 * 1024

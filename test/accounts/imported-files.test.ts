@@ -30,7 +30,6 @@ test('undoing a file removes what only it added, says what it leaves, and leaves
   await importer.storeBatch(
     [data, other].map(record => ({ kind: 'training-session', data: record, envelope: { ownerId: 1 } })),
   )
-  await importer.close()
   await deleteRecords(store, { accountId: 1, records: [{ kind: 'training-session', id: 4 }] }, Date.now())
 
   const [file] = await listFiles(store, 1)
@@ -80,7 +79,6 @@ test('a pull and an import that run while a file is undone end with what they br
     undo(service, file?.id ?? 0),
     bring(service, 'again.csv', sessions.slice(3, 4)),
   ])
-  await importer.close()
   assert.deepEqual(await idsOf(service), [1, 2, 3, 4])
 })
 
