@@ -198,7 +198,7 @@ function writerOf(
 function rounded(value: unknown, notes: Notes): unknown {
   if (typeof value !== 'number' || Number.isInteger(value) || !Number.isFinite(value)) return value
   notes.leniencies.push('fraction')
-  notes.addSent(value, true)
+  notes.addSent(value)
   return roundHalfAway(value)
 }
 

@@ -32,8 +32,8 @@ export class Notes {
   }
 
   /** Keeps the value of the field that is being written, where the record gets another one. The caller adds its name. */
-  addSent(value: unknown, isRounded = false) {
-    this.extra.push({ pointer: '', value, isRounded })
+  addSent(value: unknown) {
+    this.extra.push({ pointer: '', value })
   }
 
   addInstant(instant: number) {
@@ -54,8 +54,6 @@ export class Notes {
 interface ExtraField {
   readonly pointer: string
   readonly value: unknown
-  /** Whether it is the exact value of a number that the record has rounded. */
-  readonly isRounded?: boolean
 }
 
 function escape(name: string): string {

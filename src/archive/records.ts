@@ -89,17 +89,11 @@ const POINTER = /^(\/([^/~]|~[01])*)+$/
 
 /** Extra fields as they are stored; those found in the data replace those of the envelope. Null if there are none. */
 function extraText(given: JsonObject, { extra }: Notes): string | null {
-  const extraText = (noted: Notes['extra']) =>
-    JSON.stringify({ ...given, ...Object.fromEntries(noted.map(({ pointer, value }) => [pointer, value])) })
-  let text = extraText(extra)
-  // A record is not refused because of the exact values of what it has rounded.
-  if (isTooMuch(text)) text = extraText(extra.filter(({ isRounded }) => isRounded !== true))
-  if (isTooMuch(text)) throw new InvalidError('has more than 64 KiB of fields that are not part of a record')
+  const text = JSON.stringify({ ...given, ...Object.fromEntries(extra.map(({ pointer, value }) => [pointer, value])) })
+  if (Buffer.byteLength(text) > MAX_EXTRA_BYTES) {
+    throw new InvalidError('has more than 64 KiB of fields that are not part of a record')
+  }
   return text === '{}' ? null : text
-}
-
-function isTooMuch(extra: string): boolean {
-  return Buffer.byteLength(extra) > MAX_EXTRA_BYTES
 }
 
 const MAX_EXTRA_BYTES = 64 * 1024

@@ -18,7 +18,7 @@ export const handlers: Handlers<typeof sharing> = {
         ...sentTerms(access),
         lastReadAt: formatOptionalTimestamp(access.lastReadAt),
       })) satisfies GivenAccess[],
-      received: received.map(sentAccess),
+      received: received.map(access => ({ accountId: access.accountId, ...sentTerms(access) })) satisfies SentAccess[],
     }
     return jsonResult(JSON.stringify(data))
   },
@@ -40,10 +40,6 @@ export const handlers: Handlers<typeof sharing> = {
       entries.length === 0 && offset > 0 && (await listReads(store, grant.accountId, before)).length === 0
     return pageResult(page, { params, list: sharing.listReads.listOf(params), isPreviousEmpty })
   },
-}
-
-function sentAccess(access: ReceivedAccess): SentAccess {
-  return { accountId: access.accountId, ...sentTerms(access) }
 }
 
 function sentTerms({ username, areas, recordsFrom, until, since }: Omit<ReceivedAccess, 'accountId'>) {

@@ -1,6 +1,8 @@
 import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import type { Kysely } from 'kysely'
+import pLimit from 'p-limit'
 import type { Actor } from '../accounts/events.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { type Config, MIN_FREE_BYTES } from '../config.ts'
@@ -73,10 +75,8 @@ export class Uploads {
   readonly #running = new Set<Promise<void>>()
   /** What ends the work on an upload, by its identifier. */
   readonly #stopping = new Map<string, AbortController>()
-  /** Ends when the next child process may begin. */
-  #turn: Promise<void> = Promise.resolve()
-  /** The ends of the child processes. */
-  readonly #working = new Set<Promise<unknown>>()
+  readonly #turns = pLimit(1)
+  readonly #places = pLimit(limits.uploadsInWork.max)
   readonly #timer: NodeJS.Timeout
 
   constructor(options: UploadsOptions) {
@@ -223,23 +223,15 @@ export class Uploads {
    * Runs one child process after the other, because each may need much memory (`limits.uploadsInWork`). After a minute of a check the
    * next one begins beside it.
    */
-  async #inTurn({ work: kind }: UploadWork, work: () => Promise<Outcome>): Promise<Outcome> {
-    const before = this.#turn
-    const { promise, resolve: end } = Promise.withResolvers<void>()
-    this.#turn = promise
-    await before
-    while (this.#working.size >= MAX_WORKING) await Promise.race(this.#working)
-    const timer = kind === 'check' ? setTimeout(end, TURN_MS).unref() : undefined
-    const done = work()
-    const ended = done.catch(() => {})
-    this.#working.add(ended)
-    try {
-      return await done
-    } finally {
-      clearTimeout(timer)
-      this.#working.delete(ended)
-      end()
-    }
+  #inTurn({ work: kind }: UploadWork, work: () => Promise<Outcome>): Promise<Outcome> {
+    const { promise, resolve } = Promise.withResolvers<Outcome>()
+    void this.#turns(async () => {
+      const done = this.#places(work)
+      resolve(done)
+      const ended = done.then(nothing, nothing)
+      await (kind === 'check' ? Promise.race([ended, sleep(TURN_MS, undefined, { ref: false })]) : ended)
+    })
+    return promise
   }
 
   /** Removes files that are not needed, and goes on with what a killed process has left. */
@@ -309,8 +301,9 @@ const TIDY_MS = 60_000
 /** How long a child process may take. */
 const MAX_WORK_MS = { check: KEPT_MS, store: 600_000, change: 60_000 } as const
 const TURN_MS = 60_000
-const MAX_WORKING = limits.uploadsInWork.max
 export const NO_SPACE = 'there is not enough free space on the disk of this service'
+
+function nothing() {}
 
 function isFullDisk(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOSPC'
