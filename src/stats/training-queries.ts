@@ -1,7 +1,6 @@
 import { sql } from 'kysely'
 import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
 import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
-import { sum } from '../contract/numbers.ts'
 import { pause } from '../fairness.ts'
 import type { Store } from '../store/index.ts'
 import { documentsById } from './documents.ts'
@@ -121,8 +120,6 @@ function kindsOf(text: string): KindStats[] {
     segments,
     passed,
     grades,
-    graded: grades.length,
-    gradeSum: sum(grades),
     gradedPassed,
     reps,
     distance,

@@ -72,8 +72,8 @@ class TrainingSums {
     for (const stats of session.kinds) {
       this.#duration += stats.duration
       this.#points += stats.points
-      this.#ungraded += stats.segments - stats.graded
-      if (stats.graded === 0) continue
+      this.#ungraded += stats.segments - stats.grades.length
+      if (stats.grades.length === 0) continue
       const sums = this.#gradesOf(stats.kind)
       for (const grade of stats.grades) sums.counts.add(grade)
       sums.passed += stats.gradedPassed

@@ -1,4 +1,4 @@
-import { roundedRatio } from '../contract/numbers.ts'
+import { roundedRatio, sum } from '../contract/numbers.ts'
 import { forEachPausing } from '../fairness.ts'
 import { GradeCounts } from './grades.ts'
 import { periodNear, type Periods } from './periods.ts'
@@ -8,10 +8,8 @@ export interface KindStats {
   readonly kind: string
   readonly segments: number
   readonly passed: number
-  /** Grades of the graded segments, how many there are, and their sum. */
+  /** Grades of the graded segments. */
   readonly grades: readonly number[]
-  readonly graded: number
-  readonly gradeSum: number
   /** How many of the graded segments were passed. */
   readonly gradedPassed: number
   readonly reps: number
@@ -47,8 +45,8 @@ export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string
 }
 
 /** The mean grade of graded segments; null without any. */
-function meanGrade({ gradeSum, graded }: Pick<KindStats, 'gradeSum' | 'graded'>): number | null {
-  return roundedRatio(gradeSum, graded)
+function meanGrade({ grades }: Pick<KindStats, 'grades'>): number | null {
+  return roundedRatio(sum(grades), grades.length)
 }
 
 /** Where nothing was recorded for as many days, lines are broken, and nothing is usual. */

@@ -305,7 +305,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
     session(12, [result(120, 'training', 86, 90, { durationTarget: 70 })]),
   ])
   const text = await ann.page('/programs/1')
-  assert.match(text, /1 Training 60 % 90 \d+ 86 Not passed \d+ 85 \d+ 78 of 80 \d+ 77 of 80 /)
+  assert.match(text, /1 Training 60 % 90 \d+ 86 Not passed \d+ 85 \d+ 78 \d+ 77 /)
   assert.match(text, /2 Bounce 60 % 8 – \d+ 7 \d+ 7/)
   assert.match(text, /1 Training not passed in 1 of 10\. +12 of 12/)
   const { text: page } = await ann.reader.get('/programs/1')

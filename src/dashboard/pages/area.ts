@@ -1,6 +1,5 @@
 import type { Area as AreaName } from '../../contract/areas.ts'
 import { formatDate } from '../../contract/calendar.ts'
-import { DAY_MS } from '../../contract/time.ts'
 import type { CsvCells } from '../../archive/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
@@ -290,14 +289,9 @@ function dateFields({ query, period, addressOf }: PeriodControl, shown: string):
   const days = query.days ?? (period && [period.first, period.last])
   const [from = '', to = ''] = days?.map(formatDate) ?? []
   const address = addressOf({ preset: DEFAULT_PRESET, days: undefined })
-  // Paper is also read in other years.
-  const year =
-    period === undefined || / \d{4}$/.test(shown)
-      ? nothing
-      : html` data-year="${new Date(period.last * DAY_MS).getUTCFullYear()}"`
   return html`
     <details class="menu dates">
-      <summary class="span"${year}><span class="hidden">Dates: </span>${shown}</summary>
+      <summary class="span"><span class="hidden">Dates: </span>${shown}</summary>
       <form method="get" action="${address.split('?')[0]}" class="sheet">
         ${hiddenFields(address)}
         <label><span>From</span> <input type="date" name="from" value="${from}"></label>

@@ -83,7 +83,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
       ${readable.includes('lkbx') ? lockCard(reader, current, last, locked) : nothing}
       ${
         readable.includes('dtt')
-          ? html`${training === undefined ? nothing : await thisWeek(reader, history, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
+          ? html`${training === undefined ? nothing : thisWeek(reader, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
           : nothing
       }
     </div>

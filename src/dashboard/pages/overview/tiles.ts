@@ -4,11 +4,10 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
-import type { TrainingHistory } from '../../../stats/training-history.ts'
 import type { SessionStats, Totals } from '../../../stats/training.ts'
 import { usualGrade } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { shadesOf, shortDay, WEEKDAYS } from '../../charts/days.ts'
+import { shortDay } from '../../charts/days.ts'
 import { type Box, boxes } from '../../charts/plane.ts'
 import { shareBar } from '../../charts/spark.ts'
 import { resultMark } from '../../layout/components.ts'
@@ -100,18 +99,10 @@ function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number
   return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${strip(boxes('solid', bars))}<span class="small muted"><span class="nowrap">${shortDay(first * DAY_MS)}</span><span>${text}</span><span class="nowrap">now</span></span></a>`
 }
 
-/** The days of this week, how much there was so far, and how much is usual by its end. What has not begun yet is not zero. */
-export async function thisWeek(
-  { viewer, now }: Reader,
-  history: TrainingHistory,
-  training: ShownTraining,
-  goal: number | null,
-): Promise<Html> {
+/** How much there was so far this week, and how much is usual by its end. What has not begun yet is not zero. */
+export function thisWeek({ viewer, now }: Reader, training: ShownTraining, goal: number | null): Html {
   const today = zoneClock(viewer.timeZone).dayOf(now)
   const monday = bucketStart('week', 'monday', today)
-  const first = training.period?.first ?? monday
-  const days = await history.days(viewer.timeZone, first, today)
-  const shades = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
   const week = training.summary.periods.at(-1)
   const scope = daysName({ first: monday, last: today })
   const line = (
@@ -129,20 +120,9 @@ export async function thisWeek(
         : html`<small class="muted">usually ${text(usual.low)} to ${text(usual.high)}</small>`
     return html`<div><dt>${name}</dt><dd>${value === null ? NONE : figure(`${of} ${scope}`, value, text(value))} ${range}</dd></div>`
   }
-  const cell = (day: number) => {
-    const of = days[day - first]
-    if (day > today || of === undefined)
-      return html`<span class="day to-come"><span class="hidden">to come</span></span>`
-    if (of.sessions === 0) return html`<span class="day none"><span class="hidden">no session</span></span>`
-    return html`<a class="day ${shades(of.reps)}" href="/training?day=${formatDate(day)}"><span class="hidden">${countText(of.sessions, 'session')}</span></a>`
-  }
   return tile(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
-      <table class="week">
-        <thead><tr>${WEEKDAYS.map(name => html`<th scope="col">${name.slice(0, 1)}<span class="hidden">${name.slice(1)}</span></th>`)}</tr></thead>
-        <tbody><tr>${WEEKDAYS.map((_, index) => html`<td>${cell(monday + index)}</td>`)}</tr></tbody>
-      </table>
       <dl class="lines">
         ${line('Sessions', 'sessions', ({ sessions }) => sessions, numberText)}
         ${line('Repetitions', 'reps', ({ reps }) => reps, numberText)}

@@ -111,22 +111,20 @@ function runColumns(
           session.grade === null ? NONE : `${session.grade}\u00a0%`
         }`,
         numeric: true,
-        cell: position => runCell(segments[position], newestAt(position), passingAt(position)),
+        cell: position => runCell(segments[position], passingAt(position)),
       }
     }),
   ]
 }
 
-/** The grade of a segment, shaded by how far it is above the passing grade, and its repetitions, with a target that was another one then. */
-function runCell(segment: TrainerSegment | undefined, newest: TrainerSegment | undefined, passing: number): Html {
+/** The grade of a segment, shaded by how far it is above the passing grade, and its repetitions. */
+function runCell(segment: TrainerSegment | undefined, passing: number): Html {
   if (segment === undefined) return html`${NONE}`
   const { passed, percentGrade: grade, repsMeasured } = segment
   const above = Math.max(0, grade - passing) / Math.max(1, 100 - passing)
   const shade = passed ? (SHADES[Math.min(SHADES.length - 1, Math.floor(above * SHADES.length))] ?? 'one') : 'none'
   const mark = passed ? nothing : html`<span class="mark hollow"></span><span class="hidden">Not passed </span>`
-  const [target, now] = [targetOf(segment), targetOf(newest)]
-  const reps = target === now ? numberText(repsMeasured) : `${numberText(repsMeasured)} of ${target}`
-  return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>${small(reps)}`
+  return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>${small(numberText(repsMeasured))}`
 }
 
 function lines(first: string, second: string): Html {

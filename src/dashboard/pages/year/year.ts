@@ -7,7 +7,7 @@ import { shortDay } from '../../charts/days.ts'
 import { card, facts, noRecords, stat, stats } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
-import { type DashboardPage, type Reader, redirect, view, type Viewer, type Visit } from '../../page.ts'
+import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
 import { daysName } from '../../text/period.ts'
 import {
   countText,
@@ -33,8 +33,6 @@ const OF_YEAR = { section: 'year', reads: 'statistics', area: 'both' } as const
 export const yearPages: readonly DashboardPage[] = [
   { ...OF_YEAR, path: '/year', handler: showYear },
   { ...OF_YEAR, path: '/year/:id', handler: showYear },
-  // Its address until the page of the year took its place.
-  { section: 'year', reads: null, path: '/bests', handler: () => redirect('/year') },
 ]
 
 async function showYear(visit: Visit) {
