@@ -1,31 +1,11 @@
 import { forEachPausing } from '../fairness.ts'
 import { sessionsBetween, type SessionStats } from './training.ts'
-import type { Bucket } from './buckets.ts'
-import type { LockStatistics } from './lock-statistics.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 /** The sessions of a day. */
 interface TrainingDay {
   readonly sessions: number
   readonly reps: number
-}
-
-/** A day with what is known of it. */
-export interface KnownDay extends Bucket, TrainingDay {
-  readonly lockedSeconds: number
-}
-
-/** Training and locks of the same days. */
-export function knownDays(
-  buckets: readonly Bucket[],
-  days: readonly TrainingDay[],
-  locks: readonly LockStatistics[],
-): KnownDay[] {
-  const first = buckets[0]?.day ?? 0
-  return buckets.map((bucket, index) => {
-    const { sessions = 0, reps = 0 } = days[bucket.day - first] ?? {}
-    return { ...bucket, sessions, reps, lockedSeconds: locks[index]?.lockedSeconds ?? 0 }
-  })
 }
 
 /** The days from one to another. Others have their turns while there are many sessions. */

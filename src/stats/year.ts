@@ -6,7 +6,6 @@ import { bucketsOf } from './buckets.ts'
 import { lockHistory } from './lock-history.ts'
 import { locksSince, type LockStats } from './lock-queries.ts'
 import { addLocks, LockFigures, type LockStatistics, withoutPractice } from './lock-statistics.ts'
-import { type KnownDay, knownDays } from './training-days.ts'
 import { trainingHistory } from './training-history.ts'
 import type { TrainingStatistics } from './training-statistics.ts'
 import type { SessionStats } from './training.ts'
@@ -30,6 +29,14 @@ export interface YearStatistics {
   /** The first of all sessions that may be read. */
   readonly firstTraining: SessionStats | undefined
   readonly firstLock: Pick<LockStats, 'id' | 'at'> | undefined
+}
+
+/** Training and locks of a day. */
+export interface KnownDay {
+  readonly day: number
+  readonly sessions: number
+  readonly reps: number
+  readonly lockedSeconds: number
 }
 
 /** The figures of some days. */
@@ -97,7 +104,10 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     isRunning: to < end,
     total: await totalsOf(ofYear),
     before: await totalsOf(toSameDay),
-    days: knownDays(ofDays.buckets, training, ofDays.sums(counted, until).buckets),
+    days: ofDays.sums(counted, until).buckets.map(({ lockedSeconds }, index) => {
+      const day = ofDays.buckets[index]?.day ?? from
+      return { day, lockedSeconds, ...(training[day - from] ?? { sessions: 0, reps: 0 }) }
+    }),
     months: ofYear.figures.sums(counted, until).buckets,
     monthsBefore: yearBefore.sums(counted, until).buckets,
     bests: await history.bests(timeZone, to),

@@ -172,7 +172,7 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
   })
 }
 
-function isFiltered<Query extends PeriodQuery>({ unfiltered }: Addresses<Query>, shown: Query): boolean {
+export function isFiltered<Query extends PeriodQuery>({ unfiltered }: Addresses<Query>, shown: Query): boolean {
   return Object.entries(unfiltered).some(([name, none]) => shown[name as keyof Query] !== none)
 }
 

@@ -217,18 +217,13 @@ export interface PartRow {
 }
 
 /**
- * A picture of the parts of a time: its columns of the table, its card, with the place of the first of them, and itself as a small drawing
- * with a sentence. The last card has the table.
+ * A picture of the parts of a time: its columns of the table, its card, with the place of the first of them, and itself as a small drawing.
+ * The last card has the table.
  */
 export interface PartPicture {
   readonly columns: readonly TableColumn<PartRow>[]
   readonly card: (column: number, figuresId: string, figures: Html) => Html
-  readonly strip: Strip
-}
-
-export interface Strip {
-  readonly drawing: Html
-  readonly summary: string
+  readonly strip: Html
 }
 
 /** Marks without axes. */
@@ -342,7 +337,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
   const summary = summaryOf(bars, bars, usual)
   return {
     columns: barColumns(bars, usual),
-    strip: { drawing: isEmpty ? nothing : strip(drawingOf(space, bars, usual)), summary },
+    strip: isEmpty ? nothing : strip(drawingOf(space, bars, usual)),
     card: (column, figuresId, figures) =>
       picture({
         id,

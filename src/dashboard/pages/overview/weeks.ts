@@ -8,7 +8,6 @@ import { daysName } from '../../text/period.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
 import type { ShownLocks } from '../locks/filters.ts'
 import { lockText } from '../locks/states.ts'
-import type { Strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 
@@ -19,9 +18,9 @@ export function weeksCard(
   locks: ShownLocks | undefined,
 ): Html {
   const areas = sharedAreas(viewer)
-  const strip = (area: Area, to: string, title: string, figure: Part, { drawing, summary }: Strip) =>
+  const strip = (area: Area, to: string, title: string, figure: Part, drawing: Html) =>
     areas.includes(area)
-      ? html`<figure><figcaption><a href="${to}">${title}</a><span>${figure}</span></figcaption>${drawing}<p class="small muted">${summary}</p></figure>`
+      ? html`<figure><figcaption><a href="${to}">${title}</a><span>${figure}</span></figcaption>${drawing}</figure>`
       : nothing
   const strips = [
     ...(training === undefined || training.sessions.length === 0

@@ -96,9 +96,11 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = 
   const own = sessionColumns(viewer)
   const kindColumns = kinds.map((kind, index) => ({
     title: `${kindName(viewer, kind)} (%)`,
-    cell: (mark: Mark) => kindText(mark, kind, index),
+    cell({ kinds }: Mark) {
+      const grade = kinds[index] ?? null
+      return grade === null ? NONE : numberText(grade.median)
+    },
   }))
-  const text = gradeSummary(shown, usual)
   return {
     columns: [
       ...columns,
@@ -107,17 +109,14 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = 
         cell: ({ index }: PartRow) => cell(marks[index] ?? NO_MARK),
       })),
     ],
-    strip: {
-      drawing: gradeStrip(viewer, shown, usual),
-      summary: text,
-    },
+    strip: gradeStrip(viewer, shown, usual),
     card: (column, figuresId, figures) => {
       const firstKind = isDense ? column + columns.length : own.length
       const plotted = isDense ? columns.map((_, index) => column + index) : [1, 2]
       return picture({
         id: 'grades',
         title: 'Grade',
-        summary: text,
+        summary: gradeSummary(shown, usual),
         note,
         plots: [
           {
@@ -214,17 +213,11 @@ function partMarks({ summary, time }: ShownSessions, kinds: readonly string[]): 
   })
 }
 
-function pointsOf(
-  marks: readonly Mark[],
-  gradeOf = ({ grade }: Mark) => grade,
-  isPassed = ({ passed }: SessionStats) => passed,
-): Point[] {
+function pointsOf(marks: readonly Mark[], gradeOf = ({ grade }: Mark) => grade): Point[] {
   return marks.flatMap(mark => {
     const grade = gradeOf(mark)
     const { at, part, session } = mark
-    return grade === null
-      ? []
-      : [{ at, grade, value: grade.median, part, isPassed: session !== undefined && isPassed(session) }]
+    return grade === null ? [] : [{ at, grade, value: grade.median, part, isPassed: session?.passed === true }]
   })
 }
 
@@ -263,11 +256,7 @@ function kindPlot(
   marks: readonly Mark[],
   { kind, index, column }: { readonly kind: string; readonly index: number; readonly column: number },
 ): Plot {
-  const points = pointsOf(
-    marks,
-    ({ kinds }) => kinds[index] ?? null,
-    session => allPassed(session, kind),
-  )
+  const points = pointsOf(marks, ({ kinds }) => kinds[index] ?? null)
   const space = planeOf(viewer, shown, points)
   return {
     title: kindName(viewer, kind),
@@ -298,18 +287,6 @@ function partColumns(summary: TrainingSummary, usual: readonly (Usual | undefine
 /** `88 % (80–95)` */
 function spreadText(spread: GradeSpread | null): string {
   return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
-}
-
-function kindText({ session, kinds }: Mark, kind: string, index: number): string {
-  const grade = kinds[index] ?? null
-  if (grade === null) return NONE
-  if (session === undefined) return numberText(grade.median)
-  return `${allPassed(session, kind) ? '●' : '○'} ${grade.median}`
-}
-
-function allPassed({ kinds }: SessionStats, kind: string): boolean {
-  const results = kinds.find(one => one.kind === kind)
-  return results !== undefined && results.passed === results.segments
 }
 
 function legendOf(time: TimeInParts, points: readonly Point[], usual: readonly (Usual | undefined)[]): LegendItem[] {

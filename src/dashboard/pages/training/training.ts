@@ -12,7 +12,16 @@ import { kindName } from '../../text/names.ts'
 import { type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { type Programs, readPrograms } from '../../text/program-names.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
-import { addressOf, type Area, areaPages, daysAddress, fewAtOnce, figureTiles, type WithDocument } from '../area.ts'
+import {
+  addressOf,
+  type Area,
+  areaPages,
+  daysAddress,
+  fewAtOnce,
+  figureTiles,
+  isFiltered,
+  type WithDocument,
+} from '../area.ts'
 import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
 import { filterFields, type Measure, measures, scopeOf, trainingAddresses, type TrainingQuery } from './filters.ts'
 import { distancePicture, gradedKinds, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
@@ -43,7 +52,10 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   read: readTraining,
   isEmpty: ({ sessions }) => sessions.length === 0,
   lead: stepsText,
-  none: (_viewer, shown) => [isFiltered(shown.query) ? 'No session matches' : 'No sessions', noneText(shown)],
+  none: (_viewer, shown) => [
+    isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
+    noneText(shown),
+  ],
   fields: (visit, { query, programs, all, kinds }) => filterFields(visit, query, programs, all, kinds),
   note: (viewer, { query: { kind } }) => (kind === undefined ? nothing : kindNote(viewer, kind)),
   tiles: totalTiles,
@@ -82,10 +94,6 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
 }
 
 export const trainingPages = areaPages(training)
-
-function isFiltered({ kind, program, passed }: TrainingQuery): boolean {
-  return kind !== undefined || program !== undefined || passed !== undefined
-}
 
 /** What is shown of a period, all days if it is undefined; undefined if there are no sessions at all. */
 export async function readTraining(
@@ -225,7 +233,7 @@ export function repsFigure(reps: number, scope: string): Html {
 /** With a link to where there are sessions. */
 function noneText({ query, period, everything }: ShownTraining): Html {
   const when = period === undefined ? '' : ` ${periodText(period)}`
-  const none = isFiltered(query) ? `No session${when} matches the filters.` : `No sessions${when}.`
+  const none = isFiltered(trainingAddresses, query) ? `No session${when} matches the filters.` : `No sessions${when}.`
   const count = everything.sessions.length
   if (count === 0) return html`${none}`
   const address = addressOf(trainingAddresses, query, { preset: 'all', days: undefined })

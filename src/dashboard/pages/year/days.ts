@@ -1,6 +1,6 @@
 import { daysCalendar, shortDay, SHADES, shadesOf } from '../../charts/days.ts'
 import { formatDate } from '../../../contract/calendar.ts'
-import type { KnownDay } from '../../../stats/training-days.ts'
+import type { KnownDay } from '../../../stats/year.ts'
 import { card } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../../html.ts'
