@@ -41,7 +41,7 @@ export async function openVerified(path: string, options: VerifyOptions): Promis
   if (startOf(plain, SQLITE_START.length) !== SQLITE_START) throw new Refusal('no-backup', `${path} is not a backup`)
   let store: Store | undefined
   try {
-    store = await open(`sqlite:${plain}`, { busyTimeoutMs: 0, readOnly: true, schema: 'any' })
+    store = await open(`sqlite:${plain}`, { busyTimeoutMs: 0, inspect: true, schema: 'any' })
     const manifest = await readManifest(store.db)
     if (manifest === undefined) await checkCopy(store, plain, options.plainCopy)
     else await checkFileDigest(plain, manifest)

@@ -58,7 +58,6 @@ export async function makeApp(options: AppOptions) {
   const connections = new Connections(app.server, {
     config,
     limitReached: limit => metrics?.limitReached(limit),
-    log,
   })
 
   app.setErrorHandler(onError)

@@ -1,10 +1,9 @@
-import type { Insertable } from 'kysely'
+import { sql } from 'kysely'
 import { type Config, MAX_CHECKS_PER_HOUR } from '../config.ts'
 import { parseAddress, parseKey } from '../contract/address.ts'
 import { isRefusal, Refusal, renamed } from '../contract/refusal.ts'
 import { HOUR_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import type { Tables } from '../store/tables.ts'
 import { systemClock, type Send, Source, SourceError, SourceRefusedError, StoppedError } from './source.ts'
 import { makeGuardedFetch } from './guarded-fetch.ts'
 import { rowsOf, sourceLists } from './lists.ts'
@@ -112,31 +111,23 @@ async function readLists(source: Source): Promise<Pick<CheckedSource, 'kinds' | 
 }
 
 /** Counts a check of the account. Throws Refusal if there were too many in the last hour. */
-async function countCheck({ store: { db }, now }: CheckOptions, accountId: number): Promise<void> {
-  const mine = db.deleteFrom('source_check').where('account_id', '=', accountId)
-  await mine.where('at', '<=', now - HOUR_MS).execute()
-  // Counted first: of checks at the same moment none finds room that another one takes.
-  let at = now
-  while (!(await addCheck(db, { account_id: accountId, at }))) at += 1
-  const { count } = await db
-    .selectFrom('source_check')
-    .select(({ fn }) => fn.countAll<number>().as('count'))
-    .where('account_id', '=', accountId)
-    .executeTakeFirstOrThrow()
-  if (count <= MAX_CHECKS_PER_HOUR) return
-  await mine.where('at', '=', at).execute()
-  throw new Refusal(
-    'too-often',
-    `an account may have a source checked ${MAX_CHECKS_PER_HOUR} times an hour: try again later`,
-  )
+async function countCheck({ store, now }: CheckOptions, accountId: number): Promise<void> {
+  await store.db.transaction().execute(async db => {
+    // Of checks at the same moment none finds room that another one takes.
+    if (store.engine === 'postgres') await sql`select pg_advisory_xact_lock(${CHECK_LOCK})`.execute(db)
+    const old = db.deleteFrom('source_check').where('account_id', '=', accountId)
+    await old.where('at', '<=', now - HOUR_MS).execute()
+    const ofAccount = db.selectFrom('source_check').where('account_id', '=', accountId)
+    const checks = await ofAccount.select('at').orderBy('at', 'desc').execute()
+    if (checks.length >= MAX_CHECKS_PER_HOUR) {
+      throw new Refusal(
+        'too-often',
+        `an account may have a source checked ${MAX_CHECKS_PER_HOUR} times an hour: try again later`,
+      )
+    }
+    const at = Math.max(now, (checks[0]?.at ?? 0) + 1)
+    await db.insertInto('source_check').values({ account_id: accountId, at }).execute()
+  })
 }
 
-/** Returns whether the account had no check at that instant yet. */
-async function addCheck(db: Store['db'], row: Insertable<Tables['source_check']>): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('source_check')
-    .values(row)
-    .onConflict(conflict => conflict.doNothing())
-    .executeTakeFirst()
-  return numInsertedOrUpdatedRows === 1n
-}
+const CHECK_LOCK = 5625_004

@@ -56,7 +56,7 @@ async function mark(
   row: PullRow,
   marks: Partial<Pick<PullRow, 'missing_at' | 'gone_at' | 'open_at'>>,
 ) {
-  await checked(store, check, db => saveRows(store, db, [{ ...row, ...marks }]))
+  await checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
 }
 
 /** Records of one kind that are gone at their source. */

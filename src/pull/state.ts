@@ -1,6 +1,6 @@
-import { type Insertable, type Kysely, type Selectable, sql } from 'kysely'
+import type { Insertable, Kysely, Selectable } from 'kysely'
 import type { BatchImporterOptions } from '../archive/batch-importer.ts'
-import { jsonRows, type Store } from '../store/index.ts'
+import type { Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import { sum } from '../contract/numbers.ts'
 import { formatOptionalTimestamp } from '../contract/time.ts'
@@ -76,35 +76,24 @@ export async function findRows(
   return new Map(rows.map(row => [row.id, row]))
 }
 
-/** Stores rows that the source has sent. They are passed as one JSON value, because hundreds of parameters are slow. */
-export async function saveRows(
-  store: Pick<Store, 'engine'>,
-  db: Kysely<Tables>,
-  rows: readonly NewPullRow[],
-): Promise<void> {
-  if (rows.length === 0) return
-  const columns = sql.raw(ROW_COLUMNS.join(', '))
-  const updates = sql.raw(
-    ROW_COLUMNS.slice(3)
-      .map(column => `${column} = excluded.${column}`)
-      .join(', '),
-  )
-  const cells = ROW_COLUMNS.map((column, index) =>
-    store.engine === 'sqlite'
-      ? `value ->> ${index}`
-      : `(value ->> ${index})::${TEXT_COLUMNS.has(column) ? 'text' : 'bigint'}`,
-  )
-  const source = jsonRows(
-    store.engine,
-    rows.map(row => ROW_COLUMNS.map(column => row[column] ?? null)),
-  )
-  // Without a condition, SQLite would parse "on conflict" as part of a join.
-  await sql`insert into pull_row (${columns}) select ${sql.raw(cells.join(', '))} from ${source} where true
-    on conflict (source_id, kind, id) do update set ${updates}`.execute(db)
+/** Stores rows that the source has sent. */
+export async function saveRows(db: Kysely<Tables>, rows: readonly NewPullRow[]): Promise<void> {
+  for (let start = 0; start < rows.length; start += MAX_BATCH_ROWS) {
+    await db
+      .insertInto('pull_row')
+      .values(rows.slice(start, start + MAX_BATCH_ROWS))
+      .onConflict(conflict =>
+        conflict.columns(['source_id', 'kind', 'id']).doUpdateSet(({ ref }) => ({
+          owner_id: ref('excluded.owner_id'),
+          form: ref('excluded.form'),
+          open_at: ref('excluded.open_at'),
+          missing_at: ref('excluded.missing_at'),
+          gone_at: ref('excluded.gone_at'),
+        })),
+      )
+      .execute()
+  }
 }
-
-const ROW_COLUMNS = ['source_id', 'kind', 'id', 'owner_id', 'form', 'open_at', 'missing_at', 'gone_at'] as const
-const TEXT_COLUMNS: ReadonlySet<string> = new Set(['kind', 'form'])
 
 /** Unfinished sessions that started at this instant or later. */
 export function openRows(store: Store, sourceId: number, kind: string, since: number): Promise<PullRow[]> {

@@ -155,7 +155,7 @@ export class RowStore {
     const { store, account, report, source, quota, check } = this.#options
     const present = found.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
-      if (present.length > 0) await checked(store, check, db => saveRows(store, db, present))
+      if (present.length > 0) await checked(store, check, db => saveRows(db, present))
       return false
     }
     const { importer, source: pulled } = await account.open()
@@ -184,7 +184,7 @@ export class RowStore {
       await quota?.add(db, added + replaced + refreshed + setAside.newCount, () => sizeOf(records))
       const remembered = prepared.flatMap((row, index) => remember(row, outcomes[index]))
       const ids = new Set(remembered.map(({ id }) => id))
-      await saveRows(store, db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
+      await saveRows(db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
     }
     const save = () => importer.storeBatch(records, { within })
     const batch = await (quota === undefined ? save() : quota.during(save))

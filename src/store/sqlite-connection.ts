@@ -7,8 +7,7 @@ import { type OpenOptions, StoreError, StoreLocationError } from './store.ts'
 
 /** Opens the database for writing, or creates it if `create` allows it. Throws StoreError. */
 export function openWriter(path: string, options: OpenOptions): DatabaseSync {
-  const { busyTimeoutMs, create = true, bulk = false, exclusive = false, readOnly = false } = options
-  if (readOnly) return openFinished(path)
+  const { busyTimeoutMs, create = true, bulk = false, exclusive = false } = options
   if (options.inspect === true) return openToInspect(path)
   const writer = openConnection(path, create, exclusive ? BLOCKING_BUSY_TIMEOUT_MS : busyTimeoutMs)
   try {

@@ -38,7 +38,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreLocationError('the database must be named as sqlite:<path>')
   const writer = makeWriter(path, options)
   const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
-  const isAlone = path === MEMORY || options.exclusive === true || options.readOnly === true || options.inspect === true
+  const isAlone = path === MEMORY || options.exclusive === true || options.inspect === true
   const reader = isAlone ? undefined : openReader(path)
   const reads = reader ? new Kysely<Tables>({ dialect: dialectOf(makeExecutor(reader), options.busyTimeoutMs) }) : db
 
@@ -50,10 +50,7 @@ export function openSqlite(path: string, options: OpenOptions): Store {
     async health() {
       await checkReadiness(this)
     },
-    snapshot: work =>
-      options.exclusive === true || options.readOnly === true
-        ? ownSnapshot(db, work)
-        : readSnapshot(path, options, work),
+    snapshot: work => (isAlone ? ownSnapshot(db, work) : readSnapshot(path, options, work)),
     locked: (connection, work) => runTransaction(connection, sql`begin immediate`, work),
     // Nobody else can have opened it since this store did.
     requireAlone: async () => {},

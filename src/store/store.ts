@@ -81,8 +81,6 @@ export interface OpenOptions {
    * must not be used.
    */
   readonly exclusive?: boolean
-  /** For an SQLite file that nobody writes any more: only `snapshot` may be used. Nothing is created beside it. */
-  readonly readOnly?: boolean
-  /** For a database that others may be writing: only `reads` may be used. Nothing is changed, and no file is created. */
+  /** For a database that others may be writing: only `reads` and `snapshot` may be used. Nothing is changed, and no file is created. */
   readonly inspect?: boolean
 }

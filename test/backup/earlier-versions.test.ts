@@ -16,7 +16,7 @@ test('a backup of the version of 2026-11-24, encrypted or not, is checked in ful
   writeFileSync(folder.file('key'), identity)
   writeFileSync(folder.file('copy.db'), releasedBackup())
   writeFileSync(folder.file('copy.db.age'), await encrypter.encrypt(releasedBackup()))
-  const copy = await open(`sqlite:${folder.file('copy.db')}`, { busyTimeoutMs: 0, readOnly: true, schema: 'any' })
+  const copy = await open(`sqlite:${folder.file('copy.db')}`, { busyTimeoutMs: 0, inspect: true, schema: 'any' })
   const { account, ...before } = await everything(copy)
   await copy.close()
   for (const file of [['copy.db'], ['copy.db.age', '--identity', 'key']]) {
