@@ -13,7 +13,6 @@ export interface Grant {
   readonly keyId: number
   readonly accountId: number
   readonly scopes: readonly string[]
-  readonly createdAt: number
   readonly expiresAt: number | null
   readonly revokedAt: number | null
   readonly tier: string | null
@@ -36,7 +35,6 @@ export async function findGrant(store: Store, key: string): Promise<Grant | unde
     via: 'token',
     accountId: row.account_id,
     scopes,
-    createdAt: row.created_at,
     expiresAt: expiryOf(row),
     revokedAt: row.revoked_at,
     tier: row.subscription_tier,

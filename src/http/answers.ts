@@ -71,9 +71,9 @@ export class Answers {
     this.#send(reply, 200, this.#contentHeaders(context), body)
   }
 
-  #headers({ requestId, windows, startedAt }: AnsweredSummary, ...own: string[]): string[] {
+  #headers({ requestId, window, startedAt }: AnsweredSummary, ...own: string[]): string[] {
     const headers = ['X-Request-Id', requestId, ...this.#always, ...own]
-    if (windows !== undefined) headers.push(...this.#limits.headers(windows, startedAt))
+    if (window !== undefined) headers.push(...this.#limits.headers(window, startedAt))
     return headers
   }
 
@@ -109,7 +109,7 @@ export class Answers {
 }
 
 /** What an answer needs of a request, and what it notes for the log. */
-type AnsweredSummary = RequestSummary & Partial<Pick<RequestContext, 'windows' | 'scope'>>
+type AnsweredSummary = RequestSummary & Partial<Pick<RequestContext, 'window' | 'scope'>>
 
 /** Joins the parts of a short body. Copying those of a long one costs more than sending them. */
 function bodyOf(parts: readonly string[], bytes: number): readonly string[] {

@@ -100,7 +100,7 @@ function admit({ context, raw }: FastifyRequest, grant: Grant, { rateLimits, usa
   usage.recordUse(grant.keyId, context.now)
   // Nothing would say that the request of a client that is gone has ended.
   if (raw.socket.destroyed) return
-  rateLimits.admit(grant, context)
+  rateLimits.admit(grant.keyId, context)
   context.isActive = true
 }
 
@@ -141,7 +141,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
   const etag = `"${result.etag}"`
   const link = result.kind === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
   if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
-    if (context.windows !== undefined) rateLimits.refund(context.windows, context.startedAt)
+    if (context.window !== undefined) rateLimits.refund(context.window, context.startedAt)
     return answers.notModified(reply, etag, link)
   }
   return answers.ok(reply, result.data, etag, link)

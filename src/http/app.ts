@@ -109,7 +109,7 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, connections:
     context.status = reply.raw.headersSent ? reply.raw.statusCode : 0
     context.bytes ||= Number(reply.getHeader('Content-Length') ?? 0)
     if (context.method === 'HEAD') context.bytes = 0
-    if (context.isActive && context.windows !== undefined) rateLimits.release(context.windows)
+    if (context.isActive && context.window !== undefined) rateLimits.release(context.window)
     report(context, !reply.raw.writableFinished, options)
   }
   load.inWork += 1

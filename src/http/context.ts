@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { LimitName } from './limits.ts'
-import type { RequestWindows } from './rate-limits.ts'
+import type { RateWindow } from './rate-limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,9 +24,9 @@ export class RequestContext {
   /** The scope that the endpoint asks for first. */
   scope: string | undefined
   keyId: number | undefined
-  /** The windows of the API key and its account, once the request is charged to them. */
-  windows: RequestWindows | undefined
-  /** Whether the request counts as active in them. */
+  /** The window of the API key, once the request is charged to it. */
+  window: RateWindow | undefined
+  /** Whether the request counts as active in it. */
   isActive = false
   /** The limit that was reached, for the metrics. */
   limit: LimitName | undefined

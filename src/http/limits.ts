@@ -1,5 +1,4 @@
 import { MAX_CHECKS, TooManyPasswordsError } from '../accounts/passwords.ts'
-import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
 import { type Config, MAX_CHECKS_PER_HOUR, settings } from '../config.ts'
 import { type ErrorCode, errors, HttpError } from '../contract/errors.ts'
 import { RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
@@ -17,7 +16,6 @@ const LATE = '408; the connection closes'
 const TOO_LARGE = '413; the connection closes'
 const WAITING = 'Others wait (not counted)'
 const PERIOD = `\`${settings.requestTimeout.env}\``
-const OF_ACCOUNT = `${MAX_ACTIVE_KEYS} times as many by account`
 
 /**
  * All limits of whoever connects, of the API, pages and forms alike: a number, or the setting that has it. Each process counts for
@@ -40,8 +38,8 @@ export const limits = {
   unreadTimeout: limit('requestTimeout', 'without a client reading its response', 'The connection closes'),
   responseTimeout: limit(RESPONSE_TIMEOUT_MS, 'milliseconds until a response from PostgreSQL', '503'),
   lag: limit('overloadLag', `of delay of the event loop, with over ${MIN_OVERLOAD_REQUESTS} requests in work`, '503'),
-  rate: limit('rateLimit', `requests in 60 seconds, by API key; ${OF_ACCOUNT}`, '429'),
-  concurrency: limit('concurrencyLimit', `requests at the same time, by API key; ${OF_ACCOUNT}`, '429'),
+  rate: limit('rateLimit', 'requests in 60 seconds, by API key', '429'),
+  concurrency: limit('concurrencyLimit', 'requests at the same time, by API key', '429'),
   statistics: limit(2, 'statistics in work, by account', WAITING),
   failures: limit('failureLimit', 'wrong API keys in 60 seconds, by address', '429'),
   sessionPages: limit('pageLimit', 'pages in 60 seconds, by browser session', '429'),

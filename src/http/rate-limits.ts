@@ -1,86 +1,54 @@
-import { MAX_ACTIVE_KEYS } from '../accounts/api-keys.ts'
-import type { Grant } from '../accounts/grants.ts'
 import { networkOf } from './addresses.ts'
 import type { Config } from '../config.ts'
 import { LimitError, type LimitName, limits } from './limits.ts'
 
-type KeyFacts = Pick<Grant, 'keyId' | 'accountId' | 'createdAt'>
-
+/** A request that is charged to its API key, and the window that it then counts in. */
 interface LimitedRequest {
   readonly startedAt: number
-  readonly now: number
-  windows?: RequestWindows | undefined
-}
-
-/** The windows that a request counts in. */
-export interface RequestWindows {
-  readonly key: RateWindow
-  readonly account: RateWindow
+  window?: RateWindow | undefined
 }
 
 /**
- * The limits of requests with one API key and with all keys of an account, and of wrong keys from one address, in this process; other
- * processes count for themselves. Times are milliseconds of `performance.now()`, so that a clock that is set back does not extend a
- * window.
+ * The limits of requests with one API key, and of wrong keys from one address, in this process; other processes count for themselves.
+ * Times are milliseconds of `performance.now()`, so that a clock that is set back does not extend a window.
  */
 export class RateLimits {
   readonly #config: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>
   readonly #keys = new RateWindows<number>()
-  readonly #accounts = new RateWindows<number>()
   readonly #failures = new RateWindows<string>()
 
-  /**
-   * The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. An account has those of as
-   * many keys as it may have, because keys that were replaced still work.
-   */
+  /** The limits are of requests in a window, requests at the same time and failures in a window; 0 for none. */
   constructor(config: Pick<Config, 'rateLimit' | 'concurrencyLimit' | 'failureLimit'>) {
     this.#config = config
   }
 
-  /** Counts a request, and notes its windows in it. Throws rate_limited. They must be released after the request. */
-  admit({ keyId, accountId, createdAt }: KeyFacts, request: LimitedRequest): RequestWindows {
+  /** Counts a request, and notes its window in it. Throws rate_limited. It must be released after the request. */
+  admit(keyId: number, request: LimitedRequest): RateWindow {
     const { rateLimit, concurrencyLimit } = this.#config
-    const { startedAt, now } = request
-    const windows = { key: this.#keys.get(keyId, startedAt), account: this.#accounts.get(accountId, startedAt) }
-    const { key, account } = windows
-    request.windows = windows
-    // A new key does not escape the limit: it begins with what the account has used in this window. Ages, because the clocks differ.
-    const windowAge = startedAt - (account.endsAt - WINDOW_MS)
-    const keyAge = Math.abs(now - createdAt)
-    if (key.used === 0 && keyAge < windowAge) {
-      key.used = Math.min(account.used, rateLimit)
-      key.endsAt = account.endsAt
-    }
-    checkWindow(key, 'rate', rateLimit, startedAt)
-    checkWindow(account, 'rate', rateLimit * MAX_ACTIVE_KEYS, startedAt)
-    key.used += 1
-    account.used += 1
-    const isBusy = key.active >= concurrencyLimit || account.active >= concurrencyLimit * MAX_ACTIVE_KEYS
-    if (concurrencyLimit > 0 && isBusy) throw new LimitError('concurrency', 'rate_limited', 1)
-    key.active += 1
-    account.active += 1
-    return windows
+    const window = this.#keys.get(keyId, request.startedAt)
+    request.window = window
+    checkWindow(window, 'rate', rateLimit, request.startedAt)
+    window.used += 1
+    if (concurrencyLimit > 0 && window.active >= concurrencyLimit)
+      throw new LimitError('concurrency', 'rate_limited', 1)
+    window.active += 1
+    return window
   }
 
   /** Uncounts a request that was counted at `countedAt`, for a response that cost next to nothing. */
-  refund({ key, account }: RequestWindows, countedAt: number) {
-    this.#keys.refund(key, countedAt)
-    this.#accounts.refund(account, countedAt)
+  refund(window: RateWindow, countedAt: number) {
+    this.#keys.refund(window, countedAt)
   }
 
-  release({ key, account }: RequestWindows) {
-    key.active -= 1
-    account.active -= 1
+  release(window: RateWindow) {
+    window.active -= 1
   }
 
   /** The headers with the remaining requests, names and values in turn; none if there is no limit. */
-  headers(windows: RequestWindows, now: number): readonly string[] {
+  headers({ used, endsAt }: RateWindow, now: number): readonly string[] {
     const { rateLimit } = this.#config
     if (rateLimit === 0) return []
-    const ofKey = rateLimit - windows.key.used
-    const ofAccount = rateLimit * MAX_ACTIVE_KEYS - windows.account.used
-    const { endsAt } = ofAccount < ofKey ? windows.account : windows.key
-    const remaining = Math.max(0, Math.min(ofKey, ofAccount))
+    const remaining = Math.max(0, rateLimit - used)
     const policy = `"default";q=${rateLimit};w=${WINDOW_MS / 1000}`
     return ['RateLimit-Policy', policy, 'RateLimit', `"default";r=${remaining};t=${secondsUntil(endsAt, now)}`]
   }

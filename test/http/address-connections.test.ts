@@ -31,7 +31,9 @@ async function connectFrom(localAddress: string, port: number, count: number) {
 
 async function isServed(socket: Socket | undefined): Promise<boolean> {
   socket?.write(REQUEST)
-  return socket !== undefined && String((await once(socket, 'data'))[0]).startsWith('HTTP/1.1 200 ')
+  if (socket === undefined) return false
+  const [answer] = (await Promise.race([once(socket, 'data'), once(socket, 'close')])) as readonly unknown[]
+  return String(answer).startsWith('HTTP/1.1 200 ')
 }
 
 test('an address has so many connections and no more, and another address is served', async () => {

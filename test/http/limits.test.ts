@@ -8,14 +8,14 @@ import { runInNewContext } from 'node:vm'
 import { clientAddress, networkOf } from '../../src/http/addresses.ts'
 import { LimitError } from '../../src/http/limits.ts'
 import { RateLimits } from '../../src/http/rate-limits.ts'
-import { listKeys, replaceKey, revokeKey } from '../../src/accounts/api-keys.ts'
+import { listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
 import { mintKey } from '../../src/accounts/secrets.ts'
 import { gatedStore, startSecondServer } from '../support/second-server.ts'
 import { assertPromised } from '../support/error-responses.ts'
 import { exchange, header, open, type RawAnswer } from '../support/raw.ts'
 import { trainingSession, world } from '../support/records.ts'
 import { bearer, lines } from '../support/requests.ts'
-import { inBrowser, startService, type TestService, unlimited } from '../support/service.ts'
+import { startService, type TestService, unlimited } from '../support/service.ts'
 import { until } from '../support/waiting.ts'
 
 // engine: any
@@ -48,12 +48,6 @@ function left(answer: RawAnswer): number {
   )
   return Number(found[1])
 }
-
-/** An old key of an account that has no other. */
-const key = (id: number) => ({ keyId: id, accountId: id, createdAt: 0 })
-
-/** A moment by both clocks. */
-const at = (startedAt: number) => ({ startedAt, now: Date.UTC(2026, 1, 3) + startedAt })
 
 test('an API key gets its number of requests per window, sees what is left in every response, and then gets 429', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '7' })
@@ -97,46 +91,16 @@ test('a 304 does not count against the rate limit', async () => {
 
 test('a window ends after a minute, and a refund does not change the next one', () => {
   const limits = new RateLimits({ rateLimit: 2, concurrencyLimit: 0, failureLimit: 0 })
-  const first = limits.admit(key(1), at(1000))
-  limits.admit(key(1), at(30_000))
+  const first = limits.admit(1, { startedAt: 1000 })
+  limits.admit(1, { startedAt: 30_000 })
   const headers = ['RateLimit-Policy', '"default";q=2;w=60', 'RateLimit', '"default";r=0;t=31']
   assert.deepEqual(limits.headers(first, 30_500), headers)
-  assert.throws(() => limits.admit(key(1), at(60_999)), LimitError)
-  const second = limits.admit(key(1), at(61_000))
+  assert.throws(() => limits.admit(1, { startedAt: 60_999 }), LimitError)
+  const second = limits.admit(1, { startedAt: 61_000 })
   limits.refund(first, 1000)
   assert.match(limits.headers(second, 61_000).join(), /RateLimit,"default";r=1;t=60$/)
   limits.refund(second, 61_000)
   assert.match(limits.headers(second, 61_000).join(), /RateLimit,"default";r=2;t=60$/)
-})
-
-test('a key that is created or regenerated goes on with the requests of its account', async () => {
-  await using again = await startSecondServer(service, { LOCKSTEP_RATE_LIMIT: '4' })
-  const { store } = service
-  const statusOf = async (token: string) => (await get(again.port, ONE, bearer(token))).status
-  const [one, other] = [await service.token('ben'), await service.token('ben')]
-  for (const status of [200, 200, 200, 200, 429]) assert.equal(await statusOf(one), status)
-  assert.equal(await statusOf(await service.token('ben')), 429)
-  const { id } = await store.db.selectFrom('token').select('id').orderBy('id', 'desc').executeTakeFirstOrThrow()
-  assert.equal(await statusOf(await replaceKey(store, { accountId: 2, id }, Date.now(), inBrowser)), 429)
-  assert.equal(await statusOf(other), 200, 'a key that was there before has a window of its own')
-  assert.equal(await statusOf(await service.token('ann')), 200, 'and so has one of another account')
-})
-
-test('the keys of an account have five times the requests of one, however many of them were replaced', () => {
-  const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
-  const keys = Array.from({ length: 6 }, (_, index) => ({ keyId: index, accountId: 1, createdAt: 0 }))
-  for (const token of keys.slice(0, 5)) {
-    for (let count = 0; count < 10; count += 1) limits.release(limits.admit(token, at(1000)))
-  }
-  const refused = (token: (typeof keys)[number]) => () => limits.admit(token, at(60_999))
-  const [first, , , , , sixth] = keys
-  assert.ok(first !== undefined && sixth !== undefined)
-  assert.throws(refused(sixth), LimitError)
-  limits.release(limits.admit({ ...sixth, keyId: 9, accountId: 2 }, at(60_999)))
-  const held = keys.slice(0, 5).flatMap(token => [limits.admit(token, at(61_000)), limits.admit(token, at(61_000))])
-  assert.throws(() => limits.admit(sixth, at(61_000)), LimitError, 'ten at the same time')
-  for (const windows of held) limits.release(windows)
-  assert.match(limits.headers(limits.admit(sixth, at(61_000)), 61_000).join(), /r=8;/)
 })
 
 /** A server on a store that answers when the test says so, except for credentials. */
@@ -184,12 +148,12 @@ test('requests of disconnected clients no longer count, including pipelined ones
 
 test('active requests still count when a new window begins', () => {
   const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
-  const held = limits.admit(key(1), at(0))
-  limits.admit(key(1), at(59_000))
-  assert.throws(() => limits.admit(key(1), at(61_000)), LimitError)
+  const held = limits.admit(1, { startedAt: 0 })
+  limits.admit(1, { startedAt: 59_000 })
+  assert.throws(() => limits.admit(1, { startedAt: 61_000 }), LimitError)
   limits.release(held)
-  assert.equal(limits.admit(key(1), at(61_000)).key, held.key)
-  assert.throws(() => limits.admit(key(1), at(61_000)), LimitError)
+  assert.equal(limits.admit(1, { startedAt: 61_000 }), held)
+  assert.throws(() => limits.admit(1, { startedAt: 61_000 }), LimitError)
 })
 
 test('too many failures block an address, but not a valid API key from it', async () => {
@@ -292,7 +256,7 @@ test('the memory of the windows is bounded, however many API keys and networks t
   const limits = new RateLimits({ rateLimit: 1, concurrencyLimit: 1, failureLimit: 1 })
   const come = (from: number, to: number) => {
     for (let id = from; id < to; id += 1) {
-      limits.release(limits.admit(key(id), at(id)))
+      limits.release(limits.admit(id, { startedAt: id }))
       limits.countFailure(`2001:db8:${(id >> 16).toString(16)}:${(id & 0xffff).toString(16)}::1`, 0)
     }
   }
@@ -300,7 +264,7 @@ test('the memory of the windows is bounded, however many API keys and networks t
   const full = heap()
   come(100_000, 400_000)
   assert.ok(heap() - full < 4 * 2 ** 20, `${heap() - full} bytes more`)
-  assert.throws(() => limits.admit(key(399_999), at(400_000)), LimitError, 'the newest are known')
+  assert.throws(() => limits.admit(399_999, { startedAt: 400_000 }), LimitError, 'the newest are known')
 })
 
 test('a service with allowed hosts refuses every other host, whatever the request', async () => {

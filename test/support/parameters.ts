@@ -29,7 +29,6 @@ export const grantOf = (accountId: number): Grant => ({
   keyId: 1,
   accountId,
   scopes: [],
-  createdAt: 0,
   expiresAt: null,
   revokedAt: null,
   tier: 'ultra',
