@@ -1,20 +1,13 @@
-import type { PostgresCursor, PostgresPool, PostgresQueryResult } from 'kysely'
+import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
 import { parseAddress } from './postgres-address.ts'
 import { requirePrimary } from './postgres-primary.ts'
-import type { StoreUnavailableError } from './store.ts'
+import type { OpenOptions, StoreUnavailableError } from './store.ts'
 
-export interface PoolOptions {
-  /** For one statement; unlimited if undefined. */
-  readonly statementTimeoutMs: number | undefined
-  readonly lockTimeoutMs: number
-  readonly connectTimeoutMs?: number
-  readonly minConnections?: number
-  readonly maxConnections: number
-  readonly applicationName?: string
+interface PoolOptions extends pg.PoolConfig {
   /** Settings of the server for each session. */
-  readonly settings?: Readonly<Record<string, string>>
+  readonly settings: Readonly<Record<string, string>>
   /** Runs on each new connection. */
   readonly prepare?: (client: pg.ClientBase) => Promise<void>
 }
@@ -23,40 +16,37 @@ export interface PoolOptions {
 export const APPLICATION_NAME = 'lockstep'
 
 /** A pool of connections to the primary at an address. */
-export function makePool(url: string, options: PoolOptions): pg.Pool {
-  const { statementTimeoutMs, lockTimeoutMs, connectTimeoutMs = 2000, settings = {} } = options
-  const { minConnections = 0, maxConnections, prepare = async () => {} } = options
+export function makePool(
+  url: string,
+  { busyTimeoutMs, statementTimeoutMs, connectTimeoutMs = 2000, exclusive = false }: OpenOptions,
+  { settings, prepare = async () => {}, ...size }: PoolOptions,
+): pg.Pool {
+  const address = parseAddress(url)
+  const flags = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`)
   const pool = new pg.Pool({
     async onConnect(client) {
       await requirePrimary(client)
       await prepare(client)
     },
     types,
-    min: minConnections,
-    max: maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    application_name: options.applicationName ?? APPLICATION_NAME,
-    lock_timeout: lockTimeoutMs,
+    application_name: exclusive ? `${APPLICATION_NAME} alone` : APPLICATION_NAME,
+    lock_timeout: busyTimeoutMs,
     ...(statementTimeoutMs === undefined
       ? {}
       : // The server cancels the statement after the first; the client stops waiting for the server after the second.
         { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + 300 }),
-    ...withSettings(url, settings),
+    ...size,
+    ...address,
+    options: (address.options ?? '') + flags.join(''),
   })
   // Without these listeners, losing an idle connection would end the process.
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
   return pool
-}
-
-/** The address with settings of the server for each session. */
-function withSettings(url: string, settings: NonNullable<PoolOptions['settings']>): pg.ClientConfig {
-  const address = parseAddress(url)
-  const options = Object.entries(settings).map(([name, value]) => ` -c ${name}=${value}`)
-  return options.length === 0 ? address : { ...address, options: (address.options ?? '') + options.join('') }
 }
 
 /** A connection of the pool. Throws StoreUnavailableError if there is none, for whatever reason. */
@@ -76,7 +66,7 @@ export function guarded(pool: pg.Pool): PostgresPool {
     async connect() {
       const client = await takeClient(pool)
       let doubt: StoreUnavailableError | undefined
-      const run = async (text: string, values: readonly unknown[]) => {
+      const query = async (text: string, values: readonly unknown[] = []) => {
         // Later statements, such as a rollback, would only time out as well.
         if (doubt !== undefined) throw doubt
         try {
@@ -92,14 +82,9 @@ export function guarded(pool: pg.Pool): PostgresPool {
           throw doubt
         }
       }
-      function query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>
-      function query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>
-      function query(text: unknown, values: readonly unknown[] = []): unknown {
-        if (typeof text !== 'string') throw new TypeError('no cursor is configured')
-        return run(text, values)
-      }
       return {
-        query,
+        // No cursor is configured, so none is asked for.
+        query: query as PostgresPoolClient['query'],
         release: discard => client.release(discard === true || doubt !== undefined),
       }
     },

@@ -11,21 +11,14 @@ import { runTransaction } from './transaction.ts'
 
 /** Opens a PostgreSQL database. Throws StoreUnavailableError if it is away, or behind a pooler that loses prepared statements. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Store> {
-  const { busyTimeoutMs, statementTimeoutMs, connectTimeoutMs, exclusive = false } = options
-  const limits = {
-    statementTimeoutMs,
-    lockTimeoutMs: busyTimeoutMs,
-    ...(connectTimeoutMs === undefined ? {} : { connectTimeoutMs }),
-    applicationName: exclusive ? `${APPLICATION_NAME} alone` : APPLICATION_NAME,
-  }
   let isDistributed = false
   const prepare = async (client: pg.ClientBase) => void (isDistributed = await allowDistributedPlans(client))
-  const pool = makePool(url, { ...limits, minConnections: 1, maxConnections: 5, settings: NOTICING_DEATH })
-  const reading = makePool(url, { ...limits, ...READING, prepare })
+  const pool = makePool(url, options, { min: 1, max: 5, settings: NOTICING_DEATH })
+  const reading = makePool(url, options, { max: 10, settings: READING, prepare })
   const end = () => Promise.all([pool, reading].map(each => each.end()))
   try {
     // One after the other, so that a pooler uses one connection for both.
-    for (const each of exclusive ? [pool] : [pool, reading]) (await takeClient(each)).release()
+    for (const each of options.exclusive === true ? [pool] : [pool, reading]) (await takeClient(each)).release()
   } catch (error) {
     await end()
     throw error
@@ -73,7 +66,7 @@ const NOTICING_DEATH = {
   tcp_user_timeout: '35000',
 }
 
-const READING = { maxConnections: 10, settings: { ...planning, default_transaction_read_only: 'on' } }
+const READING = { ...planning, default_transaction_read_only: 'on' }
 
 /** Throws StoreError if another process of this program uses the database. Other programs, such as a monitor, do not matter. */
 async function requireAlone(db: Kysely<Tables>) {

@@ -201,16 +201,8 @@ function reasonOf(path: string): string | undefined {
     accessSync(dirname(path), constants.W_OK)
     return undefined
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    return REASONS[code]
+    return messageOf(error)
   }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  EROFS: 'the file system is read-only',
-  EACCES: 'this user may not write the file or its folder',
-  EMFILE: 'the process has too many files open: raise its limit (LimitNOFILE, ulimit -n)',
-  ENFILE: 'the system has too many files open',
 }
 
 export function isBusy(error: unknown): boolean {

@@ -187,7 +187,7 @@ testOn('sqlite', 'on a full disk commands that write say so, and leave nothing i
       assert.equal(code, 3)
       return stderr
     }
-    assert.match(await addOnReadOnly(), /cannot be opened: the file system is read-only/)
+    assert.match(await addOnReadOnly(), /cannot be opened: EROFS: read-only file system/)
     // The log that it leaves lets the file be opened.
     await using killed = folder.start(['serve', '--port', '0', '--database', url])
     await killed.says(/Listening/)
