@@ -7,13 +7,7 @@ import type { EventKind } from './events.ts'
 import { accountNamed } from './accounts.ts'
 import { type Counted, Tally } from './tally.ts'
 
-/** Counts events that requests of strangers can cause, by hour and network. */
-export interface EventCounter {
-  /** Counts an event, which is written within about a second. A name that no account has writes nothing. */
-  count(event: CountedEvent): void
-  /** Writes what is pending and stops. */
-  close(): Promise<void>
-}
+export type EventCounter = ReturnType<typeof makeEventCounter>
 
 interface CountedEvent {
   readonly kind: EventKind
@@ -25,8 +19,11 @@ interface CountedEvent {
   readonly browser: string
 }
 
-/** Writes events each second, so that no request takes longer because the account exists. */
-export function makeEventCounter(store: Store, onFailure: (error: unknown) => void): EventCounter {
+/**
+ * Counts events that requests of strangers can cause, by hour and network. Writes them each second, so that no request takes longer
+ * because the account exists.
+ */
+export function makeEventCounter(store: Store, onFailure: (error: unknown) => void) {
   const tally = new Tally<CountedEvent>(
     store,
     {
@@ -41,11 +38,13 @@ export function makeEventCounter(store: Store, onFailure: (error: unknown) => vo
     onFailure,
   )
   return {
-    count(event) {
+    /** Counts an event, which is written within about a second. A name that no account has writes nothing. */
+    count(event: CountedEvent) {
       // No account has such a name, and no database could compare it.
       if ('username' in event.account && !isName(event.account.username)) return
       tally.add({ ...event, now: event.now - (event.now % HOUR_MS) })
     },
+    /** Writes what is pending and stops. */
     close: () => tally.close(),
   }
 }

@@ -3,16 +3,10 @@ import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { type Counted, Tally } from './tally.ts'
 
-/** Records when keys were last used. */
-export interface KeyUsage {
-  /** Records that an API key was used; written later, at most once a minute for each key. */
-  recordUse(keyId: number, now: number): void
-  /** Writes what is pending and stops. */
-  close(): Promise<void>
-}
+export type KeyUsage = ReturnType<typeof makeKeyUsage>
 
 /** Writes the use of keys in the background, so that no request waits for it or fails with it. */
-export function makeKeyUsage(store: Store, onFailure: (error: unknown) => void): KeyUsage {
+export function makeKeyUsage(store: Store, onFailure: (error: unknown) => void) {
   const recorded = new Map<number, number>()
   const tally = new Tally<Use>(
     store,
@@ -27,7 +21,8 @@ export function makeKeyUsage(store: Store, onFailure: (error: unknown) => void):
   )
 
   return {
-    recordUse(keyId, now) {
+    /** Records that an API key was used; written later, at most once a minute for each key. */
+    recordUse(keyId: number, now: number) {
       const last = recorded.get(keyId)
       // The clock may have been set back.
       if (last !== undefined && Math.abs(now - last) < USAGE_INTERVAL_MS) return
@@ -35,6 +30,7 @@ export function makeKeyUsage(store: Store, onFailure: (error: unknown) => void):
       recorded.set(keyId, now)
       tally.add({ keyId, at: now })
     },
+    /** Writes what is pending and stops. */
     close: () => tally.close(),
   }
 }

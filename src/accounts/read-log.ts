@@ -7,12 +7,7 @@ import { OPERATOR, pruneEvents, recordEvent } from './events.ts'
 import type { ReadRow, Tables } from '../store/tables.ts'
 import { type Counted, Tally } from './tally.ts'
 
-export interface ReadLog {
-  /** Counts a read of the records of an owner; written later. */
-  record(reader: Reader, ownerId: number, area: Area, kind: ReadKind, now: number): void
-  /** Writes what is pending and stops. */
-  close(): Promise<void>
-}
+export type ReadLog = ReturnType<typeof makeReadLog>
 
 interface Reader {
   readonly accountId: number
@@ -33,7 +28,7 @@ interface ReadLogOptions {
  * Counts reads and writes them each minute. While they cannot be written, only the number of reads is kept beyond a number of
  * rows, for each owner.
  */
-export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
+export function makeReadLog(store: Store, options: ReadLogOptions) {
   const { days, onFailure, flushIntervalMs = FLUSH_INTERVAL_MS, maxEntries = MAX_ENTRIES } = options
   let cleanedAt = 0
   const tally = new Tally<NewRead>(
@@ -50,9 +45,11 @@ export function makeReadLog(store: Store, options: ReadLogOptions): ReadLog {
     onFailure,
   )
   return {
-    record({ accountId, via, keyName }, ownerId, area, kind, now) {
+    /** Counts a read of the records of an owner; written later. */
+    record({ accountId, via, keyName }: Reader, ownerId: number, area: Area, kind: ReadKind, now: number) {
       tally.add({ owner_id: ownerId, hour: hourOf(now), reader_id: accountId, via, token_name: keyName, area, kind })
     },
+    /** Writes what is pending and stops. */
     close: () => tally.close(),
   }
 }

@@ -10,7 +10,6 @@ import { recordBackup, recordCheck } from '../backup/facts.ts'
 import { sha256Of, withWorkFolder, writeDigest } from '../backup/files.ts'
 import { nameBackup, removeOld, type Retention } from '../backup/retention.ts'
 import { restoreFully } from '../backup/trial.ts'
-import { readConfig } from '../config.ts'
 import { Refusal, isRefusal } from '../contract/refusal.ts'
 import { ownCommand } from '../version.ts'
 import { makeFolders, messageOf, sqliteFile, type Store, StoreError } from '../store/index.ts'
@@ -260,9 +259,8 @@ async function checkBackup(file: string, flags: CheckFlags, { parent, signal }: 
 
 /** Stores the time of the check, unless there is no database, as on a machine that only checks backups. */
 async function noteCheck(flags: CheckFlags) {
-  const url = databaseUrlOf(flags)
-  const isNamed = flags.database !== undefined || readConfig({}).databaseUrl !== url
-  if (!isNamed && !existsSync(sqliteFile(url) ?? '')) return
+  const file = sqliteFile(databaseUrlOf(flags))
+  if (file !== undefined && !existsSync(file)) return
   await noting(() => withStore(flags, store => recordCheck(store, Date.now())))
 }
 

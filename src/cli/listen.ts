@@ -43,12 +43,8 @@ export async function runService(
     throw error
   }
   const report = (error: unknown) => log.failure(error, undefined)
-  const background = Promise.all([
-    // Opens a connection for reads: if the server has no room for it, the log says so at the start. /readyz tells all else.
-    store.health().catch(() => {}),
-    // An earlier run may have been stopped before it erased what it had deleted.
-    eraseDeleted(store, Infinity).catch(report),
-  ])
+  // An earlier run may have been stopped before it erased what it had deleted.
+  const background = eraseDeleted(store, Infinity).catch(report)
   const erasing = setInterval(() => void eraseDeleted(store).catch(report), ERASING_MS).unref()
   const pulls = startPulls?.(store)
   const stop = async () => {
