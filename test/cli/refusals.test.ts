@@ -71,7 +71,7 @@ const misused: readonly Refused[] = [
   ['import .', /\. is a folder: give the archives in it/],
   ...endless.map((expires): Refused => [
     `key create --account ann --name x --expires ${expires}`,
-    /must be a span such as 30d .*, never, or an RFC 3339 date-time/,
+    /earlier end, or never|must be a span such as 30d .*, never, or an RFC 3339 date-time/,
   ]),
   ['key create --account x --name x --expires soon', /30d.*never.*RFC 3339/],
   ['key create --account x --name x --scope all', /choices are lkbx:read, dtt:read, status:read/],
