@@ -34,7 +34,6 @@ const rules = {
   sam: { id: 48, ownerId: SAM, name: 'Reference lock', made: 150, days: [1, 1], minutes: 30, more: shared },
 } as const satisfies Record<string, Rule>
 
-const PENALTY_S = 7200
 const DAY_S = 86_400
 
 export function lockTemplates(midnight: number): LockTemplate[] {
@@ -51,7 +50,7 @@ export function lockTemplates(midnight: number): LockTemplate[] {
       isBreakEnabled: minutes > 0,
       breakRegularity: minutes > 0 ? DAY_S / 2 : 0,
       breakMaximum: minutes * 60,
-      breakPenalty: minutes > 0 ? PENALTY_S : 0,
+      breakPenalty: minutes > 0 ? 7200 : 0,
       breakKeyholderOnly: false,
       isDeepthroatEnabled: false,
       deepthroatTimeReduction: 0,
@@ -123,8 +122,7 @@ function* plans(): Generator<Plan> {
     const rule = known[index % known.length] ?? rules.three
     const plan = planOf(rule, ago, index % 8 === 5 ? 'abandoned' : 'completed')
     yield plan
-    // Late returns from breaks make it longer; there is a holiday after the fifteenth.
-    ago -= plan.days + 4 + (index % 3) + (index === 15 ? 18 : 0)
+    ago -= plan.days + 4 + (index % 3)
   }
   yield planOf(rules.test, TEST_DAY, 'completed')
   yield planOf(rules.long, RUNNING_SINCE_DAY, 'locked')
@@ -144,16 +142,14 @@ interface Event {
   readonly at: number
 }
 
-/** From evening to evening with a break each half day; a late return makes it longer. */
+/** From evening to evening with a break each half day. */
 function eventsOf(start: number, { rule, days, state }: Plan, random: Random): { end: number; events: Event[] } {
   const events: Event[] = [{ type: 'start', at: start }]
-  let end = start + Math.round(days * DAY_MS * (state === 'abandoned' ? random.between(0.75, 0.95) : 1))
+  const end = start + Math.round(days * DAY_MS * (state === 'abandoned' ? random.between(0.75, 0.95) : 1))
   for (let due = start + DAY_MS / 2; rule.minutes > 0 && due < end - 3 * HOUR_MS; due += DAY_MS / 2) {
-    const isLate = state === 'completed' && random.chance(0.08)
     const at = due + random.whole(0, 3600) * 1000
-    const seconds = Math.round(rule.minutes * 60 * (isLate ? random.between(1.05, 1.4) : random.between(0.4, 1)))
+    const seconds = Math.round(rule.minutes * 60 * random.between(0.4, 1))
     events.push({ type: 'break', at }, { type: 'locked', at: at + seconds * 1000 })
-    if (isLate) end += PENALTY_S * 1000
   }
   return { end, events: [...events, { type: 'unlocked', at: end }] }
 }

@@ -13,8 +13,7 @@ export const partnerships = [
   { ownerId: ROBIN, partnerId: ALEX },
 ]
 
-/** `pointsOf` says the points of an account from its training sessions. */
-export function users(pointsOf: (account: number) => number): User[] {
+export function users(): User[] {
   const user = (id: number, username: string, description: string | null, facts: Partial<User> = {}): User => ({
     id,
     username,
@@ -22,55 +21,39 @@ export function users(pointsOf: (account: number) => number): User[] {
     subscriptionTier: 'ultra',
     league: 0,
     rank: 0,
-    totalPoints: pointsOf(id),
+    totalPoints: 0,
     matchPoints: 0,
     profileImage: null,
     profileDescription: description,
     profileTitle: null,
     ...facts,
   })
+  const alex = { league: 3, rank: 14, totalPoints: 12_480, profileTitle: 'Steady' }
   return [
-    user(ALEX, 'alex', 'Sample account with a year of history.', { league: 3, rank: 14, profileTitle: 'Steady' }),
-    user(ROBIN, 'robin', 'Sample account linked to alex.', { league: 2, rank: 31 }),
+    user(ALEX, 'alex', 'Sample account with a year of history.', alex),
+    user(ROBIN, 'robin', 'Sample account linked to alex.', { league: 2, rank: 31, totalPoints: 2940 }),
     user(SAM, 'sam', null),
   ]
 }
 
-/** Those of alex: the first one is in use. */
+/** The device of alex is in use. */
 export function lockDevices(midnight: number): LockDevice[] {
-  const device = (id: number, ownerId: number, hueShift: number, silentDays: number): LockDevice => ({
-    ...common(id, ownerId, midnight),
-    locked: silentDays === 0,
-    hueShift,
-    lastVisited: formatTimestamp(midnight - silentDays * DAY_MS - id * 900_000),
-  })
-  return [
-    device(31, ALEX, 120, 0),
-    device(32, ALEX, 0, 210),
-    device(33, ROBIN, 210, 3),
-    { ...device(34, SAM, 0, 1), lastVisited: null },
-  ]
+  return [ALEX, ROBIN, SAM].map((ownerId, index) => ({
+    ...common(31 + index, ownerId, midnight),
+    locked: ownerId === ALEX,
+    hueShift: 120 * index,
+    lastVisited: ownerId === SAM ? null : formatTimestamp(midnight - (index * DAY_MS + 900_000)),
+  }))
 }
 
-/** `visitsOf` says when the training sessions of a device were, the newest last. */
-export function trainingDevices(midnight: number, visitsOf: (device: number) => readonly number[]): TrainingDevice[] {
-  const device = (id: number, ownerId: number, serialNumber: number, softwareVersion: string): TrainingDevice => {
-    const last = visitsOf(id).at(-1)
-    return {
-      ...common(id, ownerId, midnight),
-      serialNumber,
-      softwareVersion,
-      lastVisited: last === undefined ? null : formatTimestamp(last),
-      // The device asks for the program, reports its start, and uploads the result.
-      apiHits: 3 * visitsOf(id).length,
-    }
-  }
-  return [
-    device(21, ALEX, 10_482, '1.8.2'),
-    device(22, ALEX, 20_917, '2.4.0'),
-    device(23, ROBIN, 20_950, '2.4.0'),
-    device(24, SAM, 21_003, '2.3.1'),
-  ]
+export function trainingDevices(midnight: number): TrainingDevice[] {
+  return [ALEX, ROBIN, SAM].map((ownerId, index) => ({
+    ...common(21 + index, ownerId, midnight),
+    serialNumber: 20_917 + 33 * index,
+    softwareVersion: '2.4.0',
+    lastVisited: formatTimestamp(midnight - (index * DAY_MS + 900_000)),
+    apiHits: 640 - 250 * index,
+  }))
 }
 
 function common(id: number, ownerId: number, midnight: number) {

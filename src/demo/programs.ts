@@ -6,9 +6,8 @@ interface Facts {
   readonly id: number
   readonly owner: number
   readonly name: string
-  /** Days before today: when it was made, and no longer used (undefined if it is still used). */
+  /** How many days ago it was made. */
   readonly made: number
-  readonly ended?: number
   readonly device?: number
   /** Millimetres, the unit of the devices of the sample. */
   readonly depth: number
@@ -51,7 +50,7 @@ function program(facts: Facts, written: string): Program {
 
 export const programs: readonly Program[] = [
   program(
-    { id: 11, owner: ALEX, name: 'Starter program', made: 380, ended: 280, device: 21, depth: 70 },
+    { id: 11, owner: ALEX, name: 'Starter program', made: 380, depth: 70 },
     'warmup 120@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 120@20',
   ),
   program(
@@ -59,32 +58,24 @@ export const programs: readonly Program[] = [
     'warmup 180@20, freeform 300@24 x3, bounce 30@50, freeform 180@20',
   ),
   program(
-    { id: 13, owner: ALEX, name: 'Interval program A', made: 300, device: 22, depth: 90, isActive: true },
+    { id: 13, owner: ALEX, name: 'Interval program A', made: 300, device: 21, depth: 90, isActive: true },
     'warmup 180@22, training 180@30 x3, repetition 60@32 x2, endurance 90@12, bounce 40@60, freeform 120@20',
   ),
   program(
-    { id: 14, owner: ALEX, name: 'Endurance program', made: 250, device: 22, depth: 95 },
+    { id: 14, owner: ALEX, name: 'Endurance program', made: 250, device: 21, depth: 95 },
     'warmup 180@20, endurance 90@10 x2, training 240@26 x2, endurance 150@10 x2, freeform 120@18',
   ),
   program(
-    { id: 15, owner: ALEX, name: 'Interval program B', made: 180, device: 22, depth: 90, isPublic: true },
+    { id: 15, owner: ALEX, name: 'Interval program B', made: 180, device: 21, depth: 90, isPublic: true },
     'warmup 120@24, bounce 50@65 x2, training 150@36 x3, repetition 50@38 x3, freeform 90@20',
   ),
   program(
-    { id: 16, owner: ROBIN, name: 'Evening program', made: 200, device: 23, depth: 80, isActive: true },
+    { id: 16, owner: ROBIN, name: 'Evening program', made: 200, device: 22, depth: 80, isActive: true },
     'warmup 180@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 180@20',
-  ),
-  program(
-    { id: 17, owner: ROBIN, name: 'Short program', made: 120, depth: 80 },
-    'warmup 90@20, repetition 50@30 x2, bounce 30@55',
   ),
   program(
     { id: 18, owner: SAM, name: 'Reference program', made: 160, depth: 80, isPublic: true },
     'warmup 120@20, training 180@24 x2, repetition 30@26, freeform 120@20',
-  ),
-  program(
-    { id: 19, owner: SAM, name: 'Private program', made: 140, device: 24, depth: 75, isActive: true },
-    'warmup 120@20, endurance 60@10 x2',
   ),
 ]
 

@@ -12,19 +12,12 @@ import { trainingSessions } from './training.ts'
 export function* sampleArchive(today: number): Generator<string> {
   const midnight = today - (today % DAY_MS)
   const trained = trainingSessions(midnight).filter(({ at }) => at <= today)
-  const pointsOf = (account: number) =>
-    trained
-      .filter(({ ownerId }) => ownerId === account)
-      .flatMap(({ data }) => data.TrainerSegment)
-      .reduce((sum, { points }) => sum + points, 0)
-  const visitsOf = (device: number) => trained.filter(({ data }) => data.trainer_id === device).map(({ at }) => at)
-
   // The sample is known up to the present, whenever that is.
-  for (const user of users(pointsOf)) yield line('account', user, { asOf: formatTimestamp(LATEST) })
+  for (const user of users()) yield line('account', user, { asOf: formatTimestamp(LATEST) })
   for (const partnership of partnerships) yield line('partnership', partnership)
   for (const template of lockTemplates(midnight)) yield line('lock-template', template)
   for (const device of lockDevices(midnight)) yield line('lock-device', device)
-  for (const device of trainingDevices(midnight, visitsOf)) yield line('training-device', device)
+  for (const device of trainingDevices(midnight)) yield line('training-device', device)
   for (const template of trainingTemplates(midnight)) yield line('training-template', template)
   for (const { data, ...beside } of lockSessions(today, midnight)) yield line('lock-session', data, beside)
   for (const { ownerId, isLegacy, data } of trained) {

@@ -18,17 +18,14 @@ interface Habit {
 }
 
 const habits: readonly Habit[] = [
-  { ownerId: ALEX, device: 22, first: 364, last: 0, week: [0.4, 0.8, 0.5, 0.8, 0.45, 0.6, 0.9], skill: [0.77, 0.91] },
-  { ownerId: ROBIN, device: 23, first: 190, last: 2, week: [0.3, 0.1, 0.4, 0.1, 0.4, 0.1, 0.3], skill: [0.78, 0.86] },
-  { ownerId: SAM, device: 24, first: 135, last: 90, week: [0, 0, 0, 0.8, 0, 0, 0.5], skill: [0.8, 0.8] },
+  { ownerId: ALEX, device: 21, first: 364, last: 0, week: [0.4, 0.8, 0.5, 0.8, 0.45, 0.6, 0.9], skill: [0.77, 0.91] },
+  { ownerId: ROBIN, device: 22, first: 190, last: 2, week: [0.3, 0.1, 0.4, 0.1, 0.4, 0.1, 0.3], skill: [0.78, 0.86] },
+  { ownerId: SAM, device: 23, first: 135, last: 90, week: [0, 0, 0, 0.8, 0, 0, 0.5], skill: [0.8, 0.8] },
 ]
 
-const HOLIDAY = { first: 152, last: 137 }
 /** Before that day, sessions came by the legacy upload path; from the other one on, results have the optional fields. */
 const LEGACY_UNTIL_DAY = 310
 const DETAILED_FROM_DAY = 250
-/** The device of alex before that day. */
-const OLD_DEVICE = 21
 
 /** Every training session until the end of the day that starts at `midnight`, the oldest first. The import computes their totals. */
 export function trainingSessions(midnight: number) {
@@ -41,20 +38,15 @@ export function trainingSessions(midnight: number) {
       const data: Omit<TrainingSession, 'repsMeasured'> = {
         id,
         bubble_id: bubbleId(at, id),
-        name: `${titleAt(at)} session`,
+        name: `${program.name} session`,
         passed: results.every(({ passed }) => passed),
         created_at: formatTimestamp(at),
-        trainer_id: ownerId === ALEX && ago > DETAILED_FROM_DAY ? OLD_DEVICE : device,
+        trainer_id: device,
         settings_id: program.id,
         TrainerSegment: results.map(result => ({ id: (segmentId += 1), ...result })),
       }
       return { ownerId, at, isLegacy: ago > LEGACY_UNTIL_DAY, data }
     })
-}
-
-function titleAt(at: number): string {
-  const hour = new Date(at).getUTCHours()
-  return hour < 12 ? 'Morning' : hour < 18 ? 'Afternoon' : 'Evening'
 }
 
 function* sessionsOf({ ownerId, device, first, last, week, skill: [atFirst, today] }: Habit, midnight: number) {
@@ -72,18 +64,14 @@ function* sessionsOf({ ownerId, device, first, last, week, skill: [atFirst, toda
 /** The hours of the day at which sessions end. At any time, one of alex lies within the last 24 hours. */
 function hoursOf(ownerId: number, ago: number, likely: number, random: Random): number[] {
   if (ownerId === ALEX && ago < 2) return [ago === 0 ? 6.8 : 20.2]
-  if ((ago <= HOLIDAY.first && ago >= HOLIDAY.last) || !random.chance(likely)) return []
+  if (!random.chance(likely)) return []
   if (ago % 7 > 4) return random.chance(0.3) ? [random.between(9, 11.5), random.between(16, 19)] : [10.25]
   return [random.chance(0.3) ? random.between(6.2, 7.8) : random.between(18.5, 22)]
 }
 
-/** One of the programs in use on that day, most often the one that was active then. */
+/** One of the programs that there were on that day. */
 function programOf(ownerId: number, ago: number, random: Random): Program {
-  const usable = programs
-    .filter(({ owner, made, ended = -1 }) => owner === ownerId && made > ago && ended < ago)
-    .flatMap(program =>
-      program.isActive === true || program.ended !== undefined ? [program, program, program] : program,
-    )
+  const usable = programs.filter(({ owner, made }) => owner === ownerId && made > ago)
   const chosen = usable[random.whole(0, usable.length - 1)]
   if (chosen === undefined) throw new Error(`account ${ownerId} had no program ${ago} days ago`)
   return chosen
@@ -93,16 +81,12 @@ type Result = Omit<TrainerSegment, 'id'>
 
 /** The results of a session, one for each run of a step. `form` is the share of the targets that is reached that day. */
 function resultsOf(program: Program, form: number, ago: number, random: Random): Result[] {
-  const results: Result[] = []
-  for (const step of program.steps.flatMap(step => Array.from({ length: step.repeat }, () => step))) {
-    const isBroken = isGraded(step.type) && random.chance(0.02)
-    const done = isBroken ? random.between(0.1, 0.4) : Math.min(1, form + random.between(-0.14, 0.14))
-    const result = resultOf(step, isGraded(step.type) ? done : 1)
-    results.push({ ...result, ...measuresOf(result, program, ago, results.length + 1, random) })
-    // The session ends with a segment that was broken off.
-    if (isBroken) break
-  }
-  return results
+  const steps = program.steps.flatMap(step => Array.from({ length: step.repeat }, () => step))
+  return steps.map((step, index) => {
+    const done = isGraded(step.type) ? Math.min(1, form + random.between(-0.14, 0.14)) : 1
+    const result = resultOf(step, done)
+    return { ...result, ...measuresOf(result, program, ago, index + 1, random) }
+  })
 }
 
 /** `done` is the share of the target that is reached. Endurance ends when it is broken off, all others with their time. */
