@@ -11,25 +11,10 @@ export async function documentFaults(): Promise<string[]> {
     ...generated
       .filter(({ path, text }) => readFileSync(path, 'utf8') !== text)
       .map(({ path }) => `${path} is out of date: run npm run docs`),
-    ...packageFaults(),
     ...unusedSettings(),
     ...documents.flatMap(page => [...nameFaults(page), ...linkFaults(page)]),
     ...unknownFiles(),
   ]
-}
-
-/** The packages for browsers that are copied into the source are of the versions that the lock file names. */
-function packageFaults(): string[] {
-  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> }
-  return ['webauthn-create.js', 'webauthn-get.js'].flatMap(file => {
-    const sources = read(`src/dashboard/assets/${file}`).match(/^node_modules\/.*/gm) ?? []
-    if (sources.length === 0) return [`${file} names no package`]
-    const isOld = (source: string) => {
-      const [folder = ''] = source.split(' ')
-      return source !== `${folder} ${packages[folder]?.version}`
-    }
-    return sources.filter(isOld).map(source => `${file}: ${source} is not the version of package-lock.json`)
-  })
 }
 
 /** Settings that no code reads: as a property of the configuration, or where it is taken apart. */

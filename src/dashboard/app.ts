@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeOidc } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
@@ -11,7 +10,7 @@ import { isNoParameter } from '../http/app.ts'
 import { LimitError } from '../http/limits.ts'
 import { PageLimits } from '../http/rate-limits.ts'
 import type { Pages } from '../http/server.ts'
-import { Asset, memoizeAsync, sendAsset } from './assets.ts'
+import { asset, sendAsset } from './assets.ts'
 import type { DashboardOptions } from './options.ts'
 import { siteOriginOf } from './origin.ts'
 import { addressOfPath, servePagesBelow } from './prefix.ts'
@@ -71,7 +70,10 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
       })
       if (config.dashboard) showErrors(app, options)
       registerReference(app, config)
-      registerClient(app)
+      // The typed client, for projects that copy it.
+      for (const name of ['client.js', 'client.d.ts'] as const) {
+        app.get(`/${name}`, (_, reply) => sendAsset(reply, asset(name)))
+      }
       if (config.dashboard) registerDashboard(app, options)
       done()
     },
@@ -104,17 +106,4 @@ function limitTimes(app: FastifyInstance, requestTimeout: number) {
     }, RESPONSE_TIMEOUT_MS)
     reply.raw.once('close', () => clearTimeout(timer))
   })
-}
-
-/** The typed client, for projects that copy it. */
-function registerClient(app: FastifyInstance) {
-  for (const [name, type] of Object.entries(CLIENT_FILES)) {
-    const file = memoizeAsync(async () => new Asset(type, readFileSync(new URL(`../openapi/${name}`, import.meta.url))))
-    app.get(`/${name}`, async (_, reply) => sendAsset(reply, await file()))
-  }
-}
-
-const CLIENT_FILES = {
-  'client.js': 'text/javascript; charset=utf-8',
-  'client.d.ts': 'text/plain; charset=utf-8',
 }

@@ -4,19 +4,19 @@ import { extname } from 'node:path'
 import type { FastifyReply } from 'fastify'
 import { matchesEtag } from '../contract/responses.ts'
 import { joinModules } from './joined-modules.ts'
-import { acceptedEncoding, compress, type Encoding, MIN_COMPRESSED, varyByEncoding } from './encoding.ts'
+import { acceptsGzip, compress, MIN_COMPRESSED, varyByEncoding } from './encoding.ts'
 
-/** The files that pages load, by their name below /assets/. Others are not served. */
+/** The files that pages load, by their name below /assets/, and the typed client. Others are not served. */
 const files = {
   'dashboard.css': () => styles('pages.css'),
   'reference.css': () => styles('reference.css'),
-  'dashboard.js': () => script('dashboard.js'),
-  'signin.js': () => script('signin.js'),
-  'console.js': () => script('console.js'),
-  'webauthn-get.js': () => read('webauthn-get.js'),
-  'webauthn-create.js': () => read('webauthn-create.js'),
+  'dashboard.js': () => joinModules(FOLDER, 'dashboard.js'),
+  'signin.js': () => joinModules(FOLDER, 'signin.js'),
+  'console.js': () => joinModules(FOLDER, 'console.js'),
   'favicon.svg': () => read('favicon.svg'),
   'app.webmanifest': () => read('app.webmanifest'),
+  'client.js': () => read('../../openapi/client.js'),
+  'client.d.ts': () => read('../../openapi/client.d.ts'),
 } satisfies Record<string, () => string>
 
 /** What most pages have, in the order of their layers. */
@@ -35,8 +35,6 @@ const components = [
   'code',
   'charts',
   'calendar',
-  'year',
-  'narrow',
   'records',
   'bottom-bar',
   'print',
@@ -44,12 +42,12 @@ const components = [
 
 export type AssetName = keyof typeof files
 
-/** Content that stays the same while the service runs. It is compressed once, for the first request that accepts it. */
+/** Content that stays the same while the service runs. */
 export class Asset {
   readonly type: string
   readonly body: Uint8Array
   readonly etag: string
-  readonly #compressed = new Map<string, Promise<Uint8Array>>()
+  #compressed: Promise<Uint8Array> | undefined
 
   constructor(type: string, content: string | Uint8Array) {
     this.type = type
@@ -62,16 +60,18 @@ export class Asset {
     return this.etag.slice(1, -1)
   }
 
-  async bodyIn(encoding: Encoding): Promise<Uint8Array> {
-    return this.#compressed.getOrInsertComputed(encoding, () => compress(encoding, this.body, 'often'))
+  /** Once, for the first request that accepts it. */
+  get compressed(): Promise<Uint8Array> {
+    this.#compressed ??= compress(this.body)
+    return this.#compressed
   }
 }
 
 /** Sends an asset, or 304 if the browser has it. If the URL names its version, the browser may cache it for good. */
 export async function sendAsset(reply: FastifyReply, asset: Asset, version?: string | null) {
-  const encoding = asset.body.length < MIN_COMPRESSED ? undefined : acceptedEncoding(reply.request)
-  // Each encoding has an ETag of its own.
-  const etag = encoding === undefined ? asset.etag : `${asset.etag.slice(0, -1)}-${encoding}"`
+  const isCompressed = asset.body.length >= MIN_COMPRESSED && acceptsGzip(reply.request)
+  // What is compressed has an ETag of its own.
+  const etag = isCompressed ? `${asset.etag.slice(0, -1)}-gzip"` : asset.etag
   reply.headers({
     ETag: etag,
     'Cache-Control': version === asset.version ? IMMUTABLE : 'no-cache',
@@ -80,8 +80,8 @@ export async function sendAsset(reply: FastifyReply, asset: Asset, version?: str
   const ifNoneMatch = reply.request.headers['if-none-match']
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) return reply.code(304).send()
   reply.type(asset.type)
-  if (encoding === undefined) return reply.send(asset.body)
-  return reply.header('Content-Encoding', encoding).send(await asset.bodyIn(encoding))
+  if (!isCompressed) return reply.send(asset.body)
+  return reply.header('Content-Encoding', 'gzip').send(await asset.compressed)
 }
 
 const IMMUTABLE = 'public, max-age=31536000, immutable'
@@ -89,6 +89,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable'
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
+  '.ts': 'text/plain; charset=utf-8',
   '.svg': 'image/svg+xml; charset=utf-8',
   '.webmanifest': 'application/manifest+json; charset=utf-8',
 }
@@ -107,14 +108,6 @@ function styles(last: string): string {
   return ['base.css', ...components.map(name => `components/${name}.css`), last].map(read).join('')
 }
 
-function script(entry: string): string {
-  // Next to the script, whatever the address of the service.
-  return joinModules(FOLDER, entry, name => {
-    if (!isAsset(name)) throw new Error(`${name} is imported, but is not an asset`)
-    return `./${name}?v=${asset(name).version}`
-  })
-}
-
 function read(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8')
 }
@@ -128,16 +121,4 @@ export function assetUrl(name: AssetName): string {
 
 export function isAsset(name: string): name is AssetName {
   return Object.hasOwn(files, name)
-}
-
-/** Does the work on the first call, and again only if it failed. */
-export function memoizeAsync<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let result: Promise<Result> | undefined
-  return () => {
-    result ??= work().catch((error: unknown) => {
-      result = undefined
-      throw error
-    })
-    return result
-  }
 }

@@ -49,66 +49,54 @@ function pagesOf(total: number, size: number): number {
   return Math.max(1, Math.ceil(total / size))
 }
 
-/** The texts of the links to the previous and the next page, and where on them the table is. */
-export interface PagerWords {
-  readonly before: string
-  readonly after: string
-  /** The id of its card; none if the page is the table alone. */
-  readonly anchor: string | undefined
-}
-
-export const NEWEST_FIRST: PagerWords = { before: 'Newer', after: 'Older', anchor: 'sessions' }
-export const OLDEST_FIRST: PagerWords = { before: 'Older', after: 'Newer', anchor: 'sessions' }
-export const OTHERWISE_SORTED: PagerWords = { before: 'Previous', after: 'Next', anchor: 'sessions' }
-
-/** Which rows are shown, and links to the previous and the next page that keep the rest of the query. */
-export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, words = NEWEST_FIRST): Html {
+/**
+ * Which rows are shown, and links to the previous and the next page that keep the rest of the query. `anchor` is the id of the card with
+ * the table.
+ */
+export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, anchor = 'sessions'): Html {
   const { rows, page, pages, first, total } = paged
+  const all = new URLSearchParams(query)
+  all.delete('page')
+  all.set('rows', 'all')
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
-      ${pages < 2 ? nothing : html`${printLink(path, query, words)}${pager(path, query, { page, hasNext: page < pages, text: `Page ${page} of ${pages}` }, words)}`}
+      ${
+        pages === 1
+          ? nothing
+          : html`
+              ${query.get('rows') === 'all' ? nothing : html`<a href="${path}?${all.toString()}#${anchor}">Print all rows</a>`}
+              ${pager({ path, query, anchor }, { page, hasNext: page < pages, text: `Page ${page} of ${pages}` })}
+            `
+      }
     </div>
   `
 }
 
-/** The same page with all rows of its table, to print. */
-function printLink(path: string, query: URLSearchParams, { anchor }: PagerWords): Html {
-  if (query.get('rows') === 'all') return nothing
-  const all = new URLSearchParams(query)
-  all.delete('page')
-  all.set('rows', 'all')
-  return html`<a href="${path}?${all.toString()}${anchor === undefined ? '' : `#${anchor}`}">Print all rows</a>`
+/** Links to newer and older rows of a log, of which nobody counts how many there are. */
+export function openPager(list: PagedList, page: number, hasOlder: boolean): Html {
+  if (page === 1 && !hasOlder) return nothing
+  return pager(list, { page, hasNext: hasOlder, text: `Page ${page}` })
 }
 
-/** Links to newer and older rows of a log, of which nobody counts how many there are. */
-export function openPager(
-  {
-    path,
-    query,
-    anchor,
-  }: { readonly path: string; readonly query: URLSearchParams; readonly anchor: string | undefined },
-  page: number,
-  hasOlder: boolean,
-): Html {
-  if (page === 1 && !hasOlder) return nothing
-  return pager(path, query, { page, hasNext: hasOlder, text: `Page ${page}` }, { ...NEWEST_FIRST, anchor })
+interface PagedList {
+  readonly path: string
+  readonly query: URLSearchParams
+  /** The id of its card; none if the page is the table alone. */
+  readonly anchor: string | undefined
 }
 
 /** How many rows a table on the page of a record shows. */
 export const RECORD_ROWS = 100
 
 /** The same below a table on the page of a record, only if it has several pages. */
-export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, anchor?: string): Html {
-  if (paged.pages === 1) return nothing
-  return tableFoot(path, query, paged, { before: 'Earlier rows', after: 'Later rows', anchor })
+export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, anchor: string): Html {
+  return paged.pages === 1 ? nothing : tableFoot(path, query, paged, anchor)
 }
 
 function pager(
-  path: string,
-  query: URLSearchParams,
+  { path, query, anchor }: PagedList,
   { page, hasNext, text }: { readonly page: number; readonly hasNext: boolean; readonly text: string },
-  { before, after, anchor }: PagerWords,
 ): Html {
   const link = (to: number, text: string, rel: string) => {
     const next = new URLSearchParams(query)
@@ -118,9 +106,9 @@ function pager(
   }
   return html`
     <nav class="pager" aria-label="Pages">
-      ${page > 1 ? link(page - 1, before, 'prev') : nothing}
+      ${page > 1 ? link(page - 1, 'Previous', 'prev') : nothing}
       <span class="muted">${text}</span>
-      ${hasNext ? link(page + 1, after, 'next') : nothing}
+      ${hasNext ? link(page + 1, 'Next', 'next') : nothing}
     </nav>
   `
 }

@@ -61,7 +61,7 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
       await using browser = await openSession(service, { username: 'ann', viewport: { width, height: 900 } })
       const { page } = browser
       await page.goto(`${service.url}/locks/51`)
-      const timeline = page.locator('#timeline .plane')
+      const timeline = page.locator('#timeline .plot > .plane')
       const height = (await timeline.boundingBox())?.height ?? 0
       assert.ok(height > 0 && height < 1500, `${height}`)
       const labels = timeline.locator('text')

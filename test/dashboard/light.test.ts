@@ -92,11 +92,12 @@ describe('a long history', () => {
     const encodings = { 'Accept-Encoding': 'gzip, br' }
     const encodingOf = ({ headers }: Seen) => headers.get('Content-Encoding')
     const page = await ann.get('/training', encodings)
-    assert.equal(encodingOf(page), 'br')
+    assert.equal(encodingOf(page), 'gzip')
     assert.match(page.text, /<h1>Training<\/h1>/)
     assert.equal(page.headers.get('Vary'), 'Accept-Encoding')
-    assert.equal(encodingOf(await ann.get('/training', { 'Accept-Encoding': 'gzip, br;q=0' })), 'gzip')
-    assert.equal(encodingOf(await ann.get('/training', { 'Accept-Encoding': 'identity' })), null)
+    for (const accepted of ['identity', 'br, gzip;q=0']) {
+      assert.equal(encodingOf(await ann.get('/training', { 'Accept-Encoding': accepted })), null)
+    }
     for (const site of ['cross-site', 'same-site']) {
       assert.equal(encodingOf(await ann.get('/training', { ...encodings, 'Sec-Fetch-Site': site })), null)
     }
@@ -115,7 +116,7 @@ describe('a long history', () => {
       for (const file of files) seen.add(file)
     }
     for (const file of seen) {
-      const response = await fetch(service.url + file, { headers: { 'Accept-Encoding': 'br' } })
+      const response = await fetch(service.url + file, { headers: { 'Accept-Encoding': 'gzip' } })
       assert.match(response.headers.get('Cache-Control') ?? '', /max-age=31536000, immutable/)
       assert.ok(Number(response.headers.get('Content-Length')) < 25_000, file)
       if (file.includes('.js')) assert.doesNotMatch(await response.text(), /^import /m, 'it needs no other file')
@@ -124,7 +125,7 @@ describe('a long history', () => {
 
   test('assets are compressed once, and have a validator for each encoding', async () => {
     const etags = new Set<string | null>()
-    for (const encoding of ['br', 'gzip', 'identity']) {
+    for (const encoding of ['gzip', 'identity']) {
       const { status, headers, text } = await ann.get('/assets/dashboard.js', { 'Accept-Encoding': encoding })
       assert.equal(status, 200)
       assert.equal(headers.get('Content-Encoding'), encoding === 'identity' ? null : encoding)
@@ -134,7 +135,7 @@ describe('a long history', () => {
       const again = await ann.get('/assets/dashboard.js', { 'Accept-Encoding': encoding, 'If-None-Match': etag ?? '' })
       assert.equal(again.status, 304)
     }
-    assert.equal(etags.size, 3)
+    assert.equal(etags.size, 2)
   })
 })
 

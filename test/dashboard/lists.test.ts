@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { recordLink } from '../../src/dashboard/layout/components.ts'
 import { needsChromium } from '../support/chromium.ts'
 import { type Visitor, signInAs } from '../support/dashboard.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
@@ -36,18 +35,6 @@ function* history() {
     })
   }
 }
-
-test('on a phone a date has no year if the year is clear, also after the turn of the year', () => {
-  const hasYear = (at: string, now: string) => {
-    const link = recordLink({ viewer: { timeZone: 'UTC' }, now: Date.parse(now) }, '/', Date.parse(at))
-    return !String(link).includes('<span class="clear-year"> 202')
-  }
-  assert.equal(hasYear('2026-01-01T00:00:00Z', '2026-12-31T23:00:00Z'), false)
-  assert.equal(hasYear('2026-12-31T23:00:00Z', '2027-01-01T00:10:00Z'), false)
-  assert.equal(hasYear('2026-04-01T00:00:00Z', '2027-01-01T00:10:00Z'), false)
-  assert.equal(hasYear('2026-01-10T00:00:00Z', '2027-01-01T00:10:00Z'), true)
-  assert.equal(hasYear('2027-01-01T00:00:00Z', '2026-12-31T23:00:00Z'), true)
-})
 
 describe('lists of 2,000 programs and lock templates', () => {
   let service: TestService

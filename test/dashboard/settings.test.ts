@@ -42,12 +42,13 @@ test('the first sign-in suggests the zone of the browser, later ones do not', as
 
 test('the server renders theme and discreet mode from cookies of the browser', async () => {
   await using it = await signedIn()
-  for (const theme of ['dark', 'light', 'auto']) {
+  const schemes = { dark: 'dark', light: 'light', auto: 'light dark' }
+  for (const [theme, scheme] of Object.entries(schemes)) {
     await it.ann.post('/display', { theme })
-    assert.match((await it.ann.get('/settings')).text, new RegExp(`<html [^>]*data-theme="${theme}">`))
+    assert.match((await it.ann.get('/settings')).text, new RegExp(`<meta name="color-scheme" content="${scheme}">`))
   }
   await it.ann.post('/display', { theme: 'purple' })
-  assert.match((await it.ann.get('/settings')).text, /data-theme="auto"/)
+  assert.match((await it.ann.get('/settings')).text, /<meta name="color-scheme" content="light dark">/)
 })
 
 test('a new password needs the current one, ends the other sessions and keeps this one', async () => {

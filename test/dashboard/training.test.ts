@@ -309,7 +309,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   assert.match(text, /2 Bounce 60 % 8 – \d+ 7 \d+ 7/)
   assert.match(text, /1 Training not passed in 1 of 10\. +12 of 12/)
   const { text: page } = await ann.reader.get('/programs/1')
-  assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><span class="mark hollow">/)
+  assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><svg class="plane mark hollow"/)
   const step = /Median grade since the beginning: <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)"/.exec(page)
   const [, address = '', value, of = ''] = step ?? []
   assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))

@@ -19,15 +19,3 @@ export function onClick(selector, handler) {
     if (element instanceof HTMLElement) handler(element)
   })
 }
-
-/**
- * The fields of a form, as its submission would send them.
- *
- * @param {HTMLFormElement} form
- * @param {HTMLElement | null} submitter
- */
-export function formFields(form, submitter) {
-  const fields = new URLSearchParams()
-  for (const [name, value] of new FormData(form, submitter)) if (typeof value === 'string') fields.append(name, value)
-  return fields
-}

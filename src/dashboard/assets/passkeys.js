@@ -60,20 +60,16 @@ async function askBrowser(purpose, form) {
     throw new ShownError(problem)
   }
   if (!response.ok) throw new ShownError('This is no longer possible. Open the page again.')
-  /** @type {unknown} */
-  const options = await response.json()
-  if (!('PublicKeyCredential' in globalThis)) throw new ShownError('This browser cannot use passkeys.')
-  if (purpose === 'signin' || purpose === 'confirm') {
-    const { startAuthentication } = await import('./webauthn-get.js')
-    // The server made them for this purpose.
-    return startAuthentication({ optionsJSON: /** @type {RequestOptions} */ (options) })
+  if (!('PublicKeyCredential' in globalThis && 'parseCreationOptionsFromJSON' in PublicKeyCredential)) {
+    throw new ShownError('This browser cannot use passkeys.')
   }
-  const { startRegistration } = await import('./webauthn-create.js')
-  return startRegistration({ optionsJSON: /** @type {CreationOptions} */ (options) })
+  const options = /** @type {Options} The server made them for this purpose. */ (await response.json())
+  return purpose === 'signin' || purpose === 'confirm'
+    ? navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) })
+    : navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
 }
 
-/** @typedef {import('@simplewebauthn/browser').PublicKeyCredentialRequestOptionsJSON} RequestOptions */
-/** @typedef {import('@simplewebauthn/browser').PublicKeyCredentialCreationOptionsJSON} CreationOptions */
+/** @typedef {PublicKeyCredentialRequestOptionsJSON & PublicKeyCredentialCreationOptionsJSON} Options */
 
 class ShownError extends Error {}
 

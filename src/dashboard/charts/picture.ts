@@ -1,6 +1,6 @@
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { drawnText, table, type TableColumn } from '../layout/components.ts'
-import { type Range, round } from './plane.ts'
+import { boxes, dots, levels, type Range, round } from './plane.ts'
 
 /**
  * A card with a picture that the server draws. The drawing is hidden from screen readers: the texts and links of its marks are the rows
@@ -39,7 +39,19 @@ export interface Plot {
 
 /** A style of marks in a picture, and what it means. */
 export type LegendItem = readonly [
-  look: 'filled' | 'hollow' | 'line' | 'band' | 'usual' | 'break' | 'goal' | 'solid' | 'open' | 'so-far' | 'late',
+  look:
+    | 'filled'
+    | 'hollow'
+    | 'line'
+    | 'spread'
+    | 'usual'
+    | 'break'
+    | 'goal'
+    | 'solid'
+    | 'open'
+    | 'so-far'
+    | 'late'
+    | 'tick',
   text: string,
 ]
 
@@ -61,10 +73,35 @@ export function picture({
       <p class="summary">${summary}</p>
       ${note}
       ${first !== undefined && plots.length === 1 ? plotOf(first, title) : html`<div class="plots">${plots.map(plot => html`<div><h3>${plot.title}</h3>${plotOf(plot, title)}</div>`)}</div>`}
-      ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li><i class="mark ${look}"></i>${text}</li>`)}</ul>`}
+      ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li>${legendMark(look)}${text}</li>`)}</ul>`}
       ${figures}
     </section>
   `
+}
+
+/** A mark as pictures draw it, beside the text that says what it means. */
+export function legendMark(look: LegendItem[0]): Html {
+  return html`<svg class="plane mark ${look}" height="12" aria-hidden="true">${markOf(look)}</svg>`
+}
+
+function markOf(look: LegendItem[0]): Html {
+  switch (look) {
+    case 'filled':
+    case 'hollow': {
+      return dots(look, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
+    }
+    case 'line':
+    case 'goal':
+    case 'spread': {
+      return levels(look, [{ x: [0, 100], y: 50 }])
+    }
+    case 'tick': {
+      return html`<line class="${look}" x1="50%" x2="50%" y2="100%"/>`
+    }
+    default: {
+      return boxes(look, [{ x: [0, 100], y: [0, 100] }])
+    }
+  }
 }
 
 interface Figures<Row> {

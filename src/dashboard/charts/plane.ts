@@ -157,7 +157,7 @@ export function levels(look: string, all: readonly { readonly x: Range; readonly
 }
 
 /** Dots, which are round in every width: a path of points with round ends. A hollow one is a smaller dot on a larger one. */
-export function dots(look: 'filled' | 'hollow', { x, y }: Plane, points: readonly Point[]): Html {
+export function dots(look: 'filled' | 'hollow', { x, y }: Pick<Plane, 'x' | 'y'>, points: readonly Point[]): Html {
   if (points.length === 0) return nothing
   const path = points.map(({ at, value }) => `M${unit(x(at))} ${unit(y(value))}h0`).join('')
   return stretched(

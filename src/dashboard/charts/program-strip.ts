@@ -57,7 +57,8 @@ export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[
       end - start < LETTER_WIDTH
         ? nothing
         : html`<text x="${percent((start + end) / 2)}" y="50%">${kindLetter(viewer, type)}</text>`
-    return html`<g class="kind-${segmentKinds.indexOf(type) + 1}"><rect x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
+    const kind = segmentKinds.indexOf(type)
+    return html`<g class="kind-${kind + 1}"><rect fill-opacity="${KIND_SHADES[kind] ?? 0.15}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
   })
   return html`<svg class="program-strip" role="img" aria-label="${programText(viewer, segments)}">${rects}</svg>`
 }
@@ -68,6 +69,8 @@ function kindLetter(viewer: Viewer, kind: string): string {
   return name.replace(/^Type /, '').slice(0, 1)
 }
 
+/** How dark each kind is. */
+const KIND_SHADES = [0.15, 0.4, 1, 0.85, 0.27, 0.52]
 const MAX_PARTS = 60
 /** In per cent of the strip. */
 const LETTER_WIDTH = 7

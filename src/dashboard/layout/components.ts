@@ -1,6 +1,5 @@
 import { numberCell, timestampCell, wholeCell } from '../../archive/formats/cells.ts'
 import { type FieldColumn, fieldValues } from '../../archive/formats/tables.ts'
-import { DAY_MS } from '../../contract/time.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { download, type Download, type Viewer, type Visit } from '../page.ts'
 import { dateTimeText, NONE, numberText, type Zoned } from '../text/text.ts'
@@ -60,7 +59,7 @@ export interface TableColumn<Row> {
 
 interface TableOptions {
   readonly id?: string
-  readonly look?: 'stacks' | 'bars' | 'runs' | 'records' | 'compact' | undefined
+  readonly look?: 'stacks' | 'stacks bars' | 'stacks compact' | 'runs' | 'records' | 'compact' | undefined
 }
 
 interface RowOptions<Row> extends TableOptions {
@@ -82,24 +81,17 @@ export function table<Row>(
     attributes,
   }: RowOptions<Row> = {},
 ): Html {
-  const kind = ({ numeric = false, line }: TableColumn<Row>) => {
-    const names = [...(numeric ? ['number'] : []), ...(look === 'records' && line === undefined ? ['extra'] : [])]
-    return names.length === 0 ? nothing : html` class="${names.join(' ')}"`
-  }
   const cellAttributes = ({ numeric = false, line, unit: given }: TableColumn<Row>, row: Row) => {
     const unit = typeof given === 'function' ? given(row) : given
-    const names = [
-      ...(numeric ? ['number'] : []),
-      ...(line === undefined ? (look === 'records' ? ['extra'] : []) : [`${line}-line`]),
-    ]
+    const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
     return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
   }
   const titled = ({ title }: TableColumn<Row>) =>
-    (look === 'stacks' || look === 'bars') && typeof title === 'string' ? html` data-title="${title}"` : nothing
+    look?.startsWith('stacks') === true && typeof title === 'string' ? html` data-title="${title}"` : nothing
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
-        <thead><tr>${columns.map(column => html`<th scope="col"${kind(column)}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
+        <thead><tr>${columns.map(column => html`<th scope="col"${column.numeric === true ? html` class="number"` : nothing}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
         <tbody>${rows.map(row => html`<tr${attributes?.(row)}>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}${attributes === undefined ? CELL_END : nothing}`)}</tr>`)}</tbody>
       </table>
     </div>
@@ -135,16 +127,9 @@ export function fieldColumns<Row extends { readonly record?: object | undefined 
 /** Figures of pictures have thousands of cells, which do without. */
 const CELL_END = html`</td>`
 
-/** A link to a record by its time. On narrow screens the year is left out where nobody would take it for another one. */
-export function recordLink({ viewer, now }: { viewer: Zoned; now: number }, address: string, at: number): Html {
-  const text = dateTimeText(viewer, at)
-  const yearOf = (text: string) => / \d{4}(?=, )/.exec(text)?.[0] ?? ''
-  const isClear = yearOf(text) === yearOf(dateTimeText(viewer, now)) || (at < now && now - at < 300 * DAY_MS)
-  const year = isClear ? yearOf(text) : ''
-  const [day = '', time] = text.split(year)
-  return html`<a class="when" href="${address}">${
-    year === '' || time === undefined ? text : html`${day}<span class="clear-year">${year}</span>${time}`
-  }</a>`
+/** A link to a record by its time. */
+export function recordLink({ viewer }: { viewer: Zoned }, address: string, at: number): Html {
+  return html`<a class="when" href="${address}">${dateTimeText(viewer, at)}</a>`
 }
 
 /** A filled mark for passed, a hollow one for not passed, with the word. */
@@ -175,30 +160,12 @@ export function tabs(path: string, selected: string | null, all: readonly Tab[])
   `
 }
 
-/** Code in a line of text, which wraps at its spaces alone. */
-export function inlineCode(text: string): Html {
-  const words = text
-    .split(' ')
-    .map(word => (word.length <= MAX_WHOLE_WORD ? html`<span class="nowrap">${word}</span>` : html`${word}`))
-  return html`<code>${words.map((word, index) => (index === 0 ? word : html` ${word}`))}</code>`
-}
-
-/** Longer words would not fit on a narrow screen. */
-const MAX_WHOLE_WORD = 24
-
-interface CodeOptions {
-  /** A secret is highlighted, and wraps at the end of a line. */
-  readonly kind?: 'secret'
-  /** Whether its button has the focus when the page opens. */
-  readonly focus?: boolean
-}
-
-/** Text with a button to copy it. */
-export function code(text: string, name: string, { kind, focus = false }: CodeOptions = {}): Html {
+/** Text with a button to copy it. A secret is highlighted, and its button has the focus when the page opens. */
+export function code(text: string, name: string, isSecret = false): Html {
   return html`
-    <div class="code${kind === 'secret' ? ' secret' : ''}">
+    <div class="code${isSecret ? ' secret' : ''}">
       <pre tabindex="0" role="region" aria-label="${name}"><code>${text}</code></pre>
-      <button type="button" class="small copy" data-copy aria-label="Copy: ${name}"${focus ? html` autofocus` : nothing}>Copy</button>
+      <button type="button" class="small copy" data-copy aria-label="Copy: ${name}"${isSecret ? html` autofocus` : nothing}>Copy</button>
     </div>
   `
 }

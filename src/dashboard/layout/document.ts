@@ -1,6 +1,6 @@
 import { html, type Html, type Part } from '../html.ts'
 import { displayValue } from '../cookies.ts'
-import { cookieSuffix, withPrefix } from '../prefix.ts'
+import { withPrefix } from '../prefix.ts'
 
 /** How pages look and behave in this browser. Stored in cookies, because the server renders the pages. */
 export interface Display {
@@ -25,7 +25,7 @@ export function readDisplay(cookies: ReadonlyMap<string, string>): Display {
 /** A whole document. `head` is what it loads. */
 export function htmlDocument({ theme, discreet }: Display, title: string, head: Part, body: Part): Html {
   return withPrefix(html`<!doctype html>
-<html lang="en" data-root="/" data-cookies="${cookieSuffix()}" data-theme="${theme}"${discreet ? html` data-discreet` : null}>
+<html lang="en" data-root="/"${discreet ? html` data-discreet` : null}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">

@@ -192,9 +192,9 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
   return html`
     <footer>
       <p class="on-paper">Records of ${owner}</p>
-      <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="between"> · </span><a href="/settings">Change</a></p>
+      <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="off-paper"> · <a href="/settings">Change</a></span></p>
       ${asOf === null ? nothing : html`<p>Records as of ${isOwn ? html`<a href="/source">${dateTime(viewer, asOf)}</a>` : dateTime(viewer, asOf)}</p>`}
-      <p>Lockstep ${version}<span class="between"> · </span><a href="/docs">API reference</a></p>
+      <p class="off-paper">Lockstep ${version} · <a href="/docs">API reference</a></p>
     </footer>
   `
 }

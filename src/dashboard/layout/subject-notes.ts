@@ -20,21 +20,16 @@ export function otherOwner(viewer: Viewer, { owner = viewer.subject.id }: View):
 }
 
 /** Says whose records a page shows, where that is not only the viewer. */
-export function ownerBanner(viewer: Viewer, owner: Person | undefined, path: string, view: View): Html {
-  const { session, subject } = viewer
-  const { asOf = viewer.asOf } = view
-  if (view.owner === session.accountId && subject.id !== session.accountId) {
-    return html`
-      <section class="banner" aria-label="Whose records">
-        <p>This record is yours. Other pages show ${personName(viewer, subject)}’s records<span class="between"> ·</span></p>
-        ${backToMine(viewer, path, 'link')}
-      </section>
-    `
-  }
+export function ownerBanner(
+  viewer: Viewer,
+  owner: Person | undefined,
+  path: string,
+  { asOf = viewer.asOf }: View,
+): Html {
   if (owner === undefined) return nothing
   return html`
     <section class="banner" aria-label="Whose records">
-      <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}<span class="between"> ·</span></p>
+      <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `

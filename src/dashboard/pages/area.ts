@@ -291,7 +291,7 @@ function dateFields({ query, period, addressOf }: PeriodControl, shown: string):
   const address = addressOf({ preset: DEFAULT_PRESET, days: undefined })
   return html`
     <details class="menu dates">
-      <summary class="span"><span class="hidden">Dates: </span>${shown}</summary>
+      <summary><span class="hidden">Dates: </span>${shown}</summary>
       <form method="get" action="${address.split('?')[0]}" class="sheet">
         ${hiddenFields(address)}
         <label><span>From</span> <input type="date" name="from" value="${from}"></label>

@@ -1,4 +1,4 @@
-import { inlineCode, table } from '../layout/components.ts'
+import { table } from '../layout/components.ts'
 import { html, type Html, type Part } from '../html.ts'
 
 /** The Markdown of the reference as markup: headings, paragraphs, lists, tables and code in fences; in lines, code and strong text. */
@@ -15,7 +15,7 @@ export function markdown(text: string): Html[] {
 /** Text in a line, where backquotes enclose code and asterisks strong text. */
 export function inline(text: string): Part[] {
   return text.split(/(`[^`]+`|\*\*[^*]+\*\*)/).map(part => {
-    if (part.startsWith('`')) return inlineCode(part.slice(1, -1))
+    if (part.startsWith('`')) return html`<code>${part.slice(1, -1)}</code>`
     return part.startsWith('**') ? html`<strong>${part.slice(2, -2)}</strong>` : part
   })
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config.ts'
 import { JSON_TYPE } from '../../contract/responses.ts'
 import { EXAMPLE_ADDRESS, openapi } from '../../openapi/document.ts'
-import { Asset, asset, sendAsset, memoizeAsync } from '../assets.ts'
+import { Asset, asset, sendAsset } from '../assets.ts'
 import { parseCookies } from '../cookies.ts'
 import { readDisplay } from '../layout/document.ts'
 import { sendPage } from '../encoding.ts'
@@ -15,8 +15,8 @@ import { guidePage, type ReferenceContext, resourcePage, resourcesOfSchemas, slu
 export function registerReference(app: FastifyInstance, config: Config) {
   const api = openapi(config.publicUrl)
   const schemaResources = resourcesOfSchemas(api)
-  const file = memoizeAsync(async () => new Asset(JSON_TYPE, JSON.stringify(api)))
-  app.get('/openapi.json', async (_, reply) => sendAsset(reply, await file()))
+  const file = new Asset(JSON_TYPE, JSON.stringify(api))
+  app.get('/openapi.json', (_, reply) => sendAsset(reply, file))
 
   app.get('/docs/styles.css', async (request, reply) => sendAsset(reply, asset('reference.css'), versionIn(request)))
   app.get('/docs/console.js', async (request, reply) => sendAsset(reply, asset('console.js'), versionIn(request)))

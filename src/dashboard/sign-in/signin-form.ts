@@ -4,7 +4,6 @@ import { MAX_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
 import { ownCommand } from '../../version.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { inlineCode } from '../layout/components.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../origin.ts'
 import { timeZoneField } from './session-cookie.ts'
@@ -97,8 +96,8 @@ export const firstSteps = html`
     <p>Open the link that the service printed when it started: it creates the first account, for an hour after each start.</p>
     <p>Or run these commands, in this order, where this service is installed:</p>
     <ol class="stack">
-      ${firstAccountCommands.map(({ command, what }) => html`<li>${inlineCode(command)}<br><span class="muted">${what}</span></li>`)}
+      ${firstAccountCommands.map(({ command, what }) => html`<li><code>${command}</code><br><span class="muted">${what}</span></li>`)}
     </ol>
-    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and ${inlineCode(`${ownCommand} account list`)} shows the name. If your records are in an archive, ${inlineCode(`${ownCommand} import`)} adds its accounts. Without records, leave out ${inlineCode('--id')}.</p>
+    <p class="muted small">If you do not know your number at the other server, begin with <code>pull</code>: it adds the account, and <code>${ownCommand} account list</code> shows the name. If your records are in an archive, <code>${ownCommand} import</code> adds its accounts. Without records, leave out <code>--id</code>.</p>
   </div>
 `

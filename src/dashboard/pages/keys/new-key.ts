@@ -24,12 +24,12 @@ export function showNewKey(visit: Visit, secret: string, key: NewKey) {
           <p><strong>${recordName(viewer, 'key', key)}</strong> is ready. The key is shown only once: copy it now. It ${
             key.expires_at === null ? 'never expires' : `expires on ${dateText(viewer, key.expires_at - 1)}`
           }.</p>
-          ${code(secret, 'Key', { kind: 'secret', focus: true })}
+          ${code(secret, 'Key', true)}
           <div><h2>For an .env file</h2>${code(`LOCKSTEP_TOKEN=${secret}`, 'Line for an .env file')}</div>
           <div><h2>In a shell</h2>${code(curlLine(baseUrl, path, secret), 'curl command')}</div>
           <p class="small"><a href="/keys/recipes" target="_blank">Recipes</a> for curl, Home Assistant, Python and TypeScript open in a new tab.</p>
-          <div class="needs-script">
-            <button type="button" data-test="${path}" data-discreet="${viewer.discreet ? '1' : '0'}">Test it now</button>
+          <div class="row needs-script">
+            <button type="button" data-test="${path}">Test it now</button>
             <div data-test-result role="status"></div>
           </div>
           <div class="buttons"><a class="button primary" href="/keys">Done</a></div>

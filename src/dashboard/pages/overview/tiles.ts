@@ -9,7 +9,7 @@ import { usualGrade } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { shortDay } from '../../charts/days.ts'
 import { type Box, boxes } from '../../charts/plane.ts'
-import { shareBar } from '../../charts/spark.ts'
+import { measureBar } from '../../charts/spark.ts'
 import { resultMark } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
@@ -141,7 +141,7 @@ export function thisWeek({ viewer, now }: Reader, training: ShownTraining, goal:
 function goalBar(goal: number | null, reps: number): Html {
   if (goal === null) return nothing
   const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
-  return html`<p class="small muted">Weekly goal: ${text}</p>${shareBar(Math.min(1, reps / goal), text)}`
+  return html`<p class="small muted">Weekly goal: ${text}</p>${measureBar(reps, goal, goal)}`
 }
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */

@@ -1,5 +1,4 @@
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
-import { themes } from '../../layout/document.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { ownName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
@@ -37,34 +36,17 @@ export function accountForm({ viewer }: Visit): Html {
 }
 
 export function lookForms({ viewer }: Visit): Html {
-  const titles = { auto: 'Auto', light: 'Light', dark: 'Dark' } as const
   return html`
     <div class="stack">
       <form class="row" method="post" action="/display" data-display>
         <input type="hidden" name="back" value="/settings">
-        <span class="name" id="theme">Theme</span>
-        <span class="choice" role="group" aria-labelledby="theme">${themes.map(
-          theme =>
-            html`<button name="theme" value="${theme}" aria-pressed="${String(theme === viewer.theme)}">${titles[theme]}</button>`,
-        )}</span>
-      </form>
-      <form class="row" method="post" action="/display" data-display>
-        <input type="hidden" name="back" value="/settings">
-        <span class="name" id="discreet">Hide names</span>
-        <span class="choice" role="group" aria-labelledby="discreet">
-          <button name="discreet" value="0" aria-pressed="${String(!viewer.discreet)}">Off</button>
-          <button name="discreet" value="1" aria-pressed="${String(viewer.discreet)}">On</button>
-        </span>
-      </form>
-      <form class="row" method="post" action="/display" data-display>
-        <input type="hidden" name="back" value="/settings">
-        <span class="name" id="shortcut">Key <kbd>D</kbd></span>
+        <span id="shortcut">Key <kbd>D</kbd></span>
         <span class="choice" role="group" aria-labelledby="shortcut">
           <button name="shortcut" value="0" aria-pressed="${String(!viewer.hasShortcut)}">Off</button>
           <button name="shortcut" value="1" aria-pressed="${String(viewer.hasShortcut)}">On</button>
         </span>
       </form>
-      <p class="muted">These apply to this browser. <em>Hide names</em> also hides kinds and texts. The key <kbd>D</kbd> turns it on and off.</p>
+      <p class="muted">The menu at the top changes the theme, and hides names, kinds and texts, as the key <kbd>D</kbd> does. All of this applies to this browser.</p>
     </div>
   `
 }

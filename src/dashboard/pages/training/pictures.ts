@@ -302,7 +302,7 @@ function legendOf(time: TimeInParts, points: readonly Point[], usual: readonly (
         ]
       : [
           ['line', `Median of a ${time.unit}`],
-          ['band', 'From the 10th to the 90th percentile'],
+          ['spread', 'From the 10th to the 90th percentile'],
         ]
   return [
     ...marks,

@@ -3,6 +3,7 @@ import type { TrainerSegment, TrainingSession } from '../../../contract/training
 import type { SessionStats } from '../../../stats/training.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { SHADES } from '../../charts/days.ts'
+import { legendMark } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, emptyState, type TableColumn, table } from '../../layout/components.ts'
 import type { Viewer, Visit } from '../../page.ts'
@@ -45,7 +46,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
       <p class="summary">${failedText(viewer, runs)}</p>
       <p class="summary">${passed} of ${countText(total, 'session')} passed (${partText(passed, total)}).</p>
       ${table('Segments in the last sessions, the newest first', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
-      <ul class="legend"><li>Grade, and the repetitions below</li><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li><i class="mark hollow"></i>Not passed</li></ul>
+      <ul class="legend"><li>Grade, and the repetitions below</li><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li>${legendMark('hollow')}Not passed</li></ul>
       ${recordTableFoot(path, query, paged, 'runs')}
       <p><a href="/training?range=all&amp;program=${program.id}">All ${numberText(total)} sessions with this program</a></p>
     `,
@@ -123,7 +124,7 @@ function runCell(segment: TrainerSegment | undefined, passing: number): Html {
   const { passed, percentGrade: grade, repsMeasured } = segment
   const above = Math.max(0, grade - passing) / Math.max(1, 100 - passing)
   const shade = passed ? (SHADES[Math.min(SHADES.length - 1, Math.floor(above * SHADES.length))] ?? 'one') : 'none'
-  const mark = passed ? nothing : html`<span class="mark hollow"></span><span class="hidden">Not passed </span>`
+  const mark = passed ? nothing : html`${legendMark('hollow')}<span class="hidden">Not passed </span>`
   return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>${small(numberText(repsMeasured))}`
 }
 

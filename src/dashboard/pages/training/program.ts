@@ -80,5 +80,5 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 
 export function stateMarks({ isActive, isPublic }: ListedProgram): Part {
   if (!isActive && !isPublic) return html`<span class="muted">${NONE}</span>`
-  return html`<span class="marks">${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}</span>`
+  return html`${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`
 }

@@ -5,6 +5,7 @@ import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { beyondUsual, type Usual, usualGrade } from '../../../stats/usual.ts'
+import { legendMark } from '../../charts/picture.ts'
 import { boxes, patterns } from '../../charts/plane.ts'
 import { measureBar } from '../../charts/spark.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
@@ -117,7 +118,7 @@ function lastTen(viewer: Viewer, sessions: readonly SessionStats[], session: Ses
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
         return html`<li><a href="/training/${one.id}" title="${name}"${current}>${strip(boxes(one.passed ? 'solid' : 'open', [bar]))}${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
       })}</ol>
-      <ul class="legend"><li><i class="mark solid"></i>Passed</li><li><i class="mark open"></i>Not passed</li></ul>
+      <ul class="legend"><li>${legendMark('solid')}Passed</li><li>${legendMark('open')}Not passed</li></ul>
     `,
   )
 }
@@ -148,9 +149,9 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
     cell: row => html`<span class="when">${segmentName(viewer, row)}</span>`,
   }
   return html`
-    ${table<Row>('Segments', [name, ...barColumns()], paged.rows, { look: 'bars' })}
+    ${table<Row>('Segments', [name, ...barColumns()], paged.rows, { look: 'stacks bars' })}
     <ul class="legend">
-      <li><i class="mark tick"></i>Target</li>
+      <li>${legendMark('tick')}Target</li>
       <li>A session’s grade is the mean of its graded segments.${
         isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
       }</li>

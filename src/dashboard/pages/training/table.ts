@@ -4,7 +4,7 @@ import type { SessionStats } from '../../../stats/training.ts'
 import { html, type Html } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { type TableColumn, fieldColumns, recordLink, resultMark, table } from '../../layout/components.ts'
-import { NEWEST_FIRST, OLDEST_FIRST, OTHERWISE_SORTED, type Paged, type PagerWords, tableFoot } from '../../paging.ts'
+import { type Paged, tableFoot } from '../../paging.ts'
 import type { Programs } from '../../text/program-names.ts'
 import { distanceText, NONE, numberText } from '../../text/text.ts'
 import { addressOf, fewAtOnce } from '../area.ts'
@@ -19,12 +19,7 @@ export async function sessionRows(
   programs: Programs,
 ): Promise<Html> {
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  return html`${table('Sessions', sessionColumns(visit, programs, query), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged, pagerWords(query))}`
-}
-
-function pagerWords({ sort, descending }: TrainingQuery): PagerWords {
-  if (sort !== 'at') return OTHERWISE_SORTED
-  return descending ? NEWEST_FIRST : OLDEST_FIRST
+  return html`${table('Sessions', sessionColumns(visit, programs, query), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
 }
 
 /** The headings sort the table. */
