@@ -59,7 +59,7 @@ export interface TableColumn<Row> {
 
 interface TableOptions {
   readonly id?: string
-  readonly look?: 'stacks' | 'stacks bars' | 'stacks compact' | 'runs' | 'records' | 'compact' | undefined
+  readonly look?: 'stacks' | 'stacks bars' | 'runs' | 'records' | 'compact' | undefined
 }
 
 interface RowOptions<Row> extends TableOptions {

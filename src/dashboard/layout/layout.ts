@@ -99,13 +99,7 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
           <summary><span>${ownName(viewer)}</span></summary>
           <div class="sheet">
             ${isOwnSection(section) ? nothing : picker(viewer, path, owner)}
-            ${toggle(path, 'discreet', viewer.discreet ? '0' : '1', {
-              text: 'Hide names',
-              title: viewer.hasShortcut ? 'Hide names (D)' : 'Hide names',
-              pressed: viewer.discreet,
-              shortcut: viewer.hasShortcut ? 'd' : undefined,
-            })}
-            ${themeToggle(viewer, path)}
+            ${displayForm(viewer, path)}
             <nav aria-label="Account"><ul>${sectionNames.filter(isOwnSection).map(name => sectionLink(name, name === section ? 'page' : undefined))}</ul></nav>
             <form method="post" action="/signout"><button class="link">Sign out</button></form>
           </div>
@@ -160,31 +154,18 @@ function picker(viewer: Viewer, path: string, owner: number): Html {
   `
 }
 
-interface Toggle {
-  readonly text: Part
-  readonly title: string
-  readonly pressed?: boolean
-  readonly shortcut?: string | undefined
-}
-
-/** A button that changes how pages look in this browser. */
-function toggle(path: string, name: string, value: string, { text, title, pressed, shortcut }: Toggle): Html {
+/** The buttons that change how pages look in this browser. */
+function displayForm({ discreet, hasShortcut, theme }: Viewer, path: string): Html {
+  const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
   return html`
     <form method="post" action="/display" data-display>
       <input type="hidden" name="back" value="${path}">
-      <button class="link" name="${name}" value="${value}" title="${title}"${
-        pressed === undefined ? nothing : html` aria-pressed="${String(pressed)}"`
-      }${shortcut === undefined ? nothing : html` data-shortcut="${shortcut}" aria-keyshortcuts="${shortcut.toUpperCase()}"`}>${text}</button>
+      <button class="link" name="discreet" value="${discreet ? '0' : '1'}" aria-pressed="${String(discreet)}"${
+        hasShortcut ? html` title="Hide names (D)" data-shortcut="d" aria-keyshortcuts="D"` : nothing
+      }>Hide names</button>
+      <button class="link" name="theme" value="${next[theme]}" title="Change to ${next[theme]}">Theme: ${theme}</button>
     </form>
   `
-}
-
-function themeToggle({ theme }: Display, path: string): Html {
-  const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
-  return toggle(path, 'theme', next[theme], {
-    text: `Theme: ${theme}`,
-    title: `Change to ${next[theme]}`,
-  })
 }
 
 function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
