@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { isBlockedPort, isHost, parseAddress, parseKey } from './contract/address.ts'
-import { isLoopbackHost } from './contract/loopback.ts'
+import { isLoopbackHost, isPrivateAddress } from './contract/loopback.ts'
 import { isDigits, isName } from './contract/names.ts'
 import { Refusal } from './contract/refusal.ts'
 
@@ -90,7 +90,8 @@ export const settings = withNames({
   sourceUrl: setting(
     '',
     'The server that `pull` reads records from, unless `--from` names another. Without either, `pull` goes on with the only source that it knows.',
-    unlessEmpty(parseAddress),
+    // The command looks whether an address without TLS is listed.
+    unlessEmpty(text => parseAddress(text, [URL.parse(text)?.origin ?? ''])),
   ),
   sourceAccount: setting(
     '',
@@ -112,7 +113,7 @@ export const settings = withNames({
   ),
   sourceOrigins: setting(
     '',
-    'The only servers (origins, separated by commas) that people may name as their source on the page; any public https address if empty.',
+    'Servers (origins, separated by commas) that records may be copied from beside all that are public and have https: those of a private network, also without TLS, such as http://192.168.1.10:5625.',
     sourceOrigins,
   ),
   secretFile: setting(
@@ -368,11 +369,13 @@ function origins(value: string): readonly string[] {
   return list(value)
 }
 
-/** Without TLS they must be on this machine, because an API key is sent to them. */
+/** An API key is sent to them: of names the addresses are checked when they are known. */
 function sourceOrigins(value: string): readonly string[] {
   for (const origin of origins(value)) {
-    if (!isSecure(new URL(origin))) {
-      throw new Error('must be https origins, such as https://history.example (http on this machine only)')
+    const { protocol, hostname } = new URL(origin)
+    const address = hostname.replace(/^\[(.*)\]$/, '$1')
+    if (protocol === 'http:' && isIP(address) !== 0 && !isPrivateAddress(address)) {
+      throw new Error('must be https origins, such as https://history.example, or http origins of a private network')
     }
   }
   return list(value)

@@ -96,7 +96,15 @@ interface PullFlags extends StoreOptions {
   readonly json?: boolean
 }
 
-const SETTINGS = ['databaseUrl', 'sourceUrl', 'sourceAccount', 'sourceToken', 'sourceTokenFile', 'pullRate'] as const
+const SETTINGS = [
+  'databaseUrl',
+  'sourceUrl',
+  'sourceOrigins',
+  'sourceAccount',
+  'sourceToken',
+  'sourceTokenFile',
+  'pullRate',
+] as const
 type PullConfig = Pick<Config, (typeof SETTINGS)[number]>
 
 async function pull(given: PullFlags) {
@@ -233,12 +241,12 @@ function isMissingFile(databaseUrl: string): boolean {
   return file !== undefined && !existsSync(file)
 }
 
-function sourceAddress({ from }: PullFlags, { sourceUrl }: PullConfig): string {
-  if (from !== undefined) return renamed('--from', ['usage', 'usage'], () => parseAddress(from))
+function sourceAddress({ from }: PullFlags, { sourceUrl, sourceOrigins }: PullConfig): string {
+  if (from !== undefined) return renamed('--from', ['usage', 'usage'], () => parseAddress(from, sourceOrigins))
   if (sourceUrl === '') {
     throw new Refusal('usage', `the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
   }
-  return sourceUrl
+  return renamed(settings.sourceUrl.env, ['usage', 'usage'], () => parseAddress(sourceUrl, sourceOrigins))
 }
 
 function sourceKey({ sourceToken: key, sourceTokenFile: file }: PullConfig): string {

@@ -1,14 +1,15 @@
 import { isLoopbackHost } from './loopback.ts'
 import { Refusal } from './refusal.ts'
 
-/** The address of a source without `/api/v1`. Throws Refusal. */
-export function parseAddress(text: string): string {
+/** The address of a source without `/api/v1`. Without TLS it is on this machine, or one of the listed origins. Throws Refusal. */
+export function parseAddress(text: string, listed: readonly string[] = []): string {
   const url = URL.parse(text)
   if (url === null) throw new Refusal('usage', 'must be an address such as https://history.example')
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
+  const { protocol, hostname, origin } = url
+  if (protocol !== 'https:' && !(protocol === 'http:' && (isLoopbackHost(hostname) || listed.includes(origin)))) {
     throw new Refusal(
       'usage',
-      'must be an https address, because an API key is sent to it (http is allowed on this machine only)',
+      `must be an https address, because an API key is sent to it. http is for this machine, and for a private network if the operator lists the address${protocol === 'http:' ? `: LOCKSTEP_SOURCE_ORIGINS=${origin}` : ' in LOCKSTEP_SOURCE_ORIGINS'}`,
     )
   }
   if (url.username !== '' || url.password !== '')

@@ -43,8 +43,8 @@ export async function checkConnection(
   accountId: number,
   entered: { readonly origin: string; readonly key: string },
 ): Promise<CheckedSource> {
-  const { store } = options
-  const { origin, key } = parsed(entered)
+  const { store, config } = options
+  const { origin, key } = parsed(entered, config)
   await countCheck(options, accountId)
   try {
     const source = sourceOf(options, origin, key)
@@ -72,10 +72,13 @@ export async function checkConnection(
   }
 }
 
-function parsed({ origin, key }: { readonly origin: string; readonly key: string }) {
+function parsed(
+  { origin, key }: { readonly origin: string; readonly key: string },
+  { sourceOrigins }: CheckOptions['config'],
+) {
   const refused = ['usage', 'refused'] as const
   return {
-    origin: renamed('the address', refused, () => parseAddress(origin.trim())),
+    origin: renamed('the address', refused, () => parseAddress(origin.trim(), sourceOrigins)),
     key: renamed('the key', refused, () => parseKey(key)),
   }
 }

@@ -2,7 +2,7 @@ import { type Kysely, type Selectable, sql } from 'kysely'
 import { type Actor, type EventKind, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { type Config, settings } from '../config.ts'
-import { parseAddress, parseKey } from '../contract/address.ts'
+import { parseKey } from '../contract/address.ts'
 import { DAY_MS } from '../contract/time.ts'
 import { databaseNow, inMs, type Job, pullJob } from '../jobs/jobs.ts'
 import type { Engine, Store } from '../store/index.ts'
@@ -140,18 +140,17 @@ export async function connectSource(
   { origin, key, everyMinutes, username }: NewConnection,
   by?: ChangedBy,
 ): Promise<void> {
-  const address = parseAddress(origin)
   const values = {
     ...NEW,
-    ...sealed(config, { accountId, origin: address }, key),
-    origin: address,
+    ...sealed(config, { accountId, origin }, key),
+    origin,
     every_minutes: everyMinutes,
     key_until: everyMinutes === 0 ? inMs(store, KEY_LIFE_MS) : null,
     username: username ?? null,
   }
   const told = sql<number>`coalesce(
-    (select mine from pull_source where account_id = ${accountId} and origin = ${address}), 0)`
-  const isSame = sql`source_connection.origin = ${address}`
+    (select mine from pull_source where account_id = ${accountId} and origin = ${origin}), 0)`
+  const isSame = sql`source_connection.origin = ${origin}`
   await store.db.transaction().execute(async db => {
     await db
       .insertInto('source_connection')
@@ -171,7 +170,7 @@ export async function connectSource(
       .values({ name: pullJob(accountId), ...first })
       .onConflict(conflict => conflict.column('name').doUpdateSet({ ...first, ...ended }))
       .execute()
-    await noteEvent(db, accountId, { kind: 'source-connected', subject: address }, by)
+    await noteEvent(db, accountId, { kind: 'source-connected', subject: origin }, by)
   })
   noteChange()
 }

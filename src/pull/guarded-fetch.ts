@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
 import { type Config, settings } from '../config.ts'
-import { isLoopbackAddress, isLoopbackHost } from '../contract/loopback.ts'
+import { isLoopbackHost, isPrivateAddress } from '../contract/loopback.ts'
 import { CERTIFICATE_ERROR, type Send, SourceError, UnreachableError } from './source.ts'
 import { networkInterfaces } from 'node:os'
 
@@ -26,22 +26,22 @@ interface Guard {
 }
 
 /**
- * Sends requests to the origins of the setting; without it, to https origins whose every address is public. Rejects with a
- * SourceError, before anything is sent, if the URL is none of these.
+ * Sends requests to the origins of the setting, without TLS in private networks only, and to https origins whose every address is
+ * public. Rejects with a SourceError, before anything is sent, if the URL is none of these.
  */
 export function makeGuardedFetch(
   { sourceOrigins }: Pick<Config, 'sourceOrigins'>,
   { isAllowed = isForeign, resolve = resolveAll, connectMs = CONNECT_MS }: Partial<Guard> = {},
 ): Send {
-  const isListed = sourceOrigins.length > 0
   const agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
   return async (text, { headers, signal }) => {
     const url = new URL(text)
-    const problem = problemOf(url, sourceOrigins)
+    const isListed = sourceOrigins.includes(url.origin)
+    const problem = isListed ? undefined : problemOf(url)
     if (problem !== undefined) throw new SourceError(`${url.origin} ${problem}`)
     const isPlain = url.protocol === 'http:'
     const guard: Guard = {
-      isAllowed: isPlain ? isLoopbackAddress : isListed ? () => true : isAllowed,
+      isAllowed: isListed ? (isPlain ? isPrivateAddress : () => true) : isAllowed,
       resolve,
       connectMs,
     }
@@ -74,16 +74,12 @@ const CONNECT_MS = 10_000
 const BODYLESS: ReadonlySet<number> = new Set([204, 205, 304])
 
 /** Why no request is sent to this URL, as far as that can be told without the network. */
-function problemOf({ protocol, hostname, origin }: URL, origins: readonly string[]) {
-  if (origins.length > 0) {
-    return origins.includes(origin) ? undefined : `is not in ${settings.sourceOrigins.env}, so nothing is read there`
-  }
-  if (protocol !== 'https:') return 'is not an https address'
+function problemOf({ protocol, hostname, origin }: URL) {
   const literal = literalOf(hostname)
-  if (isLoopbackHost(hostname) || (literal !== undefined && !isPublic(literal))) {
-    return `is not a public address: the operator can allow it with ${settings.sourceOrigins.env}`
-  }
-  return undefined
+  const isPrivate = isLoopbackHost(hostname) || (literal !== undefined && !isPublic(literal))
+  if (protocol === 'https:' && !isPrivate) return undefined
+  const what = protocol === 'https:' ? 'is not a public address' : 'is not an https address'
+  return `${what}: the operator can list it with ${settings.sourceOrigins.env}=${origin}`
 }
 
 /** The IP address that a host is; undefined for a name. */

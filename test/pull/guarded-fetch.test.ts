@@ -11,6 +11,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { makeGuardedFetch } from '../../src/pull/guarded-fetch.ts'
 import { Source } from '../../src/pull/source.ts'
 import { readConfig } from '../../src/config.ts'
+import { isPrivateAddress } from '../../src/contract/loopback.ts'
 import { startNameServer } from '../support/name-server.ts'
 import { freePort } from '../support/postgres.ts'
 import { selfSigned } from '../support/sources/certificate.ts'
@@ -90,7 +91,8 @@ async function countConnections(work: () => Promise<unknown>): Promise<number> {
   return connections
 }
 
-const NOT_PUBLIC = 'is not a public address: the operator can allow it with LOCKSTEP_SOURCE_ORIGINS'
+const notPublic = (origin: string) =>
+  `is not a public address: the operator can list it with LOCKSTEP_SOURCE_ORIGINS=${new URL(origin).origin}`
 const UNREACHABLE =
   'cannot be reached (no https connection: check the name and the port, and that it is a public address)'
 
@@ -112,7 +114,8 @@ test('an address that is not public gets no request, however it is written', asy
   await using everywhere = await silent('::')
   const connections = await countConnections(async () => {
     for (const host of literals) {
-      assert.equal(await failureOf({ address: `https://${host}:${everywhere.port}` }), NOT_PUBLIC, host)
+      const address = `https://${host}:${everywhere.port}`
+      assert.equal(await failureOf({ address }), notPublic(address), host)
     }
   })
   assert.equal(connections, 0)
@@ -137,10 +140,11 @@ test('an address of this machine gets no request, even if it is public', async t
   })
   const all = [...Object.values(known).flatMap(addresses => addresses ?? []), ...more]
   const connections = await countConnections(async () => {
-    for (const { address, family } of all) {
-      const host = family === 'IPv4' ? address : `[${address}]`
-      const failure = await failureOf({ address: `https://${host}:${everywhere.port}` })
-      assert.equal(failure, more.some(one => one.address === address) ? UNREACHABLE : NOT_PUBLIC)
+    for (const each of all) {
+      const host = each.family === 'IPv4' ? each.address : `[${each.address}]`
+      const address = `https://${host}:${everywhere.port}`
+      const failure = await failureOf({ address })
+      assert.equal(failure, more.some(one => one.address === each.address) ? UNREACHABLE : notPublic(address))
     }
   })
   assert.equal(connections, 0)
@@ -206,9 +210,9 @@ test('a request goes to the address that was checked, whatever the name server s
 
 test('a URL with another scheme gets no request', async () => {
   const urls: Readonly<Record<string, RegExp>> = {
-    'http://93.184.215.14': /is not an https address$/,
-    'http://127.0.0.1': /is not an https address$/,
-    'ftp://93.184.215.14': /is not an https address$/,
+    'http://93.184.215.14': /is not an https address: the operator can list it with LOCKSTEP_SOURCE_ORIGINS=/,
+    'http://127.0.0.1': /is not an https address: the operator can list it with LOCKSTEP_SOURCE_ORIGINS=/,
+    'ftp://93.184.215.14': /is not an https address: the operator can list it with LOCKSTEP_SOURCE_ORIGINS=/,
   }
   const send = makeGuardedFetch({ sourceOrigins: [] })
   const connections = await countConnections(async () => {
@@ -233,7 +237,7 @@ for (const status of [301, 302, 303, 307, 308]) {
   })
 }
 
-test('the origins of the setting are read and no others, also those that are not public', async () => {
+test('the origins of the setting are read beside those that are public', async () => {
   await using source = await responding((request, response) => {
     const { authorization, host } = request.headers
     response.end(JSON.stringify({ ok: true, data: { path: request.url, authorization, host } }))
@@ -245,26 +249,35 @@ test('the origins of the setting are read and no others, also those that are not
     status: 200,
     data: { path: '/api/v1/me', authorization: 'Bearer lks_key', host },
   })
-  for (const address of [
-    `http://127.0.0.1:${other.port}`,
-    `https://127.0.0.1:${source.port}`,
-    'https://93.184.215.14',
-  ]) {
+  for (const address of [`http://127.0.0.1:${other.port}`, `https://127.0.0.1:${source.port}`]) {
     const failure = await failureOf({ address, origins: origin })
-    assert.equal(failure, 'is not in LOCKSTEP_SOURCE_ORIGINS, so nothing is read there')
+    assert.match(failure, /^is not an? (https|public) address: the operator can list it with LOCKSTEP_SOURCE_ORIGINS=/)
   }
+  // Listing one shuts out no other: this one is tried.
+  const resolve = async () => [{ address: '93.184.215.14', family: 4 }]
+  const isAllowed = () => false
+  const failure = await failureOf({ address: 'https://history.example', origins: origin, resolve, isAllowed })
+  assert.equal(failure, UNREACHABLE)
   assert.deepEqual(other.received, [])
 })
 
-test('without TLS only this machine is read, whatever a name resolves to', async () => {
-  const lan = 'http://192.168.1.10'
-  assert.throws(() => readConfig({ LOCKSTEP_SOURCE_ORIGINS: lan }), /must be https origins/)
-  const origin = 'http://localhost:5625'
-  const resolve = async () => [{ address: '93.184.215.14', family: 4 }]
+test('without TLS only listed origins are read, if every address of them is private', async () => {
+  await using source = await responding((_request, response) => void response.end('{"ok":true,"data":{"id":1}}'))
+  const origin = `http://history.example:${source.port}`
+  const at = (...addresses: string[]) => ({
+    resolve: async () => addresses.map(address => ({ address, family: address.includes(':') ? 6 : 4 })),
+  })
+  assert.deepEqual(await ask({ address: origin, origins: origin, ...at('127.0.0.1') }), {
+    status: 200,
+    data: { id: 1 },
+  })
   const connections = await countConnections(async () => {
-    assert.equal(await failureOf({ address: origin, origins: origin, resolve }), UNREACHABLE)
+    for (const addresses of [['93.184.215.14'], ['127.0.0.1', '93.184.215.14'], ['169.254.169.254'], ['2001:db8::1']])
+      assert.equal(await failureOf({ address: origin, origins: origin, ...at(...addresses) }), UNREACHABLE)
   })
   assert.equal(connections, 0)
+  for (const address of ['10.1.2.3', '172.31.0.1', '192.168.1.10', '100.64.0.1', 'fd00::1', '::1', '127.0.0.2'])
+    assert.ok(isPrivateAddress(address), address)
 })
 
 test('a certificate is checked, also where the environment says otherwise', async t => {

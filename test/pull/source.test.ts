@@ -190,7 +190,7 @@ test('a pull that is stopped sends no further request, and ends its wait', async
   assert.equal(server.requests.length, 1)
 })
 
-test('an address is https, or on this machine, and may end in /api/v1', () => {
+test('an address is https, on this machine or listed, and may end in /api/v1', () => {
   const good: Readonly<Record<string, string>> = {
     'https://history.example': 'https://history.example',
     'https://history.example/': 'https://history.example',
@@ -201,6 +201,9 @@ test('an address is https, or on this machine, and may end in /api/v1', () => {
     'http://[::1]:5625': 'http://[::1]:5625',
   }
   for (const [text, address] of Object.entries(good)) assert.equal(parseAddress(text), address)
+  const lan = 'http://192.168.1.10:5625'
+  assert.equal(parseAddress(`${lan}/api/v1`, [lan]), lan)
+  assert.throws(() => parseAddress(lan), { message: /LOCKSTEP_SOURCE_ORIGINS=http:\/\/192\.168\.1\.10:5625$/ })
   const bad = [
     'history.example',
     'http://history.example',

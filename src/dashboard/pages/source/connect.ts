@@ -1,5 +1,6 @@
 import { operatorPullCommands } from '../../../accounts/first-steps.ts'
 import { settings } from '../../../config.ts'
+import { isLoopbackHost } from '../../../contract/loopback.ts'
 import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
@@ -215,12 +216,19 @@ function askWhose(visit: Visit, source: KeptCheck): View {
           ['It offers', kindNames(source.kinds)],
           ...(missing.length === 0 ? [] : ([['It does not offer', kindNames(missing)]] as const)),
         ])}
+        ${isUnencrypted(origin) ? html`<p>It has no TLS: the key and your records travel unencrypted in its network.</p>` : nothing}
         ${hasPrograms ? html`<p class="muted">It has no list of programs. Those of your sessions are copied one by one.</p>` : nothing}
         ${newId === undefined ? nothing : html`<p>Your account here gets the number ${newId}, which these records carry. Nothing else about it changes.</p>`}
         <div class="buttons"><button class="primary">Yes, copy my records</button><button name="answer" value="no">No</button></div>
       </form>
     `,
   })
+}
+
+/** Whether somebody on the way can read what is sent. */
+function isUnencrypted(origin: string): boolean {
+  const { protocol, hostname } = new URL(origin)
+  return protocol === 'http:' && !isLoopbackHost(hostname)
 }
 
 function whose({ viewer }: Visit, { id, username }: CheckedSource): string {
