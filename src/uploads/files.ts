@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { FormatError } from '../archive/formats/errors.ts'
 import { openRecords, type Records } from '../archive/formats/open.ts'
 import { newFound } from '../archive/formats/table-lines.ts'
@@ -54,7 +54,7 @@ export class UploadedFiles {
     const files: OpenedFile[] = []
     for (const [index, path] of this.#paths.entries()) {
       this.#current = index + 1
-      await using file = createReadStream(path)
+      await using file = await open(path)
       const { format } = await this.#open(file)
       files.push({ path, number: index + 1, format })
     }
@@ -75,7 +75,7 @@ export class UploadedFiles {
       this.#current = number
       const before = last
       this.#starts.push(before)
-      await using file = createReadStream(path)
+      await using file = await open(path)
       const { lines } = await this.#open(file)
       for await (const batch of lines(context)) {
         const numbered = batch.map(line => ({ ...line, number: before + line.number }))
@@ -130,9 +130,11 @@ export class UploadedFiles {
     }
   }
 
-  #open(file: ReturnType<typeof createReadStream>): Promise<Records> {
+  #open(file: FileHandle): Promise<Records> {
     const { accountId, answers, timeZone } = this.#options
-    return openRecords(file as AsyncIterable<Buffer>, {
+    // A stream that its reader leaves early cannot be disposed of, so the file is closed alone.
+    const stream = file.createReadStream({ autoClose: false })
+    return openRecords(stream as AsyncIterable<Buffer>, {
       account: accountId,
       timeZone,
       found: this.found,

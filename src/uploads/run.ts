@@ -4,7 +4,6 @@ import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'
 import type { SampleRow } from '../archive/sample-rows.ts'
-import { MAX_INVALID } from '../archive/incoming.ts'
 import { Quota } from '../archive/quota.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { isRefusal } from '../contract/refusal.ts'
@@ -101,9 +100,6 @@ async function check(
   const { isArchive } = files
   const options = { onlyAccount: order.accountId, onConflict: ON_CONFLICT, isArchive, onDecided, onRejected }
   const { rejected, samples, ...preview } = await previewImport(store, context => files.lines(context), options)
-  if (preview.rejectedCount > MAX_INVALID) {
-    throw new FormatError(`more than ${MAX_INVALID.toLocaleString('en')} of its lines are no records`)
-  }
   const report: UploadReport = {
     preview,
     samples: samples.map(({ line, ...sample }) => ({ ...sample, place: files.placeOf(line) })),

@@ -41,3 +41,29 @@ for (const work of ['check', 'store'] as const) {
     assert.ok(signs >= records.length, `${signs} signs`)
   })
 }
+
+const unread = {
+  'a saved response that is too long': [`[{"a":"${'x'.repeat(18_000_000)}"}]`, /more than 16 MiB: save its records/],
+  'lines that are no records': ['x\n'.repeat(200_000), /more than 100,000 of its lines are no records/],
+} as const
+
+for (const [what, [content, says]] of Object.entries(unread)) {
+  test(`${what}: a check ends in a sentence before the end of the file`, async () => {
+    await using store = await openStore(world)
+    await using folder = await makeFolder()
+    const config = { ...readConfig({}), databaseUrl: folder.databaseUrl }
+    const uploads = new UploadFolder(config.databaseUrl)
+    mkdirSync(join(uploads.path, 'a'), { recursive: true })
+    writeFileSync(join(uploads.path, 'a', '0'), content)
+    const values = { account_id: 1, id: 'a', name: 'a', state: 'checking', received_at: 0, bytes: 1, host: '' } as const
+    await store.store.db
+      .insertInto('upload')
+      .values({ ...values, report: null, failure: null })
+      .execute()
+    const order = { work: 'check', storeUrl: '', quota: config, accountId: 1, id: 'a', answers: {} } as const
+    await runUploadOrder(store.store, order, () => {})
+    const { state, report } = await store.store.db.selectFrom('upload').selectAll().executeTakeFirstOrThrow()
+    assert.equal(state, 'failed')
+    assert.match(report ?? '', says)
+  })
+}
