@@ -120,14 +120,11 @@ const states: readonly Scene[] = [
   { name: 'keys-fresh', path: '/keys', on: 'fresh' },
   { name: 'keys-revoke', path: '/keys', act: page => openForm(page, 'Revoke') },
   { name: 'keys-regenerate', path: '/keys', act: page => openForm(page, 'Regenerate') },
-  { name: 'keys-revoke-all', path: '/keys/revoke-all' },
-  { name: 'keys-never', path: '/keys/new', act: chooseNever },
   { name: 'settings-confirm', path: '/settings', on: 'aged', act: confirmAgain },
   { name: 'invitation', path: '/', act: openInvitation, signedOut: true },
   { name: 'keys-shown', path: '/keys', act: createKey },
   { name: 'people-ended', path: '/people?done=ended' },
   { name: 'settings-password-changed', path: '/settings?saved=password' },
-  { name: 'settings-weak-password', path: '/settings', act: showPasswordNotice },
   { name: 'download-from-elsewhere', path: '/settings', act: followFromElsewhere },
   { name: 'too-many-pages', path: '/', act: reloadOften, on: 'limited' },
   { name: 'source-fresh', path: '/source', on: 'fresh' },
@@ -249,19 +246,6 @@ async function createKey(page: Page, { service }: Stage) {
   await page.getByLabel('Expires').selectOption('365d')
   await page.locator('main').getByRole('button', { name: 'Create key' }).click()
   await page.getByText('Your new key').waitFor()
-}
-
-async function chooseNever(page: Page) {
-  await page.getByLabel('Name').fill('Grafana')
-  await page.getByLabel('Expires').selectOption('never')
-  await page.getByRole('button', { name: 'Create key' }).click()
-  await page.getByText('A key that never expires?').first().waitFor()
-}
-
-async function showPasswordNotice(page: Page, { service }: Stage) {
-  await page.context().addCookies([{ name: 'password-notice', value: 'common', url: service.url }])
-  await page.reload()
-  await page.locator('.banner').waitFor()
 }
 
 async function followFromElsewhere(page: Page, { service }: Stage) {

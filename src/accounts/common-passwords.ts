@@ -4,6 +4,8 @@
  */
 export const commonPasswords: ReadonlySet<string> = new Set(
   `
+  abc abcd abcdefgh abcdefghij abcdefghijkl abcdefghijklmnopqrstuvwxyz asdf asdfghjkl qazwsx qazwsxedc qweasdzxc
+  qwertyuiop qwertzuiop zxcvbnm
   access admin administrator adminadmin adminpassword adminroot alexander alexandra amanda america andrea
   andrew angel angela anthony apple arsenal ashley austin azerty azertyuiop babyblue babygirl babygurl bailey barcelona
   baseball basketball batman beautiful benfica benjamin bestfriend bestfriends bestfriendsforever blah

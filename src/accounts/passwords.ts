@@ -8,7 +8,7 @@ import type { Tables } from '../store/tables.ts'
 import { accountNamed } from './accounts.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { act } from './act.ts'
-import { brokenRule, passwordRules } from './password-rules.ts'
+import { GUESSABLE, isGuessable } from './password-rules.ts'
 import type { PasswordProof } from './proofs.ts'
 import { Refusal } from '../contract/refusal.ts'
 
@@ -66,8 +66,7 @@ export async function hashNewPassword(password: string, username: string): Promi
   if (length < MIN_PASSWORD_LENGTH || length > MAX_PASSWORD_LENGTH) {
     throw new Refusal('refused', `a password must have ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters`)
   }
-  const rule = brokenRule(password, username)
-  if (rule !== undefined) throw new Refusal('refused', `a password must not be ${passwordRules[rule]}`)
+  if (isGuessable(password, username)) throw new Refusal('refused', `a password must not be ${GUESSABLE}`)
   return runQueued(() => hashPassword(password))
 }
 

@@ -1,7 +1,6 @@
 import type { Config } from '../config.ts'
 import type { Store } from '../store/index.ts'
 import type { BrowserSession } from '../accounts/browser-sessions.ts'
-import type { PasswordRule } from '../accounts/password-rules.ts'
 import type { EventCounter } from '../accounts/event-counter.ts'
 import type { ActFacts } from '../accounts/act.ts'
 import type { Actor } from '../accounts/events.ts'
@@ -71,8 +70,6 @@ export interface Viewer extends Display {
   readonly asOf: number | null
   /** How many records a copy from another server has brought that was never complete; null if there is none. */
   readonly copied: number | null
-  /** The rule that the password breaks with which the viewer has just signed in. */
-  readonly brokenRule: PasswordRule | undefined
 }
 
 /** With the session in this browser. */

@@ -67,7 +67,6 @@ import { passkeyPages } from './pages/settings/passkeys.ts'
 import { passwordPages } from './pages/settings/password.ts'
 import { askToSignIn, makeSignIn } from './sign-in/signin.ts'
 import { PageAccess } from './page-access.ts'
-import { noPasswordNotice } from './sign-in/password-notice.ts'
 import { PAGE_HEADERS } from './page-headers.ts'
 import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
 import { actorOf, sessionOf } from './sign-in/session-cookie.ts'
@@ -305,7 +304,6 @@ function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, res
       const { viewer, path, query } = visit
       if (result.status !== undefined) reply.code(result.status)
       for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)
-      if (viewer.brokenRule !== undefined) reply.header('Set-Cookie', noPasswordNotice(visit.site))
       const returnTo = query.size === 0 ? path : `${path}?${query}`
       return sendPage(reply, renderLayout(viewer, result, { section, returnTo }).toString())
     }

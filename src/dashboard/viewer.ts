@@ -4,7 +4,6 @@ import { readKnownTime } from '../stats/known-time.ts'
 import { copiedSoFar } from '../pull/state.ts'
 import { cookie, type CookieOptions, cookieValue } from './cookies.ts'
 import { readDisplay } from './layout/document.ts'
-import { readPasswordNotice } from './sign-in/password-notice.ts'
 import type { SignedInViewer, Units, Visit } from './page.ts'
 import { knownTimeZone } from '../contract/time-zones.ts'
 import type { Store } from '../store/index.ts'
@@ -32,7 +31,6 @@ export async function viewerOf(
     chosenIsGone: chosen !== undefined && found === undefined,
     asOf,
     copied: isPartial ? await copiedSoFar(store, subject.id) : null,
-    brokenRule: readPasswordNotice(cookies, site),
     timeZone: knownTimeZone(session.timeZone) ?? 'UTC',
     units: isUnits(session.units) ? session.units : 'metric',
   }

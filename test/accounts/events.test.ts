@@ -180,12 +180,6 @@ const actions: readonly Action[] = [
     act: ({ ann }) => ann.post('/keys/1/revoke'),
     about: 'Script',
   },
-  {
-    // The one that replaced it.
-    route: 'POST /keys/revoke-all',
-    act: ({ ann }) => ann.post('/keys/revoke-all'),
-    about: 'Script',
-  },
   ...['cas', 'nobody'].flatMap((username): Action[] => [
     {
       route: 'POST /people/give',

@@ -4,6 +4,7 @@ import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { createKey, listKeys } from '../../src/accounts/api-keys.ts'
+import { GUESSABLE } from '../../src/accounts/password-rules.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { lockDevice, lockSession, trainingSession, trainingTemplate, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -100,7 +101,7 @@ test('a password that is too short, too long, or an argument is refused and not 
   const { code, stderr: said } = await folder.run(words('account set-password --account ann'), {
     input: 'Ann-2026-ann!\n',
   })
-  assert.deepEqual([code, said], [1, 'lockstep: a password must not be the username with digits and signs\n'])
+  assert.deepEqual([code, said], [1, `lockstep: a password must not be ${GUESSABLE}\n`])
   const secret = 'correct-horse-battery'
   for (const args of [[secret], ['--password', secret]]) {
     const { code, stdout, stderr } = await folder.run([...words('account set-password --account ann'), ...args])

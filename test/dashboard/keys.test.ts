@@ -1,10 +1,9 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OPERATOR } from '../../src/accounts/events.ts'
-import { listKeys, replaceKey } from '../../src/accounts/api-keys.ts'
+import { listKeys } from '../../src/accounts/api-keys.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
-import { PASSWORD, signInAs } from '../support/dashboard.ts'
+import { signInAs } from '../support/dashboard.ts'
 import { account, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { within } from '../support/waiting.ts'
@@ -40,11 +39,7 @@ test('a key expires after a number of days, at the end of a day in the zone of t
   await using it = await signedIn()
   await it.ann.post('/settings', { timeZone: 'Asia/Tokyo', units: 'metric' })
   const before = Date.now()
-  for (const fields of [
-    { expires: '90d' },
-    { expires: 'date', date: '2099-05-01' },
-    { expires: 'never', never: 'yes' },
-  ]) {
+  for (const fields of [{ expires: '90d' }, { expires: 'date', date: '2099-05-01' }, { expires: 'never' }]) {
     assert.equal((await it.create(fields)).status, 200)
   }
   const [span, day, never] = await it.service.store.db.selectFrom('token').select('expires_at').orderBy('id').execute()
@@ -122,7 +117,6 @@ test('a regenerated key has the name, scopes and lifetime of the old one, which 
     }))
     .where('id', '=', id)
     .execute()
-  assert.match((await it.ann.get('/keys')).text, /expires in 10 days/)
   assert.match((await it.ann.get(`/keys/${id}/regenerate`)).text, /in place of <strong>Kitchen<\/strong>.* in 30 days/s)
 
   const seen = await it.ann.post(`/keys/${id}/regenerate`)
@@ -190,57 +184,4 @@ test('names are escaped, whatever they contain', async () => {
   const page = (await it.ann.get('/keys')).text
   assert.ok(!page.includes('<script>alert'))
   assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;'))
-})
-
-test('all keys are revoked by one form, which is offered when a sign-in method is replaced or removed and when access ends', async () => {
-  await using it = await signedIn([...world, account(9, 'eve')])
-  const { service, ann } = it
-  const offer = /href="\/keys\/revoke-all">Revoke all keys/
-  for (const path of ['/settings?saved=password', '/people?done=ended', '/keys']) {
-    assert.doesNotMatch((await ann.get(path)).text, offer, `${path} without a key`)
-  }
-  assert.equal((await ann.get('/keys/revoke-all')).to, '/keys')
-  const first = await service.token('ann', { name: 'First' })
-  const { id } = await service.store.db.selectFrom('token').select('id').executeTakeFirstOrThrow()
-  const second = await replaceKey(service.store, { accountId: 1, id }, Date.now(), OPERATOR)
-
-  await ann.post('/people/give', { username: 'eve', area: 'dtt' })
-  const end = /\/people\/-?\d+\/end/.exec((await ann.get('/people')).text)?.[0] ?? ''
-  const ended = await ann.post(end)
-  assert.match((await ann.get(ended.to ?? '')).text, offer)
-  const next = 'another long password'
-  const changed = await ann.post('/settings/password', { current: PASSWORD, next, again: next })
-  assert.match((await ann.get(changed.to ?? '')).text, /Your API keys still work[^]*Revoke all keys/)
-  assert.match((await ann.get('/settings?saved=passkeys')).text, offer)
-  for (const saved of ['account', 'passkeys&added', 'oidc&added', 'password&added']) {
-    assert.doesNotMatch((await ann.get(`/settings?saved=${saved}`)).text, offer, saved)
-  }
-
-  const asked = (await ann.get('/keys/revoke-all')).text
-  assert.match(asked, /<li>First/)
-  assert.match(asked, /<a class="button"[^>]*>Keep them</)
-  assert.equal((await service.fetch('/api/v1/me', first)).status, 200, 'asking changes nothing')
-  const done = await ann.post('/keys/revoke-all')
-  assert.match((await ann.get(done.to ?? '')).text, /All keys were revoked/)
-  for (const key of [first, second]) assert.equal((await service.fetch('/api/v1/me', key)).body.code, 'token_revoked')
-  assert.equal((await service.fetch('/api/v1/me', 'ben')).status, 200)
-  const events = await service.store.db.selectFrom('account_event').selectAll().execute()
-  assert.equal(events.filter(({ kind }) => kind === 'key-revoked').length, 2)
-})
-
-test('when a key expires is chosen, and never is asked again', async () => {
-  await using it = await signedIn()
-  const { db } = it.service.store
-  const form = (await it.ann.get('/keys/new')).text
-  assert.match(form, /<select id="expires" name="expires" required>\s*<option value="" selected>Choose…/)
-  const asked = await it.create({ name: 'Script \u200f', expires: 'never' })
-  assert.match(asked.text, /will work until you revoke it/)
-  assert.deepEqual(await db.selectFrom('token').selectAll().execute(), [])
-  const fields = Array.from(
-    asked.text.matchAll(/<input type="hidden" name="(\w+)" value="(.*?)">/g),
-    ([, name = '', value = '']): [string, string] => [name, value],
-  )
-  assert.match((await it.ann.post('/keys', fields)).text, /Your new key/)
-  const [key] = await listKeys(it.service.store)
-  assert.deepEqual([key?.name, key?.scopes, key?.expires_at], ['Script \u200f', 'dtt:read', null])
 })

@@ -38,7 +38,7 @@ async function optionsOf(person: Visitor, purpose: string, invitation = '', name
 async function register(person: Visitor, { origin }: PasskeyService, name = 'Phone'): Promise<Authenticator> {
   const device = authenticator(origin)
   const answer = device.create(await optionsOf(person, 'register', '', name))
-  assert.equal((await person.post('/settings/passkeys', { answer })).to, '/settings?saved=passkeys&added')
+  assert.equal((await person.post('/settings/passkeys', { answer })).to, '/settings?saved=passkeys')
   return device
 }
 

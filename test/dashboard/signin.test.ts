@@ -4,7 +4,7 @@ import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
-import { passwordRules } from '../../src/accounts/password-rules.ts'
+import { GUESSABLE } from '../../src/accounts/password-rules.ts'
 import { allowSignIn, PASSWORD, visitor, visitorAs } from '../support/dashboard.ts'
 import { exchange } from '../support/raw.ts'
 import { account, world } from '../support/records.ts'
@@ -166,7 +166,7 @@ test('the rules for a new password stand on each form that asks for one', async 
   for (const { text } of [await ann.get('/settings'), await visitor(service.url).get(invited)]) {
     const [, id = ''] = /<input name="next" [^>]*aria-describedby="([^" ]+)/.exec(text) ?? []
     const [, rules = ''] = new RegExp(`id="${id}">([^<]*)<`).exec(text) ?? assert.fail(text)
-    for (const rule of Object.values(passwordRules)) assert.ok(rules.includes(rule), rules)
+    assert.ok(rules.includes(GUESSABLE), rules)
   }
 })
 

@@ -1,7 +1,7 @@
 /** Forms keep what was entered if the connection is lost or the session has ended, and say so next to the form. */
 
 import { to } from './addresses.js'
-import { elementAt, onClick } from './events.js'
+import { elementAt } from './events.js'
 import { keepFocus } from './focus.js'
 import { showNotice } from './notices.js'
 
@@ -21,12 +21,6 @@ export function enableForms() {
     if (!(event.target instanceof HTMLFormElement) || event.target.method !== 'get') return
     // Filters that are not set stay out of the address.
     for (const [name, value] of Array.from(event.formData)) if (value === '') event.formData.delete(name)
-  })
-  onClick('[data-fill]', button => {
-    const field = button.closest('form')?.elements.namedItem(button.dataset.fill ?? '')
-    if (!(field instanceof HTMLInputElement)) return
-    field.value = button.textContent
-    field.focus()
   })
   enableSelects()
 }

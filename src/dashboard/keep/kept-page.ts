@@ -72,7 +72,6 @@ async function readerOf(store: Store, { session, discreet, timeZone, units }: Ke
       units,
       asOf,
       copied: isPartial ? await copiedSoFar(store, own.id) : null,
-      brokenRule: undefined,
     },
     pageAccess: new PageAccess({ grant: { accountId: own.id, shared: [] }, now }, own.id),
   }

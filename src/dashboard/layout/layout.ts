@@ -2,7 +2,6 @@ import { type AssetName, assetUrl } from '../assets.ts'
 import { htmlDocument, ring, type Display } from './document.ts'
 import { html, type Html, type Part, nothing } from '../html.ts'
 import { ownName, personName } from '../text/names.ts'
-import { passwordNotice } from '../sign-in/password-notice.ts'
 import { type PageSection, type Section, type SectionInNavigation, sections, type View, type Viewer } from '../page.ts'
 import { isOwnSection, otherOwner, ownerBanner, partialNote, sharedAreas } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
@@ -25,7 +24,6 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
     html`
       <a class="skip" href="#main">Skip to content</a>
       ${header(viewer, section, path, view.owner)}
-      ${passwordNotice(viewer)}
       ${ownerBanner(viewer, owner, path, view)}
       <main id="main" tabindex="-1">
         ${back === undefined ? listTabs(section) : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}

@@ -1,5 +1,5 @@
 import { MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH } from '../../accounts/passwords.ts'
-import { passwordRules } from '../../accounts/password-rules.ts'
+import { GUESSABLE } from '../../accounts/password-rules.ts'
 import { html, type Html, nothing } from '../html.ts'
 
 /** A new password in a form: entered twice, so that a typing error locks nobody out. */
@@ -14,12 +14,10 @@ export function newPasswordFields(
     <label>${label} <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span>
       <input name="next" ${rules}${focuses ? html` autofocus` : nothing} aria-describedby="password-rules${problem === undefined ? '' : ' problem'}">
     </label>
-    <p class="muted small" id="password-rules">${RULES}</p>
+    <p class="muted small" id="password-rules">It must not be ${GUESSABLE}.</p>
     <label>${label} again<input name="again" ${rules}></label>
   `
 }
-
-const RULES = `It must not be ${new Intl.ListFormat('en', { type: 'disjunction' }).format(Object.values(passwordRules))}.`
 
 /** What was entered; undefined if the two differ. */
 export function readNewPassword(form: URLSearchParams): string | undefined {

@@ -76,7 +76,7 @@ function registerRedirects(scope: FastifyInstance, options: OidcOptions) {
     const { now } = request.context
     const isMarked = await hasSessionMark(store, session.id, queryOf(request).get('mark') ?? '', now)
     if (!isMarked || !isFresh(session, now)) return reply.redirect('/settings/oidc', 303)
-    const flow = { purpose: 'link', subject: String(session.id), next: '/settings?saved=oidc&added' } as const
+    const flow = { purpose: 'link', subject: String(session.id), next: '/settings?saved=oidc' } as const
     return begin(options, request, reply, flow)
   })
 }

@@ -9,7 +9,6 @@ import { formFields } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf, safePath } from '../origin.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
-import { passwordNoticeCookie } from './password-notice.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { actorOf, lastMethod, sendSignedIn, sessionStart } from './session-cookie.ts'
 import { makeSignInLimits } from './sign-in-limits.ts'
@@ -96,8 +95,6 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
       proof,
     })
     if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
-    const notice = username && passwordNoticeCookie(site, form.get('password') ?? '', username)
-    if (notice) reply.header('Set-Cookie', notice)
     return sendSignedIn(reply, { store, site }, { ...proof, secret }, shown.next)
   }
 

@@ -9,7 +9,7 @@ import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { redirect, type Visit } from '../../page.ts'
 import { keysOf } from './own-keys.ts'
 
-export interface KeyForm {
+interface KeyForm {
   readonly name: string
   readonly scopes: readonly string[]
   readonly expires: string
@@ -44,10 +44,8 @@ const expiries = [
   ['90d', 'In 90 days'],
   ['365d', 'In one year'],
   ['date', 'On a day of your choice'],
-  ['never', 'Never, after another question'],
+  ['never', 'Never'],
 ] as const
-
-const SUGGESTIONS = ['Home Assistant', 'Python script', 'Grafana']
 
 export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, problem?: string) {
   const { inUse, entitled } = await keysOf(visit)
@@ -62,13 +60,9 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
     body: html`
       <div>
         <label for="name">Name <span class="muted">what it is for</span></label>
-        <input id="name" name="name" list="names" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}" autofocus${
+        <input id="name" name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}" autofocus${
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
-        <datalist id="names">${SUGGESTIONS.map(text => html`<option value="${text}"></option>`)}</datalist>
-        <div class="suggestions needs-script">${SUGGESTIONS.map(
-          text => html`<button type="button" class="small" data-fill="name">${text}</button>`,
-        )}</div>
       </div>
       <fieldset>
         <legend>May read</legend>
@@ -89,26 +83,3 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
     `,
   })
 }
-
-/** Whether somebody who chose that the key never expires has said so twice. */
-export function isNeverConfirmed({ form }: Visit): boolean {
-  return form.get(NEVER) === 'yes'
-}
-
-/** Asks again before a key is created that never expires. */
-export function showNeverStep(visit: Visit, { name, scopes: chosen }: KeyForm) {
-  return formPage(visit, {
-    title: 'A key that never expires?',
-    action: '/keys',
-    button: 'Create key that never expires',
-    body: html`
-      <p><strong>${visit.viewer.discreet ? 'This key' : name}</strong> will work until you revoke it, also where it was copied or forgotten. A key that expires can be regenerated in time: the old one works for another day.</p>
-      <input type="hidden" name="name" value="${fieldText(name)}">
-      ${chosen.map(scope => html`<input type="hidden" name="scope" value="${scope}">`)}
-      <input type="hidden" name="expires" value="never">
-      <input type="hidden" name="${NEVER}" value="yes">
-    `,
-  })
-}
-
-const NEVER = 'never'

@@ -16,7 +16,7 @@ import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { isNeverConfirmed, readKeyForm, showKeyForm, showNeverStep } from './form.ts'
+import { readKeyForm, showKeyForm } from './form.ts'
 import { showNewKey } from './new-key.ts'
 import { keysOf, ownKey } from './own-keys.ts'
 
@@ -33,7 +33,6 @@ export const keyPages: readonly DashboardPage[] = [
     act: createKey,
     handler(visit) {
       const form = readKeyForm(visit)
-      if (form.expiresAt === null && !isNeverConfirmed(visit)) return showNeverStep(visit, form)
       return submitAct(
         visit,
         createKey,
@@ -43,15 +42,6 @@ export const keyPages: readonly DashboardPage[] = [
       )
     },
   },
-  ...actPages({
-    section: 'keys',
-    path: '/keys/revoke-all',
-    act: revokeKey,
-    find: keysOf,
-    show: showRevokingAll,
-    enter: () => ({}),
-    done: () => redirect('/keys?done=all-revoked'),
-  }),
   ...actPages({
     section: 'keys',
     path: '/keys/:id/regenerate',
@@ -94,7 +84,7 @@ async function showKeys(visit: Visit) {
         ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
         : html`<a class="button primary" href="/keys/new">Create key</a>`,
     body: html`
-      ${doneNotice(query.get('done'))}
+      ${query.get('done') === 'revoked' ? html`<p class="note" role="status">The key was revoked. Programs that use it are refused from now on.</p>` : nothing}
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
       ${
         keys.length === 0
@@ -102,24 +92,11 @@ async function showKeys(visit: Visit) {
               'No keys yet',
               html`Scripts and other programs read your history with an API key. Create one for each program, so that you can revoke it alone. A key is shown only once. The <a href="/docs">API reference</a> lists all requests.`,
             )
-          : card(
-              'Keys',
-              html`${keyTable(visit, keys, entitled)}
-                <p><a class="button" href="/keys/revoke-all">Revoke all keys</a></p>`,
-            )
+          : card('Keys', keyTable(visit, keys, entitled))
       }
       <p class="muted">A key can read what you can read, and cannot change anything. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
     `,
   })
-}
-
-function doneNotice(done: string | null): Html {
-  const revoked = {
-    revoked: 'The key was revoked. Programs that use it',
-    'all-revoked': 'All keys were revoked. Programs that use them',
-  }
-  if (done !== 'revoked' && done !== 'all-revoked') return nothing
-  return html`<p class="note" role="status">${revoked[done]} are refused from now on.</p>`
 }
 
 function withoutTier({ viewer, now }: Visit, keys: number, ended: number | undefined): Html {
@@ -140,10 +117,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
   const state = (key: ListedKey) => {
     if (hasEnded(key.expires_at, now)) return html` <span class="state">Expired</span>`
     if (key.replaced_at !== null) return html` <span class="state">Replaced</span>`
-    if (!entitled) return html` <span class="state">Inactive</span>`
-    return expiresSoon(key, now)
-      ? html` <span class="state warn">expires ${expiryText(key.expires_at, now)}</span>`
-      : nothing
+    return entitled ? nothing : html` <span class="state">Inactive</span>`
   }
   return table(
     'API keys',
@@ -184,18 +158,6 @@ function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html 
   return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
 }
 
-const SOON_MS = 30 * DAY_MS
-
-function expiresSoon(key: ListedKey, now: number): key is ListedKey & { expires_at: number } {
-  return key.expires_at !== null && key.expires_at - now < SOON_MS
-}
-
-/** Days are rounded to the nearest: rounded down, a new key for 30 days would have 29 left at once. */
-function expiryText(at: number, now: number): string {
-  const days = Math.round((at - now) / DAY_MS)
-  return days > 1 ? `in ${countText(days, 'day')}` : agoText(at, now)
-}
-
 function showRegenerating(visit: Visit, key: ListedKey, problem?: string) {
   const { viewer, now } = visit
   const { last4, created_at, expires_at } = key
@@ -226,24 +188,6 @@ function showRevoking(visit: Visit, key: ListedKey, problem?: string) {
         ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
         ['Created', dateTime(viewer, key.created_at)],
       ])}
-    `,
-  })
-}
-
-function showRevokingAll(visit: Visit, { keys }: Awaited<ReturnType<typeof keysOf>>, problem?: string) {
-  const { viewer, now } = visit
-  if (keys.length === 0) return redirect('/keys')
-  return formPage(visit, {
-    title: 'Revoke all keys',
-    problem,
-    isDangerous: true,
-    keep: keys.length === 1 ? 'Keep it' : 'Keep them',
-    body: html`
-      <p>Revoke all API keys of this account? Programs that use them are refused at once. This cannot be undone.</p>
-      <ul>${keys.map(
-        key =>
-          html`<li>${recordName(viewer, 'key', key)} <span class="muted">${hasEnded(key.expires_at, now) ? 'Expired' : html`Last used: ${lastUsed(viewer, key.last_used_at, now)}`}</span></li>`,
-      )}</ul>
     `,
   })
 }

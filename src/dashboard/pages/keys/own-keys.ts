@@ -1,8 +1,6 @@
 import { isActive, listKeys, type ListedKey } from '../../../accounts/api-keys.ts'
 import { endedTier, isEntitled } from '../../../accounts/grants.ts'
-import { hasEnded } from '../../../accounts/access.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 
 /** The keys of the viewer that are not revoked, the newest first. */
@@ -24,11 +22,4 @@ export async function ownKey(visit: Visit): Promise<ListedKey> {
   const key = keys.find(({ id }) => id === visit.id)
   if (key === undefined) throw notFound('Key')
   return key
-}
-
-/** Offers to revoke all keys, after something that they do not depend on was changed; nothing if none works. */
-export async function revokeAllOffer(visit: Visit, why: string): Promise<Html> {
-  const working = (await keysOf(visit)).keys.filter(key => !hasEnded(key.expires_at, visit.now)).length
-  if (working === 0) return nothing
-  return html` ${why} <a class="button small" href="/keys/revoke-all">Revoke all keys</a>`
 }

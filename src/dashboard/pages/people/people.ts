@@ -7,7 +7,6 @@ import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, NONE, timeAgo } from '../../text/text.ts'
-import { revokeAllOffer } from '../keys/own-keys.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
 import { makeNames, type PeopleNames } from './names.ts'
 import {
@@ -83,7 +82,7 @@ async function showPeople(visit: Visit) {
     title: 'People',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
-      ${await doneNotice(visit, query.get('done'))}
+      ${doneNotice(query.get('done'))}
       ${card(
         'Who may read my records',
         given.length === 0
@@ -101,11 +100,9 @@ async function showPeople(visit: Visit) {
   })
 }
 
-async function doneNotice(visit: Visit, done: string | null): Promise<Html> {
+function doneNotice(done: string | null): Html {
   const text = NOTES.get(done ?? '')
-  const offer =
-    done === 'ended' ? await revokeAllOffer(visit, 'If that person may know one of your API keys:') : nothing
-  return text === undefined ? nothing : html`<p class="note" role="status">${text}${offer}</p>`
+  return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
 }
 
 const NOTES: ReadonlyMap<string, string> = new Map([

@@ -41,7 +41,7 @@ export const passkeyPages: readonly DashboardPage[] = [
         visit,
         registerPasskey,
         { passkey },
-        () => redirect('/settings?saved=passkeys&added'),
+        () => redirect('/settings?saved=passkeys'),
         refusal => showAdding(visit, refusal),
       )
     },

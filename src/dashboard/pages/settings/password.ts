@@ -32,7 +32,7 @@ export const passwordPages: readonly DashboardPage[] = [
         visit,
         setPassword,
         { password, keepSession },
-        () => othersSignedOut(visit, 'password&added'),
+        () => othersSignedOut(visit, 'password'),
         problem => showNew(visit, problem),
       )
     },

@@ -17,7 +17,6 @@ import { isUnits } from '../../viewer.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
 import { deleteAccountCard } from './delete-account.ts'
 import { deletedCard } from './deleted.ts'
-import { revokeAllOffer } from '../keys/own-keys.ts'
 import { accountForm, lookForms } from './forms.ts'
 import { eventPages } from './events.ts'
 import { oidcCard } from './oidc.ts'
@@ -114,9 +113,6 @@ function readGoal(text: string | null): number | null | undefined {
 
 type Forms = 'account' | 'password' | 'passkeys' | 'oidc' | 'sessions'
 
-/** The forms that change how somebody can sign in. Their redirects have `added` where no method was replaced or removed. */
-const METHODS: ReadonlySet<string | null> = new Set<Forms>(['password', 'passkeys', 'oidc'])
-
 const CONFIRMED = html`<p class="note" role="status">Confirmed for ten minutes.</p>`
 
 async function showSettings(visit: Visit, problems: Partial<Record<Forms, string>> = {}) {
@@ -124,11 +120,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
   const { accountId } = viewer.session
   const sessions = await listSessions(store, accountId, now)
   const saved = query.get('saved')
-  const offer =
-    METHODS.has(saved) && !query.has('added')
-      ? await revokeAllOffer(visit, 'Your API keys still work. If somebody else may know one of them:')
-      : nothing
-  const message = (form: Forms) => messageOf(problems[form], saved === form, offer)
+  const message = (form: Forms) => messageOf(problems[form], saved === form)
   const methods = await readSignInMethods(store, accountId, signInAddress(visit))
   const passkeys = await passkeyCard(visit)
   const linked = visit.oidc === undefined ? nothing : await oidcCard(visit, visit.oidc, message('oidc'))
@@ -164,7 +156,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
   })
 }
 
-function messageOf(problem: string | undefined, saved: boolean, offer: Html): Html {
+function messageOf(problem: string | undefined, saved: boolean): Html {
   if (problem !== undefined) return html`<p class="problem" role="alert">${problem}</p>`
-  return saved ? html`<p class="note" role="status">Saved.${offer}</p>` : nothing
+  return saved ? html`<p class="note" role="status">Saved.</p>` : nothing
 }
