@@ -250,9 +250,9 @@ async function createKey(page: Page, { service }: Stage) {
 
 async function followFromElsewhere(page: Page, { service }: Stage) {
   await page.goto('about:blank')
-  await page.setContent(`<a href="${service.url}/settings/events.csv">Events</a>`)
-  await page.getByText('Events').click()
-  await page.waitForURL('**/events.csv')
+  await page.setContent(`<a href="${service.url}/people/reads.csv">Reads</a>`)
+  await page.getByText('Reads').click()
+  await page.waitForURL('**/reads.csv')
 }
 
 async function reloadOften(page: Page) {

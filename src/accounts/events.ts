@@ -5,52 +5,41 @@ import type { EventRow, Tables } from '../store/tables.ts'
 
 /** The log of what concerns the safety of an account, for its owner. Rows are added, never changed but for counts. */
 
-/** The groups that the page can be filtered by, and their titles. */
-export const eventGroups = {
-  signIns: 'Sign-ins',
-  methods: 'Sign-in methods',
-  keys: 'API keys',
-  access: 'Access',
-  exports: 'Exports',
-  imports: 'Imports',
-} as const
-export type EventGroup = keyof typeof eventGroups
-
-/** Every kind of event: its group and its text. To add one, add a row and call `recordEvent` where it happens. */
+/** Every kind of event, with its text. To add one, add a row and call `recordEvent` where it happens. */
 const eventKinds = {
-  'signed-in-password': ['signIns', 'Signed in with the password'],
-  'signed-in-passkey': ['signIns', 'Signed in with a passkey'],
-  'signed-in-oidc': ['signIns', 'Signed in with the linked sign-in'],
-  'sign-in-failed': ['signIns', 'Sign-in with a wrong password'],
-  'confirmation-failed': ['signIns', 'Confirmation with a wrong password or passkey'],
-  'browsers-signed-out': ['signIns', 'Other browsers signed out'],
-  'invitation-made': ['methods', 'Invitation made'],
-  'invitation-password': ['methods', 'Invitation used, password chosen'],
-  'invitation-passkey': ['methods', 'Invitation used, passkey added'],
-  'invitation-oidc': ['methods', 'Invitation used, sign-in linked'],
-  'password-set': ['methods', 'Password set'],
-  'password-removed': ['methods', 'Password removed'],
-  'passkey-added': ['methods', 'Passkey added'],
-  'passkey-removed': ['methods', 'Passkey removed'],
-  'oidc-linked': ['methods', 'Sign-in linked'],
-  'oidc-unlinked': ['methods', 'Linked sign-in removed'],
-  'key-created': ['keys', 'API key created'],
-  'key-regenerated': ['keys', 'API key regenerated'],
-  'key-revoked': ['keys', 'API key revoked'],
-  'access-given': ['access', 'Access given'],
-  'access-narrowed': ['access', 'Access narrowed'],
-  'access-ended': ['access', 'Access ended'],
-  exported: ['exports', 'Everything exported'],
-  'file-stored': ['imports', 'Records stored from a file'],
-  'file-undone': ['imports', 'Records of a file removed again'],
-  'record-deleted': ['imports', 'Record deleted'],
-  'record-allowed': ['imports', 'Deleted record allowed again'],
-  'source-connected': ['imports', 'Source connected'],
-  'source-key-changed': ['imports', 'API key of the source changed'],
-  'source-refused': ['imports', 'Source refused its API key'],
-  'source-gone-removed': ['imports', 'Records removed that are gone at the source'],
-  'source-forgotten': ['imports', 'Source and its API key forgotten'],
-} as const satisfies Readonly<Record<string, readonly [EventGroup, string]>>
+  'signed-in-password': 'Signed in with the password',
+  'signed-in-passkey': 'Signed in with a passkey',
+  'signed-in-oidc': 'Signed in with the linked sign-in',
+  'sign-in-failed': 'Sign-in with a wrong password',
+  'confirmation-failed': 'Confirmation with a wrong password or passkey',
+  'browsers-signed-out': 'Other browsers signed out',
+  'invitation-made': 'Invitation made',
+  'invitation-password': 'Invitation used, password chosen',
+  'invitation-passkey': 'Invitation used, passkey added',
+  'invitation-oidc': 'Invitation used, sign-in linked',
+  'password-set': 'Password set',
+  'password-removed': 'Password removed',
+  'passkey-added': 'Passkey added',
+  'passkey-removed': 'Passkey removed',
+  'oidc-linked': 'Sign-in linked',
+  'oidc-unlinked': 'Linked sign-in removed',
+  'key-created': 'API key created',
+  'key-regenerated': 'API key regenerated',
+  'key-revoked': 'API key revoked',
+  'access-given': 'Access given',
+  'access-narrowed': 'Access narrowed',
+  'access-ended': 'Access ended',
+  exported: 'Everything exported',
+  'file-stored': 'Records stored from a file',
+  'file-undone': 'Records of a file removed again',
+  'record-deleted': 'Record deleted',
+  'record-allowed': 'Deleted record allowed again',
+  'source-connected': 'Source connected',
+  'source-key-changed': 'API key of the source changed',
+  'source-refused': 'Source refused its API key',
+  'source-gone-removed': 'Records removed that are gone at the source',
+  'source-forgotten': 'Source and its API key forgotten',
+} as const satisfies Readonly<Record<string, string>>
 export type EventKind = keyof typeof eventKinds
 
 /** Who did something: the account itself, in a browser, the operator with a command, or the service without being asked. */
@@ -96,7 +85,6 @@ export type AccountEvent = Pick<
 
 /** Which events, and which part of them, the newest first. */
 export interface EventsRange {
-  readonly group?: EventGroup | undefined
   readonly before?: Pick<AccountEvent, 'at' | 'id'> | undefined
   readonly limit: number
   readonly offset?: number
@@ -105,13 +93,12 @@ export interface EventsRange {
 export function listEvents(
   { reads }: Pick<Store, 'reads'>,
   accountId: number,
-  { group, before, limit, offset = 0 }: EventsRange,
+  { before, limit, offset = 0 }: EventsRange,
 ): Promise<AccountEvent[]> {
   return reads
     .selectFrom('account_event')
     .select(['id', 'at', 'kind', 'actor', 'subject', 'subject_id', 'network', 'browser', 'times'])
     .where('account_id', '=', accountId)
-    .$if(group !== undefined, events => events.where('kind', 'in', kindsOf(group)))
     .$if(before !== undefined, events =>
       events.where(({ eb, refTuple, tuple }) => eb(refTuple('at', 'id'), '<', tuple(before?.at ?? 0, before?.id ?? 0))),
     )
@@ -123,14 +110,10 @@ export function listEvents(
 }
 
 /** All events of an account, in the same order. */
-export async function* allEvents(
-  store: Pick<Store, 'reads'>,
-  accountId: number,
-  group?: EventGroup,
-): AsyncGenerator<AccountEvent> {
+export async function* allEvents(store: Pick<Store, 'reads'>, accountId: number): AsyncGenerator<AccountEvent> {
   let before: AccountEvent | undefined
   do {
-    const events = await listEvents(store, accountId, { group, before, limit: MAX_BATCH_ROWS })
+    const events = await listEvents(store, accountId, { before, limit: MAX_BATCH_ROWS })
     yield* events
     before = events.length < MAX_BATCH_ROWS ? undefined : events.at(-1)
   } while (before !== undefined)
@@ -138,7 +121,8 @@ export async function* allEvents(
 
 /** What an event says. A later version may have stored a kind that this one does not know. */
 export function eventText({ kind }: Pick<AccountEvent, 'kind'>): string {
-  return isKind(kind) ? eventKinds[kind][1] : kind
+  const texts: Readonly<Record<string, string>> = eventKinds
+  return texts[kind] ?? kind
 }
 
 /** Removes events that are older than a year. On PostgreSQL its owner's function does, so that the service needs no right to. */
@@ -176,13 +160,3 @@ const SYSTEMS = [
 ] as const
 
 const MAX_BATCH_ROWS = 500
-
-function kindsOf(group: EventGroup | undefined): EventKind[] {
-  return Object.keys(eventKinds)
-    .filter(isKind)
-    .filter(kind => eventKinds[kind][0] === group)
-}
-
-function isKind(kind: string): kind is EventKind {
-  return Object.hasOwn(eventKinds, kind)
-}

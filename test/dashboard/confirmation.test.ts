@@ -179,9 +179,9 @@ test('a password that is changed between its check and the sign-in lets nobody i
   await setPassword(store, { accountId: 1, password: 'another long password' }, Date.now())
   assert.equal(await beginSession(store, { proof, browser: '', actor: inBrowser, now: Date.now() }), undefined)
   assert.deepEqual(await store.db.selectFrom('browser_session').selectAll().execute(), [])
-  assert.deepEqual(await listEvents(store, 1, { limit: 10, group: 'signIns' }), [])
+  const kinds = (await listEvents(store, 1, { limit: 10 })).map(({ kind }) => kind)
   assert.deepEqual(
-    (await listEvents(store, 1, { limit: 10, group: 'methods' })).map(({ kind }) => kind),
+    kinds.filter(kind => kind !== 'access-given'),
     ['password-set', 'password-set'],
   )
 })

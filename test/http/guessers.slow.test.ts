@@ -152,7 +152,7 @@ test(`of ${ATTEMPTS} networks that guess, the log has a bounded number of rows a
     with recursive hour(number) as (select 1 union all select number + 1 from hour where number < 8700)
     select account_id, at - 3600000 * hour.number, kind, actor, subject, subject_id, network, browser, times
     from account_event, hour where kind = 'sign-in-failed'`.execute(here.store.db)
-  for (const path of ['', '?events=signIns', '?page=7000'].map(query => `/settings/events${query}`)) {
+  for (const path of ['', '?page=7000'].map(query => `/settings/events${query}`)) {
     const times: number[] = []
     for (let visit = 0; visit < 3; visit += 1) {
       const start = performance.now()

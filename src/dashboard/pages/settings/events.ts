@@ -1,61 +1,31 @@
-import {
-  type AccountEvent,
-  allEvents,
-  type EventGroup,
-  eventGroups,
-  eventText,
-  listEvents,
-} from '../../../accounts/events.ts'
-import { formatTimestamp } from '../../../contract/time.ts'
+import { type AccountEvent, eventText, listEvents } from '../../../accounts/events.ts'
 import { table } from '../../layout/components.ts'
-import { csvFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { openPager, pageNumber } from '../../paging.ts'
 import { countText, dateTime } from '../../text/text.ts'
 
-const OF_SETTINGS = { section: 'settings', reads: null } as const
-
 /** The log of what concerns the safety of the account that signed in. */
 export const eventPages: readonly DashboardPage[] = [
-  { ...OF_SETTINGS, path: '/settings/events', handler: showEvents },
-  {
-    ...OF_SETTINGS,
-    path: '/settings/events.csv',
-    isDownload: true,
-    handler: eventsFile,
-  },
+  { section: 'settings', reads: null, path: '/settings/events', handler: showEvents },
 ]
 
 const ROWS = 25
 
-/** A page of the log, with the filter by group. */
 async function showEvents({ store, viewer, query, path, sectionStart }: Visit) {
   const page = pageNumber(query)
-  const group = groupOf(query)
-  const range = { group, limit: ROWS + 1, offset: (page - 1) * ROWS }
+  const range = { limit: ROWS + 1, offset: (page - 1) * ROWS }
   const events = await listEvents(store, viewer.session.accountId, range)
-  const chosen = new URLSearchParams(group === undefined ? {} : { events: group })
   return view({
     title: 'Account events',
     back: sectionStart,
     lead: 'Events of the last year.',
-    actions: html`<a href="${path}.csv${chosen.size === 0 ? '' : `?${chosen}`}" download>CSV</a>`,
     body: html`
-      <form class="filters" action="${path}" data-submit-on-change>
-        <label>Events
-          <select name="events">
-            <option value="">All</option>
-            ${Object.entries(eventGroups).map(([name, title]) => html`<option value="${name}"${name === group ? html` selected` : nothing}>${title}</option>`)}
-          </select>
-        </label>
-        <button class="no-script">Show</button>
-      </form>
       ${
         events.length === 0
-          ? html`<p class="card muted">No such events in the last year.</p>`
-          : html`<div class="card">${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path, query: chosen, anchor: undefined }, page, events.length > ROWS)}</div>`
+          ? html`<p class="card muted">No events in the last year.</p>`
+          : html`<div class="card">${eventTable(viewer, events.slice(0, ROWS))}${openPager({ path, query: new URLSearchParams(), anchor: undefined }, page, events.length > ROWS)}</div>`
       }
       <p class="muted">A network is the part of an address that many people share. Wrong passwords are counted by the hour. If you do not recognise an event, sign out the other browsers, remove passkeys and links that are not yours, revoke API keys, and change your password.</p>
     `,
@@ -84,13 +54,6 @@ function eventTable(viewer: Viewer, events: readonly AccountEvent[]): Html {
   )
 }
 
-/** The group that the query names, if there is one. */
-function groupOf(query: URLSearchParams): EventGroup | undefined {
-  const name = query.get('events') ?? ''
-  // The name is one of the keys.
-  return Object.hasOwn(eventGroups, name) ? (name as EventGroup) : undefined
-}
-
 function subjectOf(viewer: Viewer, { subject, subject_id: id }: AccountEvent): string {
   return id === 0 ? freeText(viewer, subject) : recordName(viewer, 'key', { id, name: subject })
 }
@@ -102,18 +65,4 @@ function actorText({ actor }: AccountEvent): string {
 /** Of events that are counted, those beyond the rows of an hour have no network. */
 function networkText({ actor, network }: AccountEvent): string {
   return actor === '' && network === '' ? 'Other networks' : network
-}
-
-function eventsFile(visit: Visit) {
-  const { store, viewer, query } = visit
-  const events = allEvents(store, viewer.session.accountId, groupOf(query))
-  return csvFile(visit, 'events', ['When', 'What', 'About', 'By', 'Network', 'Browser', 'Times'], events, event => [
-    formatTimestamp(event.at),
-    eventText(event),
-    subjectOf(viewer, event),
-    actorText(event),
-    networkText(event),
-    event.browser,
-    event.times,
-  ])
 }
