@@ -39,7 +39,6 @@ export interface Parameter {
   readonly in: string
   readonly description: string
   readonly required?: boolean
-  readonly deprecated?: boolean
   readonly schema: Schema
 }
 

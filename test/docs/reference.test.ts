@@ -95,23 +95,13 @@ describe('the reference', () => {
     }
   })
 
-  test('the console has all operations and their parameters except deprecated ones, keeps to the budgets, and its script takes less than 2 KB to load', async () => {
+  test('the console has all operations, keeps to the budgets, and its script takes less than 2 KB to load', async () => {
     const { text } = await get(service, '/docs/console', { Cookie: 'theme=dark' })
     assert.match(text, /<meta name="color-scheme" content="dark">/)
     assert.ok(Buffer.byteLength(text) <= MAX_PAGE_BYTES && nodesOf(text) <= MAX_PAGE_NODES)
     for (const [path, { get: operation }] of Object.entries(openapi().paths)) {
-      const { operationId, summary, parameters } = operation
-      assert.ok(
-        text.includes(`<option id="${operationId}" value="${operationId}" data-path="${path}">${summary}</option>`),
-        path,
-      )
-      const parts = text.split('data-for="').filter(part => part.split('"', 1)[0]?.split(' ').includes(operationId))
-      const names = parts.flatMap(part => /<(?:input|select) name="([^"]+)"/.exec(part)?.[1] ?? [])
-      const expected = parameters.flatMap(one => {
-        if ('name' in one) return one.deprecated === true ? [] : [one.name]
-        return [one.$ref.replace(/.*\//, '')]
-      })
-      assert.deepEqual(names.toSorted(), expected.toSorted(), path)
+      const { operationId, summary } = operation
+      assert.ok(text.includes(`<option value="${operationId}" data-path="${path}">${summary}</option>`), path)
     }
     const [, script = ''] = /<script type="module" src="([^"]+)"/.exec(text) ?? []
     const { pathname, search } = new URL(script, `${service.url}/docs/console`)

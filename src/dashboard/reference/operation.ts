@@ -2,17 +2,10 @@ import type { Example, OpenApi, Operation, Parameter, Ref, Response } from '../.
 import { card, curlLine, table } from '../layout/components.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { anchorOfCode, codeBlock, inline } from './markdown.ts'
-import { fieldTable, type SchemaLink, typeText } from './schemas.ts'
-
-/** What the pages of the reference link to. */
-export interface Links {
-  /** The page with the guide. */
-  readonly guide: string
-  readonly schema: SchemaLink
-}
+import { fieldTable, typeText } from './schemas.ts'
 
 /** An operation: its parameters, its responses, and the command that calls it. */
-export function operationCard(api: OpenApi, baseUrl: string, path: string, operation: Operation, links: Links): Html {
+export function operationCard(api: OpenApi, baseUrl: string, path: string, operation: Operation): Html {
   const { summary, operationId, description, security } = operation
   const responses = Object.entries(operation.responses).map(
     ([status, response]) => [status, resolve(response, api.components.responses)] as const,
@@ -28,8 +21,8 @@ export function operationCard(api: OpenApi, baseUrl: string, path: string, opera
         ${codeBlock(curl, `curl command: ${summary}`)}
         <p><a href="console#${operationId}">Try it<span class="hidden"> in the console: ${summary}</span></a></p>
         ${parameterTable(api, operation)}
-        ${responses.filter(([status]) => status === '200').map(([, response]) => success(response, summary, links.schema))}
-        ${refusals(responses, links.guide)}
+        ${responses.filter(([status]) => status === '200').map(([, response]) => success(response, summary))}
+        ${refusals(responses)}
       </div>
     `,
     { id: operationId },
@@ -44,7 +37,7 @@ function parameterTable(api: OpenApi, operation: Operation): Part {
     [
       { title: 'Name', cell: ({ name }) => html`<code>${name}</code>` },
       { title: 'In', cell: parameter => parameter.in },
-      { title: 'Type', cell: ({ schema }) => typeText(schema, () => '') },
+      { title: 'Type', cell: ({ schema }) => typeText(schema) },
       {
         title: 'Meaning',
         cell: ({ description, schema }) => [
@@ -53,20 +46,16 @@ function parameterTable(api: OpenApi, operation: Operation): Part {
         ],
       },
     ],
-    parametersOf(api, operation),
+    parameters.map(parameter => resolve(parameter, api.components.parameters)),
   )}`
 }
 
-export function parametersOf({ components }: OpenApi, { parameters }: Operation): readonly Parameter[] {
-  return parameters.map(parameter => resolve(parameter, components.parameters))
-}
-
-function success({ content, headers = {} }: Response, summary: string, link: SchemaLink): Part {
+function success({ content, headers = {} }: Response, summary: string): Part {
   if (content === undefined) return null
   const { schema, examples } = content['application/json']
   return html`
     <h3>Response</h3>
-    ${fieldTable(`Response: ${summary}`, schema, link)}
+    ${fieldTable(`Response: ${summary}`, schema)}
     <p class="muted">Headers: ${Object.keys(headers).join(', ')}.</p>
     ${Object.values(examples).map((example, index) => exampleBlock(example, summary, index))}
   `
@@ -82,14 +71,14 @@ function exampleBlock(example: Example | Ref, summary: string, index: number): P
   )}</details>`
 }
 
-function refusals(responses: readonly (readonly [status: string, response: Response])[], guide: string): Html {
+function refusals(responses: readonly (readonly [status: string, response: Response])[]): Html {
   const refused = responses.filter(([status]) => Number(status) >= 400)
   return html`
     <h3>Errors</h3>
     <dl class="codes">${refused.map(
       ([status, { content }]) =>
         html`<div><dt>${status}</dt><dd>${Object.keys(content?.['application/json'].examples ?? {}).map(
-          code => html`<a href="${guide}#${anchorOfCode(code)}"><code>${code}</code></a> `,
+          code => html`<a href="../docs#${anchorOfCode(code)}"><code>${code}</code></a> `,
         )}</dd></div>`,
     )}</dl>
   `

@@ -11,8 +11,6 @@ import { fieldTable, schemasIn } from './schemas.ts'
 /** What all pages of the reference are made from. */
 export interface ReferenceContext {
   readonly api: OpenApi
-  /** The resource that each schema belongs to. */
-  readonly schemaResources: ReadonlyMap<string, string>
   readonly display: Display
   /** The address of this service, for commands to copy. */
   readonly baseUrl: string
@@ -43,7 +41,7 @@ export function guidePage(context: ReferenceContext): Html {
       </section>
       <section class="card prose">${markdown(api.info.description)}</section>
       ${card('Response headers', headerTable(api))}
-      ${schemaCards(context, '', undefined)}
+      ${schemaCards(api, ['Error'])}
       ${card('Example of an error', errorExample(api))}
     `,
   })
@@ -51,16 +49,17 @@ export function guidePage(context: ReferenceContext): Html {
 
 /** The operations of a resource, and the records that they return. */
 export function resourcePage(context: ReferenceContext, name: string): Html {
-  const { api, baseUrl, schemaResources } = context
+  const { api, baseUrl } = context
   const tag = api.tags.find(tag => tag.name === name) ?? { name, description: '' }
-  const links = { guide: '../docs', schema: (other: string) => schemaAddress(schemaResources, '../', other) }
+  const operations = operationsOf(api, tag)
+  const returned = operations.map(([, { responses }]) => responses['200'])
   return referencePage(context, {
     title: name,
     lead: inline(tag.description),
     root: '../',
     body: html`
-      ${operationsOf(api, tag).map(([path, operation]) => operationCard(api, baseUrl, path, operation, links))}
-      ${schemaCards(context, '../', name)}
+      ${operations.map(([path, operation]) => operationCard(api, baseUrl, path, operation))}
+      ${schemaCards(api, schemasIn(returned, api))}
     `,
   })
 }
@@ -68,17 +67,6 @@ export function resourcePage(context: ReferenceContext, name: string): Html {
 /** The part of an address that stands for a resource. */
 export function slugOf(name: string): string {
   return name.toLowerCase().replaceAll(' ', '-')
-}
-
-/** The resource that each schema belongs to: the first one that returns it. A schema that most resources use belongs to none. */
-export function resourcesOfSchemas(api: OpenApi): Map<string, string> {
-  const found = new Map<string, string[]>()
-  for (const tag of api.tags) {
-    const responses = operationsOf(api, tag).map(([, { responses }]) => responses)
-    for (const name of schemasIn(responses, api)) found.getOrInsertComputed(name, () => []).push(tag.name)
-  }
-  const own = [...found].filter(([, tags]) => tags.length < api.tags.length / 2)
-  return new Map(own.map(([name, [first = '']]) => [name, first]))
 }
 
 /** The start of links, which are relative to the root of the service so that they also work behind a proxy that adds a path. */
@@ -133,22 +121,13 @@ export function operationsOf({ paths }: OpenApi, { name }: Tag) {
   return Object.entries(paths).flatMap(([path, { get }]) => (get.tags.includes(name) ? [[path, get] as const] : []))
 }
 
-/** The schemas that belong to a resource; without one, those that belong to none. */
-function schemaCards({ api, schemaResources }: ReferenceContext, root: Root, resource: string | undefined): Html[] {
-  return Object.entries(api.components.schemas)
-    .filter(([name]) => schemaResources.get(name) === resource)
-    .map(([name, schema]) =>
-      card(
-        name,
-        html`<div class="stack"><p>${inline(schema.description ?? '')}</p>${fieldTable(`Fields of ${name}`, schema, other => schemaAddress(schemaResources, root, other))}</div>`,
-        { id: name },
-      ),
-    )
-}
-
-function schemaAddress(schemaResources: ReadonlyMap<string, string>, root: Root, name: string): string {
-  const resource = schemaResources.get(name)
-  return `${root}docs${resource === undefined ? '' : `/${slugOf(resource)}`}#${name}`
+/** The fields of named schemas. */
+function schemaCards({ components }: OpenApi, names: Iterable<string>): Html[] {
+  return [...names].map(name => {
+    const { [name]: schema = {} } = components.schemas
+    const fields = fieldTable(`Fields of ${name}`, schema)
+    return card(name, html`<div class="stack"><p>${inline(schema.description ?? '')}</p>${fields}</div>`, { id: name })
+  })
 }
 
 function headerTable({ components }: OpenApi): Html {

@@ -9,12 +9,11 @@ import { sendPage } from '../encoding.ts'
 import type { Html } from '../html.ts'
 import { siteOriginOf } from '../origin.ts'
 import { consolePage } from './console.ts'
-import { guidePage, type ReferenceContext, resourcePage, resourcesOfSchemas, slugOf } from './reference-pages.ts'
+import { guidePage, type ReferenceContext, resourcePage, slugOf } from './reference-pages.ts'
 
 /** The OpenAPI document, and the reference made from it: pages to read, and a console. All without signing in. */
 export function registerReference(app: FastifyInstance, config: Config) {
   const api = openapi(config.publicUrl)
-  const schemaResources = resourcesOfSchemas(api)
   const file = new Asset(JSON_TYPE, JSON.stringify(api))
   app.get('/openapi.json', (_, reply) => sendAsset(reply, file))
 
@@ -26,7 +25,6 @@ export function registerReference(app: FastifyInstance, config: Config) {
     const description = api.info.description.replaceAll(EXAMPLE_ADDRESS, baseUrl)
     return {
       api: { ...api, info: { ...api.info, description } },
-      schemaResources,
       display: readDisplay(parseCookies(request.headers.cookie)),
       baseUrl,
       styles: `docs/styles.css?v=${asset('reference.css').version}`,

@@ -3,9 +3,6 @@ import { html, type Html, type Part } from '../html.ts'
 import { table } from '../layout/components.ts'
 import { inline } from './markdown.ts'
 
-/** Where the page that describes a schema is, with its anchor. */
-export type SchemaLink = (name: string) => string
-
 interface Field {
   readonly name: string
   readonly schema: Schema
@@ -13,14 +10,14 @@ interface Field {
 }
 
 /** A table of the fields of a schema; those of objects inside it have a path, such as `total.sessions`. */
-export function fieldTable(name: string, schema: Schema, link: SchemaLink): Html {
+export function fieldTable(name: string, schema: Schema): Html {
   return table<Field>(
     name,
     [
       { title: 'Field', cell: field => html`<code>${field.name}</code>` },
       {
         title: 'Type',
-        cell: field => html`${typeText(field.schema, link)}${field.isRequired ? null : ', may be absent'}`,
+        cell: field => html`${typeText(field.schema)}${field.isRequired ? null : ', may be absent'}`,
       },
       { title: 'Meaning', cell: field => inline(field.schema.description ?? '') },
     ],
@@ -28,18 +25,18 @@ export function fieldTable(name: string, schema: Schema, link: SchemaLink): Html
   )
 }
 
-/** The type of a value in words, with links to named schemas. */
-export function typeText(schema: Schema, link: SchemaLink): Part {
+/** The type of a value in words, with links to named schemas, which stand on the same page. */
+export function typeText(schema: Schema): Part {
   const { $ref, anyOf, enum: values, items, type, format } = schema
-  if ($ref !== undefined) return html`<a href="${link(schemaName($ref))}">${schemaName($ref)}</a>`
-  if (anyOf !== undefined) return joinParts(anyOf.map(one => typeText(one, link)))
+  if ($ref !== undefined) return html`<a href="#${schemaName($ref)}">${schemaName($ref)}</a>`
+  if (anyOf !== undefined) return joinParts(anyOf.map(one => typeText(one)))
   if (values !== undefined)
     return joinParts(
       values.map(value => html`<code>${String(value)}</code>`),
       ', ',
     )
   if (schema.const !== undefined) return html`<code>${String(schema.const)}</code>`
-  if (items !== undefined) return html`array of ${typeText(items, link)}`
+  if (items !== undefined) return html`array of ${typeText(items)}`
   const names = [type ?? 'any'].flat().join(' or ')
   const details = [...(format === undefined || format === 'int64' ? [] : [format]), ...bounds(schema)]
   return details.length === 0 ? names : `${names} (${details.join(', ')})`
