@@ -142,7 +142,7 @@ async function linkWithIssuer({ store }: TestService) {
 
 async function addPasskey(ann: Visitor, site: string) {
   const { text } = await ann.post('/passkeys/options', { purpose: 'register', name: 'Phone' })
-  return ann.post('/settings/passkeys', { answer: authenticator(site).create(JSON.parse(text)) })
+  return ann.post('/settings/passkeys/new', { answer: authenticator(site).create(JSON.parse(text)) })
 }
 
 /** Ann has given access to a name that no account had, and the operator to the account that got it. Returns the form that ends both. */

@@ -14,7 +14,7 @@ import { pages, registerDashboard } from '../../src/dashboard/routes.ts'
 import { makeFolder } from '../support/command.ts'
 import { type Authenticator, authenticator } from '../support/authenticator.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor } from '../support/dashboard.ts'
-import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
+import { type Issuer, issuerVisitor, startIssuer, addressAt } from '../support/issuer.ts'
 import { account, lockSession, lockTemplate, trainingSession, trainingTemplate, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { addGoneSession, addKnownSource } from '../support/sources/pulls.ts'
@@ -207,8 +207,8 @@ const actions: readonly Action[] = [
     act: ({ ann }) => ann.post('/passkeys/options', { purpose: 'register', name: 'Phone' }),
   },
   {
-    route: 'POST /settings/passkeys',
-    act: async ({ ann, answer }) => ann.post('/settings/passkeys', { answer: await answer('register') }),
+    route: 'POST /settings/passkeys/new',
+    act: async ({ ann, answer }) => ann.post('/settings/passkeys/new', { answer: await answer('register') }),
     about: 'Phone',
   },
   {
@@ -217,8 +217,8 @@ const actions: readonly Action[] = [
     leaves: 'signed-in-passkey',
   },
   {
-    route: 'GET /settings/oidc/start',
-    act: async ({ ann, viaIssuer }) => viaIssuer(await startOn(ann, '/settings/oidc')),
+    route: 'POST /settings/oidc',
+    act: ({ viaIssuer }) => viaIssuer('/settings/oidc'),
     leaves: 'oidc-linked',
   },
   { route: 'GET /confirm/oidc', act: ({ viaIssuer }) => viaIssuer('/confirm/oidc') },
@@ -259,8 +259,8 @@ const actions: readonly Action[] = [
     leaves: 'invitation-passkey',
   },
   {
-    route: 'GET /invitation/:secret/oidc',
-    act: async ({ ann, invite, viaIssuer }) => viaIssuer(await startOn(ann, await invite())),
+    route: 'POST /invitation/:secret/oidc',
+    act: async ({ invite, viaIssuer }) => viaIssuer(`${await invite()}/oidc`),
     leaves: 'invitation-oidc',
   },
   // It works only without an account: `cli/first-account` has the event that it leaves then.
@@ -370,9 +370,8 @@ async function sceneOf(service: TestService): Promise<Scene> {
       return (purpose === 'register' ? device : authenticator(site)).create(options)
     },
     async viaIssuer(path) {
-      const out = await ann.get(path)
-      assert.equal(out.status, 303, out.text)
-      const { pathname, search } = new URL(await issuerVisitor(issuer.url).follow(out.to ?? '', 'somebody'))
+      const address = await addressAt(ann, path)
+      const { pathname, search } = new URL(await issuerVisitor(issuer.url).follow(address, 'somebody'))
       return ann.get(pathname + search)
     },
   }

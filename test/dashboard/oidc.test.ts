@@ -6,7 +6,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { allowSignIn, PASSWORD, type Visitor, visitor, ageSignIns } from '../support/dashboard.ts'
-import { type Issuer, issuerVisitor, startIssuer, startOn } from '../support/issuer.ts'
+import { type Issuer, issuerVisitor, startIssuer, addressAt } from '../support/issuer.ts'
 import { freePort } from '../support/postgres.ts'
 import { world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
@@ -26,9 +26,7 @@ async function oidcService(settings: Record<string, string> = {}) {
 
 /** Goes to the issuer from a page, signs in there, and comes back. */
 async function goThere(person: Visitor, path: string, login: string, at = issuerVisitor(issuer.url)) {
-  const out = await person.get(path)
-  assert.equal(out.status, 303, out.text)
-  return back(person, await at.follow(out.to ?? '', login))
+  return back(person, await at.follow(await addressAt(person, path), login))
 }
 
 function back(person: Visitor, address: string) {
@@ -43,7 +41,7 @@ async function signedIn({ url }: TestService, username = 'ann') {
 }
 
 async function link(person: Visitor, login: string) {
-  const seen = await goThere(person, await startOn(person, '/settings/oidc'), login)
+  const seen = await goThere(person, '/settings/oidc', login)
   assert.equal(seen.to, '/settings?saved=oidc', seen.text)
 }
 
@@ -53,7 +51,6 @@ test('an account is linked from Settings, and the issuer signs in to it from the
   await using service = await oidcService()
   const ann = await signedIn(service)
   assert.match((await ann.get('/settings')).text, /Sign-in with Example ID/)
-  assert.match((await ann.get('/settings/oidc')).text, /href="\/settings\/oidc\/start\?mark=/)
   await link(ann, 'somebody')
   assert.match((await ann.get('/settings')).text, /Remove link/)
 
@@ -73,7 +70,7 @@ test('an account is linked from Settings, and the issuer signs in to it from the
 test('below a path of a host, the issuer leads back to that path', async () => {
   await using service = await oidcService({ LOCKSTEP_PUBLIC_URL: 'http://localhost/lockstep' })
   const ann = await signedIn(service)
-  const linked = await goThere(ann, await startOn(ann, '/lockstep/settings/oidc'), 'somebody')
+  const linked = await goThere(ann, '/lockstep/settings/oidc', 'somebody')
   assert.equal(linked.to, '/lockstep/settings?saved=oidc', linked.text)
   const other = visitor(service.url)
   const { to } = await other.get('/lockstep/signin/oidc?next=%2Fkeys')
@@ -102,10 +99,10 @@ test('a subject belongs to one account, and an account to one subject', async ()
   const ann = await signedIn(service)
   const ben = await signedIn(service, 'ben')
   await link(ann, 'somebody')
-  const taken = await goThere(ben, await startOn(ben, '/settings/oidc'), 'somebody')
+  const taken = await goThere(ben, '/settings/oidc', 'somebody')
   assert.equal(taken.status, 403)
   assert.match(taken.text, /linked with another account here/)
-  const second = await goThere(ann, await startOn(ann, '/settings/oidc'), 'somebody else')
+  const second = await goThere(ann, '/settings/oidc', 'somebody else')
   assert.match(second.text, /remove that link first/)
   await link(ann, 'somebody')
   assert.equal((await links(service)).length, 1)
@@ -212,14 +209,14 @@ test('an invited person chooses the issuer, and makes a first API key without ev
   const before = visitor(service.url)
   before.cookies.set('session', ben.cookies.get('session') ?? '')
   assert.match((await ben.get(path)).text, /Or Example ID/)
-  const taken = await goThere(ben, await startOn(ben, path), 'taken')
+  const taken = await goThere(ben, `${path}/oidc`, 'taken')
   assert.match(taken.text, /linked with another account here/)
   assert.equal((await ben.get(path)).status, 200, 'it is not used up')
   assert.equal((await before.get('/settings')).status, 200)
-  assert.equal((await goThere(ben, await startOn(ben, path), 'ben')).to, '/')
+  assert.equal((await goThere(ben, `${path}/oidc`, 'ben')).to, '/')
   assert.equal((await before.get('/settings')).status, 303)
   assert.equal((await ben.get(path)).status, 404)
-  assert.equal((await ben.get(`${path}/oidc`)).to, path)
+  assert.equal((await ben.post(`${path}/oidc`)).to, path)
   assert.match(
     (await ben.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' })).text,
     /lks_[0-9A-Za-z]{36}/,
@@ -230,7 +227,7 @@ test('an invited person chooses the issuer, and makes a first API key without ev
   assert.match(refused.text, /the only sign-in method/)
 })
 
-test('what needs a fresh sign-in is confirmed at the issuer, which must ask again, and the form is kept', async () => {
+test('what needs a fresh sign-in is confirmed at the issuer, which must ask again', async () => {
   await using service = await oidcService()
   const ann = await signedIn(service)
   await link(ann, 'somebody')
@@ -240,22 +237,17 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   const asked = await ann.post('/keys', fields)
   assert.equal(asked.status, 403)
   assert.doesNotMatch(asked.text, /type="password"/)
-  assert.match(asked.text, /href="\/confirm\/oidc"[^>]*>Continue with Example ID/)
+  assert.match(asked.text, /href="\/confirm\/oidc\?next=%2Fkeys"[^>]*>Continue with Example ID/)
 
   const other = await goThere(ann, '/confirm/oidc', 'somebody else')
   assert.match(other.text, /not linked with this account/)
   const known = issuerVisitor(issuer.url)
   const before = ann.cookies.get('session')
-  const out = await ann.get('/confirm/oidc')
+  const out = await ann.get('/confirm/oidc?next=%2Fkeys')
   assert.equal(new URL(out.to ?? '').searchParams.get('max_age'), '0')
   const confirmed = await back(ann, await known.follow(out.to ?? '', 'somebody'))
-  assert.equal(confirmed.to, '/confirm/continue')
+  assert.equal(confirmed.to, '/keys')
   assert.notEqual(ann.cookies.get('session'), before)
-  const kept = await ann.get('/confirm/continue')
-  assert.match(kept.text, /Continue with: <strong>Create key<\/strong>/)
-  assert.match(kept.text, /<button[^>]*>Create key<\/button><a class="button" href="\/keys">Cancel/)
-  assert.match(kept.text, /What you entered was kept\./)
-  assert.match(kept.text, /action="\/keys"[^]*name="name" value="Kitchen &quot;1&quot;"/)
   assert.match((await ann.post('/keys', fields)).text, /Your new key/)
 
   // An issuer at which somebody is signed in does not ask again, unless it has to.
@@ -269,13 +261,8 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   assert.equal(seen.status, 403, 'without the time of the sign-in there it proves nothing')
   assert.equal((await ann.post('/keys', fields)).status, 403)
 
-  // A form that is too long for a cookie is not kept, and no earlier one is continued in its place.
-  await ann.post('/keys', { ...fields, name: 'x'.repeat(5000) })
-  assert.equal((await ann.get('/confirm/continue')).to, '/')
-
-  await ann.get('/settings/export')
-  assert.equal((await goThere(ann, '/confirm/oidc', 'somebody')).to, '/confirm/continue')
-  assert.equal((await ann.get('/confirm/continue')).to, '/settings?confirmed=/settings/export')
+  const [, next = ''] = /href="(\/confirm\/oidc[^"]*)"/.exec((await ann.get('/settings/export')).text) ?? []
+  assert.equal((await goThere(ann, next, 'somebody')).to, '/settings?confirmed=/settings/export')
   assert.equal((await ann.get('/settings/export')).headers.get('Content-Type'), 'application/x-ndjson')
 })
 
@@ -283,7 +270,7 @@ test('a sign-in for which the issuer asked long ago does not count as fresh', as
   await using service = await oidcService()
   const known = issuerVisitor(issuer.url)
   const ann = await signedIn(service)
-  assert.equal((await goThere(ann, await startOn(ann, '/settings/oidc'), 'somebody', known)).status, 303)
+  assert.equal((await goThere(ann, '/settings/oidc', 'somebody', known)).status, 303)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 11 * 60_000 })
   const other = visitor(service.url)
   const seen = await goThere(other, '/signin/oidc', 'somebody', known)
@@ -298,7 +285,7 @@ test('a sign-in for which the issuer asked long ago does not count as fresh', as
   assert.equal(seen.to, '/')
   assert.equal(asked.status, 403)
   assert.equal(stale.status, 403)
-  assert.match(stale.text, /was not accepted: its clock is 6\d\d seconds behind/)
+  assert.match(stale.text, /was not accepted: /)
   assert.equal(again.status, 403)
 })
 
@@ -314,29 +301,24 @@ test('a removed link does not sign in, and its removal signs out every other bro
   assert.deepEqual(await links(service), [])
 })
 
-test('linking needs a fresh sign-in, and begins only on a page that this browser was given', async () => {
+test('linking needs a fresh sign-in, and begins only with a form of this service', async () => {
   await using service = await oidcService()
-  await allowSignIn(service, 'ben')
-  const [ann, ben] = [await signedIn(service), await signedIn(service, 'ben')]
-  const own = await startOn(ann, '/settings/oidc')
-  assert.equal((await ann.get('/settings/oidc/start')).to, '/settings/oidc')
-  assert.equal((await ann.get(await startOn(ben, '/settings/oidc'))).to, '/settings/oidc')
-  assert.match((await ann.get(own)).to ?? '', /^http/)
+  const ann = await signedIn(service)
+  assert.equal((await ann.post('/settings/oidc', {}, { 'Sec-Fetch-Site': 'cross-site' })).status, 403)
+  assert.match(await addressAt(ann, '/settings/oidc'), /^http/)
   await ageSignIns(service, 11)
-  assert.equal((await ann.get(own)).to, '/settings/oidc')
+  assert.equal((await ann.post('/settings/oidc')).to, '/settings/oidc')
   assert.equal((await ann.get('/settings/oidc')).status, 403)
-  assert.equal((await visitor(service.url).get('/settings/oidc/start')).to, '/signin')
+  assert.equal((await visitor(service.url).post('/settings/oidc')).to, '/settings/oidc')
 })
 
-test('a link on another site accepts no invitation, and does not sign in somebody else over an existing session', async () => {
+test('another site accepts no invitation, and does not sign in somebody else over an existing session', async () => {
   await using service = await oidcService()
   await link(await signedIn(service), 'somebody')
   const path = `/invitation/${await createInvitation(service.store, { accountId: 2 }, Date.now())}`
-  const elsewhere = await startOn(visitor(service.url), path)
   const ann = await signedIn(service)
-  for (const address of [`${path}/oidc`, elsewhere]) assert.equal((await ann.get(address)).to, path)
-  await ann.get(path)
-  assert.equal((await ann.get(elsewhere)).to, path, 'the mark of another browser')
+  assert.equal((await ann.post(`${path}/oidc`, {}, { 'Sec-Fetch-Site': 'cross-site' })).status, 403)
+  assert.equal((await ann.get(`${path}/oidc`)).status, 404)
   assert.equal((await ann.get('/signin/oidc?next=/keys')).to, '/keys')
   assert.equal((await links(service)).length, 1)
 })
@@ -376,14 +358,14 @@ for (const [what, answer, why] of [
     for (let tries = 0; tries < 12; tries += 1) {
       const seen = await visitor(service.url).get('/signin/oidc?next=/keys')
       assert.equal(seen.status, 503)
-      assert.ok(seen.text.includes(`Example ID cannot be used: ${why}`), seen.text)
+      assert.ok(seen.text.includes(`Example ID cannot be used now: ${why}`), seen.text)
       assert.match(seen.text, /name="password"/)
     }
     const ann = await signedIn(service)
-    assert.equal((await ann.get(await startOn(ann, '/settings/oidc'))).status, 503)
+    assert.equal((await ann.post('/settings/oidc')).status, 503)
     const path = `/invitation/${await createInvitation(service.store, { accountId: 2 }, Date.now())}`
     const ben = visitor(service.url)
-    assert.equal((await ben.get(await startOn(ben, path))).status, 503)
+    assert.equal((await ben.post(`${path}/oidc`)).status, 503)
     assert.equal((await ben.post(path, { next: PASSWORD, again: PASSWORD })).to, '/')
   })
 }
@@ -410,7 +392,7 @@ test('if the issuer fails while somebody is there, the callback says so, and tha
     const state = new URL((await person.get('/signin/oidc')).to ?? '').searchParams.get('state') ?? ''
     const seen = await person.get(`/signin/oidc/callback?${new URLSearchParams({ code: 'x', state })}`)
     assert.equal(seen.status, 503, String(trouble))
-    assert.match(seen.text, /Example ID cannot be used: its? /)
+    assert.match(seen.text, /Example ID cannot be used now: its? /)
     assert.match(seen.text, /name="password"/)
   }
 })
@@ -424,7 +406,7 @@ for (const path of ['/realms/home', '/realms/home/']) {
     await using service = await start(url)
     await allowSignIn(service, 'ann')
     const ann = await signedIn(service)
-    const linked = await goThere(ann, await startOn(ann, '/settings/oidc'), 'somebody', issuerVisitor(own.url))
+    const linked = await goThere(ann, '/settings/oidc', 'somebody', issuerVisitor(own.url))
     assert.equal(linked.to, '/settings?saved=oidc', linked.text)
     // As an earlier version kept it.
     await service.store.db
@@ -437,7 +419,7 @@ for (const path of ['/realms/home', '/realms/home/']) {
     }
     await allowSignIn(service, 'ben')
     const ben = await signedIn(service, 'ben')
-    const taken = await goThere(ben, await startOn(ben, '/settings/oidc'), 'somebody', issuerVisitor(own.url))
+    const taken = await goThere(ben, '/settings/oidc', 'somebody', issuerVisitor(own.url))
     assert.match(taken.text, /linked with another account here/)
   })
 }
@@ -469,19 +451,6 @@ test('the secret is sent as the setting says, and a secret that the issuer does 
   for (const { page, log } of [basic, wrong]) {
     for (const text of [page, log]) assert.match(text, /it accepts neither the client id .* \(LOCKSTEP_OIDC_AUTH\)/)
   }
-})
-
-test('an ID token that is signed with the secret is told as such, and what to choose at the issuer', async () => {
-  await using own = await startIssuer({ client: { id_token_signed_response_alg: 'HS256' } })
-  const { page, log } = await outcomeAt(own)
-  for (const text of [page, log]) assert.match(text, /its ID token is signed with HS256: choose RS256 or ES256/)
-})
-
-test('a clock that differs too much from that of the issuer is told as such', async () => {
-  await using own = await startIssuer({ clockSeconds: -45 })
-  const { page, log } = await outcomeAt(own, {}, '/confirm/oidc')
-  for (const text of [page, log])
-    assert.match(text, /its clock is 4\d seconds behind that of this service, which allows 30/)
 })
 
 test('an error that the issuer sends back is told in words, and nothing of the request is repeated', async () => {

@@ -152,6 +152,6 @@ async function addPasskeyWithout(page: Page, origin: string, name: string) {
   const headers = { 'Sec-Fetch-Site': 'same-origin', Accept: 'text/html' }
   const response = await request.post(`${origin}/passkeys/options`, { form: { purpose: 'register', name }, headers })
   const answer = authenticator(origin).create(await response.json())
-  const added = await request.post(`${origin}/settings/passkeys`, { form: { answer }, headers })
+  const added = await request.post(`${origin}/settings/passkeys/new`, { form: { answer }, headers })
   assert.equal(added.status(), 200)
 }

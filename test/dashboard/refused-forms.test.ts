@@ -40,7 +40,11 @@ const refused: readonly (readonly [path: string, fields: Fields, says: RegExp])[
   ['/settings', { ...looks, weeklyGoal: 'many' }, /whole number of repetitions/],
   ['/settings/password', { current: 'wrong password', next: long, again: long }, /The password is wrong/],
   ['/settings/password', { current: PASSWORD, next: 'short', again: 'short' }, /12 to 1024/],
-  ['/settings/password', { current: PASSWORD, next: common, again: common }, /must not be a common password/],
+  [
+    '/settings/password',
+    { current: PASSWORD, next: common, again: common },
+    /must not be the username, a common password/,
+  ],
   ['/settings/password', { current: PASSWORD, next: long, again: `${long}er` }, /passwords differ/],
   ['/settings/password/remove', {}, /needs two passkeys, or a linked sign-in/],
   ['/settings/delete', { username: 'Ann' }, /not the username of this account/],

@@ -387,7 +387,7 @@ test('a form from another site is refused before anything else', async () => {
     '/keys',
     '/settings',
     '/settings/password',
-    '/settings/passkeys',
+    '/settings/passkeys/new',
     '/settings/sessions',
     `/invitation/${'A'.repeat(43)}`,
     '/display',

@@ -7,10 +7,7 @@ import type { IssuerOptions } from './issuer.ts'
  * An OpenID Connect issuer on a free port, which signs in everybody under the name that they enter. Prints its address. The argument
  * is JSON of `IssuerOptions`.
  */
-const { path = '', client = {}, clockSeconds = 0 } = JSON.parse(process.argv[2] ?? '{}') as IssuerOptions
-
-const { now } = Date
-Date.now = () => now() + clockSeconds * 1000
+const { path = '', client = {} } = JSON.parse(process.argv[2] ?? '{}') as IssuerOptions
 
 const server = createServer()
 server.listen(0, '127.0.0.1', () => {

@@ -21,8 +21,6 @@ export interface IssuerOptions {
   readonly path?: string
   /** What else is registered for the client. */
   readonly client?: object
-  /** How far its clock is ahead. */
-  readonly clockSeconds?: number
 }
 
 export async function startIssuer(options: IssuerOptions = {}): Promise<Issuer> {
@@ -100,8 +98,9 @@ export function issuerVisitor(issuer: string): IssuerVisitor {
   }
 }
 
-/** The address on a page that starts the redirect to the issuer. */
-export async function startOn(person: Visitor, path: string): Promise<string> {
-  const { text } = await person.get(path)
-  return /href="([^"]*\?mark=[^"]+)"/.exec(text)?.[1] ?? assert.fail(text)
+/** The address at the issuer that a link or a form of this service leads to. */
+export async function addressAt(person: Visitor, path: string): Promise<string> {
+  const isForm = /\/settings\/oidc$|^\/invitation\//.test(path)
+  const { to, headers, text } = await (isForm ? person.post(path) : person.get(path))
+  return to ?? headers.get('Refresh')?.replace('0; url=', '') ?? assert.fail(text)
 }

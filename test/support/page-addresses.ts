@@ -9,7 +9,6 @@ type Examples = Readonly<Record<string, number | true | string>>
 const NEEDS_MORE: Examples = {
   '/live': 'is for scripts',
   '/bests': 'leads to the year',
-  '/confirm/continue': 'continues a form that was kept on the way to an issuer',
   '/keys/:id/regenerate': 'needs an API key',
   '/keys/:id/revoke': 'needs an API key',
   '/source/start': 'needs a source that was checked',

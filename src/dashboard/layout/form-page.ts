@@ -88,8 +88,6 @@ interface ActForm<Input, Result, Found> {
   /** Of the page with the form, to which it is sent. */
   readonly path: string
   readonly act: Act<Input, NoInfer<Result>>
-  /** Whether the page asks for the proof that the act needs, not only its form. */
-  readonly asksFirst?: boolean
   readonly takesLong?: boolean
   /** What the path names. Throws ApiError unless it is of the account that signed in. */
   readonly find: (visit: Visit) => Found | Promise<Found>
@@ -106,7 +104,7 @@ interface ActForm<Input, Result, Found> {
 
 /** The page of a form that does an act, and what the form does. */
 export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Found>): readonly DashboardPage[] {
-  const { section, path, act, asksFirst = false, takesLong = false, find, show, enter, perform = doAct, done } = form
+  const { section, path, act, takesLong = false, find, show, enter, perform = doAct, done } = form
   const page = { section, path, reads: null } as const
   const submitFound = async (visit: Visit) => {
     const found = await find(visit)
@@ -116,7 +114,7 @@ export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Foun
     )
   }
   return [
-    { ...page, ...(asksFirst && { act }), handler: async visit => show(visit, await find(visit)) },
+    { ...page, act, handler: async visit => show(visit, await find(visit)) },
     { ...page, method: 'POST', act, takesLong, handler: submitFound },
   ]
 }

@@ -18,7 +18,6 @@ import { NOT_ACCEPTED } from './reauthentication.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
 import { passkeyName } from '../pages/settings/passkeys.ts'
-import { invitationMark } from './oidc-start.ts'
 
 /** The page that an invitation leads to. Opening it does not use the invitation up, because link previews also open it. */
 export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {
@@ -33,9 +32,6 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     const site = siteOriginOf(request.context, config)
     const present = await presentMethods(store, id, { rpId: site.rpId, issuer: oidc?.issuer })
     const browser = browserName(request.headers['user-agent'] ?? '')
-    const start =
-      oidc === undefined ? undefined : await invitationMark(store, { secret, site, now: request.context.now })
-    if (start !== undefined) reply.header('Set-Cookie', start.setCookie)
     const forms = methodsToChoose({
       secret,
       username,
@@ -44,7 +40,6 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
       site,
       browser,
       oidc,
-      mark: start?.mark,
     })
     return sendSignedOutPage(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
@@ -132,13 +127,11 @@ interface Choice {
   readonly site: SiteOrigin
   readonly browser: string
   readonly oidc: Oidc | undefined
-  /** Allows this browser to start the redirect to the issuer. */
-  readonly mark: string | undefined
 }
 
 /** A passkey first, where it works: nobody can guess or read it. */
 function methodsToChoose(choice: Choice): Html {
-  const { username, keepsPasskeys, isFirst, problem, oidc, secret, mark, site } = choice
+  const { username, keepsPasskeys, isFirst, problem, oidc, secret, site } = choice
   const whyNot = whyNoPasskeys(site, `${INVITATION_PATH}${secret}`)
   const hasPasskeys = whyNot === undefined
   return html`
@@ -154,7 +147,7 @@ function methodsToChoose(choice: Choice): Html {
         ? html`<div class="card stack"><h2>Or a password</h2>${passwordForm(choice, problem !== undefined)}</div>`
         : html`<div class="card stack"><h2>Or a passkey</h2><p class="muted">${whyNot}</p></div>`
     }
-    ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><a class="button" href="${INVITATION_PATH}${secret}/oidc?mark=${mark}">Continue with ${oidc.name}</a></div>`}
+    ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><form method="post" action="${INVITATION_PATH}${secret}/oidc"><button>Continue with ${oidc.name}</button></form></div>`}
   `
 }
 

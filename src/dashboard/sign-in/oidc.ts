@@ -1,24 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { confirmSession } from '../../accounts/browser-sessions.ts'
+import { type BrowserSession, confirmSession } from '../../accounts/browser-sessions.ts'
 import { linkOwnIdentity, useIdentity } from '../../accounts/identities.ts'
 import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc, OidcIdentity } from '../../accounts/oidc.ts'
 import { OidcError } from '../../accounts/oidc-errors.ts'
-import { parseCookies } from '../cookies.ts'
+import type { Proof } from '../../accounts/proofs.ts'
+import { Refusal } from '../../contract/refusal.ts'
 import { isFresh } from './reauthentication.ts'
-import { html, type Html } from '../html.ts'
-import {
-  CALLBACK_PATH,
-  type OidcContext,
-  forgetFlow,
-  identify,
-  type OidcFlow,
-  openFlow,
-  oidcProblem,
-  sendToIssuer,
-  TOO_LATE,
-} from './oidc-flow.ts'
-import { hasInvitationMark, hasSessionMark } from './oidc-start.ts'
+import { html } from '../html.ts'
+import { beginFlow, CALLBACK_PATH, identify, type OidcContext, type OidcFlow, takeFlow } from './oidc-flow.ts'
 import { problemOf } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { isFromAnotherSite, siteOriginOf, safePath } from '../origin.ts'
@@ -26,97 +16,150 @@ import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-pag
 import { actorOf, sendSignedIn, sessionCookie, sessionOf, sessionStart } from './session-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
 
-/** Redirects to the issuer and its callback: to sign in, to prove again who somebody is, to link an account, to accept an invitation. */
-export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions, signInSteps: SignInSteps) {
-  const { oidc } = dashboard
-  if (oidc === undefined) return
-  const options = { ...dashboard, oidc, signInSteps }
-  registerRedirects(scope, options)
-  scope.get(CALLBACK_PATH, (request, reply) => handleCallback(options, request, reply))
-}
-
 interface OidcOptions extends DashboardOptions {
   readonly oidc: Oidc
   readonly signInSteps: SignInSteps
 }
 
-function registerRedirects(scope: FastifyInstance, options: OidcOptions) {
-  const { store } = options
-  const queryOf = ({ context }: FastifyRequest) => new URLSearchParams(context.target.query)
+/**
+ * The ways to the issuer and its callback: to sign in, to prove again who somebody is, to link an account, to accept an invitation.
+ * The last two begin with a form of this service, because whoever followed a link could be linked with an account of somebody else.
+ */
+export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions, signInSteps: SignInSteps) {
+  const { oidc, store } = dashboard
+  if (oidc === undefined) return
+  const options = { ...dashboard, oidc, signInSteps }
+  const nextIn = ({ context }: FastifyRequest) => safePath(new URLSearchParams(context.target.query).get('next'))
   scope.get('/signin/oidc', async (request, reply) => {
-    const next = safePath(queryOf(request).get('next'))
+    const next = nextIn(request)
     // A link on another site must not sign in somebody else.
-    if ((await sessionOf(store, request, oidcContextOf(options, request).site)) !== undefined)
+    if ((await sessionOf(store, request, contextOf(options, request).site)) !== undefined)
       return reply.redirect(next, 303)
     // At the issuer somebody may be signed in already, and would be signed in here without having asked for it.
     if (isFromAnotherSite(request)) return reply.redirect(`/signin?next=${encodeURIComponent(next)}`, 303)
     return begin(options, request, reply, { purpose: 'signin', subject: '', next })
   })
-  scope.get(`${INVITATION_PATH}:secret/oidc`, async (request, reply) => {
-    // The path has this parameter.
-    const { secret } = request.params as { secret: string }
-    const { now } = request.context
-    const opened = { secret, site: oidcContextOf(options, request).site, now }
-    const cookies = parseCookies(request.headers.cookie)
-    const isMarked = await hasInvitationMark(store, opened, cookies, queryOf(request).get('mark') ?? '')
-    if (!isMarked || (await findInvitation(store, secret, now)) === undefined) {
-      return reply.redirect(`${INVITATION_PATH}${encodeURIComponent(secret)}`, 303)
-    }
-    return begin(options, request, reply, { purpose: 'invitation', subject: secret, next: '/' })
-  })
   scope.get('/confirm/oidc', async (request, reply) => {
-    const session = await sessionOf(store, request, oidcContextOf(options, request).site)
+    const session = await sessionOf(store, request, contextOf(options, request).site)
     if (session === undefined) return reply.redirect('/signin', 303)
-    const flow = { purpose: 'confirm', subject: String(session.id), next: '/confirm/continue' } as const
-    return begin(options, request, reply, flow)
+    return begin(options, request, reply, { purpose: 'confirm', subject: String(session.id), next: nextIn(request) })
   })
-  scope.get('/settings/oidc/start', async (request, reply) => {
-    const session = await sessionOf(store, request, oidcContextOf(options, request).site)
-    if (session === undefined) return reply.redirect('/signin', 303)
-    const { now } = request.context
-    const isMarked = await hasSessionMark(store, session.id, queryOf(request).get('mark') ?? '', now)
-    if (!isMarked || !isFresh(session, now)) return reply.redirect('/settings/oidc', 303)
+  scope.post('/settings/oidc', async (request, reply) => {
+    const session = await sessionOf(store, request, contextOf(options, request).site)
+    if (session === undefined || !isFresh(session, request.context.now)) return reply.redirect('/settings/oidc', 303)
     const flow = { purpose: 'link', subject: String(session.id), next: '/settings?saved=oidc' } as const
     return begin(options, request, reply, flow)
   })
+  scope.post(`${INVITATION_PATH}:secret/oidc`, async (request, reply) => {
+    // The path has this parameter.
+    const { secret } = request.params as { secret: string }
+    const invited = await findInvitation(store, secret, request.context.now)
+    if (invited === undefined) return reply.redirect(`${INVITATION_PATH}${encodeURIComponent(secret)}`, 303)
+    return begin(options, request, reply, { purpose: 'invitation', subject: secret, next: '/' })
+  })
+  scope.get(CALLBACK_PATH, (request, reply) => handleCallback(options, request, reply))
 }
 
 async function begin(options: OidcOptions, request: FastifyRequest, reply: FastifyReply, flow: OidcFlow) {
-  const oidcContext = oidcContextOf(options, request)
+  const oidcContext = contextOf(options, request)
   if (!oidcContext.site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
   try {
-    return await sendToIssuer(oidcContext, request, reply, flow)
+    const url = await beginFlow(oidcContext, request, reply, flow)
+    if (request.method !== 'POST') return await reply.redirect(url, 303)
+    // The policy of pages lets no form be redirected to another site.
+    return await sendSignedOutPage(request, reply.header('Refresh', `0; url=${url}`), leaving(options.oidc, url), TITLE)
   } catch (error) {
     return showProblem(options, request, reply, error, flow)
   }
 }
 
+function leaving({ name }: Oidc, url: string) {
+  return html`<div class="card stack"><h1>Sign-in with ${name}</h1><p><a class="button" href="${url}">Continue with ${name}</a></p></div>`
+}
+
 async function handleCallback(options: OidcOptions, request: FastifyRequest, reply: FastifyReply) {
   const { config, signInSteps } = options
-  const oidcContext = oidcContextOf(options, request)
-  const flow = await openFlow(oidcContext, request)
-  reply.header('Set-Cookie', forgetFlow(oidcContext))
-  if (flow === undefined) {
-    return signInSteps.show(signInVisit(config, request, reply), { next: '/', problem: TOO_LATE }, 400)
-  }
+  const oidcContext = contextOf(options, request)
+  const flow = await takeFlow(oidcContext, request, reply)
+  const visit = signInVisit(config, request, reply)
+  if (flow === undefined) return signInSteps.show(visit, { next: '/', problem: problemOf(TOO_LATE) }, 400)
   if (flow.purpose === 'signin') {
-    const visit = { ...signInVisit(config, request, reply), form: new URLSearchParams({ next: flow.next }) }
-    return signInSteps.attempt(visit, { method: 'oidc', wrong: NOT_LINKED }, async () => {
+    const back = { ...visit, form: new URLSearchParams({ next: flow.next }) }
+    return signInSteps.attempt(back, { method: 'oidc', wrong: NOT_LINKED }, async () => {
       const identity = await identify(oidcContext, request, flow).catch((error: unknown) =>
-        logOidcError(options, request, error),
+        oidcProblem(options, request, error),
       )
       return 'problem' in identity ? identity : provedBy(oidcContext, identity, request.context.now)
     })
   }
   try {
     const identity = await identify(oidcContext, request, flow)
-    return await outcomes[flow.purpose](oidcContext, request, reply, flow, identity)
+    if (flow.purpose === 'invitation') return await accept(options, request, reply, flow, identity)
+    const session = await sessionOf(options.store, request, oidcContext.site)
+    if (session === undefined || String(session.id) !== flow.subject) throw TOO_LATE
+    await outcomes[flow.purpose](options, request, reply, session, identity)
+    return await reply.redirect(flow.next, 303)
   } catch (error) {
     return showProblem(options, request, reply, error, flow)
   }
 }
 
-/** Shows what went wrong at the issuer: on the sign-in page, or with a link back to the page that the redirect began on. */
+/** What to do once the issuer has identified somebody who is signed in. Throws Refusal. */
+const outcomes = { confirm, link } as const
+
+async function confirm(
+  options: OidcOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { id, accountId }: BrowserSession,
+  identity: OidcIdentity,
+) {
+  const { store, site } = contextOf(options, request)
+  const { now } = request.context
+  const proof = await provedBy({ store }, identity, now)
+  const secret = proof?.accountId === accountId ? await confirmSession(store, { proof, id, now }) : undefined
+  if (secret === undefined) throw new Refusal('refused', 'that sign-in is not linked with this account')
+  reply.header('Set-Cookie', sessionCookie(site, secret))
+}
+
+async function link(
+  { store, config }: OidcOptions,
+  request: FastifyRequest,
+  _: FastifyReply,
+  session: BrowserSession,
+  identity: OidcIdentity,
+) {
+  const { now } = request.context
+  if (!isFresh(session, now)) throw TOO_LATE
+  await linkOwnIdentity(store, { accountId: session.accountId, identity }, now, actorOf(request, config))
+}
+
+async function accept(
+  options: OidcOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { subject: secret, next }: OidcFlow,
+  identity: OidcIdentity,
+) {
+  const { store, site } = contextOf(options, request)
+  const { authenticatedAt } = identity
+  const chosen = { method: 'oidc', identity, authenticatedAt } as const
+  const session = await acceptInvitation(store, { ...(await sessionStart(options, request, site)), secret, chosen })
+  // The page of the invitation says that it no longer works.
+  if (session === undefined) return reply.redirect(`${INVITATION_PATH}${secret}`, 303)
+  return sendSignedIn(reply, { store, site }, session, next)
+}
+
+async function provedBy(
+  { store }: Pick<OidcContext, 'store'>,
+  identity: OidcIdentity,
+  now: number,
+): Promise<Proof | undefined> {
+  const used = await useIdentity(store, identity, now)
+  return used === undefined ? undefined : { method: 'oidc', ...used, authenticatedAt: identity.authenticatedAt }
+}
+
+/** Shows what went wrong: on the sign-in page, or with a link back to the page that the way to the issuer began on. */
 async function showProblem(
   options: OidcOptions,
   request: FastifyRequest,
@@ -124,112 +167,42 @@ async function showProblem(
   error: unknown,
   { purpose, next, subject }: OidcFlow,
 ) {
-  const { problem, status } = logOidcError(options, request, error)
+  const { problem, status } =
+    error instanceof Refusal ? { problem: problemOf(error), status: 403 } : oidcProblem(options, request, error)
   if (purpose === 'signin')
     return options.signInSteps.show(signInVisit(options.config, request, reply), { next, problem }, status)
   const back = { invitation: `${INVITATION_PATH}${subject}`, link: '/settings', confirm: next }[purpose]
-  return sendSignedOutPage(request, reply.code(status), problemPage(problem, back), TITLE)
-}
-
-/** Logs an error of the issuer, and returns its message for people. Throws any other error. */
-function logOidcError({ log, oidc }: OidcOptions, request: FastifyRequest, error: unknown) {
-  if (!(error instanceof OidcError)) throw error
-  if (error.reason !== 'declined') log.failure(error, request.context.requestId)
-  return oidcProblem(error, oidc.name)
-}
-
-function oidcContextOf({ store, oidc, config }: OidcOptions, request: FastifyRequest): OidcContext {
-  return { store, oidc, config, site: siteOriginOf(request.context, config) }
-}
-
-const NOT_LINKED = 'No account here is linked with this sign-in. Sign in with another method, and link it in Settings.'
-
-/** What to do once the issuer has identified somebody. */
-const outcomes = { confirm, link, invitation: acceptWith } as const
-
-async function provedBy({ store }: OidcContext, identity: OidcIdentity, now: number) {
-  const used = await useIdentity(store, identity, now)
-  return used === undefined
-    ? undefined
-    : ({ method: 'oidc', ...used, authenticatedAt: identity.authenticatedAt } as const)
-}
-
-async function confirm(
-  oidcContext: OidcContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { subject, next }: OidcFlow,
-  identity: OidcIdentity,
-) {
-  const { store, site } = oidcContext
-  const { now } = request.context
-  const session = await sessionOf(store, request, site)
-  if (session === undefined || String(session.id) !== subject) return refuse(request, reply, TOO_LATE, '/')
-  const proof = await provedBy(oidcContext, identity, now)
-  const isOwn = proof?.accountId === session.accountId
-  const secret = isOwn ? await confirmSession(store, { proof, id: session.id, now }) : undefined
-  if (secret === undefined) {
-    return refuse(request, reply, 'That sign-in is not linked with this account.', '/settings')
-  }
-  return reply.header('Set-Cookie', sessionCookie(site, secret)).redirect(next, 303)
-}
-
-async function link(
-  { store, site, config }: OidcContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { subject, next }: OidcFlow,
-  identity: OidcIdentity,
-) {
-  const { now } = request.context
-  const session = await sessionOf(store, request, site)
-  if (session === undefined || String(session.id) !== subject) return refuse(request, reply, TOO_LATE, '/')
-  if (!isFresh(session, now)) return reply.redirect('/settings/oidc', 303)
-  const { accountId } = session
-  try {
-    await linkOwnIdentity(store, { accountId, identity }, now, actorOf(request, config))
-  } catch (error) {
-    return refuse(request, reply, problemOf(error), '/settings')
-  }
-  return reply.redirect(next, 303)
-}
-
-async function acceptWith(
-  { store, site, config }: OidcContext,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { subject: secret, next }: OidcFlow,
-  identity: OidcIdentity,
-) {
-  const { authenticatedAt } = identity
-  const start = await sessionStart({ store, config }, request, site)
-  const back = `${INVITATION_PATH}${secret}`
-  try {
-    const session = await acceptInvitation(store, {
-      ...start,
-      secret,
-      chosen: { method: 'oidc', identity, authenticatedAt },
-    })
-    // The page of the invitation says that it no longer works.
-    if (session === undefined) return await reply.redirect(back, 303)
-    return await sendSignedIn(reply, { store, site }, session, next)
-  } catch (error) {
-    return refuse(request, reply, problemOf(error), back)
-  }
-}
-
-function refuse(request: FastifyRequest, reply: FastifyReply, problem: string, back: string) {
-  return sendSignedOutPage(request, reply.code(403), problemPage(problem, back), TITLE)
-}
-
-const TITLE = 'Sign-in'
-
-function problemPage(problem: string, back: string): Html {
-  return html`
+  const page = html`
     <div class="card stack">
       <h1>That did not work</h1>
       <p class="problem" role="alert">${problem}</p>
       <p><a class="button" href="${back}">Back</a></p>
     </div>
   `
+  return sendSignedOutPage(request, reply.code(status), page, TITLE)
 }
+
+/**
+ * Logs an error of the issuer, and returns its message for people. It counts as a failed attempt only if the response was refused,
+ * which can have been a guess. Throws any other error.
+ */
+function oidcProblem({ log, oidc: { name } }: OidcOptions, request: FastifyRequest, error: unknown) {
+  if (!(error instanceof OidcError)) throw error
+  const { reason, why } = error
+  if (reason === 'declined') {
+    return { problem: `The sign-in with ${name} was not completed there.`, status: 403, counts: false }
+  }
+  log.failure(error, request.context.requestId)
+  const [what, status] =
+    reason === 'away' ? (['cannot be used now', 503] as const) : (['was not accepted', 403] as const)
+  const problem = `The sign-in with ${name} ${what}: ${why}. Try again later, or use another sign-in method.`
+  return { problem, status, counts: reason === 'refused' }
+}
+
+function contextOf({ store, oidc, config }: OidcOptions, request: FastifyRequest): OidcContext {
+  return { store, oidc, site: siteOriginOf(request.context, config) }
+}
+
+const TITLE = 'Sign-in'
+const TOO_LATE = new Refusal('refused', 'that took too long, or was started in another browser')
+const NOT_LINKED = 'No account here is linked with this sign-in. Sign in with another method, and link it in Settings.'

@@ -5,12 +5,12 @@ import type { PasskeyProof, PasswordProof } from '../../accounts/proofs.ts'
 import { readSignInMethods, type SignInAddress, type SignInMethods } from '../../accounts/sign-in-methods.ts'
 import type { Store } from '../../store/index.ts'
 import type { SignInMethod } from '../../store/tables.ts'
-import { fieldText, html, type Html, nothing } from '../html.ts'
+import { html, type Html, nothing } from '../html.ts'
 import { type DashboardPage, type PageResult, type Redirect, redirect, view, type Visit } from '../page.ts'
 import { safePath } from '../origin.ts'
 import { Attempts, tooManyAttempts } from './attempts.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
-import { challengeOf, noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
+import { challengeOf } from './sealed-cookie.ts'
 import { sessionCookie } from './session-cookie.ts'
 import { knownBrowserCookie } from './sign-in-limits.ts'
 
@@ -24,31 +24,23 @@ export function isFresh({ confirmedAt }: Pick<BrowserSession, 'confirmedAt'>, no
 
 const FRESH_MS = 10 * 60_000
 
-/** The path that the proof is sent to, unless it is sent together with the fields of a form. */
+/** The path that the proof is sent to. */
 export const CONFIRM_PATH = '/confirm'
-/** No other form has fields of these names. */
 const PASSWORD_FIELD = 'confirm'
 const PASSKEY_FIELD = 'confirm-passkey'
 
 /**
- * Asks the viewer to prove who they are, with any sign-in method of the account, if the last proof is more than ten minutes old. The
- * fields of a form are kept and submitted with the proof. Undefined if the handler may run.
+ * Asks the viewer to prove who they are, with any sign-in method of the account, if the last proof is more than ten minutes old. It
+ * leads to the page of the form, which is asked for before it is filled in. Undefined if the handler may run.
  */
 export async function askAgain(
   visit: Visit,
-  { method, path, act, confirms = act?.confirms === true ? act.title : undefined, isDownload = false }: DashboardPage,
+  { path, act, confirms = act?.confirms === true ? act.title : undefined, isDownload = false }: DashboardPage,
 ): Promise<PageResult | undefined> {
   if (confirms === undefined || isFresh(visit.viewer.session, visit.now)) return undefined
-  if (method !== 'POST') {
-    // A download does not replace the page with the form, so the form leads back to the button of the download.
-    const next = isDownload ? `${visit.sectionStart.path}?confirmed=${path}` : visit.path
-    return ask(visit, { action: CONFIRM_PATH, fields: [['next', next]], confirms })
-  }
-  const isAnswered = visit.form.has(PASSWORD_FIELD) || visit.form.has(PASSKEY_FIELD)
-  const fields = [...visit.form].filter(([name]) => name !== PASSWORD_FIELD && name !== PASSKEY_FIELD)
-  const problem = isAnswered ? await confirm(visit) : undefined
-  if (isAnswered && problem === undefined) return undefined
-  return ask(visit, { action: visit.path, fields, confirms, problem })
+  // A download does not replace the page with the form, so the form leads back to the button of the download.
+  const next = isDownload ? `${visit.sectionStart.path}?confirmed=${path}` : visit.path
+  return ask(visit, { next, confirms })
 }
 
 export const confirmationPages: readonly DashboardPage[] = [
@@ -60,9 +52,7 @@ export const confirmationPages: readonly DashboardPage[] = [
     async handler(visit) {
       const next = safePath(visit.form.get('next'))
       const problem = await confirm(visit)
-      return problem === undefined
-        ? redirect(next)
-        : ask(visit, { action: CONFIRM_PATH, fields: [['next', next]], problem })
+      return problem === undefined ? redirect(next) : ask(visit, { next, problem })
     },
   },
 ]
@@ -80,27 +70,30 @@ async function confirm(visit: Visit): Promise<string | undefined> {
   return undefined
 }
 
-interface AskedForm extends Omit<PendingForm, 'back'> {
-  readonly problem?: string | undefined
+interface Asked {
+  /** The path that follows. */
+  readonly next: string
+  /** What is to be done, in the words of its button. */
+  readonly confirms?: string
+  readonly problem?: string
 }
 
-async function ask(visit: Visit, form: AskedForm): Promise<PageResult> {
+async function ask(visit: Visit, asked: Asked): Promise<PageResult> {
   const { store, viewer, site, oidc, sectionStart } = visit
+  const { next, confirms, problem } = asked
   const methods = await readSignInMethods(store, viewer.session.accountId, signInAddress(visit))
-  // On the way to the issuer and back, the form is in a cookie.
-  const cookie = methods.isLinked ? ((await pendingFormCookie(visit, form)) ?? noPendingForm(visit)) : undefined
+  const issuer = `/confirm/oidc?${new URLSearchParams({ next })}`
   return view({
     title: 'Confirm',
     back: sectionStart,
     status: 403,
-    cookies: cookie === undefined ? [] : [cookie],
     body: html`
       <div class="card narrow stack">
-        <p>You signed in more than ten minutes ago. ${methods.hasPassword ? 'Enter your password to continue' : 'Confirm that it is you to continue'}${form.confirms === undefined ? nothing : html` with: ${form.confirms}`}.</p>
-        ${form.problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${form.problem}</p>`}
-        ${methods.hasPassword ? passwordForm(visit, form) : nothing}
-        ${methods.passkeys > 0 ? passkeyForm(methods, form) : nothing}
-        ${methods.isLinked ? html`<p><a class="button" href="/confirm/oidc"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
+        <p>You signed in more than ten minutes ago. ${methods.hasPassword ? 'Enter your password to continue' : 'Confirm that it is you to continue'}${confirms === undefined ? nothing : html` with: ${confirms}`}.</p>
+        ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+        ${methods.hasPassword ? passwordForm(visit, asked) : nothing}
+        ${methods.passkeys > 0 ? passkeyForm(methods, next) : nothing}
+        ${methods.isLinked ? html`<p><a class="button" href="${issuer}"${methods.hasPassword || methods.passkeys > 0 ? nothing : html` autofocus`}>Continue with ${oidc?.name}</a></p>` : nothing}
         ${isStuck(methods) ? html`<p>No sign-in method of this account works at this address. ${whyNoPasskeys(site) ?? html`Ask whoever runs this service for an invitation to choose one: <code>lockstep account invite</code>.`}</p>` : nothing}
         ${methods.hasPassword ? nothing : html`<p><a class="button" href="${sectionStart.path}">Cancel</a></p>`}
       </div>
@@ -112,12 +105,11 @@ function isStuck({ hasPassword, passkeys, isLinked }: SignInMethods): boolean {
   return !hasPassword && passkeys === 0 && !isLinked
 }
 
-function passwordForm({ viewer, sectionStart }: Visit, form: AskedForm): Html {
+function passwordForm({ viewer, sectionStart }: Visit, { next, problem }: Asked): Html {
   const { discreet, session } = viewer
-  const { action, problem } = form
   return html`
-    <form class="stack" method="post" action="${action}">
-      ${hiddenFields(form)}
+    <form class="stack" method="post" action="${CONFIRM_PATH}">
+      <input type="hidden" name="next" value="${next}">
       ${discreet ? nothing : html`<input type="hidden" autocomplete="username" value="${session.username}">`}
       <label>Password
         <input type="password" name="${PASSWORD_FIELD}" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" autofocus${
@@ -129,10 +121,10 @@ function passwordForm({ viewer, sectionStart }: Visit, form: AskedForm): Html {
   `
 }
 
-function passkeyForm({ hasPassword }: SignInMethods, form: AskedForm): Html {
+function passkeyForm({ hasPassword }: SignInMethods, next: string): Html {
   return html`
-    <form class="stack needs-script" method="post" action="${form.action}">
-      ${hiddenFields(form)}
+    <form class="stack needs-script" method="post" action="${CONFIRM_PATH}">
+      <input type="hidden" name="next" value="${next}">
       ${passkeyField('confirm', PASSKEY_FIELD)}
       <div class="buttons"><button${hasPassword ? nothing : html` class="primary" autofocus`}>Use a passkey</button></div>
     </form>
@@ -196,44 +188,6 @@ function guessesAt(store: Store): Attempts {
   guesses.set(store, known)
   return known
 }
-
-/** A form that is kept in a cookie while its sender confirms their identity at the issuer. */
-export interface PendingForm {
-  /** The path that it is sent to. */
-  readonly action: string
-  readonly fields: readonly (readonly [name: string, value: string])[]
-  /** The path that canceling leads to. */
-  readonly back: string
-  /** What the form does, in the words of its button; undefined if there is no form to continue. */
-  readonly confirms?: string | undefined
-}
-
-export function hiddenFields({ fields }: Pick<PendingForm, 'fields'>): readonly Html[] {
-  return fields.map(([name, value]) => html`<input type="hidden" name="${name}" value="${fieldText(value)}">`)
-}
-
-/** A cookie that keeps the form for this session; undefined for a form that is too long for one. */
-function pendingFormCookie(visit: Visit, { action, fields, confirms }: AskedForm): Promise<string | undefined> {
-  const form: PendingForm = { action, fields, confirms, back: visit.sectionStart.path }
-  return sealedCookie(visit.store, pendingFormPlace(visit), form, PENDING_FORM_MS)
-}
-
-/** The form that this session keeps, if there is one. */
-export async function readPendingForm(visit: Visit): Promise<PendingForm | undefined> {
-  // Only `pendingFormCookie` seals for this name.
-  return (await openedCookie(visit.store, visit.cookies, pendingFormPlace(visit))) as PendingForm | undefined
-}
-
-export function noPendingForm({ site }: Visit): string {
-  return noCookie({ site, name: PENDING_FORM })
-}
-
-function pendingFormPlace({ site, viewer, now }: Visit) {
-  return { site, now, name: PENDING_FORM, subject: String(viewer.session.id) }
-}
-
-const PENDING_FORM = 'pending-form'
-const PENDING_FORM_MS = 10 * 60_000
 
 /** Where sign-in methods have to work to count. */
 export function signInAddress({ site, oidc }: Pick<Visit, 'site' | 'oidc'>): SignInAddress {

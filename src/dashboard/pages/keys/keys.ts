@@ -25,7 +25,7 @@ const OF_KEYS = { section: 'keys', reads: null } as const
 /** The API keys of the account that signed in, whichever account's records the other pages show. */
 export const keyPages: readonly DashboardPage[] = [
   { ...OF_KEYS, path: '/keys', handler: showKeys },
-  { ...OF_KEYS, path: '/keys/new', handler: visit => showKeyForm(visit, {}) },
+  { ...OF_KEYS, path: '/keys/new', act: createKey, handler: visit => showKeyForm(visit, {}) },
   {
     ...OF_KEYS,
     method: 'POST',

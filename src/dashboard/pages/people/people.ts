@@ -25,7 +25,7 @@ const OF_PEOPLE = { section: 'people', reads: null } as const
 /** Who may read the records of the account that signed in, whose it may read, and who did read. */
 export const peoplePages: readonly DashboardPage[] = [
   { ...OF_PEOPLE, path: '/people', handler: showPeople },
-  { ...OF_PEOPLE, path: '/people/give', handler: visit => showGiveForm(visit, {}) },
+  { ...OF_PEOPLE, path: '/people/give', act: giveByName, handler: visit => showGiveForm(visit, {}) },
   {
     ...OF_PEOPLE,
     method: 'POST',

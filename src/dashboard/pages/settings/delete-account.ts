@@ -9,7 +9,7 @@ const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** Deleting one's own account. */
 export const deleteAccountPages: readonly DashboardPage[] = [
-  { ...OF_SETTINGS, path: '/settings/delete', handler: visit => showForm(visit) },
+  { ...OF_SETTINGS, path: '/settings/delete', confirms: 'Delete account', handler: visit => showForm(visit) },
   {
     ...OF_SETTINGS,
     method: 'POST',

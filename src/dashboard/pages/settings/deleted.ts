@@ -24,7 +24,6 @@ export const deletedPages: readonly DashboardPage[] = [
       section,
       path: `${base}/:id/delete`,
       act: deleteRecords,
-      asksFirst: true,
       takesLong: true,
       find: () => kind,
       show: showForm,

@@ -26,7 +26,7 @@ export const passkeyPages: readonly DashboardPage[] = [
   {
     ...OF_SETTINGS,
     method: 'POST',
-    path: '/settings/passkeys',
+    path: '/settings/passkeys/new',
     act: registerPasskey,
     async handler(visit) {
       const { store, viewer, site, cookies, form, now } = visit
@@ -122,7 +122,6 @@ function showAdding(visit: Visit, problem?: string) {
     return view({ title: 'Add a passkey', back: visit.sectionStart, body: html`<p class="card">${why}</p>` })
   return formPage(visit, {
     title: 'Add a passkey',
-    action: '/settings/passkeys',
     problem,
     button: 'Add passkey',
     body: html`

@@ -1,6 +1,6 @@
 import { setPassword } from '../../../accounts/passwords.ts'
 import { readSignInMethods, removePassword, type SignInMethods } from '../../../accounts/sign-in-methods.ts'
-import { isFresh, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
+import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../../sign-in/new-password.ts'
@@ -20,11 +20,10 @@ export const passwordPages: readonly DashboardPage[] = [
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/password/new',
+    act: setPassword,
     async handler(visit) {
-      const { form, store, viewer, now } = visit
+      const { form, store, viewer } = visit
       const { accountId, id: keepSession } = viewer.session
-      // The page that asks for a proof would contain the new password.
-      if (!isFresh(viewer.session, now)) return redirect('/settings/password/new')
       if ((await readSignInMethods(store, accountId, signInAddress(visit))).hasPassword) return redirect('/settings')
       const password = readNewPassword(form)
       if (password === undefined) return showNew(visit, PASSWORDS_DIFFER)

@@ -23,11 +23,25 @@ const OF_SOURCE = { section: 'source', reads: null } as const
  */
 export const connectPages: readonly DashboardPage[] = [
   { ...OF_SOURCE, path: '/source/connect', confirms: 'Connect a server', handler: visit => showForm(visit) },
-  { ...OF_SOURCE, method: 'POST', path: '/source/connect', takesLong: true, handler: checkEntered },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/connect',
+    confirms: 'Connect a server',
+    takesLong: true,
+    handler: checkEntered,
+  },
   { ...OF_SOURCE, path: '/source/start', handler: showChecked },
-  { ...OF_SOURCE, method: 'POST', path: '/source/start', handler: start },
+  { ...OF_SOURCE, method: 'POST', path: '/source/start', confirms: 'Connect a server', handler: start },
   { ...OF_SOURCE, path: '/source/key', confirms: 'Change key', handler: visit => showKeyForm(visit) },
-  { ...OF_SOURCE, method: 'POST', path: '/source/key', takesLong: true, handler: changeEntered },
+  {
+    ...OF_SOURCE,
+    method: 'POST',
+    path: '/source/key',
+    confirms: 'Change key',
+    takesLong: true,
+    handler: changeEntered,
+  },
 ]
 
 type Interval = readonly [minutes: number, title: string]
@@ -134,9 +148,7 @@ async function showForm(visit: Visit, entered: Entered = {}, status?: number): P
 }
 
 async function checkEntered(visit: Visit): Promise<PageResult> {
-  const { store, config, form, viewer, now } = visit
-  // A form that is shown again would have to have the key in it.
-  if (!isFresh(viewer.session, now)) return redirect('/source/connect')
+  const { store, config, form } = visit
   const every = isPassing(config) ? ONCE[0] : intervalOf(form)
   const origin = withScheme(form.get('origin') ?? '')
   const again = (problem: string, status: number) => showForm(visit, { origin, every, problem }, status)
@@ -263,7 +275,7 @@ async function start(visit: Visit): Promise<PageResult> {
   const cookies = [noCookie(keptCheck(visit))]
   const source = await readCheck(visit)
   if (form.get('answer') === 'no') return redirect('/source/connect', { cookies })
-  if (source === undefined || !isFresh(viewer.session, now)) return redirect('/source/connect')
+  if (source === undefined) return redirect('/source/connect')
   if (source.fits) {
     const { origin, key, every: everyMinutes, username } = source
     const connection = { origin, key, everyMinutes, username }
@@ -291,7 +303,6 @@ async function showKeyForm(visit: Visit, problem?: string, status?: number): Pro
 async function changeEntered(visit: Visit): Promise<PageResult> {
   const { store, config, viewer, now, actor } = visit
   const { accountId } = viewer.session
-  if (!isFresh(viewer.session, now)) return redirect('/source/key')
   const connection = await readConnection(store, accountId)
   if (connection === undefined) return redirect('/source')
   return checked(

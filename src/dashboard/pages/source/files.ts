@@ -14,7 +14,6 @@ export const filePages = actPages({
   section: 'source',
   path: '/source/files/:id/undo',
   act: undoFile,
-  asksFirst: true,
   takesLong: true,
   find: () => undefined,
   show: (visit, _, problem) => showUndo(visit, problem),

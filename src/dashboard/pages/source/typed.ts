@@ -17,7 +17,6 @@ export const typedPages = actPages({
   section: 'source',
   path: '/source/typed',
   act: deleteRecords,
-  asksFirst: true,
   takesLong: true,
   find: findTyped,
   show: (visit, typed, problem) => {

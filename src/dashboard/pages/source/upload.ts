@@ -10,7 +10,6 @@ import { submit } from '../../layout/form-page.ts'
 import { doRecordAct } from '../../layout/record-acts.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { download, type DashboardPage, redirect, view, type View, type Visit } from '../../page.ts'
-import { isFresh } from '../../sign-in/reauthentication.ts'
 import { freeText } from '../../text/names.ts'
 import { countText, dateTime, numberText } from '../../text/text.ts'
 import { KEPT_MS } from '../../../uploads/folder.ts'
@@ -28,10 +27,10 @@ export const uploadPages: readonly DashboardPage[] = [
     ...OF_SOURCE,
     method: 'POST',
     path: '/source/upload',
+    confirms: 'Upload a file',
     receivesFiles: true,
     async handler(visit) {
       if (visit.uploads.maxBytes === 0) throw notFound('Upload')
-      if (!isFresh(visit.viewer.session, visit.now)) return notFresh(visit)
       return submit(
         async () => {
           await visit.receiveFiles()
@@ -166,21 +165,6 @@ async function showForm(visit: Visit, problem?: string) {
         <p class="muted">Nothing is stored before you have seen what is in them. They are deleted from this service as soon as you have decided, after an hour at the latest.</p>
         <div class="buttons"><button class="primary">Upload and check</button><a class="button" href="${visit.sectionStart.path}">Cancel</a></div>
       </form>
-    `,
-  })
-}
-
-/** In place of a form that would be shown again without its files. */
-function notFresh(visit: Visit): View {
-  return view({
-    title: 'Upload a file',
-    back: visit.sectionStart,
-    status: 403,
-    body: html`
-      <div class="card narrow stack">
-        <p class="problem" role="alert">You signed in more than ten minutes ago, so the file was not read. Confirm that it is you, then choose it again.</p>
-        <p><a class="button primary" href="/source/upload">Go on</a></p>
-      </div>
     `,
   })
 }
