@@ -69,7 +69,7 @@ test('below a path, cookies have names of their own, and signing out leaves the 
   const root = await seen('https://home.example')
   const first = await seen(PUBLIC_URL)
   const other = await seen('https://home.example/lockstep-of-robin')
-  assert.deepEqual(root.names, ['__Host-session', '__Host-known-browser', '__Host-sign-in-method', '__Host-discreet'])
+  assert.deepEqual(root.names, ['__Host-session', '__Host-known-browser', '__Host-discreet'])
   assert.match(first.suffix, /^-[0-9a-f]{8}$/)
   assert.deepEqual(
     first.names,

@@ -66,16 +66,7 @@ test('over TLS every cookie is one that no other host can set, and what older ve
     set.push(...seen.headers.getSetCookie())
   }
   const names = set.filter(text => !text.includes('Max-Age=0')).map(text => text.replace(/=.*/, ''))
-  const expected = [
-    'passkey-signin',
-    'session',
-    'known-browser',
-    'sign-in-method',
-    'theme',
-    'discreet',
-    'shortcut',
-    'subject',
-  ]
+  const expected = ['passkey-signin', 'session', 'known-browser', 'theme', 'discreet', 'shortcut', 'subject']
   assert.deepEqual(
     names,
     expected.map(name => `__Host-${name}`),

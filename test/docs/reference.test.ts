@@ -101,7 +101,10 @@ describe('the reference', () => {
     assert.ok(Buffer.byteLength(text) <= MAX_PAGE_BYTES && nodesOf(text) <= MAX_PAGE_NODES)
     for (const [path, { get: operation }] of Object.entries(openapi().paths)) {
       const { operationId, summary } = operation
-      assert.ok(text.includes(`<option value="${operationId}" data-path="${path}">${summary}</option>`), path)
+      assert.ok(
+        text.includes(`<option id="${operationId}" value="${operationId}" data-path="${path}">${summary}</option>`),
+        path,
+      )
     }
     const [, script = ''] = /<script type="module" src="([^"]+)"/.exec(text) ?? []
     const { pathname, search } = new URL(script, `${service.url}/docs/console`)

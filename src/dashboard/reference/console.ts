@@ -22,7 +22,7 @@ export function consolePage(context: ReferenceContext, script: string): Html {
           tag =>
             html`<optgroup label="${tag.name}">${operationsOf(api, tag).map(
               ([path, { operationId, summary }]) =>
-                html`<option value="${operationId}" data-path="${path}">${summary}</option>`,
+                html`<option id="${operationId}" value="${operationId}" data-path="${path}">${summary}</option>`,
             )}</optgroup>`,
         )}</select></label>
         <label>Address <input name="address" spellcheck="false" required aria-describedby="about-address"></label>

@@ -2,10 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { browserName } from '../../accounts/events.ts'
 import { acceptInvitation, type ChosenMethod, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc } from '../../accounts/oidc.ts'
-import { listPasskeys, verifyNewPasskey } from '../../accounts/passkeys.ts'
+import { verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
-import { readSignInMethods, type SignInAddress } from '../../accounts/sign-in-methods.ts'
-import type { Store } from '../../store/index.ts'
 import { parseCookies } from '../cookies.ts'
 import { formFields, problemOf } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -28,19 +26,10 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     const secret = secretOf(request)
     const invitation = await findInvitation(store, secret, request.context.now)
     if (invitation === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
-    const { id, username } = invitation
+    const { username } = invitation
     const site = siteOriginOf(request.context, config)
-    const present = await presentMethods(store, id, { rpId: site.rpId, issuer: oidc?.issuer })
     const browser = browserName(request.headers['user-agent'] ?? '')
-    const forms = methodsToChoose({
-      secret,
-      username,
-      ...present,
-      problem,
-      site,
-      browser,
-      oidc,
-    })
+    const forms = methodsToChoose({ secret, username, problem, site, browser, oidc })
     return sendSignedOutPage(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
 
@@ -77,19 +66,6 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
 
 const TITLE = 'Choose a sign-in method'
 
-async function presentMethods(
-  store: Store,
-  account: number,
-  address: SignInAddress,
-): Promise<Pick<Choice, 'keepsPasskeys' | 'isFirst'>> {
-  const [passkeys, { hasPassword, isLinked }] = await Promise.all([
-    listPasskeys(store, account),
-    readSignInMethods(store, account, address),
-  ])
-  const keepsPasskeys = passkeys.length > 0
-  return { keepsPasskeys, isFirst: !keepsPasskeys && !hasPassword && !isLinked }
-}
-
 async function choosePassword(_: FastifyRequest, form: URLSearchParams): Promise<ChosenMethod | string> {
   const password = readNewPassword(form)
   return password === undefined ? PASSWORDS_DIFFER : { method: 'password', password }
@@ -119,10 +95,6 @@ function secretOf({ params }: FastifyRequest): string {
 interface Choice {
   readonly secret: string
   readonly username: string
-  /** Whether the account has passkeys, which stay. */
-  readonly keepsPasskeys: boolean
-  /** Whether the account has no sign-in method yet, so nobody is signed in. */
-  readonly isFirst: boolean
   readonly problem: string | undefined
   readonly site: SiteOrigin
   readonly browser: string
@@ -131,14 +103,13 @@ interface Choice {
 
 /** A passkey first, where it works: nobody can guess or read it. */
 function methodsToChoose(choice: Choice): Html {
-  const { username, keepsPasskeys, isFirst, problem, oidc, secret, site } = choice
-  const whyNot = whyNoPasskeys(site, `${INVITATION_PATH}${secret}`)
+  const { username, problem, oidc, secret, site } = choice
+  const whyNot = whyNoPasskeys(site)
   const hasPasskeys = whyNot === undefined
   return html`
     <div class="card stack">
       <h1>${TITLE.replace('-', '\u2011')}</h1>
-      <p>For the account <strong>${username}</strong>.${isFirst ? nothing : ' All browsers that are signed in to it will be signed out. API keys are not changed.'}</p>
-      ${keepsPasskeys ? html`<p>Its passkeys are kept as well. If you lost a device, remove its passkey in Settings afterwards.</p>` : nothing}
+      <p>For the account <strong>${username}</strong>. Browsers that are signed in to it will be signed out. Its API keys and passkeys are kept: if you lost a device, remove its passkey in Settings afterwards.</p>
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
       ${hasPasskeys ? passkeyForm(choice) : passwordForm(choice, true)}
     </div>
@@ -162,11 +133,11 @@ function passwordForm({ secret, username, problem }: Choice, focuses: boolean): 
   `
 }
 
-function passkeyForm({ secret, browser, isFirst }: Choice): Html {
+function passkeyForm({ secret, browser }: Choice): Html {
   return html`
     <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
     <form class="stack needs-script" method="post" action="${INVITATION_PATH}${secret}/passkey" data-invitation="${secret}">
-      <p>A passkey signs you in with the screen lock of your device: a fingerprint, a face or a PIN.${isFirst ? nothing : ' If the account has a password, it is kept; you can remove it in Settings.'}</p>
+      <p>A passkey signs you in with the screen lock of your device: a fingerprint, a face or a PIN. A password that the account has is kept.</p>
       ${timeZoneField}
       ${passkeyName(browser)}
       ${passkeyField('invitation')}

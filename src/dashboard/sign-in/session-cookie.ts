@@ -7,7 +7,6 @@ import { clientAddress, networkPart } from '../../http/addresses.ts'
 import type { Store } from '../../store/index.ts'
 import { knownTimeZone } from '../../contract/time-zones.ts'
 import { formFields } from '../layout/form-page.ts'
-import type { SignInMethod } from '../../store/tables.ts'
 import { cookie, cookieValue, parseCookies } from '../cookies.ts'
 import { html } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
@@ -39,19 +38,12 @@ export async function sessionStart(
 export async function sendSignedIn(
   reply: FastifyReply,
   { store, site }: { readonly store: Store; readonly site: SiteOrigin },
-  {
-    secret,
-    accountId,
-    method,
-  }: { readonly secret: string; readonly accountId: number; readonly method?: SignInMethod },
+  { secret, accountId }: { readonly secret: string; readonly accountId: number },
   next: string,
 ) {
   reply
     .header('Set-Cookie', sessionCookie(site, secret))
     .header('Set-Cookie', await knownBrowserCookie(store, site, accountId))
-  // The sign-in page offers it first the next time.
-  if (method !== undefined)
-    reply.header('Set-Cookie', cookie(METHOD, method, { maxAge: METHOD_SECONDS, secure: site.secure }))
   return reply.redirect(next, 303)
 }
 
@@ -80,14 +72,7 @@ export async function sessionOf(
   return session
 }
 
-/** How somebody signed in last in this browser, if it says so. */
-export function lastMethod({ headers }: FastifyRequest, site: SiteOrigin): string | undefined {
-  return cookieValue(parseCookies(headers.cookie), METHOD, site)
-}
-
 const SESSION = 'session'
-const METHOD = 'sign-in-method'
-const METHOD_SECONDS = 365 * 86_400
 
 /** What a request says its session is, before that is checked; undefined if it names none that can exist. */
 export function claimedSession(cookieHeader: string | undefined, site: Pick<SiteOrigin, 'secure'>): string | undefined {

@@ -10,7 +10,7 @@ import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf, safePath } from '../origin.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
 import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
-import { actorOf, lastMethod, sendSignedIn, sessionStart } from './session-cookie.ts'
+import { actorOf, sendSignedIn, sessionStart } from './session-cookie.ts'
 import { makeSignInLimits } from './sign-in-limits.ts'
 
 /** The steps that all sign-in methods have in common: check the limits, start the session, show the page that says what was wrong. */
@@ -47,15 +47,11 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
   const isEmpty = makeEmptyCheck(store)
 
   /** Sends the page with all sign-in methods. */
-  const show = async (
-    { request, reply, site }: SignInVisit,
-    shown: Omit<SignInState, 'site' | 'oidc' | 'last'>,
-    status = 200,
-  ) =>
+  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<SignInState, 'site' | 'oidc'>, status = 200) =>
     sendSignedOutPage(
       request,
       reply.code(status),
-      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc, last: lastMethod(request, site) }, sample),
+      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc }, sample),
     )
 
   /** Signs somebody in if `check` returns a proof of who they are. It is called only if there were not too many attempts. */
@@ -95,7 +91,7 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
       proof,
     })
     if (secret === undefined) return show(visit, { ...shown, problem: wrong }, 403)
-    return sendSignedIn(reply, { store, site }, { ...proof, secret }, shown.next)
+    return sendSignedIn(reply, { store, site }, { accountId: proof.accountId, secret }, shown.next)
   }
 
   return { show, attempt }

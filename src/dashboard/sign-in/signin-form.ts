@@ -13,8 +13,6 @@ export interface SignInState {
   readonly site: SiteOrigin
   readonly oidc: Oidc | undefined
   readonly next: string
-  /** How somebody signed in last in this browser: that method comes first, so that nobody has to look for it. */
-  readonly last?: string | undefined
   readonly username?: string
   readonly problem?: string | undefined
   /** Whether the account was just deleted. */
@@ -24,34 +22,23 @@ export interface SignInState {
 /** All sign-in methods. */
 export function signInForms(shown: SignInState, sample: DashboardOptions['sample']): Html {
   const { next, problem, oidc, isDeleted = false } = shown
-  const methods = new Map([
-    ['password', (isFirst: boolean) => passwordForm(shown, sample, isFirst)],
-    ['passkey', (isFirst: boolean) => passkeyForm(shown, isFirst)],
-    ...(oidc === undefined ? [] : [['oidc', (isFirst: boolean) => issuerLink(oidc, next, isFirst)] as const]),
-  ])
-  // Somebody who has just entered a wrong password tries again, and a passkey cannot be used at each address.
-  const isPassword = shown.username !== undefined || (shown.last === 'passkey' && shown.site.rpId === undefined)
-  const first = methods.get(isPassword ? 'password' : (shown.last ?? '')) ?? methods.get('password')
   return html`
     <div class="card stack">
       <h1>Sign in</h1>
       ${isDeleted ? html`<p class="note" role="status">The account was deleted, with everything that belonged to it.</p>` : nothing}
       ${sample === undefined ? nothing : html`<p class="note">This is sample data. The form is filled in: just sign in.</p>`}
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-      ${first?.(true)}
-      ${[...methods.values()].filter(method => method !== first).map(method => method(false))}
+      ${passwordForm(shown, sample)}
+      ${passkeyForm(shown)}
+      ${oidc === undefined ? nothing : issuerLink(oidc, next)}
       ${sample === undefined ? html`<p class="muted small">No sign-in method yet, or forgot your password? Ask whoever runs this service for an invitation to choose one: <code>lockstep account invite</code>.</p>` : nothing}
     </div>
   `
 }
 
-function passwordForm(
-  { next, username, problem }: SignInState,
-  sample: DashboardOptions['sample'],
-  isFirst: boolean,
-): Html {
+function passwordForm({ next, username, problem }: SignInState, sample: DashboardOptions['sample']): Html {
   const focused = sample !== undefined ? 'button' : username === undefined ? 'username' : 'password'
-  const focus = (field: typeof focused) => (isFirst && field === focused ? html` autofocus` : nothing)
+  const focus = (field: typeof focused) => (field === focused ? html` autofocus` : nothing)
   return html`
     <form class="stack" method="post" action="/signin">
       ${hiddenFields(next)}
@@ -63,24 +50,24 @@ function passwordForm(
       <label>Password
         <input name="password" type="password" autocomplete="current-password" required maxlength="${MAX_PASSWORD_LENGTH}" value="${sample?.password ?? ''}"${focus('password')}>
       </label>
-      <button${isFirst ? html` class="primary"` : nothing}${focus('button')}>Sign in</button>
+      <button class="primary"${focus('button')}>Sign in</button>
     </form>
   `
 }
 
-function issuerLink({ name }: Oidc, next: string, isFirst: boolean): Html {
+function issuerLink({ name }: Oidc, next: string): Html {
   const address = `/signin/oidc?${new URLSearchParams({ next }).toString()}`
-  return html`<a class="button${isFirst ? ' primary' : ''}" href="${address}"${isFirst ? html` autofocus` : nothing}>Continue with ${name}</a>`
+  return html`<a class="button" href="${address}">Continue with ${name}</a>`
 }
 
-function passkeyForm({ site, next }: SignInState, isFirst: boolean): Html {
+function passkeyForm({ site, next }: SignInState): Html {
   const why = whyNoPasskeys(site)
   if (why !== undefined) return html`<p class="muted small">${why}</p>`
   return html`
     <form class="stack needs-script" method="post" action="/signin/passkey">
       ${hiddenFields(next)}
       ${passkeyField('signin')}
-      <button${isFirst ? html` class="primary" autofocus` : nothing}>Use a passkey</button>
+      <button>Use a passkey</button>
     </form>
   `
 }
