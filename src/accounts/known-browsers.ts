@@ -1,12 +1,13 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
+import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { newRevision, type Tables } from '../store/tables.ts'
-import { sealingKey } from './sealed.ts'
+import { seal, unseal } from './sealed.ts'
 
 /**
  * Browsers in which somebody has signed in to an account before. Attempts to sign in elsewhere do not count against theirs. A
- * browser keeps a signed mark. Signing out all browsers changes a number in the signature, so that no earlier mark is valid.
+ * browser keeps a sealed mark. Signing out all browsers changes a number in it, so that no earlier mark is valid.
  */
 
 export interface KnownBrowser {
@@ -15,21 +16,28 @@ export interface KnownBrowser {
   readonly username: string
 }
 
+interface Mark {
+  readonly accountId: number
+  readonly name: string
+  readonly signOuts: number
+}
+
+export const KNOWN_BROWSER_MS = 365 * DAY_MS
+
 /** A mark for a browser in which somebody has just signed in. */
 export async function markBrowser(store: Store, accountId: number): Promise<string> {
   const account = await accountOf(store, accountId)
-  const name = randomBytes(NAME_BYTES).toString('base64url')
-  return `${accountId}.${name}.${await signatureOf(store, accountId, name, account?.sign_outs ?? 0)}`
+  const mark: Mark = { accountId, name: randomUUID(), signOuts: account?.sign_outs ?? 0 }
+  return seal(store, PURPOSE, mark, Date.now() + KNOWN_BROWSER_MS)
 }
 
 /** The browser that has this mark; undefined if it is not valid. */
-export async function knownBrowser(store: Store, mark: string): Promise<KnownBrowser | undefined> {
-  const [, id = '', name = '', signature = ''] = MARK_FORM.exec(mark) ?? []
-  if (name === '') return undefined
-  const account = await accountOf(store, Number(id))
-  if (account === undefined) return undefined
-  const expected = Buffer.from(await signatureOf(store, Number(id), name, account.sign_outs))
-  return timingSafeEqual(Buffer.from(signature), expected) ? { name, username: account.username } : undefined
+export async function knownBrowser(store: Store, sealed: string): Promise<KnownBrowser | undefined> {
+  // Only `markBrowser` seals for this purpose.
+  const mark = (await unseal(store, PURPOSE, sealed, Date.now())) as Mark | undefined
+  if (mark === undefined) return undefined
+  const account = await accountOf(store, mark.accountId)
+  return account?.sign_outs === mark.signOuts ? { name: mark.name, username: account.username } : undefined
 }
 
 /** Ends all marks of an account, or of all accounts, within a transaction. */
@@ -41,14 +49,7 @@ export async function forgetBrowsers(db: Kysely<Tables>, accountId?: number): Pr
     .execute()
 }
 
-async function signatureOf(store: Store, accountId: number, name: string, signOuts: number) {
-  return createHmac('sha256', await sealingKey(store))
-    .update(`known browser ${accountId} ${name} ${signOuts}`)
-    .digest('base64url')
-}
-
-const NAME_BYTES = 16
-const MARK_FORM = /^(\d{1,16})\.([\w-]{22})\.([\w-]{43})$/
+const PURPOSE = 'known browser'
 
 function accountOf({ reads }: Store, id: number) {
   return reads.selectFrom('account').select(['username', 'sign_outs']).where('id', '=', id).executeTakeFirst()

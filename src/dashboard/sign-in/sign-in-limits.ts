@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { clientAddress, networkOf } from '../../http/addresses.ts'
-import { knownBrowser, markBrowser } from '../../accounts/known-browsers.ts'
+import { KNOWN_BROWSER_MS, knownBrowser, markBrowser } from '../../accounts/known-browsers.ts'
 import type { Config } from '../../config.ts'
-import { DAY_MS } from '../../contract/time.ts'
 import { foldedName } from '../../contract/names.ts'
 import type { Store } from '../../store/index.ts'
 import type { SignInMethod } from '../../store/tables.ts'
@@ -10,24 +9,20 @@ import { type Attempt, Attempts } from './attempts.ts'
 import { cookie, cookieValue, parseCookies } from '../cookies.ts'
 import type { SiteOrigin } from '../origin.ts'
 
-/**
- * Limits attempts to sign in. Each sign-in method has limits of its own: somebody who guesses passwords must not lock out people who sign in
- * with a passkey or at the issuer, which cannot be guessed.
- */
-export interface SignInLimits {
-  /** Counts an attempt: by network and, for a password, by account; or by browser alone, if the account knows the browser. */
-  begin(sender: Sender, method: SignInMethod, username?: string): Promise<Attempt>
-}
-
 interface Sender {
   readonly request: FastifyRequest
   readonly site: SiteOrigin
 }
 
-export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 'trustedProxies'>): SignInLimits {
+/**
+ * Limits attempts to sign in. Each sign-in method has limits of its own: somebody who guesses passwords must not lock out people who sign in
+ * with a passkey or at the issuer, which cannot be guessed.
+ */
+export function makeSignInLimits(store: Store, { trustedProxies }: Pick<Config, 'trustedProxies'>) {
   const attempts = new Attempts()
   return {
-    async begin({ request, site }, method, username) {
+    /** Counts an attempt: by network and, for a password, by account; or by browser alone, if the account knows the browser. */
+    async begin({ request, site }: Sender, method: SignInMethod, username?: string): Promise<Attempt> {
       const mark = cookieValue(parseCookies(request.headers.cookie), KNOWN_BROWSER, site)
       const browser = mark === undefined ? undefined : await knownBrowser(store, mark)
       // A browser known to the account has a limit of its own, which nobody else can use up.
@@ -48,4 +43,3 @@ export async function knownBrowserCookie(store: Store, { secure }: SiteOrigin, a
 
 const MAX_ATTEMPT_NAME_LENGTH = 100
 const KNOWN_BROWSER = 'known-browser'
-const KNOWN_BROWSER_MS = 365 * DAY_MS
