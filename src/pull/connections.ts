@@ -55,8 +55,6 @@ export interface RoundProgress {
   readonly read: readonly { readonly kind: string; readonly read: number; readonly total: number | null }[]
   /** Why nothing arrives, and until when: no more requests are allowed now, or the source does not answer. */
   readonly pause?: { readonly reason: 'limit' | 'away'; readonly until: number } | undefined
-  /** Whether every record is read again. That was asked for, and holds until a round is complete. */
-  readonly full?: boolean | undefined
   /** When requests were sent lately, so that another process keeps to the rate. */
   readonly sentAt?: readonly number[] | undefined
   /** Numbers of lock sessions that a complete round asked for in vain. */
@@ -64,12 +62,11 @@ export interface RoundProgress {
 }
 
 export const NO_PROGRESS = JSON.stringify({ read: [] } satisfies RoundProgress)
-const FULL = JSON.stringify({ read: [], full: true } satisfies RoundProgress)
 
 /** The progress of a round that begins now. */
 export function firstProgress({ report }: Pick<Connection, 'report'>): string {
-  const { full, sentAt } = JSON.parse(report) as RoundProgress
-  return JSON.stringify({ read: [], full, sentAt } satisfies RoundProgress)
+  const { sentAt } = JSON.parse(report) as RoundProgress
+  return JSON.stringify({ read: [], sentAt } satisfies RoundProgress)
 }
 
 /** Before a round has begun there is only the progress of an earlier one. */
@@ -209,10 +206,9 @@ export function resume(store: Store, accountId: number): Promise<boolean> {
   return schedule(store, accountId, dueNow(store.engine), ['stopped'], true)
 }
 
-/** Makes the next round due now; with `full` it reads every record again. */
-export function pullNow(store: Store, accountId: number, { full = false } = {}): Promise<boolean> {
-  const report = full ? { report: FULL } : {}
-  return schedule(store, accountId, { ...dueNow(store.engine), ...report }, ['due', 'waiting'], true)
+/** Makes the next round due now. */
+export function pullNow(store: Store, accountId: number): Promise<boolean> {
+  return schedule(store, accountId, dueNow(store.engine), ['due', 'waiting'], true)
 }
 
 /** How often the account is pulled; the next round is due after this time at the latest. */

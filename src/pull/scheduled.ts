@@ -120,7 +120,6 @@ class ConnectedPull {
   readonly #read = new Map<string, RoundProgress['read'][number]>()
   #pause: RoundProgress['pause']
   #shown: string
-  readonly #isFull: boolean
 
   constructor(options: ScheduledOptions, connection: Connection, sent: number[]) {
     this.#options = options
@@ -128,7 +127,6 @@ class ConnectedPull {
     this.#accountId = connection.account_id
     this.#sent = sent
     this.#shown = connection.report
-    this.#isFull = progressOf(connection).full === true
   }
 
   get #job() {
@@ -175,7 +173,6 @@ class ConnectedPull {
       source,
       quota,
       account: String(accountId),
-      full: this.#isFull,
       mine: this.#connection.mine === 1,
       lockSessions: parseNumbers(known_locks),
       progress: progress => this.#note(progress),
@@ -212,7 +209,6 @@ class ConnectedPull {
       const progress = JSON.stringify({
         read: [...this.#read.values()],
         pause: this.#pause,
-        full: this.#isFull || undefined,
         sentAt: this.#sentAt(),
       } satisfies RoundProgress)
       const changed = progress === this.#shown ? {} : { report: progress }

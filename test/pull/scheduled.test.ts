@@ -151,27 +151,6 @@ test('a connected source is pulled when it is due, and again after its interval'
   assert.ok(here.source.requests.length - asked <= 12)
 })
 
-test('a round that reads everything again is asked for once, finds changes of old records, and holds until it is complete', async () => {
-  const world = makeWorld()
-  await using here = await setUp({ world })
-  const { store } = here.service
-  await connected(here)
-  await here.pull()
-  const changed = async () => {
-    const rows = await store.db.selectFrom('training_session').select('document').where('id', '=', 1).execute()
-    return rows[0]?.document.includes('Changed since') === true
-  }
-  world.add(trainingSession(1, 1, { name: 'Changed since' }))
-  assert.ok(await pullNow(store, 1, { full: true }))
-  await here.pull(async url => url.includes('/dtt/sessions?') && stop(store, 1))
-  assert.ok(await resume(store, 1))
-  await here.pull()
-  assert.ok(await changed())
-  const [round, first] = await listRounds(store, 1)
-  assert.deepEqual([round?.replaced, first?.added], [1, 121])
-  assert.doesNotMatch((await readConnection(store, 1))?.report ?? '', /full/)
-})
-
 test('the key of a single pull is forgotten when that pull is complete', async () => {
   await using here = await setUp()
   await connected(here, 0)

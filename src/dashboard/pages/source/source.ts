@@ -13,8 +13,7 @@ import {
   stop,
 } from '../../../pull/connections.ts'
 import { sum } from '../../../contract/numbers.ts'
-import { DAY_MS } from '../../../contract/time.ts'
-import { FULL_WALK_EVERY_MS, RECENT_MS, sourceLists } from '../../../pull/lists.ts'
+import { sourceLists } from '../../../pull/lists.ts'
 import { rejectedByReason } from '../../../pull/rejected.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
@@ -29,7 +28,7 @@ import { connectCard, connectPages, intervalOf, intervalOptions } from './connec
 import { changePages, rejectedActions } from './changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
 import { filePages, filesCard } from './files.ts'
-import { hostOf, isBusy, connectionProblem, shortFailure } from './states.ts'
+import { hostOf, isBusy, connectionProblem } from './states.ts'
 import { typedCard, typedPages } from './typed.ts'
 import { uploadCard } from './upload.ts'
 
@@ -42,7 +41,6 @@ export const sourcePages: readonly DashboardPage[] = [
   changing('/source/stop', ({ store }, accountId) => stop(store, accountId)),
   changing('/source/continue', ({ store }, accountId) => resume(store, accountId)),
   changing('/source/pull', ({ store }, accountId) => pullNow(store, accountId)),
-  changing('/source/full', ({ store }, accountId) => pullNow(store, accountId, { full: true })),
   changing('/source/interval', async ({ store, form }, accountId) => {
     const minutes = intervalOf(form)
     return minutes > 0 && changeInterval(store, accountId, minutes)
@@ -117,7 +115,7 @@ async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Conne
 function statusCard(visit: Visit, source: SourceStatus): Html {
   return card(
     hostOf(visit.viewer, source.origin),
-    html`<p class="summary">${summaryOf(visit, source)}</p>${olderChanges(visit, source, html`<code>lockstep pull --full</code>`)}${kindTable(visit, source)}`,
+    html`<p class="summary">${summaryOf(visit, source)}</p>${kindTable(visit, source)}`,
   )
 }
 
@@ -128,14 +126,6 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
       ? 'No complete copy yet.'
       : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `, but for ${numberText(setAside)} that could not be stored`}.`
   return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}`
-}
-
-/** That a copy which is complete lacks late changes of old records, by when they arrive, and what is quicker. */
-function olderChanges({ viewer, now }: Visit, { fullAt, completedAt }: SourceStatus, quicker: Html): Html {
-  if (fullAt === null || completedAt === null) return nothing
-  const next = Date.parse(fullAt) + FULL_WALK_EVERY_MS
-  const when = next <= now ? 'with the next round' : `with the first round after ${momentText(viewer, next, now)}`
-  return html`<p class="muted">Changes there to records that are older than ${RECENT_MS / DAY_MS} days arrive ${when}, or with ${quicker}.</p>`
 }
 
 function kindTable({ viewer }: Visit, { origin, rows, gone }: SourceStatus): Html {
@@ -182,7 +172,6 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
     <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
-    ${source === undefined || !isGoingOn(connection) ? nothing : olderChanges(visit, source, html`<em>${READ_EVERYTHING}</em>`)}
     ${notFoundText(connection)}
     ${source === undefined ? nothing : kindTable(visit, source)}
   `
@@ -198,8 +187,6 @@ function notFoundText(connection: Connection): Html {
 }
 
 const MAX_NOT_FOUND = 20
-
-const READ_EVERYTHING = 'Read everything'
 
 function isGoingOn({ state }: Connection): boolean {
   return state === 'waiting' || state === 'due'
@@ -285,7 +272,7 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
       ${needsKey ? link('key', 'Change key', true) : nothing}
       ${canGoOn ? button('continue', 'Continue', true) : nothing}
       ${isComplete ? html`<a class="button${needsKey || canGoOn ? '' : ' primary'}" href="/">Go to the overview</a>` : nothing}
-      ${isGoingOn(connection) ? html`${button('pull', 'Pull now')}${isComplete ? button('full', READ_EVERYTHING) : nothing}${button('stop', 'Stop')}` : nothing}
+      ${isGoingOn(connection) ? html`${button('pull', 'Pull now')}${button('stop', 'Stop')}` : nothing}
     </div>
     <details>
       <summary>Change this source</summary>
@@ -331,7 +318,7 @@ function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
       {
         title: 'Result',
         line: 'first',
-        cell: ({ failure }) => (failure === null ? 'Complete' : shortFailure(failure)),
+        cell: ({ failure }) => (failure === null ? 'Complete' : 'Not complete'),
       },
       countColumn('New', ({ added }) => added),
       countColumn('Changed', ({ replaced }) => replaced),

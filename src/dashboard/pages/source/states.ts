@@ -8,86 +8,34 @@ import { momentText } from '../../text/text.ts'
 
 /** What a connection is doing, and what is wrong with it, in sentences. */
 
-/** A failure in a few words, and in sentences: what it means, and what to do. */
-interface FailureText {
-  readonly short: string
-  readonly long: (about: AboutFailure) => string
-  /** Whether another key is what helps. */
-  readonly needsKey?: boolean
-}
+/** What a failure means, and what to do. `since` is as in `since 14:02`. */
+type FailureText = (host: string, since: string) => string
 
-interface AboutFailure {
-  readonly host: string
-  /** Since when it lasts, as `since 14:02`. */
-  readonly since: string
-}
-
-const CANNOT_STORE: FailureText = {
-  short: 'Cannot be stored',
-  long: ({ host }) =>
-    `${host} sends records that cannot be stored in your account here. Ask whoever runs this service, whose log says why.`,
-}
+const cannotStore: FailureText = host =>
+  `${host} sends records that cannot be stored in your account here. Ask whoever runs this service, whose log says why.`
 
 const failureTexts: Readonly<Record<Failure, FailureText>> = {
-  away: {
-    short: 'No answer',
-    long: ({ host, since }) =>
-      `${host} has not answered ${since}. There is nothing to do unless its address has changed.`,
-  },
-  refused: {
-    short: 'Key refused',
-    long: ({ host, since }) =>
-      `${host} has refused the key ${since}. It was revoked or has expired there, or that server asks for a subscription now. Make a new key there, and change it here.`,
-    needsKey: true,
-  },
-  'not-api': {
-    short: 'Not this API',
-    long: ({ host, since }) =>
-      `${host} has not answered as a server of this API ${since}. It may have moved, or may not be asked any more.`,
-  },
-  account: CANNOT_STORE,
-  removed: CANNOT_STORE,
-  key: {
-    short: 'Key unreadable',
-    long: () =>
-      'The stored key cannot be read any more, as after a restore on another machine, or after a restart where no file holds the secret. Enter it again.',
-    needsKey: true,
-  },
-  'key-expired': {
-    short: 'Key forgotten',
-    long: () => 'The key was forgotten after a day, before everything was copied. Enter it again to go on.',
-    needsKey: true,
-  },
-  interrupted: {
-    short: 'Ended early',
-    long: () =>
-      'Copying has ended early several times, as when memory runs out. Whoever runs this service finds the reason in its log.',
-  },
-  full: {
-    short: 'No room',
-    long: () =>
-      'There is no room for more records: your account has as many as it may have. Ask whoever runs this service.',
-  },
-  'disk-full': {
-    short: 'Disk full',
-    long: () => 'The disk of this service is full, so nothing can be stored. Tell whoever runs it.',
-  },
-  internal: {
-    short: 'Failed here',
-    long: ({ since }) =>
-      `Something has failed here ${since}, not on the other server. The log of this service says what.`,
-  },
+  away: (host, since) => `${host} has not answered ${since}. There is nothing to do unless its address has changed.`,
+  refused: (host, since) =>
+    `${host} has refused the key ${since}. It was revoked or has expired there, or that server asks for a subscription now. Make a new key there, and change it here.`,
+  'not-api': (host, since) =>
+    `${host} has not answered as a server of this API ${since}. It may have moved, or may not be asked any more.`,
+  account: cannotStore,
+  removed: cannotStore,
+  key: () =>
+    'The stored key cannot be read any more, as after a restore on another machine, or after a restart where no file holds the secret. Enter it again.',
+  'key-expired': () => 'The key was forgotten after a day, before everything was copied. Enter it again to go on.',
+  interrupted: () =>
+    'Copying has ended early several times, as when memory runs out. Whoever runs this service finds the reason in its log.',
+  full: () =>
+    'There is no room for more records: your account has as many as it may have. Ask whoever runs this service.',
+  'disk-full': () => 'The disk of this service is full, so nothing can be stored. Tell whoever runs it.',
+  internal: (_, since) =>
+    `Something has failed here ${since}, not on the other server. The log of this service says what.`,
 }
 
-function failureText(code: string): FailureText {
-  // A later version may have stored a code that this one does not know.
-  return Object.hasOwn(failureTexts, code) ? failureTexts[code as Failure] : failureTexts.internal
-}
-
-/** A failure in a few words. */
-export function shortFailure(code: string): string {
-  return failureText(code).short
-}
+/** What another key helps against. */
+const NEEDS_KEY: readonly string[] = ['refused', 'key', 'key-expired'] satisfies Failure[]
 
 /** The name of a server, which begins a sentence. It may tell as much as a name of a record. */
 export function hostOf({ discreet }: Pick<Viewer, 'discreet'>, origin: string): string {
@@ -111,13 +59,14 @@ export function connectionProblem({ viewer, now }: Visit, connection: Connection
   if (failure === null) return undefined
   const from = failure === 'refused' ? refusedSince : failingSince
   const since = from === null ? 'lately' : `since ${momentText(viewer, from, now)}`
-  const { long, needsKey = false } = failureText(failure)
+  // A later version may have stored a code that this one does not know.
+  const text = Object.hasOwn(failureTexts, failure) ? failureTexts[failure as Failure] : failureTexts.internal
   const kept =
     completedAt === null
       ? 'What was copied so far is kept.'
       : `Everything up to ${momentText(viewer, completedAt, now)} is kept.`
   const again = state === 'waiting' && next !== null ? ` It is tried again at ${momentText(viewer, next, now)}.` : ''
-  return { text: `${long({ host: hostOf(viewer, origin), since })} ${kept}${again}`, needsKey }
+  return { text: `${text(hostOf(viewer, origin), since)} ${kept}${again}`, needsKey: NEEDS_KEY.includes(failure) }
 }
 
 /** On Overview: that the source has refused the key for a day. Records of others are not from there. */

@@ -245,11 +245,7 @@ function elsewhere({ uploads }: Visit, upload: Upload): Html | undefined {
   if (uploads.isHere(upload)) return undefined
   return html`
     <div class="card stack">
-      <p class="problem" role="alert">${
-        upload.host === hostname()
-          ? html`The file is not on this machine any more. Upload it again.`
-          : html`The file is on the machine <code>${upload.host}</code>, and this page comes from <code>${hostname()}</code>. Load it again until the other one answers, or discard the file and upload it again.`
-      }</p>
+      <p class="problem" role="alert">The file is on the machine <code>${upload.host}</code>, or gone from it, and this page comes from <code>${hostname()}</code>. Load it again, or discard the file and upload it again.</p>
       ${discardForm(upload)}
     </div>
   `
