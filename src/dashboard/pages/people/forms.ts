@@ -38,13 +38,14 @@ interface GiveForm {
   readonly until: number | null | undefined
 }
 
+/** What was entered; before that, access to everything without an end. */
 export function readGiveForm({ form, viewer }: Visit): GiveForm {
   const from = form.get('from') ?? ''
   const last = form.get('last') ?? ''
   return {
     // A copied name often has spaces around it.
     username: (form.get('username') ?? '').trim(),
-    areas: areas.filter(area => form.getAll('area').includes(area)),
+    areas: form.size === 0 ? areas : areas.filter(area => form.getAll('area').includes(area)),
     from,
     recordsFrom: from === '' ? null : parseDay(from),
     last,
@@ -65,8 +66,7 @@ export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): Ac
   }
 }
 
-export function showGiveForm(visit: Visit, entered: Partial<GiveForm>, problem?: string) {
-  const { username = '', areas: chosen = areas, from = '', last = '' } = entered
+export function showGiveForm(visit: Visit, { username, areas: chosen, from, last }: GiveForm, problem?: string) {
   return formPage(visit, {
     title: 'Give access',
     problem,

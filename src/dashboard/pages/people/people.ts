@@ -3,7 +3,7 @@ import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/acces
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'
-import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
+import { actPages, formPage } from '../../layout/form-page.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, NONE, timeAgo } from '../../text/text.ts'
@@ -25,23 +25,15 @@ const OF_PEOPLE = { section: 'people', reads: null } as const
 /** Who may read the records of the account that signed in, whose it may read, and who did read. */
 export const peoplePages: readonly DashboardPage[] = [
   { ...OF_PEOPLE, path: '/people', handler: showPeople },
-  { ...OF_PEOPLE, path: '/people/give', act: giveByName, handler: visit => showGiveForm(visit, {}) },
-  {
-    ...OF_PEOPLE,
-    method: 'POST',
+  ...actPages({
+    section: 'people',
     path: '/people/give',
     act: giveByName,
-    handler(visit) {
-      const form = readGiveForm(visit)
-      return submitAct(
-        visit,
-        giveByName,
-        form,
-        () => redirect('/people?done=given'),
-        problem => showGiveForm(visit, form, problem),
-      )
-    },
-  },
+    find: readGiveForm,
+    show: showGiveForm,
+    enter: (_, form) => form,
+    done: () => redirect('/people?done=given'),
+  }),
   ...actPages({
     section: 'people',
     path: '/people/:id/narrow',
