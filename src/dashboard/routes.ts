@@ -40,6 +40,7 @@ import {
   type Viewer,
   type Visit,
 } from './page.ts'
+import { insecureExplanation, sendSignedOutPage } from './layout/signed-out-page.ts'
 import { accessEndedView, notShared } from './layout/subject-notes.ts'
 import { deletedPages } from './pages/settings/deleted.ts'
 import { deleteAccountPages } from './pages/settings/delete-account.ts'
@@ -102,7 +103,6 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
   const { config } = options
   // One for all sign-in methods, because they share their limits.
   const signInSteps = makeSignInSteps(options)
-  const signIn = makeSignIn(options, signInSteps)
 
   void app.register((scope, _options, done) => {
     acceptForms(scope, config.requestTimeout)
@@ -122,11 +122,17 @@ export function registerDashboard(app: FastifyInstance, options: DashboardOption
     })
     // Its addresses are relative to its own, which is therefore not below /assets/.
     scope.get('/app.webmanifest', (_, reply) => sendAsset(reply, asset('app.webmanifest')))
-    signIn.register(scope)
-    registerInvitations(scope, options)
-    registerFirstAccount(scope, options)
-    registerPasskeyOptions(scope, options)
-    registerOidc(scope, options, signInSteps)
+    void scope.register(async signingIn => {
+      signingIn.addHook('onRequest', async (request, reply) => {
+        if (siteOriginOf(request.context, config).maySignIn) return undefined
+        return sendSignedOutPage(request, reply.code(403), insecureExplanation)
+      })
+      makeSignIn(options, signInSteps).register(signingIn)
+      registerInvitations(signingIn, options)
+      registerFirstAccount(signingIn, options)
+      registerPasskeyOptions(signingIn, options)
+      registerOidc(signingIn, options, signInSteps)
+    })
     const exports = new Exports()
     for (const page of pages) if (page.receivesFiles !== true) registerPage(scope, options, exports, page)
     // The plugin has hooks of its own, which the other pages do not need.

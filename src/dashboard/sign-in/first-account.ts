@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addFirstAccount, FIRST_ACCOUNT_PATH, isFirstAccountLink } from '../../accounts/first-account.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { formFields, problemOf } from '../layout/form-page.ts'
-import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../origin.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
@@ -13,8 +13,6 @@ export function registerFirstAccount(scope: FastifyInstance, { store, config }: 
   const path = `${FIRST_ACCOUNT_PATH}:secret`
 
   const show = async (request: FastifyRequest, reply: FastifyReply, entered?: Entered) => {
-    if (!siteOriginOf(request.context, config).maySignIn)
-      return sendSignedOutPage(request, reply.code(403), insecureExplanation)
     const secret = secretOf(request)
     const works = await isFirstAccountLink(store, secret, request.context.now)
     if (!works) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
@@ -29,7 +27,6 @@ export function registerFirstAccount(scope: FastifyInstance, { store, config }: 
   scope.get(path, (request, reply) => show(request, reply))
   scope.post(path, async (request, reply) => {
     const site = siteOriginOf(request.context, config)
-    if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
     const form = formFields(request)
     const username = form.get('username') ?? ''
     const password = readNewPassword(form)

@@ -11,7 +11,7 @@ import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-pass
 import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf } from '../origin.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
-import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { NOT_ACCEPTED } from './reauthentication.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
@@ -38,7 +38,6 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenMethod | string>) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const site = siteOriginOf(request.context, config)
-      if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
       const chosen = await choose(request, formFields(request))
       if (typeof chosen === 'string') return show(request, reply, chosen)
       let session: Awaited<ReturnType<typeof acceptInvitation>>
@@ -52,11 +51,7 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
       return sendSignedIn(reply, { store, site }, session, '/')
     }
 
-  scope.get(path, (request, reply) =>
-    siteOriginOf(request.context, config).maySignIn
-      ? show(request, reply)
-      : sendSignedOutPage(request, reply.code(403), insecureExplanation),
-  )
+  scope.get(path, (request, reply) => show(request, reply))
   scope.post(path, accept(choosePassword))
   scope.post(
     `${path}/passkey`,

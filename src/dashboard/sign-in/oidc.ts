@@ -12,7 +12,7 @@ import { beginFlow, CALLBACK_PATH, identify, type OidcContext, type OidcFlow, ta
 import { problemOf } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { isFromAnotherSite, siteOriginOf, safePath } from '../origin.ts'
-import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { actorOf, sendSignedIn, sessionCookie, sessionOf, sessionStart } from './session-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
 
@@ -62,7 +62,6 @@ export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions
 
 async function begin(options: OidcOptions, request: FastifyRequest, reply: FastifyReply, flow: OidcFlow) {
   const oidcContext = contextOf(options, request)
-  if (!oidcContext.site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
   try {
     const url = await beginFlow(oidcContext, request, reply, flow)
     if (request.method !== 'POST') return await reply.redirect(url, 303)

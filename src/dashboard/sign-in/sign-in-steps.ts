@@ -9,7 +9,7 @@ import { formFields } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf, safePath } from '../origin.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
-import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { actorOf, sendSignedIn, sessionStart } from './session-cookie.ts'
 import { makeSignInLimits } from './sign-in-limits.ts'
 
@@ -61,7 +61,6 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
     check: () => Promise<Proof | OtherProblem | undefined>,
   ) => {
     const { request, reply, site, form } = visit
-    if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
     const shown = { next: safePath(form.get('next')), ...(username === undefined ? {} : { username }) }
     const limit = await limits.begin(visit, method, username)
     if (limit.waitMs > 0) {

@@ -9,7 +9,6 @@ import { formFields } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf, safePath } from '../origin.ts'
 import { clearSiteData } from '../page-headers.ts'
-import { insecureExplanation, sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { noSessionCookie, sessionOf } from './session-cookie.ts'
 import { type SignInSteps, type SignInVisit, signInVisit } from './sign-in-steps.ts'
@@ -20,7 +19,6 @@ export function makeSignIn({ store, config }: DashboardOptions, signInSteps: Sig
     register(scope: FastifyInstance) {
       scope.get('/signin', async (request, reply) => {
         const site = siteOriginOf(request.context, config)
-        if (!site.maySignIn) return sendSignedOutPage(request, reply.code(403), insecureExplanation)
         const query = new URLSearchParams(request.context.target.query)
         const next = safePath(query.get('next'))
         if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)

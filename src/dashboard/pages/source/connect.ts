@@ -16,32 +16,20 @@ import { freeText } from '../../text/names.ts'
 import { hostOf } from './states.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
+const CONNECT = { ...OF_SOURCE, confirms: 'Connect a server' } as const
+const CHANGE = { ...OF_SOURCE, confirms: 'Change key' } as const
 
 /**
  * Connecting a source: its address and an API key are checked, the person says that they are the one whose key it is, and the
  * pull begins. A proof of identity comes before each form with a key, so that no key is sent in vain, or back into a form.
  */
 export const connectPages: readonly DashboardPage[] = [
-  { ...OF_SOURCE, path: '/source/connect', confirms: 'Connect a server', handler: visit => showForm(visit) },
-  {
-    ...OF_SOURCE,
-    method: 'POST',
-    path: '/source/connect',
-    confirms: 'Connect a server',
-    takesLong: true,
-    handler: checkEntered,
-  },
+  { ...CONNECT, path: '/source/connect', handler: visit => showForm(visit) },
+  { ...CONNECT, method: 'POST', path: '/source/connect', takesLong: true, handler: checkEntered },
   { ...OF_SOURCE, path: '/source/start', handler: showChecked },
-  { ...OF_SOURCE, method: 'POST', path: '/source/start', confirms: 'Connect a server', handler: start },
-  { ...OF_SOURCE, path: '/source/key', confirms: 'Change key', handler: visit => showKeyForm(visit) },
-  {
-    ...OF_SOURCE,
-    method: 'POST',
-    path: '/source/key',
-    confirms: 'Change key',
-    takesLong: true,
-    handler: changeEntered,
-  },
+  { ...CONNECT, method: 'POST', path: '/source/start', handler: start },
+  { ...CHANGE, path: '/source/key', handler: visit => showKeyForm(visit) },
+  { ...CHANGE, method: 'POST', path: '/source/key', takesLong: true, handler: changeEntered },
 ]
 
 type Interval = readonly [minutes: number, title: string]
