@@ -85,7 +85,6 @@ export type AccountEvent = Pick<
 
 /** Which events, and which part of them, the newest first. */
 export interface EventsRange {
-  readonly before?: Pick<AccountEvent, 'at' | 'id'> | undefined
   readonly limit: number
   readonly offset?: number
 }
@@ -93,30 +92,17 @@ export interface EventsRange {
 export function listEvents(
   { reads }: Pick<Store, 'reads'>,
   accountId: number,
-  { before, limit, offset = 0 }: EventsRange,
+  { limit, offset = 0 }: EventsRange,
 ): Promise<AccountEvent[]> {
   return reads
     .selectFrom('account_event')
     .select(['id', 'at', 'kind', 'actor', 'subject', 'subject_id', 'network', 'browser', 'times'])
     .where('account_id', '=', accountId)
-    .$if(before !== undefined, events =>
-      events.where(({ eb, refTuple, tuple }) => eb(refTuple('at', 'id'), '<', tuple(before?.at ?? 0, before?.id ?? 0))),
-    )
     .orderBy('at', 'desc')
     .orderBy('id', 'desc')
     .limit(limit)
     .offset(offset)
     .execute()
-}
-
-/** All events of an account, in the same order. */
-export async function* allEvents(store: Pick<Store, 'reads'>, accountId: number): AsyncGenerator<AccountEvent> {
-  let before: AccountEvent | undefined
-  do {
-    const events = await listEvents(store, accountId, { before, limit: MAX_BATCH_ROWS })
-    yield* events
-    before = events.length < MAX_BATCH_ROWS ? undefined : events.at(-1)
-  } while (before !== undefined)
 }
 
 /** What an event says. A later version may have stored a kind that this one does not know. */
@@ -158,5 +144,3 @@ const SYSTEMS = [
   ['Mac OS', 'macOS'],
   ['Linux', 'Linux'],
 ] as const
-
-const MAX_BATCH_ROWS = 500
