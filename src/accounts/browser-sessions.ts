@@ -22,8 +22,6 @@ export interface BrowserSession {
   readonly username: string
   readonly tier: string | null
   readonly tierEndsAt: number | null
-  /** Empty if the account did not choose one. */
-  readonly displayName: string
   /** Empty if it is not known. */
   readonly timeZone: string
   readonly units: string
@@ -138,7 +136,6 @@ export async function findSession(store: Store, secret: string, now: number): Pr
     username: row.username,
     tier: row.subscription_tier,
     tierEndsAt: row.subscription_ends_at,
-    displayName: row.display_name ?? '',
     timeZone: row.time_zone ?? '',
     units: row.units ?? '',
     weeklyGoal: row.weekly_goal,
@@ -233,7 +230,6 @@ const SEEN_INTERVAL_MS = 60_000
 
 type SessionRow = Omit<BrowserSessionRow, 'hash' | 'browser'> &
   Pick<AccountRow, 'username' | 'subscription_tier' | 'subscription_ends_at'> & {
-    readonly display_name: string | null
     readonly time_zone: string | null
     readonly units: string | null
     readonly weekly_goal: number | null
@@ -245,7 +241,7 @@ const sessionByHash = checkedQuery<{ hash: string; seenAfter: number; createdAft
     select ${named}, browser_session.hash, browser_session.id, browser_session.account_id, browser_session.seen_at,
       browser_session.created_at, browser_session.confirmed_at,
       account.username, account.subscription_tier, account.subscription_ends_at,
-      preference.display_name, preference.time_zone, preference.units, preference.weekly_goal
+      preference.time_zone, preference.units, preference.weekly_goal
     from browser_session
     join account on account.id = browser_session.account_id
     left join preference on preference.account_id = account.id

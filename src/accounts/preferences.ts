@@ -4,8 +4,6 @@ import type { Tables } from '../store/tables.ts'
 
 /** How an account wants the dashboard to look. */
 export interface Preferences {
-  /** Empty for the username. */
-  readonly displayName: string
   /** An IANA name; empty if none was chosen. */
   readonly timeZone: string
   readonly units: string
@@ -17,18 +15,18 @@ export interface Preferences {
 export async function readPreferences(store: Store, accountId: number): Promise<Omit<Preferences, 'weeklyGoal'>> {
   const row = await store.reads
     .selectFrom('preference')
-    .select(['display_name', 'time_zone', 'units'])
+    .select(['time_zone', 'units'])
     .where('account_id', '=', accountId)
     .executeTakeFirst()
-  return { displayName: row?.display_name ?? '', timeZone: row?.time_zone ?? '', units: row?.units ?? '' }
+  return { timeZone: row?.time_zone ?? '', units: row?.units ?? '' }
 }
 
 export async function setPreferences(store: Store, accountId: number, preferences: Preferences): Promise<void> {
-  const { displayName: display_name, timeZone: time_zone, units, weeklyGoal: weekly_goal } = preferences
+  const { timeZone: time_zone, units, weeklyGoal: weekly_goal } = preferences
   await store.db
     .insertInto('preference')
-    .values({ account_id: accountId, display_name, time_zone, units, weekly_goal })
-    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ display_name, time_zone, units, weekly_goal }))
+    .values({ account_id: accountId, display_name: '', time_zone, units, weekly_goal })
+    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ time_zone, units, weekly_goal }))
     .execute()
 }
 

@@ -23,10 +23,10 @@ async function writePage(flags: StoreOptions & { readonly account: string; reado
   const { keptPage } = await import('../dashboard/keep/kept-page.ts')
   const { isUnits } = await import('../dashboard/viewer.ts')
   await withAccount(flags, async (store, { id, username }) => {
-    const { displayName, timeZone, units } = await readPreferences(store, id)
+    const { timeZone, units } = await readPreferences(store, id)
     await recordOperatorExport(store, id)
     const keeper = {
-      session: { accountId: id, username, displayName },
+      session: { accountId: id, username },
       discreet: false,
       timeZone: knownTimeZone(timeZone) ?? 'UTC',
       units: isUnits(units) ? units : ('metric' as const),

@@ -54,7 +54,7 @@ export type Units = 'metric' | 'imperial'
 /** Who is signed in, whose records they see, and how they see them. */
 export interface Viewer extends Display {
   /** The account that signed in, or that keeps its records as a file. */
-  readonly session: Pick<BrowserSession, 'accountId' | 'username' | 'displayName'>
+  readonly session: Pick<BrowserSession, 'accountId' | 'username'>
   /** The account whose records the pages show: the viewer's own, or one that gave access. Checked on every request. */
   readonly subject: Person
   /** Whether this browser last showed the records of an account that the viewer may not read any more. */

@@ -30,7 +30,7 @@ test('an account without records takes its id from the source, and keeps its pas
   await using service = await startService([account(1, 'ann'), account(2, 'ben'), partnership(2, 1), partnership(1, 2)])
   await service.import([lockTemplate(9, 2)])
   const ann = await signInAs(service, 'ann')
-  await ann.post('/settings/preferences', { displayName: 'Ann', timeZone: 'Europe/Berlin' })
+  await ann.post('/settings/preferences', { timeZone: 'Europe/Berlin' })
   assert.equal((await service.fetch('/api/v1/lkbx/templates/9', 'ann')).status, 200)
 
   await assert.rejects(pull(service.store, source.url), /say so with --account 1, which then has the id 4711/)

@@ -259,7 +259,6 @@ test('a change of the lock, the time zone or up to when the records are known sh
   assert.equal(before.lockState, 'locked')
 
   await setPreferences(service.store, 1, {
-    displayName: '',
     timeZone: 'Asia/Kathmandu',
     units: 'metric',
     weeklyGoal: null,
@@ -316,7 +315,6 @@ test('training is counted by the day and week of the zone that was sent, else of
 test('the time zone is the one that was sent, else that of the caller, also for the records of somebody else', async () => {
   await using service = await startService(world, unlimited)
   await setPreferences(service.store, 2, {
-    displayName: '',
     timeZone: 'Asia/Kathmandu',
     units: 'metric',
     weeklyGoal: null,

@@ -8,7 +8,7 @@ test('a form that meets an import waits, and then says that one is being stored;
   await using service = await sampleService()
   const alex = await visitorAs(service.url, 'alex')
   using importing = new DatabaseSync(service.databaseUrl.slice('sqlite:'.length))
-  const form = { displayName: 'Alex', timeZone: 'UTC', units: 'metric', weeklyGoal: '' }
+  const form = { timeZone: 'UTC', units: 'metric', weeklyGoal: '' }
   importing.exec('begin immediate')
   const short = alex.post('/settings', form)
   assert.equal((await alex.get('/training')).status, 200)

@@ -121,7 +121,7 @@ test('an invitation that is accepted ends the session that somebody else had in 
   assert.equal((await before.get('/settings')).status, 200)
   assert.equal((await browser.post(path, chosen)).to, '/')
   assert.equal((await before.get('/settings')).status, 303)
-  assert.match((await browser.get('/settings')).text, /shown instead of ann</)
+  assert.match((await browser.get('/settings')).text, /Signed in as ann\./)
 })
 
 test('invitations made and used are among the events of the account, with the browser, and the store has no secret of one', async () => {

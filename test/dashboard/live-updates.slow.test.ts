@@ -117,7 +117,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
 
   test('a lost connection and an ended session are reported next to the form, which is kept', async () => {
     await page.goto(`${service.url}/settings`)
-    await page.locator('input[name=displayName]').fill('Alexandra')
+    await page.locator('input[name=weeklyGoal]').fill('2500')
     await page.context().setOffline(true)
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('There is no connection. What you entered is kept').waitFor()
@@ -128,13 +128,13 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await notice.waitFor()
     await assertAccessible(page, 'the notice')
     assert.equal(await page.getByRole('link', { name: 'Sign in' }).getAttribute('target'), '_blank')
-    assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
+    assert.equal(await page.locator('input[name=weeklyGoal]').inputValue(), '2500')
     const signedIn = await page.context().newPage()
     await startSession(signedIn, service.url)
     await signedIn.close()
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Saved.').waitFor()
-    assert.equal(await page.locator('input[name=displayName]').inputValue(), 'Alexandra')
+    assert.equal(await page.locator('input[name=weeklyGoal]').inputValue(), '2500')
   })
 
   test('records of somebody else have a banner, and the page says when access has ended', async () => {

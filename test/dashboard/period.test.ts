@@ -163,7 +163,7 @@ describe('with the clock on each weekday of a week in which clocks change', () =
         for (let day = 0; day < 7; day += 1) {
           mock.timers.setTime(at(day))
           const ann = await signInAs(service, 'ann')
-          await ann.post('/settings', { displayName: '', timeZone, units: 'metric' })
+          await ann.post('/settings', { timeZone, units: 'metric' })
           const preset = presetNames[day % 4] ?? '4w'
           const page = await ann.get(`/training?range=${preset}`)
           sameEverywhere(page, presets[preset] ?? 0, day)

@@ -114,7 +114,7 @@ describe('pictures', () => {
   })
 
   test('the weekly goal is a tick at the last bar', async () => {
-    const settings = { displayName: '', timeZone: '', units: 'metric' } as const
+    const settings = { timeZone: '', units: 'metric' } as const
     await setPreferences(service.store, 1, { ...settings, weeklyGoal: 900 })
     const text = await pageOf('/training?range=6m')
     assert.match(text, /<path class="goal" d="M[\d.]+ [\d.]+H[\d.]+"/)

@@ -8,7 +8,7 @@ import { startService } from '../support/service.ts'
 type Fields = Readonly<Record<string, string>>
 
 const key = { name: 'Kept name', scope: 'dtt:read', expires: '30d' }
-const looks = { displayName: 'Kept name', timeZone: 'UTC', units: 'metric' }
+const looks = { timeZone: 'UTC', units: 'metric' }
 const long = 'another long password'
 const common = 'password1234'
 
@@ -36,7 +36,6 @@ const refused: readonly (readonly [path: string, fields: Fields, says: RegExp])[
   ['/settings', { ...looks, timeZone: 'Mars/Olympus' }, /choose a time zone and units/],
   ['/settings', { ...looks, timeZone: '+02:00' }, /choose a time zone and units/],
   ['/settings', { ...looks, units: 'cubits' }, /choose a time zone and units/],
-  ['/settings', { ...looks, displayName: 'x'.repeat(65) }, /a name of at most 64 characters/],
   ['/settings', { ...looks, weeklyGoal: 'many' }, /whole number of repetitions/],
   ['/settings/password', { current: 'wrong password', next: long, again: long }, /The password is wrong/],
   ['/settings/password', { current: PASSWORD, next: 'short', again: 'short' }, /12 to 1024/],

@@ -103,7 +103,7 @@ test('the overview has the last session, this week, twelve weeks as links, and t
 
 test('a weekly goal is in the week of the overview', async () => {
   await using ann = await open()
-  await ann.reader.post('/settings', { displayName: '', timeZone: 'UTC', units: 'metric', weeklyGoal: '2500' })
+  await ann.reader.post('/settings', { timeZone: 'UTC', units: 'metric', weeklyGoal: '2500' })
   assert.match(await ann.page('/'), /Weekly goal: \d+ of 2,500 repetitions/)
 })
 
@@ -392,7 +392,7 @@ test('days are those of the zone of the account', async () => {
   const at = '2026-01-31T23:30:00Z'
   await using ann = await open([...records.world, records.trainingSession(1, 1, { created_at: at })])
   assert.match(await ann.page('/training/1'), /31 Jan 2026, 23:30/)
-  await ann.reader.post('/settings', { displayName: '', timeZone: 'Europe/Berlin', units: 'imperial' })
+  await ann.reader.post('/settings', { timeZone: 'Europe/Berlin', units: 'imperial' })
   assert.match(await ann.page('/training/1'), /1 Feb 2026, 00:30/)
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-02-01')), [1])
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])

@@ -285,7 +285,7 @@ test('the kind of records that do not say it is asked for, also of an encrypted 
 test('tables that people fill in are read in their time zone, and the page says so', async () => {
   await using service = await startService(world)
   const ann = await signedIn(service)
-  const set = await ann.post('/settings', { timeZone: 'Europe/Berlin', units: 'metric', displayName: '' })
+  const set = await ann.post('/settings', { timeZone: 'Europe/Berlin', units: 'metric' })
   assert.equal(set.to, '/settings?saved=account')
   const form = (await ann.get('/source/upload')).text
   const [template = ''] = /\/source\/upload\/locks\.csv/.exec(form) ?? []

@@ -28,7 +28,7 @@ describe('a year of the sample', () => {
   before(async () => {
     service = await sampleService(unlimited)
     alex = await visitorAs(service.url, 'alex')
-    await alex.post('/settings', { timeZone: ZONE, units: 'metric', displayName: '', weeklyGoal: '' })
+    await alex.post('/settings', { timeZone: ZONE, units: 'metric', weeklyGoal: '' })
     lockedBefore = await lockedToday()
     page = (await alex.get(`/year/${year}`)).text
   })

@@ -40,8 +40,7 @@ after(async () => {
   await folder[Symbol.asyncDispose]()
 })
 
-const inZone = (timeZone: string) =>
-  setPreferences(service.store, owner, { displayName: '', timeZone, units: '', weeklyGoal: null })
+const inZone = (timeZone: string) => setPreferences(service.store, owner, { timeZone, units: '', weeklyGoal: null })
 
 function write(server: string, more: object = {}) {
   return writeHistory({

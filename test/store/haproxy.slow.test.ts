@@ -67,7 +67,7 @@ test(TITLE, options, async () => {
     },
     async form() {
       const number = (form.posted += 1)
-      const fields = { displayName: `Ann ${number}`, timeZone: 'UTC', units: 'metric', weeklyGoal: '' }
+      const fields = { timeZone: 'UTC', units: 'metric', weeklyGoal: String(number) }
       const { status } = await ann.post('/settings', fields)
       if (status === 303) form.confirmed = number
       return status
@@ -127,8 +127,8 @@ test(TITLE, options, async () => {
     assert.doesNotMatch(logged().slice(before), /application_name=lockstep/)
 
     assert.deepEqual(wrong, [])
-    const [row] = await runSql<{ name: string }>(two.url, 'select display_name as name from preference')
-    assert.equal(row?.name, `Ann ${form.confirmed}`)
+    const [row] = await runSql<{ goal: number }>(two.url, 'select weekly_goal as goal from preference')
+    assert.equal(row?.goal, form.confirmed)
   } finally {
     await stop()
   }

@@ -374,8 +374,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const session = await findSession(store, (await beginSession(store, { proof, ...browser })) ?? '', now)
   assert.equal(session?.accountId, 1)
   assert.notEqual(await confirmSession(store, { proof, id: session.id, now }), undefined)
-  for (const units of ['metric', 'imperial'])
-    await setPreferences(store, 1, { displayName: '', timeZone: '', units, weeklyGoal: null })
+  for (const units of ['metric', 'imperial']) await setPreferences(store, 1, { timeZone: '', units, weeklyGoal: null })
   assert.equal(await endSessions(store.db, 1), 1)
   const chosen = { method: 'password', password: 'correct horse battery' } as const
   assert.ok(await acceptInvitation(store, { secret: invitation, chosen, browser: '', actor: inBrowser, now }))

@@ -39,7 +39,7 @@ assert.match(
 const page = await Array.fromAsync(
   keptPage(
     store,
-    { session: { accountId: 1, username: 'ann', displayName: '' }, discreet: false, timeZone: 'UTC', units: 'metric' },
+    { session: { accountId: 1, username: 'ann' }, discreet: false, timeZone: 'UTC', units: 'metric' },
     Date.now(),
   ),
 )

@@ -4,8 +4,7 @@ import type { Person, Viewer } from '../page.ts'
 /** Names of people and records on pages. Discreet mode replaces them with neutral ones. */
 
 export function ownName({ session, discreet }: Viewer): string {
-  if (discreet) return 'You'
-  return session.displayName === '' ? session.username : session.displayName
+  return discreet ? 'You' : session.username
 }
 
 /** The owner of a record that the viewer may read, by identifier. */

@@ -1,20 +1,13 @@
-import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
-import { fieldText, html, type Html, nothing } from '../../html.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import { ownName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
 import { unitNames } from '../../viewer.ts'
 
 export function accountForm({ viewer }: Visit): Html {
-  const { session, timeZone, units, discreet } = viewer
+  const { session, timeZone, units } = viewer
   return html`
     <form class="stack" method="post" action="/settings">
-      ${
-        discreet
-          ? html`<p class="muted">Signed in as ${ownName(viewer)}. The name can be changed when names are shown.</p>`
-          : html`<label>Name <span class="muted">shown instead of ${session.username}</span>
-              <input name="displayName" maxlength="${MAX_NAME_LENGTH}" autocomplete="nickname" value="${fieldText(session.displayName)}" placeholder="${session.username}">
-            </label>`
-      }
+      <p class="muted">Signed in as ${ownName(viewer)}.</p>
       <label>Time zone
         <select name="timeZone">${zones(timeZone).map(
           zone =>

@@ -2,7 +2,6 @@ import { listSessions, signOutOthers } from '../../../accounts/browser-sessions.
 import { setPassword } from '../../../accounts/passwords.ts'
 import { setPreferences } from '../../../accounts/preferences.ts'
 import { archiveParts } from '../../../archive/export.ts'
-import { isName, MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { AS_STORED, card } from '../../layout/components.ts'
 import { htmlFile, ndjsonFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
@@ -36,20 +35,18 @@ export const settingsPages: readonly DashboardPage[] = [
       const { form, store, viewer } = visit
       const timeZone = form.get('timeZone') ?? ''
       const units = form.get('units') ?? ''
-      // In discreet mode the form has no field for the name, which stays as it is.
-      const displayName = (form.get('displayName') ?? viewer.session.displayName).trim()
       const weeklyGoal = readGoal(form.get('weeklyGoal'))
       if (weeklyGoal === undefined) {
         return showSettings(visit, {
           account: 'Enter the weekly goal as a whole number of repetitions, or leave it empty.',
         })
       }
-      if (knownTimeZone(timeZone) === undefined || !isUnits(units) || !(displayName === '' || isName(displayName))) {
+      if (knownTimeZone(timeZone) === undefined || !isUnits(units)) {
         return showSettings(visit, {
-          account: `That cannot be saved: choose a time zone and units, and a name of at most ${MAX_NAME_LENGTH} characters.`,
+          account: 'That cannot be saved: choose a time zone and units.',
         })
       }
-      await setPreferences(store, viewer.session.accountId, { displayName, timeZone, units, weeklyGoal })
+      await setPreferences(store, viewer.session.accountId, { timeZone, units, weeklyGoal })
       return redirect('/settings?saved=account')
     },
   },
