@@ -170,13 +170,14 @@ export function sendUnknown(
 ): boolean {
   if (!wantsPage(request) || `${request.context.target.path}/`.startsWith('/api/')) return false
   const show = async () => {
-    reply.headers(PAGE_HEADERS)
     try {
       admit(request, reply)
     } catch (error) {
-      return sendErrorPage(request, reply, toShownError(error))
+      return sendErrorPage(request, reply.headers(PAGE_HEADERS), toShownError(error))
     }
-    return sendErrorPage(request, reply, new ApiError('no_route'), await viewerOrNone(options, reply))
+    const viewer = await viewerOrNone(options, reply)
+    // Only now: the headers of all responses are set meanwhile.
+    return sendErrorPage(request, reply.headers(PAGE_HEADERS), new ApiError('no_route'), viewer)
   }
   show().catch((error: unknown) => reply.send(error))
   return true
