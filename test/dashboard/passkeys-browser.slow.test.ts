@@ -37,19 +37,19 @@ test(
     await page.keyboard.press('Enter')
     await page.waitForURL(`${origin}/keys`)
 
-    // The sign-in is made old, so that a key needs the passkey once more, in the form.
+    // The sign-in is made old, so that a key needs the passkey once more, before the form.
     const old = { created_at: Date.now() - 11 * 60_000, confirmed_at: null }
     await service.store.db.updateTable('browser_session').set(old).where('account_id', '=', 3).execute()
     await tabTo(page, 'Create key')
     await page.keyboard.press('Enter')
     const form = page.locator('main')
+    await form.getByText('Confirm that it is you').waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Use a passkey')
+    await page.keyboard.press('Enter')
     await form.getByLabel('Name').waitFor()
     await page.keyboard.type('Kitchen')
     await form.getByLabel('Expires').press('ArrowDown')
     await tabTo(page, 'Create key')
-    await page.keyboard.press('Enter')
-    await form.getByText('Confirm that it is you').waitFor()
-    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Use a passkey')
     await page.keyboard.press('Enter')
     await form
       .getByText(/lks_[0-9A-Za-z]{36}/)
