@@ -2,18 +2,36 @@ import pLimit, { type LimitFunction } from 'p-limit'
 
 /**
  * Shares the event loop of this process. A checked request of an account is begun at once while a turn of the loop is young; then one of
- * each account in a turn. Long work, such as statistics, pauses when all of it together has used `LONG_WORK_MS` of a turn.
+ * each account in a turn. Long work, such as statistics, pauses when all of it together has used `LONG_WORK_MS` of a turn. Node accepts one
+ * connection in a turn: while many come, one request of each address is begun in a turn, or the last of them would wait for all the others.
  */
 const requests = new Map<number, (() => void)[]>()
 const longWork: (() => void)[] = []
+const arrivals = new Map<string, (() => void)[]>()
 
 /** When the work of this turn began; undefined before that. */
 let turnStart: number | undefined
+let turns = 0
+let isAccepting = false
+/** Addresses that opened more connections in this turn than they may have: their requests wait for most turns. */
+const excessive = new Set<string>()
 
 /** Waits until a request of the account may begin; undefined if it need not wait. */
 export function share(account: number): Promise<void> | undefined {
   if (!requests.has(account) && elapsed() < YOUNG_MS) return undefined
   return new Promise(resolve => void requests.getOrInsertComputed(account, () => []).push(resolve))
+}
+
+/** Begins a request, at once unless others connect. */
+export function arrive(addressOf: () => string, begin: () => void) {
+  if (!isAccepting && arrivals.size === 0) begin()
+  else arrivals.getOrInsertComputed(addressOf(), () => []).push(begin)
+}
+
+export function noteConnection(address: string, isRefused: boolean) {
+  elapsed()
+  isAccepting = true
+  if (isRefused) excessive.add(address)
 }
 
 /** Waits until long work may go on; undefined if it need not wait. Called between pieces that take less than a millisecond. */
@@ -40,7 +58,15 @@ function elapsed(): number {
 
 function nextTurn() {
   turnStart = undefined
-  if (requests.size > 0 || longWork.length > 0) elapsed()
+  turns += 1
+  if (requests.size > 0 || longWork.length > 0 || arrivals.size > 0) elapsed()
+  for (const [address, waiting] of arrivals) {
+    if (excessive.has(address) && turns % EXCESSIVE_TURNS > 0) continue
+    for (const begin of waiting.splice(0, isAccepting ? 1 : Infinity)) begin()
+    if (waiting.length === 0) arrivals.delete(address)
+  }
+  isAccepting = false
+  excessive.clear()
   for (const [account, [begin, ...others]] of requests) {
     if (others.length === 0) requests.delete(account)
     else requests.set(account, others)
@@ -51,6 +77,7 @@ function nextTurn() {
 
 const YOUNG_MS = 5
 const LONG_WORK_MS = 2
+const EXCESSIVE_TURNS = 8
 const ITEMS_IN_PIECE = 200
 
 /** Work of which a key may have so much at the same time; the rest waits, the oldest first. */

@@ -12,8 +12,9 @@ import fastify, {
 import { type Config, publicPath } from '../config.ts'
 import { ApiError, type HttpError } from '../contract/errors.ts'
 import { READ_METHODS } from '../contract/responses.ts'
-import type { Load } from '../fairness.ts'
+import { arrive, type Load } from '../fairness.ts'
 import { toHttpError } from '../resources/handler.ts'
+import { clientAddress, networkOf } from './addresses.ts'
 import { type Answers, securityHeadersOf } from './answers.ts'
 import { Connections } from './connections.ts'
 import { announcesBody, RequestContext, type RequestSummary } from './context.ts'
@@ -58,6 +59,7 @@ export async function makeApp(options: AppOptions) {
   const connections = new Connections(app.server, {
     config,
     limitReached: limit => metrics?.limitReached(limit),
+    log,
   })
 
   app.setErrorHandler(onError)
@@ -65,7 +67,7 @@ export async function makeApp(options: AppOptions) {
   app.addHook('onRequest', (request, reply, next) => {
     beginRequest(request, reply, connections, options)
     if (request.method === 'OPTIONS') reply.headers({ ...securityHeaders, 'X-Request-Id': request.id })
-    next()
+    arrive(() => networkOf(clientAddress(request.raw, config.trustedProxies)), next)
   })
   if (config.corsOrigins.length > 0) await app.register(cors, corsOptions(config))
   app.addHook('onRequest', (request, _reply, next) => {

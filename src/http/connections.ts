@@ -2,14 +2,16 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
-import type { Load } from '../fairness.ts'
+import { type Config, settings } from '../config.ts'
+import { type Load, noteConnection } from '../fairness.ts'
 import { isTrusted, networkOf, withoutMapping } from './addresses.ts'
 import { type LimitName, limits } from './limits.ts'
+import type { Log } from './log.ts'
 
 interface ConnectionOptions {
   readonly config: Pick<Config, 'addressConnections' | 'trustedProxies' | 'requestTimeout' | 'drainDelay'>
   readonly limitReached: (limit: LimitName) => void
+  readonly log: Log
 }
 
 /** The open connections of a server: how many each address has, the newest response of each, and how they end. */
@@ -21,6 +23,7 @@ export class Connections {
   readonly #newest = new Map<Socket, ServerResponse | undefined>()
   readonly #ofNetwork = new Map<string, number>()
   readonly #options: ConnectionOptions
+  #hasWarned = false
 
   constructor(server: Server, options: ConnectionOptions) {
     const { config, limitReached } = options
@@ -29,7 +32,9 @@ export class Connections {
     server.on('drop', () => limitReached('connections'))
     server.on('connection', (socket: Socket) => {
       const address = withoutMapping(socket.remoteAddress ?? '')
-      if (!this.#isAdmitted(socket, address)) return socket.destroy()
+      const isAdmitted = this.#isAdmitted(socket, address)
+      noteConnection(networkOf(address), !isAdmitted)
+      if (!isAdmitted) return socket.destroy()
       // Each request on it listens for its end.
       socket.setMaxListeners(0)
       this.#newest.set(socket, undefined)
@@ -54,6 +59,8 @@ export class Connections {
     const open = this.#ofNetwork.get(network) ?? 0
     if (open >= addressConnections) {
       this.#options.limitReached('addressConnections')
+      if (!this.#hasWarned) this.#options.log.failure(new Error(tooMany(address, addressConnections)), undefined)
+      this.#hasWarned = true
       return false
     }
     this.#ofNetwork.set(network, open + 1)
@@ -100,3 +107,8 @@ const MAX_FIRST_REQUEST_MS = 1000
 const ROUND_MS = 50
 const QUIET_ROUNDS = 3
 const MAX_ANSWER_MS = 8000
+
+function tooMany(address: string, most: number): string {
+  const { addressConnections: setting, trustedProxies } = settings
+  return `${address} has ${most} open connections, so more are closed (${setting.env}). If it is a proxy, name it in ${trustedProxies.env}`
+}
