@@ -113,7 +113,7 @@ export const settings = withNames({
   ),
   sourceOrigins: setting(
     '',
-    'Servers (origins, separated by commas) that records may be copied from beside all that are public and have https: those of a private network, also without TLS, such as http://192.168.1.10:5625.',
+    'Servers of a private network (origins, separated by commas) that records may be copied from, such as http://192.168.1.10:5625. All that are public and have https need no entry.',
     sourceOrigins,
   ),
   secretFile: setting(

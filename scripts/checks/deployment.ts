@@ -69,7 +69,7 @@ export const deploymentChecks: Readonly<Record<string, () => void>> = {
     const sources = filesIn('src')
     for (const file of sources.filter(name => name.endsWith('.ts') && !name.endsWith('.d.ts'))) {
       for (const [, name = ''] of read(join('src', file)).matchAll(
-        /(?:from|import\() ?'((?:@[a-z-]+\/)?[a-z][a-z0-9-]*)[^']*'/g,
+        /(?:from|import\() ?'((?:@[a-z-]+\/)?[a-z][a-z0-9.-]*)[^']*'/g,
       ))
         imported.add(name)
     }

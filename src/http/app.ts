@@ -62,6 +62,11 @@ export async function makeApp(options: AppOptions) {
     log,
   })
 
+  app.server.on('checkContinue', (request, response) => {
+    // Behind another response, Node could write it between the headers and the body of this one.
+    if (response.socket !== null) response.writeContinue()
+    app.server.emit('request', request, response)
+  })
   app.setErrorHandler(onError)
   app.decorateRequest('context')
   app.addHook('onRequest', (request, reply, next) => {
@@ -196,8 +201,10 @@ function onClientError(
   const newest = connections.newest(socket)
   const isPending = newest !== undefined && !newest.writableFinished
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy()
-  // What follows a whole request, or one that has its answer, gets none.
-  else if (isPending && (newest.req.complete || newest.headersSent)) newest.once('finish', () => socket.destroySoon())
+  // What follows a whole request is answered after it.
+  else if (isPending && newest.req.complete) newest.once('finish', () => answerClientError(code, socket, options))
+  // What was refused is the body of a request that has its answer.
+  else if (isPending && newest.headersSent) newest.once('finish', () => socket.destroySoon())
   else answerClientError(code, socket, options)
 }
 

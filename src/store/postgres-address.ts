@@ -17,6 +17,7 @@ export function parseAddress(address: string): pg.ClientConfig {
   try {
     const config = toClientConfig(parse(address, { useLibpqCompat: true }))
     const { host = '', port = 1, ssl } = config
+    if (/[,*]/.test(host)) throw new Error('it names several hosts')
     if (port < 1 || port > 0xffff) throw new Error('the port is not a number from 1 to 65535')
     if (typeof ssl === 'object') createSecureContext(ssl)
     // Sockets have no TLS.

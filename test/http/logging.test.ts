@@ -249,7 +249,7 @@ testOn('sqlite', 'the service keeps running when nobody reads its log', async ()
   await using folder = await makeFolder()
   await using served = folder.start(['serve', '--port', '0'])
   const port = Number((await served.says(/Listening on http:\/\/127\.0\.0\.1:(\d+)/))[1])
-  await until(async () => served.said.stderr.includes('key create'))
+  await until(async () => served.said.stderr.includes('account invite'))
   served.process.stderr?.destroy()
   const ask = () => exchange(port, lines('GET /api/v1/me HTTP/1.1', 'Host: a'))
   for (let count = 0; count < 3; count += 1) {

@@ -221,7 +221,7 @@ test('an upload is refused before its body is read', async t => {
     await sessions.set({ confirmed_at: Date.now() - 11 * 60_000 }).execute()
     const answer = await announce()
     assert.equal(answer.status, 403)
-    assert.match(answer.body, /the file was not read/)
+    assert.match(answer.body, /Enter your password to continue/)
     assert.match((await ann.get('/source/upload')).text, /Enter your password to continue/)
     await sessions.set({ confirmed_at: before }).execute()
   })

@@ -8,7 +8,6 @@ type Examples = Readonly<Record<string, number | true | string>>
 /** Pages that an account has only after more steps, which tests of their own take. */
 const NEEDS_MORE: Examples = {
   '/live': 'is for scripts',
-  '/bests': 'leads to the year',
   '/keys/:id/regenerate': 'needs an API key',
   '/keys/:id/revoke': 'needs an API key',
   '/source/start': 'needs a source that was checked',
