@@ -33,14 +33,22 @@ describe('marks on screens and on paper', needsChromium, () => {
       )
       const [none = 0, one = 0, more = 0] = await inkOf(page, days)
       assert.ok(one > none + VISIBLE && more > one + VISIBLE, `${none}, ${one}, ${more}`)
-      await page.goto(`${service.url}/training?range=4w`)
-      await page.evaluate(() => globalThis.scrollTo(0, 0))
-      for (const [filled, hollow] of [
-        ['#grades .mark.filled', '#grades .mark.hollow'],
-        ['.result.passed', '.result:not(.passed)'],
-      ] as const) {
-        const [dark = 0, light = 0] = await inkOf(page, [page.locator(filled).first(), page.locator(hollow).first()])
-        assert.ok(light > VISIBLE && dark > light + VISIBLE, `${filled}: ${dark}, ${light}`)
+      const inkOn = async (path: string, ...marks: string[]) => {
+        await page.goto(service.url + path)
+        await page.evaluate(() => globalThis.scrollTo(0, 0))
+        return inkOf(
+          page,
+          marks.map(mark => page.locator(mark).first()),
+        )
+      }
+      for (const [dark = 0, light = 0] of [
+        await inkOn('/training?range=4w', '#grades .mark.filled', '#grades .mark.hollow'),
+        [
+          ...(await inkOn('/training?range=1y&result=passed', '.result.passed')),
+          ...(await inkOn('/training?range=1y&result=not-passed', '.result:not(.passed)')),
+        ],
+      ]) {
+        assert.ok(light > VISIBLE && dark > light + VISIBLE, `${dark}, ${light}`)
       }
     })
   }

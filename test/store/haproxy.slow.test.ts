@@ -128,7 +128,7 @@ test(TITLE, options, async () => {
 
     assert.deepEqual(wrong, [])
     const [row] = await runSql<{ goal: number }>(two.url, 'select weekly_goal as goal from preference')
-    assert.equal(row?.goal, Number(form.confirmed))
+    assert.equal(Number(row?.goal), form.confirmed)
   } finally {
     await stop()
   }
