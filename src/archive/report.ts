@@ -96,7 +96,7 @@ export class ImportError extends Error {
   readonly errors: readonly LineError[]
   readonly count: number
   constructor(errors: readonly LineError[], count: number) {
-    super(`the archive has ${count} ${count === 1 ? 'error' : 'errors'}`)
+    super(`the file has ${count} ${count === 1 ? 'error' : 'errors'}, so nothing of it is stored`)
     this.errors = errors.map(({ line, reason }) => ({ line, reason }))
     this.count = count
   }

@@ -253,6 +253,10 @@ function sayFound(file: string, { found }: Records, { timeZone = 'UTC' }: Format
     const lines = found.differing.slice(0, MAX_LINES).join(', ')
     say(`${file}: ${found.differing.length} rows differ from records that no table made, which stay: line ${lines}`)
   }
+  if (found.beside.length > 0) {
+    const lines = found.beside.slice(0, MAX_LINES).join(', ')
+    say(`${file}: ${found.beside.length} new sessions begin within 15 minutes of one that no table made: line ${lines}`)
+  }
   if (found.offset !== undefined) {
     const { count, minutes } = found.offset
     say(

@@ -107,7 +107,7 @@ export class UploadedFiles {
       : this.#files.some(isResponse)
         ? undefined
         : 'line'
-    const { usesTimeZone, notRead, converted, differing, offset } = this.found
+    const { usesTimeZone, notRead, converted, differing, beside, offset } = this.found
     const columns = new Map(notRead.map(column => [column.title, column]))
     return {
       /** What the sender answered. */
@@ -124,6 +124,7 @@ export class UploadedFiles {
         .map(({ title, ...meant }) => ({ title: escapeControls(title.slice(0, MAX_TITLE)), ...meant })),
       converted: [...converted].map(([what, conversion]) => ({ what, ...conversion })),
       differing: differing.length,
+      beside: beside.length,
       offset,
       /** What the numbers in places count, if that is the same in all files. */
       ...(unit === undefined ? {} : { unit }),

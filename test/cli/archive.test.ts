@@ -78,7 +78,7 @@ test('nothing of an archive with errors is stored; each error names its line and
   assert.match(stderr, /^bad\.ndjson: line 3: locked must be true or false$/m)
   assert.match(stderr, /^bad\.ndjson: line 4: kind must be one of account, partnership, /m)
   assert.match(stderr, /^bad\.ndjson: line 5: is not valid JSON$/m)
-  assert.match(stderr, /^not read: later\.ndjson\nlockstep: the archive has \d errors$/m)
+  assert.match(stderr, /^not read: later\.ndjson\nlockstep: the file has \d errors, so nothing of it is stored$/m)
   assert.doesNotMatch(stderr, /SECRET/)
   assert.doesNotMatch((await folder.run(['export'])).stdout, /lock-device/)
 })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { importFile } from '../support/archives.ts'
 import { signInAs } from '../support/dashboard.ts'
 import { account, lockSession, trainingSession } from '../support/records.ts'
+import { decide, settledPage, upload } from '../support/uploads.ts'
 import { startService, unlimited } from '../support/service.ts'
 import { pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
@@ -45,6 +46,9 @@ test('sessions that were typed within 15 minutes of one from the server are name
   assert.deepEqual(await idsOf('lock_session'), [7])
   assert.doesNotMatch((await ann.get('/source')).text, /Typed and copied/)
   assert.match((await ann.get('/settings/events')).text, /2 records/)
+  await upload(service.url, ann, { 'late.csv': 'Recorded,Passed\n2026-02-16 18:20,yes\n2026-02-18 19:00,yes\n' })
+  assert.match(await settledPage(ann), /1 new session begins within 15 minutes of one that no table made/)
+  await decide(ann, 'discard')
   // The sheet can be brought again: what was deleted stays away.
   await bring(evenings)
   assert.deepEqual(await idsOf('training_session'), [5, 900_000_001, 6])

@@ -31,8 +31,20 @@ export async function openRecords(file: AsyncIterable<Buffer>, options: FormatOp
   if (isJson(start) && !isArchive(start))
     return { format: 'responses', lines: () => responseLines(chunks, options), found }
   const table = isArchive(start) ? undefined : findTable(start)
-  if (table === undefined) return { format: 'archive', lines: () => readLines(chunks), found }
+  if (table === undefined) {
+    if (isText(start)) throw new FormatError(UNKNOWN)
+    return { format: 'archive', lines: () => readLines(chunks), found }
+  }
   return { format: 'table', lines: context => tableLines(chunks, table, { ...options, found }, context), found }
+}
+
+const UNKNOWN =
+  'this is neither an archive, nor saved responses, nor a table: a table begins with titles of columns, such as Recorded and Passed, or Started and Ended'
+
+/** Whether it is text, of which no line looks like one of an archive. */
+function isText(start: Buffer): boolean {
+  const text = start.toString('utf8')
+  return text.trim() !== '' && !text.includes('\uFFFD') && !/^\uFEFF?\s*\{/m.test(text)
 }
 
 function isJson(start: Buffer): boolean {

@@ -69,6 +69,20 @@ function noteOverlaps(rows: readonly ReadRow[], stored: StoredRecords) {
   }
 }
 
+/** The lines of new sessions that begin within a quarter of an hour of a stored one that no table made. */
+export function linesBeside(rows: readonly ReadRow[], stored: StoredRecords): number[] {
+  const offsets = Array.from({ length: 2 * BESIDE_MINUTES + 1 }, (_, index) => index - BESIDE_MINUTES)
+  const isCopied = ({ minute, isDeleted }: Known) => minute === undefined && !isDeleted
+  return rows
+    .filter(({ known, fault }) => known === undefined && fault === undefined)
+    .filter(({ at }) =>
+      offsets.some(offset => stored.inMinute(Math.floor(Number(at) / MINUTE_MS) + offset).some(isCopied)),
+    )
+    .map(({ line }) => line)
+}
+
+const BESIDE_MINUTES = 15
+
 /** By how many minutes many new sessions begin after stored ones, or before them: their zone may be another one. */
 export function offsetOf(rows: readonly ReadRow[], stored: StoredRecords) {
   const minutes = rows.filter(({ known }) => known === undefined).map(({ at }) => Math.floor(Number(at) / MINUTE_MS))

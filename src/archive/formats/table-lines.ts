@@ -10,7 +10,7 @@ import { isProgramName, MAX_PROGRAM_NAME, programKey } from '../made-here.ts'
 import { MAX_INTEGER } from '../values.ts'
 import { instantCell, minuteOf, numberCell, secondsCell } from './cells.ts'
 import { FormatError, UnclearOwnerError } from './errors.ts'
-import { noteContradictions, offsetOf, type ReadRow } from './rows-together.ts'
+import { linesBeside, noteContradictions, offsetOf, type ReadRow } from './rows-together.ts'
 import { type Known, MINUTE_MS, StoredRecords } from './stored-records.ts'
 import { type Table, tables } from './tables.ts'
 
@@ -24,6 +24,8 @@ export interface Found {
   readonly converted: Map<string, Conversion>
   /** The lines of rows about records that no table made, and that differ from them. */
   readonly differing: number[]
+  /** The lines of new sessions that begin within a quarter of an hour of one that no table made. */
+  readonly beside: number[]
   /** How many minutes after stored sessions many new ones begin. */
   offset?: { readonly minutes: number; readonly count: number } | undefined
   /** The minutes of new sessions: files are read together. */
@@ -45,7 +47,7 @@ export function newFound(): Found {
   const confirm = async (db: Kysely<Tables>) => {
     for (const stored of compared) await stored.confirm(db)
   }
-  const lists = { notRead: [], converted: new Map(), differing: [], minutes: new Set<string>() }
+  const lists = { notRead: [], converted: new Map(), differing: [], beside: [], minutes: new Set<string>() }
   return { usesTimeZone: false, ...lists, compared, confirm }
 }
 
@@ -147,6 +149,7 @@ export async function* tableLines(
   }
   noteContradictions(judged, stored, table.hasBreaks)
   found.offset ??= offsetOf(judged, stored)
+  found.beside.push(...linesBeside(judged, stored))
   const added = judged.filter(({ known, fault }) => known === undefined && fault === undefined)
   for (const row of added) {
     const began = `${table.kind.name} ${row.minute}`

@@ -66,7 +66,15 @@ function kindTitle(kind: string): string {
 
 /** What the table does not say. */
 function notes({ viewer }: Visit, upload: Upload): Html {
-  const { preview, usesTimeZone = false, notRead = [], converted = [], differing = 0, offset } = reportOf(upload)
+  const {
+    preview,
+    usesTimeZone = false,
+    notRead = [],
+    converted = [],
+    differing = 0,
+    beside = 0,
+    offset,
+  } = reportOf(upload)
   const { accounts = 0, access = 0, others = 0 } = preview?.leftOut ?? {}
   const left = [
     ...(others > 0 ? [`${countText(others, 'record')} of other accounts`] : []),
@@ -79,6 +87,7 @@ function notes({ viewer }: Visit, upload: Upload): Html {
     ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.map(({ title }) => title).join(', ')}.</p>`}
     ${converted.map(({ what, count, before, after }) => html`<p class="muted">Converted ${what}: ${countText(count, 'value')}, such as ${before} to ${after}.</p>`)}
     ${differing === 0 ? nothing : html`<p class="muted">${countText(differing, 'row')} differ from stored records that no table made. A table does not change those.</p>`}
+    ${beside === 0 ? nothing : html`<p class="problem">${countText(beside, 'new session')} ${beside === 1 ? 'begins' : 'begin'} within 15 minutes of one that no table made. If they are the same, remove their rows and bring the file again, or press <em>Delete the typed ones</em> on Source afterwards.</p>`}
     ${offset === undefined ? nothing : html`<p class="problem">${countText(offset.count, 'new session')} begin ${durationText(Math.abs(offset.minutes) * 60)} ${offset.minutes > 0 ? 'after' : 'before'} stored ones. Are these times of another zone? Then discard the file, set that zone in <a href="/settings">Settings</a>, and bring it again.</p>`}
     ${left.length === 0 ? nothing : html`<p class="muted">Left out: ${left.join(', ')}. Only records of your own account, number ${viewer.session.accountId}, can be stored here.</p>`}
     ${isCut ? html`<p class="muted">The line that ends an export is missing, so the file may have been cut off.</p>` : nothing}
