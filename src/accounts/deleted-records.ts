@@ -37,7 +37,8 @@ export const deleteRecords = act({
         delete from ${sql.table(table)} where owner_id = ${accountId} and id = ${id}
         returning ${column('at')} as at, ${column('made_here')} as made_here`.execute(db)
       const [deleted] = rows
-      if (deleted === undefined) throw new Refusal('refused', 'there is no such record of this account')
+      if (deleted === undefined)
+        throw new Refusal('refused', 'this account has no such record: check its kind and number')
       const mark = { at: deleted.at, minute: parseMadeHere(deleted.made_here)?.minute ?? null, deleted_at: now }
       await db
         .insertInto('deleted_record')

@@ -39,7 +39,7 @@ export const undoFile = act({
   async run({ db, store, now, record }, { accountId, file: id }): Promise<ImportedFile> {
     const [file] = await listFiles({ db }, accountId, id)
     if (file === undefined)
-      throw new Refusal('refused', 'this account has no such file: it may have been undone already')
+      throw new Refusal('refused', 'this account has no such import: it may have been undone already')
     for (const { name, table } of ownKinds) {
       const { numAffectedRows = 0n } = await sql`delete from ${sql.table(table)} where owner_id = ${accountId} and id in
         (select id from imported_record where file_id = ${id} and kind = ${name} and is_kept = 0)`.execute(db)

@@ -80,7 +80,7 @@ function faultOf({ code }: CsvError): string {
   if (code === 'CSV_MAX_RECORD_SIZE') return 'is longer than 1 MiB'
   if (code === 'CSV_QUOTE_NOT_CLOSED')
     return 'has a quotation mark without a second one: add it, or remove the first one'
-  return 'has a quotation mark within a cell: put the cell in quotation marks, and write each within it twice'
+  return 'has a quotation mark within a cell: write it twice, and put the whole cell in quotation marks'
 }
 
 export async function* decodeText(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {

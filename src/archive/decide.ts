@@ -93,7 +93,7 @@ const MADE_HERE = 'a record that was made here has this number'
 const REMOVED = 'is of an account that was removed here: account add --id allows it to come back'
 
 function nobody(column: string): string {
-  return `${FIELDS[column] ?? column} names an account that neither the archive nor the store has: add it under this id first (account add --id)`
+  return `${FIELDS[column] ?? column} is of no account in the file or here: add one with this id first (account add --id)`
 }
 
 /** The fields of a line, by their columns. */

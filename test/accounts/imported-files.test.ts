@@ -61,7 +61,7 @@ test('two people who undo a file at once undo it once, and nobody undoes a file 
   await bring(service, 'evening.csv', sessions)
   const [file] = await listFiles(service.store, 1)
   const id = file?.id ?? 0
-  await assert.rejects(undo(service, id, 2), /no such file/)
+  await assert.rejects(undo(service, id, 2), /no such import/)
   const ended = await Promise.allSettled([undo(service, id), undo(service, id), undo(service, id)])
   assert.deepEqual(ended.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected', 'rejected'])
   assert.deepEqual(await idsOf(service), [])

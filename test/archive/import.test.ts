@@ -619,7 +619,7 @@ test('a username is text of 1 to 64 characters without control characters, and n
 })
 
 const nobody = (field: string) =>
-  `${field} names an account that neither the archive nor the store has: add it under this id first (account add --id)`
+  `${field} is of no account in the file or here: add one with this id first (account add --id)`
 
 /** Records that name the account 99, which nobody is. */
 const orphans: readonly (readonly [kind: string, line: object])[] = [

@@ -9,8 +9,7 @@ import { account, lockDevice, lockTemplate, trainingSession, world } from '../su
 const reasons = async ({ store }: TestStore) =>
   (await listRejected(store)).map(({ kind, record_id, reason }) => [kind, record_id, reason])
 
-const NO_ACCOUNT =
-  'ownerId names an account that neither the archive nor the store has: add it under this id first (account add --id)'
+const NO_ACCOUNT = 'ownerId is of no account in the file or here: add one with this id first (account add --id)'
 
 test('an import that sets errors aside stores the valid lines, and keeps the others as they came', async () => {
   await using store = await openStore([account(1, 'ann'), lockDevice(5, 1)])

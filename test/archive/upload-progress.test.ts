@@ -44,7 +44,7 @@ for (const work of ['check', 'store'] as const) {
 
 const unread = {
   'a saved response that is too long': [`[{"a":"${'x'.repeat(18_000_000)}"}]`, /more than 16 MiB: save its records/],
-  'lines that are no records': ['x\n'.repeat(200_000), /more than 100,000 of its lines are no records/],
+  'lines that are no records': [`{}\n${'x\n'.repeat(200_000)}`, /more than 100,000 of its lines are no records/],
 } as const
 
 for (const [what, [content, says]] of Object.entries(unread)) {

@@ -52,7 +52,7 @@ const archives: readonly {
     what: 'records without their account',
     records: owned,
     extra: ['account add', 'import'],
-    says: /add it under this id first \(account add --id\)/,
+    says: /add one with this id first \(account add --id\)/,
   },
 ]
 

@@ -576,7 +576,7 @@ function everyUse(folder: string, url: string): readonly Use[] {
     use('record remove lock-session 999 --account alex --yes', /no such record/, { code: 1 }),
     use('record allow lock-session 999 --account alex', /no such deleted record/, { code: 1 }),
     use('imports list --account alex', /stdin/),
-    use('imports undo 999 --account alex --yes', /no such file/, { code: 1 }),
+    use('imports undo 999 --account alex --yes', /no such import/, { code: 1 }),
     use('rejected list', /^\s*$/),
     use('rejected retry', /^0 of 0 rows/m),
     use('rejected show 1', /there is no such row/, { code: 1 }),

@@ -59,7 +59,7 @@ export const identifierCell: CellType<number> = {
   read: text => {
     if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
     throw new InvalidError(
-      'is no number of a record: format the column as text if the spreadsheet shortened it, or leave it empty',
+      'is no number of a record: if the spreadsheet shortened it, enter it again in a column formatted as text; empty it for a new record',
     )
   },
 }
@@ -70,7 +70,7 @@ export const secondsCell: CellType<number> = {
   read: (text, context) => {
     const seconds = readNumber(text, context)
     if (seconds > 0 && seconds < 1)
-      throw new InvalidError('is less than a second: a part of a day must be written in seconds')
+      throw new InvalidError('is less than a second: write parts of a day in seconds, as in 43200 for half a day')
     if (!Number.isSafeInteger(seconds)) throw new InvalidError('must be whole seconds')
     return seconds
   },
@@ -83,7 +83,7 @@ export const percentCell: CellType<number> = {
     const percent = readNumber(text.replace(/ ?%$/, ''), context)
     // What one cell is, the whole column is.
     if (percent > 0 && percent < 1)
-      throw new FormatError('the column Grade has parts of 1: write percents, as in 80 or 80%')
+      throw new FormatError('the column Grade has fractions such as 0.8: write percents, as in 80 or 80%')
     if (!Number.isSafeInteger(percent)) throw new InvalidError('must be a whole number')
     return percent
   },
@@ -99,7 +99,9 @@ function readNumber(text: string, { delimiter }: CellContext): number {
   if (whole === '') throw new InvalidError('must be a number, without separators of thousands')
   const isDecimal = fraction.length !== 3 || /^[+-]?0/.test(whole) || (mark === '.' && delimiter === ',')
   if (mark !== undefined && !isDecimal) {
-    throw new InvalidError('may mean thousands or thousandths: write 1234 for the one, and 1.2340 for the other')
+    throw new InvalidError(
+      'has an ambiguous comma or point: write 1234 if it means thousands, or 1.2340 if it is a decimal mark',
+    )
   }
   return Number(`${whole}.${fraction || '0'}`)
 }

@@ -24,7 +24,7 @@ const FORMATS: readonly (readonly [beginning: RegExp, what: string])[] = [
   [/^(?:\xff\xfe|\xfe\xff)/, 'this is text in UTF-16: save it as CSV UTF-8'],
   [
     /^(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|head|body)\b/i,
-    'this is a web page: save the response of the API, or a download of the dashboard',
+    'this is a web page: save the response of the API, or a file that the dashboard downloads',
   ],
   [/^(?:\xef\xbb\xbf)?\s*</, `this is an XML file, ${NO_RECORDS}`],
   [/^\s*-----begin age encrypted file/i, 'this is an encrypted file as text: encrypt it again without --armor'],

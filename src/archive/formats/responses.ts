@@ -54,7 +54,7 @@ function parsedValues(text: string): readonly unknown[] {
     const lines = text.split('\n').filter(line => line.trim() !== '')
     return lines.map((line): unknown => JSON.parse(line))
   } catch {
-    throw new FormatError('this is JSON that cannot be read, perhaps because its end is missing: save it again')
+    throw new FormatError('this JSON cannot be read, perhaps because its end is missing: download it again')
   }
 }
 

@@ -58,12 +58,12 @@ function noteOverlaps(rows: readonly ReadRow[], stored: StoredRecords) {
   let last: Span | undefined
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {
     if (last?.to === Infinity) {
-      blame(last, `Ended is missing: only the newest lock can be without, and ${span.name} is newer`)
+      blame(last, `Ended is missing: only the newest lock may lack it, and ${span.name} is newer`)
       // A stored lock that runs may have ended since: who types a later one knows when.
       if (last.row === undefined) blame(span, `begins while ${last.name} runs: bring its end first`)
     } else if (last !== undefined && span.from < last.to) {
-      blame(span, `overlaps ${last.name}`)
-      blame(last, `overlaps ${span.name}`)
+      blame(span, `must not overlap ${last.name}`)
+      blame(last, `must not overlap ${span.name}`)
     }
     if (last === undefined || (last.to === Infinity && last.row !== undefined) || span.to > last.to) last = span
   }

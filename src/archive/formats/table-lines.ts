@@ -77,7 +77,7 @@ export function findTable(start: Buffer): FoundTable | undefined {
   if (below > 0) throw new FormatError(`the titles of the columns are in line ${below + 1}: remove the lines above it`)
   const needed = tables.map(({ recognised }) => recognised.join(' and ')).join(', or ')
   throw new FormatError(
-    `this looks like a table, but its first line has no columns named ${needed}: the page Source has such first lines`,
+    `this table has no columns named ${needed}: name them so in its first line, as the templates on the Source page of the dashboard do`,
   )
 }
 
@@ -327,7 +327,7 @@ class RowReader {
     if (given.has('number')) {
       const known = typeof number === 'number' ? this.#stored.find(number) : undefined
       if (known !== undefined) return known
-      throw new InvalidError('is no number of a record here: leave it empty to bring the row as a new record', 'Number')
+      throw new InvalidError('matches no record here: leave it empty to import the row as a new record', 'Number')
     }
     if (minute === undefined || at === undefined) return undefined
     // Without a zone, another one in the settings makes another instant of the same minute.

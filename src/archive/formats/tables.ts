@@ -335,9 +335,7 @@ const lockTable: Table = {
     const isRunning = state === 'locked' || state === 'break'
     if (isRunning !== (ended === undefined)) {
       throw new InvalidError(
-        isRunning
-          ? 'must be empty while the state is Locked or On a break'
-          : 'is missing: write it, or the state Locked',
+        isRunning ? 'must be empty while State is Locked or On a break' : 'is missing: write it, or the state Locked',
         'Ended',
       )
     }

@@ -109,7 +109,7 @@ test('a row whose record is not clear is refused, and says which ones may be mea
     trainingSession(9, 2),
   ])
   const before = await store.export()
-  const unknown = 'Number is no number of a record here: leave it empty to bring the row as a new record'
+  const unknown = 'Number matches no record here: leave it empty to import the row as a new record'
   const same = (line: number) => `begins in the same minute as line ${line}: one of them must be changed or removed`
   assert.deepEqual(await bring(store, 'Number,Recorded,Passed\n9,2026-02-16 18:00,yes\n10,2026-02-17 18:00,yes\n'), [
     [2, unknown],
@@ -217,8 +217,8 @@ test('a lock that cannot have been beside the stored ones is refused, and both a
       ].join('\n'),
     ),
     [
-      [2, 'overlaps the stored lock 5'],
-      [3, 'Ended is missing: only the newest lock can be without, and the stored lock 6 is newer'],
+      [2, 'must not overlap the stored lock 5'],
+      [3, 'Ended is missing: only the newest lock may lack it, and the stored lock 6 is newer'],
       [4, 'begins while the stored lock 6 runs: bring its end first'],
     ],
   )

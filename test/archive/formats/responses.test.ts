@@ -164,7 +164,7 @@ test('what is wrong in a saved response is said, never with a value', async () =
   await assert.rejects(importFile(store, `[${good},"SECRET"]`), {
     errors: [{ line: 2, reason: 'must be an object with kind and data' }],
   })
-  const unread = 'this is JSON that cannot be read, perhaps because its end is missing: save it again'
+  const unread = 'this JSON cannot be read, perhaps because its end is missing: download it again'
   const cases: readonly [content: string | Buffer, message: string][] = [
     [`{"ok":true,"data":{"data":[${good},{"id":2`, unread],
     [`[${good},{"id":"SECRET`, unread],

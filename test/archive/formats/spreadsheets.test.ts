@@ -10,7 +10,7 @@ import { world } from '../../support/records.ts'
 const fileNamed = (name: string) => readFileSync(new URL(`files/${name}`, import.meta.url))
 const options = { account: 1, timeZone: 'Europe/Berlin', onConflict: 'replace' } as const
 
-const AMBIGUOUS = 'may mean thousands or thousandths: write 1234 for the one, and 1.2340 for the other'
+const AMBIGUOUS = 'has an ambiguous comma or point: write 1234 if it means thousands, or 1.2340 if it is a decimal mark'
 const DATES = 'Recorded must be from 1970 to tomorrow'
 
 type Fault = readonly [line: number, reason: string]
@@ -20,8 +20,11 @@ const refused: readonly (readonly [name: string, why: string | readonly Fault[]]
   ['thousands-comma.csv', [[2, `Repetitions ${AMBIGUOUS}; Distance (m) ${AMBIGUOUS}`]]],
   ['thousands-point.csv', [[2, `Repetitions ${AMBIGUOUS}; Distance (m) ${AMBIGUOUS}`]]],
   ['repeated-column.csv', 'the column Passed is there twice: remove one, or give it another title'],
-  ['day-fraction.csv', [[2, 'Duration (s) is less than a second: a part of a day must be written in seconds']]],
-  ['grade-fraction.csv', 'the column Grade has parts of 1: write percents, as in 80 or 80%'],
+  [
+    'day-fraction.csv',
+    [[2, 'Duration (s) is less than a second: write parts of a day in seconds, as in 43200 for half a day']],
+  ],
+  ['grade-fraction.csv', 'the column Grade has fractions such as 0.8: write percents, as in 80 or 80%'],
   [
     'out-of-range.csv',
     [
@@ -30,12 +33,12 @@ const refused: readonly (readonly [name: string, why: string | readonly Fault[]]
       [4, DATES],
     ],
   ],
-  ['locks-open.csv', [[2, 'Ended is missing: only the newest lock can be without, and the lock of line 3 is newer']]],
+  ['locks-open.csv', [[2, 'Ended is missing: only the newest lock may lack it, and the lock of line 3 is newer']]],
   [
     'locks-overlap.csv',
     [
-      [2, 'overlaps the lock of line 3'],
-      [3, 'overlaps the lock of line 2'],
+      [2, 'must not overlap the lock of line 3'],
+      [3, 'must not overlap the lock of line 2'],
     ],
   ],
   ['title-row.csv', 'the titles of the columns are in line 3: remove the lines above it'],
@@ -79,7 +82,7 @@ async function storedOf(name: string, field: string) {
 }
 
 test('a quotation mark within a cell is the fault of its row alone', async () => {
-  const reason = 'has a quotation mark within a cell: put the cell in quotation marks, and write each within it twice'
+  const reason = 'has a quotation mark within a cell: write it twice, and put the whole cell in quotation marks'
   assert.deepEqual(await storedOf('stray-quotes.csv', 'created_at'), {
     values: ['2026-02-17T17:00:00Z', '2026-02-19T17:00:00Z'],
     reasons: [

@@ -178,7 +178,7 @@ test('a row that cannot be read says why by its line and column, and other table
   for (const unknown of ['Number,Name,Length,Breaks\r\n1,a,1 h,None\r\n', 'a;b\n1;2\n'])
     await assert.rejects(importFile(store, unknown, { account: 1 }), {
       message:
-        'this looks like a table, but its first line has no columns named Recorded and Passed, or Started and Ended: the page Source has such first lines',
+        'this table has no columns named Recorded and Passed, or Started and Ended: name them so in its first line, as the templates on the Source page of the dashboard do',
     })
   await assert.rejects(importFile(store, Buffer.from('\0a;b;c\xff\n', 'latin1'), { account: 1 }), {
     errors: [{ line: 1, reason: 'is not valid UTF-8' }],
