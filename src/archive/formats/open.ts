@@ -44,8 +44,13 @@ const UNKNOWN =
 /** Whether it is text, of which no line looks like one of an archive. */
 function isText(start: Buffer): boolean {
   const text = start.toString('utf8')
-  return text.trim() !== '' && !text.includes('\uFFFD') && !/^\uFEFF?\s*\{/m.test(text)
+  // A first line that does not end is too long, whatever it is.
+  const hasLine = text.includes('\n') || text.length < MAX_TITLES
+  const isReadable = text.trim() !== '' && !text.includes('\uFFFD') && !text.includes('\0')
+  return hasLine && isReadable && !/^\uFEFF?\s*\{/m.test(text)
 }
+
+const MAX_TITLES = 1000
 
 function isJson(start: Buffer): boolean {
   return /^\uFEFF?\s*[[{]/.test(start.toString('utf8', 0, 1000))
