@@ -45,12 +45,10 @@ const UNKNOWN =
 function isText(start: Buffer): boolean {
   const text = start.toString('utf8')
   // A first line that does not end is too long, whatever it is.
-  const hasLine = text.includes('\n') || text.length < MAX_TITLES
-  const isReadable = text.trim() !== '' && !text.includes('\uFFFD') && !text.includes('\0')
+  const hasLine = text.trim().includes('\n')
+  const isReadable = !text.includes('\uFFFD') && !text.includes('\0')
   return hasLine && isReadable && !/^\uFEFF?\s*\{/m.test(text)
 }
-
-const MAX_TITLES = 1000
 
 function isJson(start: Buffer): boolean {
   return /^\uFEFF?\s*[[{]/.test(start.toString('utf8', 0, 1000))
