@@ -30,34 +30,47 @@ export const deleteRecords = act({
   locks: true,
   input,
   async run({ db, store, now, record }, { accountId, records }) {
-    for (const { kind, id } of records) {
+    for (const [kind, ids] of idsByKind(records)) {
       const { columns, table } = kindNamed(kind)
       const column = (name: string) => (columns.includes(name) ? sql.ref(name) : sql`null`)
-      const { rows } = await sql<{ at: number | null; made_here: string | null }>`
-        delete from ${sql.table(table)} where owner_id = ${accountId} and id = ${id}
-        returning ${column('at')} as at, ${column('made_here')} as made_here`.execute(db)
-      const [deleted] = rows
-      if (deleted === undefined)
+      const { rows } = await sql<{ id: number; at: number | null; made_here: string | null }>`
+        delete from ${sql.table(table)} where owner_id = ${accountId} and id in (${sql.join(ids)})
+        returning id, ${column('at')} as at, ${column('made_here')} as made_here`.execute(db)
+      if (rows.length < ids.length)
         throw new Refusal('refused', 'this account has no such record: check its kind and number')
-      const mark = { at: deleted.at, minute: parseMadeHere(deleted.made_here)?.minute ?? null, deleted_at: now }
+      const marks = rows.map(({ id, at, made_here }) => {
+        return { owner_id: accountId, kind, id, at, minute: parseMadeHere(made_here)?.minute ?? null, deleted_at: now }
+      })
       await db
         .insertInto('deleted_record')
-        .values({ owner_id: accountId, kind, id, ...mark })
-        .onConflict(conflict => conflict.columns(['owner_id', 'kind', 'id']).doUpdateSet(mark))
+        .values(marks)
+        .onConflict(conflict =>
+          conflict
+            .columns(['owner_id', 'kind', 'id'])
+            .doUpdateSet(({ ref }) => ({ at: ref('excluded.at'), minute: ref('excluded.minute'), deleted_at: now })),
+        )
         .execute()
       await noteChangedRecords(db, table, sql`${accountId}`)
-      const it = sql`owner_id = ${accountId} and kind = ${kind} and id = ${id}`
-      await sql`delete from imported_record where ${it}`.execute(db)
-      await sql`delete from set_aside where account_id = ${accountId} and kind = ${kind} and record_id = ${id}`.execute(
-        db,
-      )
+      const these = rowsOf(accountId, kind, ids)
+      await sql`delete from imported_record where ${these}`.execute(db)
+      await sql`delete from set_aside
+        where account_id = ${accountId} and kind = ${kind} and record_id in (${sql.join(ids)})`.execute(db)
       // A session that was not finished is not asked for again.
-      await sql`update pull_row set open_at = null where ${it}`.execute(db)
+      await sql`update pull_row set open_at = null where ${these}`.execute(db)
     }
     if (store.erase !== undefined) await noteDeleted(db, now + ERASING_WAIT_MS)
     await record({ accountId, subject: subjectOf(records) })
   },
 })
+
+function idsByKind(records: readonly { readonly kind: string; readonly id: number }[]) {
+  const byKind = Map.groupBy(records, ({ kind }) => kind)
+  return [...byKind].map(([kind, some]) => [kind, [...new Set(some.map(({ id }) => id))]] as const)
+}
+
+function rowsOf(accountId: number, kind: string, ids: readonly number[]) {
+  return sql`owner_id = ${accountId} and kind = ${kind} and id in (${sql.join(ids)})`
+}
 
 function subjectOf(records: readonly { readonly kind: string; readonly id: number }[]): string {
   const [first] = records
@@ -74,15 +87,13 @@ export const allowRecords = act({
   input,
   async run({ db, record }, { accountId, records }) {
     const allowed: { kind: string; id: number }[] = []
-    for (const [kind, some] of Map.groupBy(records, one => one.kind)) {
-      const these = (ids: readonly number[]) =>
-        sql`owner_id = ${accountId} and kind = ${kind} and id in (${sql.join(ids)})`
+    for (const [kind, asked] of idsByKind(records)) {
       const { rows } = await sql<{ id: number }>`
-        delete from deleted_record where ${these(some.map(({ id }) => id))} returning id`.execute(db)
+        delete from deleted_record where ${rowsOf(accountId, kind, asked)} returning id`.execute(db)
       const ids = rows.map(({ id }) => id)
       if (ids.length === 0) continue
       // A round reads the record as if it were new.
-      await sql`update pull_row set form = '' where ${these(ids)}`.execute(db)
+      await sql`update pull_row set form = '' where ${rowsOf(accountId, kind, ids)}`.execute(db)
       // What an import has decided about the record is decided again.
       await noteChangedRecords(db, kindNamed(kind).table, sql`${accountId}`)
       allowed.push(...ids.map(id => ({ kind, id })))

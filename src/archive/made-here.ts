@@ -21,6 +21,9 @@ export function madeHereText({ madeHere = null }: JsonObject): string | null {
   return JSON.stringify({ minute, program })
 }
 
+/** Within so many minutes a session that a table made, and one that none made, may be the same. */
+export const BESIDE_MINUTES = 15
+
 export function isMinute(text: unknown): text is string {
   return typeof text === 'string' && MINUTE.test(text)
 }

@@ -1,7 +1,8 @@
 import { type Kysely, sql } from 'kysely'
+import { BESIDE_MINUTES } from '../archive/made-here.ts'
 import type { Tables } from '../store/tables.ts'
 
-/** A session that a table made, and one of a server that began within a quarter of an hour of it. */
+/** A session that a table made, and one of a server that began within BESIDE_MINUTES of it. */
 export interface TypedSession {
   readonly kind: 'training-session' | 'lock-session'
   readonly id: number
@@ -33,4 +34,4 @@ export async function listTyped(db: Kysely<Tables>, accountId: number, limit: nu
     .slice(0, limit)
 }
 
-const WITHIN_MS = 900_000
+const WITHIN_MS = BESIDE_MINUTES * 60_000

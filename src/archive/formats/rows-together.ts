@@ -1,3 +1,4 @@
+import { BESIDE_MINUTES } from '../made-here.ts'
 import { type Known, MINUTE_MS, type StoredRecords } from './stored-records.ts'
 
 /** What rows of a table say together: each may be right alone. */
@@ -80,8 +81,6 @@ export function linesBeside(rows: readonly ReadRow[], stored: StoredRecords): nu
     )
     .map(({ line }) => line)
 }
-
-const BESIDE_MINUTES = 15
 
 /** By how many minutes many new sessions begin after stored ones, or before them: their zone may be another one. */
 export function offsetOf(rows: readonly ReadRow[], stored: StoredRecords) {
