@@ -68,6 +68,7 @@ function kindTitle(kind: string): string {
 function notes({ viewer }: Visit, upload: Upload): Html {
   const {
     preview,
+    hasNoEnd = false,
     usesTimeZone = false,
     notRead = [],
     converted = [],
@@ -81,8 +82,9 @@ function notes({ viewer }: Visit, upload: Upload): Html {
     ...(accounts > 0 ? [countText(accounts, 'account')] : []),
     ...(access > 0 ? [countText(access, 'access to records', 'accesses to records')] : []),
   ]
-  const isCut = preview?.hasEnd === false && !(reportOf(upload).hasNoEnd ?? false)
+  const isCut = preview?.hasEnd === false && !hasNoEnd
   return html`
+    ${hasNoEnd ? html`<p class="muted">Records that do not say whose they are will be stored as yours.</p>` : nothing}
     ${usesTimeZone ? html`<p class="muted">Times without a zone are read as times in ${viewer.timeZone.replaceAll('_', ' ')}, which <a href="/settings">Settings</a> can change.</p>` : nothing}
     ${notRead.length === 0 ? nothing : html`<p class="muted">Columns that are not read: ${notRead.map(({ title }) => title).join(', ')}.</p>`}
     ${converted.map(({ what, count, before, after }) => html`<p class="muted">Converted ${what}: ${countText(count, 'value')}, such as ${before} to ${after}.</p>`)}
