@@ -5,6 +5,7 @@ import { needsChromium, openPage } from '../support/chromium.ts'
 import { sampleService, startSession } from '../support/dashboard.ts'
 import type { TestService } from '../support/service.ts'
 import { openSession } from '../support/pages.ts'
+import { addKnownSource } from '../support/sources/pulls.ts'
 
 describe('on any screen and on paper', needsChromium, () => {
   let service: TestService
@@ -51,6 +52,33 @@ describe('on any screen and on paper', needsChromium, () => {
     await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'API keys' }).click()
     await page.waitForURL(`${service.url}/keys`)
     assert.deepEqual(browser.problems, [])
+  })
+
+  test('a rejected row that is opened widens neither its table nor the page', async () => {
+    await addKnownSource(service.store)
+    const raw = JSON.stringify({ name: 'W'.repeat(900), lines: Array.from({ length: 40 }, (_, line) => line) })
+    const row = { source: 'https://history.example', row_key: 'a', kind: 'lock-template', record_id: 5, owner_id: 1 }
+    const seen = {
+      account_id: 1,
+      reason: 'duration is missing',
+      encoding: 'utf-8',
+      first_seen_at: 1,
+      last_seen_at: 1,
+    } as const
+    await service.store.db
+      .insertInto('set_aside')
+      .values({ ...row, ...seen, raw })
+      .execute()
+    for (const width of [1440, 360]) {
+      await using browser = await openSession(service, { viewport: { width, height: 900 } })
+      const { page } = browser
+      await page.goto(`${service.url}/source`)
+      const table = page.locator('table').filter({ hasText: 'duration is missing' })
+      const before = await table.evaluate(shown => shown.clientWidth)
+      await table.locator('summary').click()
+      assert.equal(await table.evaluate(shown => shown.clientWidth), before)
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth))
+    }
   })
 
   test('on a wide screen no table scrolls sideways, and the sections of the reference are on one line', async () => {
