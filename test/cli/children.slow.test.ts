@@ -100,7 +100,7 @@ suite('children', { concurrency: true, ...needsProc }, () => {
       const stopped = await scene.stopChild('pull')
       scene.killService()
       await using next = await scene.serveAgain()
-      await within(300_000, () => scene.hasPulled())
+      await within(120_000, () => scene.hasPulled())
       assert.ok(isAlive(stopped))
       await until(async () => next.said.stderr !== '')
       assert.match(

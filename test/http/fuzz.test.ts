@@ -152,10 +152,8 @@ test(`whatever clients send, each request gets exactly one documented response, 
     await turn()
 
     // Who says that the connection ends and sends more can lose the rest of the answer: the system resets the connection. So can who asks
-    // for `100 Continue` behind another request and sends more: Node answers that request without it, and then closes the connection. The
-    // answer to a request with a body that nothing reads closes it too.
-    const isCut =
-      /close|HTTP\/1\.0|100-continue|content-length: [1-9]|transfer-encoding/i.test(texts.join('')) && !isWhole(ours)
+    // for `100 Continue` behind another request and sends more: Node answers that request without it, and then closes the connection.
+    const isCut = /close|HTTP\/1\.0|100-continue/i.test(texts.join('')) && !isWhole(ours)
     if (isCut) return
 
     const methods = new Map(seen.map(({ summary }) => [summary.requestId, summary.method]))
