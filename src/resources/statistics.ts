@@ -7,7 +7,7 @@ import { formatTimestamp } from '../contract/time.ts'
 import { type Bucket, bucketsOf } from '../stats/buckets.ts'
 import { type KnownTime, readKnownTime } from '../stats/known-time.ts'
 import { countedUntil } from '../stats/status.ts'
-import { addLocks, LockFigures, type LockStatistics } from '../stats/lock-statistics.ts'
+import { type LockStatistics, lockStatistics } from '../stats/lock-statistics.ts'
 import { locksSince, locksWithin } from '../stats/lock-queries.ts'
 import { trainingHistory } from '../stats/training-history.ts'
 import type { TrainingStatistics } from '../stats/training-statistics.ts'
@@ -21,7 +21,7 @@ export const handlers: Handlers<typeof statistics> = {
     const history = await trainingHistory(caller.store, access)
     const filters = { kind: params.type, program: params.programId }
     const sums = await history.statistics(filters, range, known.timeZone, caller.now)
-    const { streaks } = sums
+    const { current, longest } = sums.streaks
     const { sessions: counted, ungradedSegments } = sums.total
     const data = {
       ...commonFieldsOf(range, known),
@@ -29,10 +29,10 @@ export const handlers: Handlers<typeof statistics> = {
       total: trainingFields(sums.total),
       buckets: sums.buckets.map((bucket, index) => ({ ...bucketFields(buckets[index]), ...trainingFields(bucket) })),
       streak: {
-        currentDays: streaks.current,
-        longestDays: streaks.longest,
-        longestFrom: streaks.from === null ? null : formatDate(streaks.from),
-        longestTo: streaks.to === null ? null : formatDate(streaks.to),
+        currentDays: current?.days ?? 0,
+        longestDays: longest?.best.days ?? 0,
+        longestFrom: longest?.best.from ?? null,
+        longestTo: longest?.best.to ?? null,
       },
     }
     return { ...jsonResult(JSON.stringify(data)), ownersRead }
@@ -47,9 +47,7 @@ export const handlers: Handlers<typeof statistics> = {
       { start, end },
       until,
     )
-    const figures = new LockFigures(buckets)
-    await addLocks(sessions, { since: -Infinity, until }, [figures])
-    const sums = figures.sums(sessions, until)
+    const [sums] = await lockStatistics(sessions, { since: -Infinity, until }, [buckets])
     const data = {
       ...commonFieldsOf(range, known),
       sources: sourcesOf({ sessions: sessions.length, ...sources }),

@@ -1,36 +1,22 @@
 import { bucketStart, formatDate } from '../contract/calendar.ts'
 import { forEachPausing } from '../fairness.ts'
+import { type Best, higher, highest } from './highest.ts'
 import { lockedTimes, type LockTimes } from './lock-statistics.ts'
-import { daysInRow, streaksOf } from './streaks.ts'
+import { type Streaks, streaksOf } from './streaks.ts'
 import type { SessionStats } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
-/** The highest value, the latest of equal ones, and the one that was the highest before it. */
-export interface Best<Item> {
-  readonly best: Item
-  readonly before: Item | undefined
-}
-
-/** The highest values over all sessions. */
-export interface TrainingBests {
+/** The highest values over all sessions, and the streaks of days with one. */
+export interface TrainingBests extends Streaks {
   /** The week with the most repetitions. */
   readonly week: Best<WeekOfReps> | undefined
   /** The session with the most. */
   readonly session: Best<SessionStats> | undefined
-  /** Days in a row with a session: the present streak and the longest one. */
-  readonly current: StreakDays | undefined
-  readonly longest: Best<StreakDays> | undefined
 }
 
 /** Days are as `YYYY-MM-DD`. */
 interface WeekOfReps {
   readonly reps: number
-  readonly from: string
-  readonly to: string
-}
-
-interface StreakDays {
-  readonly days: number
   readonly from: string
   readonly to: string
 }
@@ -57,12 +43,6 @@ export async function bestsOf(
     days.add(day)
     most = higher(most, session, ({ reps }) => reps)
   })
-  const { current, currentFrom, currentTo } = streaksOf([...days], lastDay, clock)
-  const runs = [...daysInRow([...days], lastDay, clock)]
-  const longest = highest(
-    runs.map(({ length, from, to }) => streak(length, from, to)),
-    ({ days }) => days,
-  )
   return {
     week: highest(
       [...weeks]
@@ -71,25 +51,8 @@ export async function bestsOf(
       ({ reps }) => reps,
     ),
     session: most === undefined || most.best.reps === 0 ? undefined : most,
-    current: currentFrom === null || currentTo === null ? undefined : streak(current, currentFrom, currentTo),
-    longest,
+    ...streaksOf([...days], lastDay, clock),
   }
-}
-
-function streak(days: number, from: number, to: number): StreakDays {
-  return { days, from: formatDate(from), to: formatDate(to) }
-}
-
-/** The highest of items in the order of time; undefined without any. */
-export function highest<Item>(items: readonly Item[], valueOf: (item: Item) => number): Best<Item> | undefined {
-  let found: Best<Item> | undefined
-  for (const item of items) found = higher(found, item, valueOf)
-  return found
-}
-
-function higher<Item>(found: Best<Item> | undefined, item: Item, valueOf: (item: Item) => number): Best<Item> {
-  if (found === undefined) return { best: item, before: undefined }
-  return valueOf(item) < valueOf(found.best) ? found : { best: item, before: found.best }
 }
 
 /** The place of a grade among those of all sessions with its program. */

@@ -2,7 +2,7 @@ import { ApiError } from '../contract/errors.ts'
 
 /** How many megabytes the sessions of an account take at most, beyond which there are no figures of them. */
 export const maxMegabytes = {
-  /** 100,000 sessions with five kinds of segments each. All of them have room in the cache of histories. */
+  /** 50,000 sessions with five kinds of segments each. All of them have room in the cache of histories. */
   training: 60,
   /** 37,000 sessions with six events each. Several requests read them at the same time. */
   locks: 40,

@@ -52,41 +52,33 @@ interface KnownTime {
 }
 
 /**
- * The statistics of lock sessions by bucket, and in total. Not known is the time before `since`, that after `until`, and that of sessions
- * without events.
+ * The statistics of lock sessions by bucket, and in total, for each list of buckets. Not known is the time before `since`, that after
+ * `until`, and that of sessions without events. Others have their turns meanwhile.
  */
-export function lockStatistics(
-  sessions: readonly LockTimes[],
-  buckets: readonly Bucket[],
-  { since, until }: KnownTime,
-): LockSums {
-  const figures = new LockFigures(buckets)
-  figures.add(stateIntervals(sessions, until, since))
-  return figures.sums(sessions, until)
-}
-
-/** Fills the figures of several lists of buckets from the same states. Others have their turns meanwhile. */
-export async function addLocks(
+export async function lockStatistics<const Lists extends readonly (readonly Bucket[])[]>(
   sessions: readonly LockTimes[],
   { since, until }: KnownTime,
-  all: readonly LockFigures[],
-) {
+  lists: Lists,
+): Promise<{ readonly [Index in keyof Lists]: LockSums }> {
+  const all = lists.map(buckets => new LockFigures(buckets))
   for (const states of statesInParts(sessions, until, since)) {
     for (const figures of all) figures.add(states)
     await pause()
   }
+  // There is one for each list.
+  return all.map(figures => figures.sums(sessions, until)) as { [Index in keyof Lists]: LockSums }
 }
 
 /** The seconds in each state, by bucket and in total. */
-export class LockFigures {
-  readonly buckets: readonly Bucket[]
+class LockFigures {
+  readonly #buckets: readonly Bucket[]
   readonly #periods: Periods
   readonly #times: StateTimes[]
   readonly #whole: Time
   readonly #total = { ...NO_TIME }
 
   constructor(buckets: readonly Bucket[]) {
-    this.buckets = buckets
+    this.#buckets = buckets
     this.#periods = boundariesOf(buckets)
     this.#times = buckets.map(() => ({ ...NO_TIME }))
     const [start = 0, end = 0] = [this.#periods[0], this.#periods.at(-1)]
@@ -107,7 +99,7 @@ export class LockFigures {
     const ended = count(sessions.map(({ endAt }) => endAt ?? Infinity))
     return {
       total: statisticsOf(this.#total, sum(started), sum(ended), this.#whole, now),
-      buckets: this.buckets.map((bucket, index) =>
+      buckets: this.#buckets.map((bucket, index) =>
         statisticsOf(this.#times[index] ?? NO_TIME, started[index] ?? 0, ended[index] ?? 0, bucket, now),
       ),
     }

@@ -24,15 +24,6 @@ export function periodNear(index: number, at: number, periods: Periods): number 
   return at >= (periods[index] ?? Infinity) && at < (periods[index + 1] ?? -Infinity) ? index : periodOf(at, periods)
 }
 
-/** How many milliseconds of the intervals lie between two instants. */
-export function timeWithin(
-  intervals: readonly { readonly start: number; readonly end: number }[],
-  start: number,
-  end: number,
-): number {
-  return intervals.reduce((sum, one) => sum + Math.max(0, Math.min(one.end, end) - Math.max(one.start, start)), 0)
-}
-
 /** The local time in a zone, as `YYYY-MM-DDTHH:mm:ss`. */
 export function wallClock(at: number, zone: string): string {
   const known = clocks.get(zone)

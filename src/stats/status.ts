@@ -139,8 +139,8 @@ export async function trainingStatusOf(
     sessionsThisWeek: week.sessions,
     repsThisWeek: week.reps,
     distanceThisWeek: week.distance,
-    streakDays: current,
-    longestStreakDays: longest,
+    streakDays: current?.days ?? 0,
+    longestStreakDays: longest?.best.days ?? 0,
     bestGrade,
   }
 }

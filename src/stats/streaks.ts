@@ -1,58 +1,40 @@
+import { formatDate } from '../contract/calendar.ts'
+import { type Best, higher } from './highest.ts'
 import { previousDay, type ZoneClock } from './zone-clock.ts'
 
-/** Days in a row on which something happened. */
-export interface Streaks {
-  /** The days in a row up to today; up to yesterday while today has none yet. */
-  readonly current: number
-  /** Its first and last day; null if there is none. */
-  readonly currentFrom: number | null
-  readonly currentTo: number | null
-  readonly longest: number
-  /** The first and last day of the longest, the latest of equals; null if there is none. */
-  readonly from: number | null
-  readonly to: number | null
+/** Days in a row on which something happened, by the first and the last, as `YYYY-MM-DD`. */
+export interface Streak {
+  readonly days: number
+  readonly from: string
+  readonly to: string
 }
 
-/** Days in a row, by the first and the last. */
-export interface DaysInRow {
-  readonly length: number
-  readonly from: number
-  readonly to: number
+export interface Streaks {
+  /** Up to today; up to yesterday while today has none yet. */
+  readonly current: Streak | undefined
+  /** The latest of equals. */
+  readonly longest: Best<Streak> | undefined
 }
 
 /** The streaks of days in ascending order, which may repeat. Days after today do not count. */
 export function streaksOf(days: readonly number[], today: number, clock: ZoneClock): Streaks {
-  let longest = NO_DAYS
-  let last = NO_DAYS
-  for (const run of daysInRow(days, today, clock)) {
-    last = run
-    if (run.length >= longest.length) longest = run
-  }
-  const isCurrent = last.to === today || last.to === previousDay(clock, today)
-  return {
-    current: isCurrent ? last.length : 0,
-    currentFrom: isCurrent ? last.from : null,
-    currentTo: isCurrent ? last.to : null,
-    longest: longest.length,
-    from: longest.length === 0 ? null : longest.from,
-    to: longest.length === 0 ? null : longest.to,
-  }
-}
-
-/** The same days as runs without a gap, as long as they can be. */
-export function* daysInRow(days: readonly number[], today: number, clock: ZoneClock): Generator<DaysInRow> {
-  let run = NO_DAYS
+  let longest: Best<Streak> | undefined
+  let first = NaN
+  let last = NaN
+  const run = () => ({ days: length, from: formatDate(first), to: formatDate(last) })
+  let length = 0
   for (const day of days) {
     if (day > today) break
-    if (day === run.to) continue
-    if (day === run.to + 1 || previousDay(clock, day) === run.to) {
-      run = { length: run.length + 1, from: run.from, to: day }
-      continue
+    if (day === last) continue
+    if (day !== last + 1 && previousDay(clock, day) !== last) {
+      if (length > 0) longest = higher(longest, run(), streak => streak.days)
+      length = 0
+      first = day
     }
-    if (run.length > 0) yield run
-    run = { length: 1, from: day, to: day }
+    length += 1
+    last = day
   }
-  if (run.length > 0) yield run
+  if (length === 0) return { current: undefined, longest }
+  const isCurrent = last === today || last === previousDay(clock, today)
+  return { current: isCurrent ? run() : undefined, longest: higher(longest, run(), streak => streak.days) }
 }
-
-const NO_DAYS: DaysInRow = { length: 0, from: NaN, to: NaN }

@@ -25,9 +25,8 @@ export async function trainingSessions(
     const start = Math.max(access.start, after.at)
     const rows = await readChecked(store, nextSessions, { ...access, start, ...after, limit: MAX_BATCH_ROWS })
     for (const row of rows) {
-      const isParsed = sessions.length < PARSED_SESSIONS
-      size.add(isParsed ? 250 + row.kinds.length * 4 : 160 + row.kinds.length)
-      sessions.push(isParsed ? sessionOf(row) : unparsed(row))
+      size.add(250 + row.kinds.length * 4)
+      sessions.push(sessionOf(row))
     }
     const last = rows.at(-1)
     if (last === undefined || rows.length < MAX_BATCH_ROWS) return { sessions, bytes: size.bytes }
@@ -77,27 +76,6 @@ type KindCells = [
 ]
 
 function sessionOf(row: SessionRow): SessionStats {
-  return { ...factsOf(row), kinds: kindsOf(row.kinds) }
-}
-
-/** A session whose segments are parsed each time, which takes a third of the memory. A spread does not copy its kinds. */
-function unparsed(row: SessionRow): SessionStats {
-  return Object.assign(new UnparsedKinds(row.kinds), factsOf(row))
-}
-
-class UnparsedKinds {
-  readonly #text: string
-
-  constructor(text: string) {
-    this.#text = text
-  }
-
-  get kinds(): readonly KindStats[] {
-    return kindsOf(this.#text)
-  }
-}
-
-function factsOf(row: SessionRow): Omit<SessionStats, 'kinds'> {
   const { id, at, passed, settings_id: program, segments, grade, reps, distance_um: distance, approximate } = row
   return {
     id,
@@ -109,6 +87,7 @@ function factsOf(row: SessionRow): Omit<SessionStats, 'kinds'> {
     reps,
     distance,
     approximate: approximate === 1,
+    kinds: kindsOf(row.kinds),
   }
 }
 
@@ -127,9 +106,6 @@ function kindsOf(text: string): KindStats[] {
     points,
   }))
 }
-
-/** So many sessions of an account are parsed once: five a day for eleven years. */
-const PARSED_SESSIONS = 20_000
 
 /** The columns of SessionRow. */
 const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')

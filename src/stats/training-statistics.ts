@@ -2,7 +2,7 @@ import { forEachPausing } from '../fairness.ts'
 import { boundariesOf, type Bucket } from './buckets.ts'
 import { GradeCounts } from './grades.ts'
 import { periodNear } from './periods.ts'
-import { sessionsBetween, type SessionStats, SessionSums } from './training.ts'
+import { sessionsBetween, type SessionStats, Totals } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 export interface TrainingStatistics {
@@ -55,7 +55,7 @@ export async function trainingStatistics(
 }
 
 class TrainingSums {
-  readonly #sums = new SessionSums()
+  readonly #sums = new Totals()
   #duration = 0
   #points = 0
   #ungraded = 0

@@ -60,60 +60,47 @@ export interface KindTotals {
   readonly grade: GradeSpread | null
 }
 
-export interface Totals {
-  readonly sessions: number
-  readonly passed: number
-  readonly segments: number
-  readonly reps: number
-  /** Micrometres: measured, and possibly estimated. */
-  readonly measured: number
-  readonly approximate: number
-  /** Both; null if there are sessions and the distance of none is known. */
-  readonly distance: number | null
-}
-
 export function totalsOf(sessions: readonly SessionStats[]): Totals {
-  const sums = new SessionSums()
-  for (const session of sessions) sums.add(session)
-  return sums.totals()
+  const totals = new Totals()
+  for (const session of sessions) totals.add(session)
+  return totals
 }
 
 /** Sums over sessions. Distances are micrometres. */
-export class SessionSums {
+export class Totals {
   sessions = 0
   passed = 0
+  segments = 0
   reps = 0
   measured = 0
   /** Of distances that may be estimated. */
   approximate = 0
   /** Sessions whose distance is unknown. */
   unknownDistances = 0
-  #segments = 0
 
   add({ passed, segments, reps, distance, approximate }: SessionStats) {
     this.sessions += 1
     this.passed += passed ? 1 : 0
     this.reps += reps
-    this.#segments += segments
+    this.segments += segments
     if (distance === null) this.unknownDistances += 1
     else if (approximate) this.approximate += distance
     else this.measured += distance
   }
 
-  merge(other: SessionSums) {
+  merge(other: Totals) {
     this.sessions += other.sessions
     this.passed += other.passed
     this.reps += other.reps
     this.measured += other.measured
     this.approximate += other.approximate
     this.unknownDistances += other.unknownDistances
-    this.#segments += other.#segments
+    this.segments += other.segments
   }
 
-  totals(): Totals {
-    const { sessions, passed, reps, measured, approximate, unknownDistances } = this
-    const distance = sessions > 0 && unknownDistances === sessions ? null : measured + approximate
-    return { sessions, passed, segments: this.#segments, reps, measured, approximate, distance }
+  /** Measured or estimated; null if there are sessions and the distance of none is known. */
+  get distance(): number | null {
+    return this.sessions > 0 && this.unknownDistances === this.sessions ? null : this.measured + this.approximate
   }
 }
 
@@ -141,14 +128,14 @@ export interface TrainingSummary {
 
 /** The summary of sessions, the oldest first. Others have their turns while many are summed. */
 export async function summarize(sessions: readonly SessionStats[], periods: Periods = []): Promise<TrainingSummary> {
-  const total = new SessionSums()
-  const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new SessionSums())
+  const totals = new Totals()
+  const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new Totals())
   const grades = new GradesByPeriod()
   const kindGrades = new Map<string, GradesByPeriod>()
   let index = -1
   await forEachPausing(sessions, session => {
     index = periodNear(index, session.at, periods)
-    total.add(session)
+    totals.add(session)
     sums[index]?.add(session)
     grades.add(index, session.grade)
     for (const stats of session.kinds) {
@@ -158,12 +145,12 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
     }
   })
   return {
-    totals: total.totals(),
+    totals,
     grade: grades.total(),
     kinds: [...kindGrades]
       .map(([kind, one]) => ({ kind, segments: one.segments, grade: one.total() }))
       .toSorted((a, b) => b.segments - a.segments || (a.kind < b.kind ? -1 : 1)),
-    periods: sums.map(period => period.totals()),
+    periods: sums,
     spreads: grades.spreads(sums.length),
     kindSpreads: new Map([...kindGrades].map(([kind, one]) => [kind, one.spreads(sums.length)])),
   }

@@ -1,11 +1,12 @@
 import type { OwnerAccess } from '../accounts/access.ts'
 import { type BucketRange, formatDate, parseDate } from '../contract/calendar.ts'
 import type { Store } from '../store/index.ts'
-import { type Best, highest, type LockedStretch, type TrainingBests } from './bests.ts'
+import type { LockedStretch, TrainingBests } from './bests.ts'
 import { bucketsOf } from './buckets.ts'
+import { type Best, highest } from './highest.ts'
 import { lockHistory } from './lock-history.ts'
 import { locksSince, type LockStats } from './lock-queries.ts'
-import { addLocks, LockFigures, type LockStatistics, withoutPractice } from './lock-statistics.ts'
+import { type LockStatistics, lockStatistics, withoutPractice } from './lock-statistics.ts'
 import { trainingHistory } from './training-history.ts'
 import type { TrainingStatistics } from './training-statistics.ts'
 import type { SessionStats } from './training.ts'
@@ -84,17 +85,22 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     lockHistory(store, access.locks),
     locksSince(store, access.locks, until, clock.startOf(firstBefore)),
   ])
-  const figuresOf = (range: BucketRange) => ({ range, figures: new LockFigures(bucketsOf(range, clock, now)) })
-  const ofYear = figuresOf(monthsBetween(from, to))
-  const { figures: ofDays } = figuresOf({ ...ofYear.range, unit: 'day' })
-  const toSameDay = figuresOf(monthsBetween(firstBefore, to < end ? sameDayBefore(to) : lastBefore))
-  const { figures: yearBefore } = figuresOf(monthsBetween(firstBefore, lastBefore))
-  const counted = withoutPractice(sessions)
-  const all = [ofDays, ofYear.figures, toSameDay.figures, yearBefore]
-  await addLocks(counted, { since: locks.since, until }, all)
-  const totalsOf = async ({ range, figures }: typeof ofYear): Promise<Totals> => {
-    const { total: training } = await history.statistics({}, range, timeZone, now)
-    return { from: range.from, to: range.to, training, locks: figures.sums(counted, until).total }
+  const range = monthsBetween(from, to)
+  const rangeBefore = monthsBetween(firstBefore, to < end ? sameDayBefore(to) : lastBefore)
+  const days = bucketsOf({ ...range, unit: 'day' }, clock, now)
+  const [ofDays, ofYear, toSameDay, yearBefore] = await lockStatistics(
+    withoutPractice(sessions),
+    { since: locks.since, until },
+    [
+      days,
+      bucketsOf(range, clock, now),
+      bucketsOf(rangeBefore, clock, now),
+      bucketsOf(monthsBetween(firstBefore, lastBefore), clock, now),
+    ],
+  )
+  const totalsOf = async (within: BucketRange, { total }: typeof ofYear): Promise<Totals> => {
+    const { total: training } = await history.statistics({}, within, timeZone, now)
+    return { from: within.from, to: within.to, training, locks: total }
   }
   const training = await history.days(timeZone, from, to)
   const limit = endOfTomorrow(clock, clock.dayOf(now))
@@ -102,14 +108,14 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   return {
     year,
     isRunning: to < end,
-    total: await totalsOf(ofYear),
-    before: await totalsOf(toSameDay),
-    days: ofDays.sums(counted, until).buckets.map(({ lockedSeconds }, index) => {
-      const day = ofDays.buckets[index]?.day ?? from
+    total: await totalsOf(range, ofYear),
+    before: await totalsOf(rangeBefore, toSameDay),
+    days: ofDays.buckets.map(({ lockedSeconds }, index) => {
+      const day = days[index]?.day ?? from
       return { day, lockedSeconds, ...(training[day - from] ?? { sessions: 0, reps: 0 }) }
     }),
-    months: ofYear.figures.sums(counted, until).buckets,
-    monthsBefore: yearBefore.sums(counted, until).buckets,
+    months: ofYear.buckets,
+    monthsBefore: yearBefore.buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),
     firstTraining: history.sessions.find(({ at }) => at < limit),

@@ -5,7 +5,7 @@ import { isTimeZone } from '../../src/contract/time-zones.ts'
 import { countBuckets, formatDate, parseDate, rangeBetween } from '../../src/contract/calendar.ts'
 import { bucketsOf } from '../../src/stats/buckets.ts'
 import { GradeCounts } from '../../src/stats/grades.ts'
-import { addLocks, LockFigures, lockStatistics } from '../../src/stats/lock-statistics.ts'
+import { lockedTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { streaksOf } from '../../src/stats/streaks.ts'
 import { matching } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
@@ -69,8 +69,8 @@ for (const zone of HARD_ZONES) {
       const day = zoneClock(zone).dayOf(transition)
       checkHours(day - 8, day + 7, zone)
     }
-    for (const transition of transitionsOf(zone, years).slice(0, 6)) checkLocksByMinute(transition, zone, random)
-    checkLocksByMinute(at('2020-02-29T12:00:00Z'), zone, random)
+    for (const transition of transitionsOf(zone, years).slice(0, 6)) await checkLocksByMinute(transition, zone, random)
+    await checkLocksByMinute(at('2020-02-29T12:00:00Z'), zone, random)
   })
 }
 
@@ -214,14 +214,14 @@ test('a kind without graded segments has no grades, and its segments are counted
 })
 
 for (const zone of HARD_ZONES) {
-  test(`the percent of time locked is that of the minutes that are known in ${zone}`, () => {
+  test(`the percent of time locked is that of the minutes that are known in ${zone}`, async () => {
     const random = seeded(5)
     const [transition = at('2020-02-29T12:00:00Z')] = transitionsOf(zone, [2016, 2026])
-    for (let run = 0; run < 3; run += 1) checkSharesByMinute(transition, zone, random)
+    for (let run = 0; run < 3; run += 1) await checkSharesByMinute(transition, zone, random)
   })
 }
 
-test('overlapping times under lock count once: locked before break, break before open', () => {
+test('overlapping times under lock count once: locked before break, break before open', async () => {
   const clock = zoneClock('UTC')
   const day = at('2026-03-02T00:00:00Z')
   const hour = (hours: number) => day + hours * HOUR
@@ -238,7 +238,7 @@ test('overlapping times under lock count once: locked before break, break before
     { at: hour(3), endAt: null, intervals: [{ start: hour(3), end: hour(5), locked: true, kind: 'start' }] },
   ]
   const buckets = bucketsOf(days('2026-03-02', '2026-03-02'), clock, 0)
-  const { total } = lockStatistics(sessions, buckets, { since: hour(1), until: hour(10) })
+  const [{ total }] = await lockStatistics(sessions, { since: hour(1), until: hour(10) }, [buckets])
   assert.deepEqual(total, {
     started: 2,
     ended: 1,
@@ -252,7 +252,7 @@ test('overlapping times under lock count once: locked before break, break before
   })
 })
 
-test('statistics of many locks that overlap are the same whether others have their turns meanwhile or not, and they have', async () => {
+test('statistics of many locks that overlap let others have their turns, and count each time once', async () => {
   const random = seeded(3)
   const [from, to] = [at('2024-01-01T00:00:00Z'), at('2026-01-01T00:00:00Z')]
   const sessions = Array.from({ length: 2000 }, (_, index) => {
@@ -270,6 +270,7 @@ test('statistics of many locks that overlap are the same whether others have the
       }),
     }
   })
+  const locked = lockedTimes(sessions, to)
   for (const unit of ['day', 'week'] as const) {
     const range = { ...days('2024-02-01', unit === 'day' ? '2024-12-31' : '2025-12-31'), unit }
     const buckets = bucketsOf(range, zoneClock('Europe/Berlin'), to)
@@ -279,23 +280,25 @@ test('statistics of many locks that overlap are the same whether others have the
       next = setImmediate(count)
     }
     let next = setImmediate(count)
-    const figures = new LockFigures(buckets)
-    const known = { since: at('2024-05-06T07:00:00Z'), until: to }
-    await addLocks(sessions, known, [figures])
+    const [{ buckets: found }] = await lockStatistics(sessions, { since: from, until: to }, [buckets])
     clearImmediate(next)
-    assert.deepEqual(figures.sums(sessions, to), lockStatistics(sessions, buckets, known))
+    for (const [index, { start, end }] of buckets.entries()) {
+      const within = locked.map(time => Math.max(0, Math.min(time.end, end) - Math.max(time.start, start)) / 1000)
+      const expected = [sum(within), Math.max(...within)]
+      assert.deepEqual([found[index]?.lockedSeconds, found[index]?.longestLockedSeconds], expected)
+    }
     assert.ok(turns >= 2, `${turns} turns`)
   }
 })
 
-test('the longest interval is cut to its bucket, and the longest of all buckets is not a sum', () => {
+test('the longest interval is cut to its bucket, and the longest of all buckets is not a sum', async () => {
   const clock = zoneClock('UTC')
   const start = at('2026-03-02T20:00:00Z')
   const end = at('2026-03-03T03:00:00Z')
   const session = { at: start, endAt: end, intervals: [{ start, end, locked: true, kind: 'start' }] }
   const now = at('2026-03-03T06:00:00Z')
   const range = bucketsOf(days('2026-03-02', '2026-03-04'), clock, now)
-  const { total, buckets } = lockStatistics([session], range, { since: start, until: now })
+  const [{ total, buckets }] = await lockStatistics([session], { since: start, until: now }, [range])
   const longest = buckets.map(({ longestLockedSeconds }) => longestLockedSeconds / 3600)
   assert.deepEqual(longest, [4, 3, 0])
   assert.equal(total.longestLockedSeconds, 7 * 3600)
@@ -308,15 +311,24 @@ test('a streak is consecutive days, and does not end before today is over', () =
   const today = dayOf('2026-03-18')
   const streaks = (...back: number[]) => {
     const days = back.map(days => today - days)
-    const { current, currentFrom, currentTo, longest, from, to } = streaksOf(days, today, clock)
-    return [current, currentFrom, currentTo, longest, from, to]
+    const { current, longest } = streaksOf(days, today, clock)
+    return [current, longest?.best].map(streak => streak && [streak.days, dayOf(streak.from), dayOf(streak.to)])
   }
   const back = (days: number) => today - days
-  assert.deepEqual(streaks(), [0, null, null, 0, null, null])
-  assert.deepEqual(streaks(9, 8, 7, 7, 2, 1), [2, back(2), back(1), 3, back(9), back(7)])
-  assert.deepEqual(streaks(3, 1, 0), [2, back(1), today, 2, back(1), today])
-  assert.deepEqual(streaks(3, 2), [0, null, null, 2, back(3), back(2)])
-  assert.deepEqual(streaks(0, -1, -2), [1, today, today, 1, today, today])
+  assert.deepEqual(streaks(), [undefined, undefined])
+  assert.deepEqual(streaks(9, 8, 7, 7, 2, 1), [
+    [2, back(2), back(1)],
+    [3, back(9), back(7)],
+  ])
+  assert.deepEqual(streaks(3, 1, 0), [
+    [2, back(1), today],
+    [2, back(1), today],
+  ])
+  assert.deepEqual(streaks(3, 2), [undefined, [2, back(3), back(2)]])
+  assert.deepEqual(streaks(0, -1, -2), [
+    [1, today, today],
+    [1, today, today],
+  ])
 })
 
 test('streaks are the same as counted back day by day', () => {
@@ -326,22 +338,18 @@ test('streaks are the same as counted back day by day', () => {
       const trained = new Set(back.map(days => today - days))
       let current = 0
       for (let day = trained.has(today) ? today : today - 1; trained.has(day); day -= 1) current += 1
-      const {
-        current: found,
-        longest,
-        from,
-        to,
-      } = streaksOf(
+      const streaks = streaksOf(
         [...trained].toSorted((a, b) => a - b),
         today,
         zoneClock('UTC'),
       )
-      assert.equal(found, current)
+      assert.equal(streaks.current?.days ?? 0, current)
+      const { days: longest, from, to } = streaks.longest?.best ?? { days: 0, from: '', to: '' }
       assert.ok(longest >= current)
-      if (from !== null && to !== null) {
-        assert.equal(to - from + 1, longest)
-        for (let day = from; day <= to; day += 1) assert.ok(trained.has(day))
-        assert.ok(!trained.has(from - 1) && !trained.has(to + 1))
+      if (longest > 0) {
+        assert.equal(dayOf(to) - dayOf(from) + 1, longest)
+        for (let day = dayOf(from); day <= dayOf(to); day += 1) assert.ok(trained.has(day))
+        assert.ok(!trained.has(dayOf(from) - 1) && !trained.has(dayOf(to) + 1))
       }
     }),
   )
@@ -349,7 +357,7 @@ test('streaks are the same as counted back day by day', () => {
 
 test('a day that the zone skipped does not end a streak', () => {
   const trained = ['2011-12-28', '2011-12-29', '2011-12-31'].map(dayOf)
-  assert.equal(streaksOf(trained, dayOf('2011-12-31'), zoneClock('Pacific/Apia')).current, 3)
-  assert.equal(streaksOf(trained.slice(0, 2), dayOf('2011-12-31'), zoneClock('Pacific/Apia')).current, 2)
-  assert.equal(streaksOf(trained, dayOf('2011-12-31'), zoneClock('UTC')).current, 1)
+  assert.equal(streaksOf(trained, dayOf('2011-12-31'), zoneClock('Pacific/Apia')).current?.days, 3)
+  assert.equal(streaksOf(trained.slice(0, 2), dayOf('2011-12-31'), zoneClock('Pacific/Apia')).current?.days, 2)
+  assert.equal(streaksOf(trained, dayOf('2011-12-31'), zoneClock('UTC')).current?.days, 1)
 })

@@ -5,7 +5,7 @@ import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/st
 import { addBuckets, bucketStart, type Unit } from '../../src/contract/calendar.ts'
 import { boundariesOf, bucketsOf } from '../../src/stats/buckets.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
-import { dayAt, periodOf, timeWithin } from '../../src/stats/periods.ts'
+import { dayAt, periodOf } from '../../src/stats/periods.ts'
 import { gradeRank } from '../../src/stats/bests.ts'
 import { gradeOfKind, type SessionStats, matching, summarize } from '../../src/stats/training.ts'
 import { gradesOf } from '../support/statistics.ts'
@@ -134,19 +134,6 @@ test('periods have no gaps, include both ends of the range, and begin at midnigh
     }),
     { numRuns: 60 },
   )
-})
-
-test('time and sessions outside the periods are not counted', () => {
-  const week = periodsBetween('week', at('2026-03-18T12:00:00Z'), at('2026-03-18T12:00:00Z'), 'UTC')
-  const [monday = 0, next = 0] = week
-  assert.equal(dayAt(monday, 'UTC'), '2026-03-16')
-  const times = [
-    { start: monday - 5, end: monday + 7 },
-    { start: next - 1, end: next + 9 },
-    { start: next, end: next + 9 },
-    { start: monday - 5, end: monday },
-  ]
-  assert.equal(timeWithin(times, monday, next), 8)
 })
 
 /** A session with one segment of each of these kinds. */

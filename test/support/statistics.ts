@@ -148,7 +148,7 @@ function lockSessionsAround(at: number, span: number, random: Random, now: numbe
 }
 
 /** Checks the statistics of lock sessions around an instant against counting every minute. */
-export function checkLocksByMinute(at: number, zone: string, random: Random) {
+export async function checkLocksByMinute(at: number, zone: string, random: Random) {
   const { clock, buckets, hours, minutes } = minutesAround(at, 1, zone)
   const now = at + Math.floor(random() * 48) * HOUR
   const sessions = lockSessionsAround(at, 2 * DAY, random, now)
@@ -160,7 +160,11 @@ export function checkLocksByMinute(at: number, zone: string, random: Random) {
     const state = stateAt(sessions, minute.at)
     if (state !== undefined) bucket[state] += 60
   }
-  const { total, buckets: statistics } = lockStatistics(sessions, buckets, { since: -Infinity, until: now })
+  const [{ total, buckets: statistics }, { buckets: byHour }] = await lockStatistics(
+    sessions,
+    { since: -Infinity, until: now },
+    [buckets, hours],
+  )
   for (const [index, bucket] of statistics.entries()) {
     const { locked, break: onBreak, open, elapsed } = counted[index] ?? assert.fail()
     assert.deepEqual([bucket.lockedSeconds, bucket.breakSeconds, bucket.openSeconds], [locked, onBreak, open], zone)
@@ -170,7 +174,6 @@ export function checkLocksByMinute(at: number, zone: string, random: Random) {
       elapsed === 0 ? null : Math.floor((locked * 2000 + elapsed) / (2 * elapsed)) / 10,
     )
   }
-  const byHour = lockStatistics(sessions, hours, { since: -Infinity, until: now }).buckets
   for (const name of ['started', 'ended', 'lockedSeconds', 'breakSeconds', 'openSeconds'] as const) {
     assert.equal(total[name], sum(statistics.map(bucket => bucket[name])), name)
     // The hours of a day have what the day has.
@@ -182,7 +185,7 @@ export function checkLocksByMinute(at: number, zone: string, random: Random) {
 }
 
 /** Checks how much of each day and week around an instant was locked against counting every minute of which that is known. */
-export function checkSharesByMinute(at: number, zone: string, random: Random) {
+export async function checkSharesByMinute(at: number, zone: string, random: Random) {
   const { clock, buckets: days, minutes } = minutesAround(at, 8, zone)
   const [from, to] = [days[0]?.day ?? 0, days.at(-1)?.day ?? 0]
   const until = at + Math.floor(random() * 10 * 24) * HOUR
@@ -199,7 +202,7 @@ export function checkSharesByMinute(at: number, zone: string, random: Random) {
   }
   for (const unit of ['day', 'week', 'month'] as const) {
     const buckets = bucketsOf({ unit, weekStart: 'monday', from, to }, clock, until)
-    const { total, buckets: figures } = lockStatistics(sessions, buckets, { since, until })
+    const [{ total, buckets: figures }] = await lockStatistics(sessions, { since, until }, [buckets])
     const whole = { start: buckets[0]?.start ?? 0, end: buckets.at(-1)?.end ?? 0 }
     for (const [index, { lockedSeconds, knownSeconds, percent, lockedPercent }] of [...figures, total].entries()) {
       const { start, end } = buckets[index] ?? whole

@@ -51,8 +51,11 @@ export async function shownLocks(
   const time = inParts(timeOfDays(days, timeZone), now, viewer)
   const from = Math.min(time.earlier[0]?.begin ?? 0, clock.startOf(compared?.first ?? days.first))
   const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
-  const known = { since: history.since, until }
-  const sharesOf = (buckets: readonly Bucket[]) => lockStatistics(withoutPractice(sessions), buckets, known)
+  const [sums, earlier, before] = await lockStatistics(withoutPractice(sessions), { since: history.since, until }, [
+    bucketsOfParts(time.parts, time, clock),
+    bucketsOfParts(time.earlier, time, clock),
+    compared === undefined ? [] : [bucketOf(compared, timeZone)],
+  ])
   const within = sessionsWithin(sessions, time, until)
   return {
     ...days,
@@ -62,9 +65,9 @@ export async function shownLocks(
     until,
     sessions: within,
     counted: withoutPractice(within),
-    ...sharesOf(bucketsOfParts(time.parts, time, clock)),
-    earlier: sharesOf(bucketsOfParts(time.earlier, time, clock)).buckets,
-    before: compared && { ...compared, total: sharesOf([bucketOf(compared, timeZone)]).total },
+    ...sums,
+    earlier: earlier.buckets,
+    before: compared && { ...compared, total: before.total },
   }
 }
 

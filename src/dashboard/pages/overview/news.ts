@@ -1,6 +1,7 @@
 import { formatDate } from '../../../contract/calendar.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { type Best, gradeRank, type TrainingBests } from '../../../stats/bests.ts'
+import { gradeRank, type TrainingBests } from '../../../stats/bests.ts'
+import type { Best } from '../../../stats/highest.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'

@@ -2,7 +2,7 @@ import { formatDate, parseDate, type Unit } from '../../../contract/calendar.ts'
 import { bucketsOf } from '../../../stats/buckets.ts'
 import { type LockHistory, lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.ts'
-import { addLocks, type LockStatistics, LockFigures, withoutPractice } from '../../../stats/lock-statistics.ts'
+import { type LockStatistics, lockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/status.ts'
 import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
@@ -97,15 +97,15 @@ export async function readOverview(reader: Reader, goal: number | null) {
 async function lockedTime({ store, viewer, pageAccess, now }: Reader, { since }: LockHistory, until: number) {
   const clock = zoneClock(viewer.timeZone)
   const today = clock.dayOf(now)
-  const figuresOf = (unit: Unit, from: number) =>
-    new LockFigures(bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now))
-  const days = figuresOf('day', today + 1 - STRIP_DAYS)
-  const year = figuresOf('month', firstOfYear(today))
+  const bucketsFrom = (from: number, unit: Unit) =>
+    bucketsOf({ unit, weekStart: 'monday', from, to: today }, clock, now)
   const from = clock.startOf(Math.min(today - STRIP_DAYS, firstOfYear(today)))
   const locks = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
-  const counted = withoutPractice(locks)
-  await addLocks(counted, { since, until }, [days, year])
-  return { until, days: days.sums(counted, until).buckets, year: year.sums(counted, until).total }
+  const [days, year] = await lockStatistics(withoutPractice(locks), { since, until }, [
+    bucketsFrom(today + 1 - STRIP_DAYS, 'day'),
+    bucketsFrom(firstOfYear(today), 'month'),
+  ])
+  return { until, days: days.buckets, year: year.total }
 }
 
 /** The year in a line, which leads to its page. */

@@ -1,4 +1,4 @@
-import type { Best } from '../../../stats/bests.ts'
+import type { Best } from '../../../stats/highest.ts'
 import type { YearStatistics } from '../../../stats/year.ts'
 import { card, facts } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
