@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { isObject } from './values.ts'
-import { type BatchImporterOptions, type IncomingRecord, NOT_RETRIED, openBatchImporter } from './batch-importer.ts'
+import { type BatchOptions, type IncomingRecord, NOT_RETRIED, storeBatch } from './batch-importer.ts'
 
 export interface RetryReport {
   readonly tried: number
@@ -25,7 +25,7 @@ export async function retryRejected(store: Store, whose?: RejectedOf): Promise<R
   for await (const rows of rejectedInParts(store, retried, whose)) {
     for (const [source, group] of Map.groupBy(rows, row => row.source)) {
       tried += group.length
-      stored += await retry(store, { source, accounts: whose && [whose.accountId] }, group)
+      stored += await retry(store, { source, account: whose?.accountId }, group)
     }
   }
   return { tried, stored }
@@ -58,28 +58,27 @@ const MAX_BATCH_ROWS = 20
 /** Returns how many rows are stored now. */
 async function retry(
   store: Store,
-  from: Pick<BatchImporterOptions, 'source' | 'accounts'>,
+  from: Pick<BatchOptions, 'source' | 'account'>,
   rows: readonly { readonly id: number; readonly raw: string }[],
 ) {
   const known = rows.flatMap(({ id, raw }) => {
     const record = parseRejected(raw)
     return record === undefined ? [] : [{ id, record }]
   })
+  let done: readonly number[] = []
   if (known.length === 0) return 0
-  const importer = openBatchImporter(store, { ...from, onConflict: 'fail' })
-  const done: number[] = []
-  await importer.storeBatch(
-    known.map(({ record }) => record),
-    {
-      within: async (db, { outcomes }) => {
-        for (const [index, outcome] of outcomes.entries()) {
-          const id = known[index]?.id
-          if (id !== undefined && outcome !== 'rejected') done.push(id)
-        }
-        if (done.length > 0) await db.deleteFrom('set_aside').where('id', 'in', done).execute()
-      },
+  const records = known.map(({ record }) => record)
+  await storeBatch(store, records, {
+    ...from,
+    onConflict: 'fail',
+    within: async (db, { outcomes }) => {
+      done = known.filter((_, index) => outcomes[index] !== 'rejected').map(({ id }) => id)
+      await db
+        .deleteFrom('set_aside')
+        .where('id', 'in', [0, ...done])
+        .execute()
     },
-  )
+  })
   return done.length
 }
 

@@ -8,55 +8,38 @@ import type { Store } from '../store/index.ts'
 import type { ChangedBy } from './connections.ts'
 import { type SourceList, sourceLists, type SourceData } from './lists.ts'
 import type { RoundState } from './storing.ts'
-import { checked, type PullRow, type PullSource, rowsOfAccount, saveRows } from './state.ts'
+import { checked, type PullRow, rowsOfAccount, saveRows } from './state.ts'
 import { Refusal } from '../contract/refusal.ts'
-
-export interface WalkedList extends Pick<RoundState, 'store' | 'reader' | 'startedAt' | 'check'> {
-  readonly source: PullSource
-  readonly list: SourceList
-  /** All ids in the list. */
-  readonly listedIds: ReadonlySet<number>
-}
 
 /**
  * Marks rows that a complete walk of a list did not find: missing at first, gone if they are still missing a day later and the
  * source has no record with this id. Returns how many rows became gone, and the records that the source still has.
  */
-export async function markGone(walked: WalkedList): Promise<{ gone: number; found: readonly SourceData[] }> {
-  const { store, source, list, listedIds, startedAt: at, reader } = walked
+export async function markGone(
+  { store, pulled, reader, startedAt: at, check }: RoundState,
+  list: SourceList,
+  listedIds: ReadonlySet<number>,
+): Promise<{ gone: number; found: readonly SourceData[] }> {
   let gone = 0
   const found: SourceData[] = []
-  for await (const rows of rowsOfAccount(store, source, list.kind)) {
+  const mark = (row: PullRow, marks: Partial<PullRow>) =>
+    checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
+  for await (const rows of rowsOfAccount(store, pulled, list.kind)) {
     const ids = rows.map(({ id }) => id)
-    const deleted = await deletedAmong(store.db, { kind: list.kind, owner: source.account_id }, ids)
+    const deleted = await deletedAmong(store.db, { kind: list.kind, owner: pulled.account_id }, ids)
     for (const row of rows) {
       if (listedIds.has(row.id) || row.gone_at !== null || deleted.has(row.id)) continue
-      if (row.missing_at === null) {
-        await mark(walked, row, { missing_at: at })
-        continue
-      }
-      if (at - row.missing_at < DAY_MS) continue
-      const record = await reader.tryRecord(list, row.id)
+      if (row.missing_at !== null && at - row.missing_at < DAY_MS) continue
+      const record = row.missing_at === null ? undefined : await reader.tryRecord(list, row.id)
       if (record === 'unanswered') continue
-      if (record === undefined) {
-        gone += 1
-        await mark(walked, row, { gone_at: at, open_at: null })
-      } else {
-        // The source has the record although it is not in the list: checked again after another day.
-        await mark(walked, row, { missing_at: at })
-        found.push(record)
-      }
+      // If the source has the record although it is not in the list, it is checked again after another day.
+      const isGone = row.missing_at !== null && record === undefined
+      await mark(row, isGone ? { gone_at: at, open_at: null } : { missing_at: at })
+      if (isGone) gone += 1
+      if (record !== undefined) found.push(record)
     }
   }
   return { gone, found }
-}
-
-async function mark(
-  { store, check }: WalkedList,
-  row: PullRow,
-  marks: Partial<Pick<PullRow, 'missing_at' | 'gone_at' | 'open_at'>>,
-) {
-  await checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
 }
 
 /** Records of one kind that are gone at their source. */

@@ -7,7 +7,7 @@ import {
   type RetryReport,
 } from '../archive/retry-rejected.ts'
 import type { Store } from '../store/index.ts'
-import { type BatchImporterOptions, openBatchImporter, OWNER_UNKNOWN } from '../archive/batch-importer.ts'
+import { type BatchOptions, OWNER_UNKNOWN, storeBatch } from '../archive/batch-importer.ts'
 import { isObject } from '../archive/values.ts'
 import { sum } from '../contract/numbers.ts'
 import { readConnection } from './connections.ts'
@@ -78,18 +78,13 @@ const MAX_BATCH_ROWS = 20
  * Stores the rejected rows of a source whose owner it does not tell as records of the account that it is pulled into, and
  * remembers that further ones belong to it as well. Returns how many are stored.
  */
-export async function claimRejected(
-  store: Store,
-  source: PullSource,
-  check?: BatchImporterOptions['check'],
-): Promise<number> {
+export async function claimRejected(store: Store, source: PullSource, check?: BatchOptions['check']): Promise<number> {
   const { id: sourceId, account_id: accountId, origin } = source
   if (source.mine === 0) {
     await store.db.updateTable('pull_source').set({ mine: 1 }).where('id', '=', sourceId).execute()
     const connections = store.db.updateTable('source_connection').set({ mine: 1 })
     await connections.where('account_id', '=', accountId).where('origin', '=', origin).execute()
   }
-  const importer = openBatchImporter(store, { source: origin, accounts: [accountId], check })
   let claimed = 0
   const ownerless = sql<boolean>`kind = ${trainingSessions.kind} and reason = ${OWNER_UNKNOWN}`
   for await (const rows of rejectedInParts(store, ownerless, { accountId, origin })) {
@@ -99,7 +94,10 @@ export async function claimRejected(
     })
     if (known.length === 0) continue
     const ids = known.map(({ data }) => (isObject(data) ? Number(data['id']) : 0))
-    await importer.storeBatch(known, {
+    await storeBatch(store, known, {
+      source: origin,
+      account: accountId,
+      check,
       within: async (db, { outcomes }) => {
         const stored = ids.filter((_, index) => outcomes[index] !== 'rejected')
         claimed += stored.length

@@ -12,14 +12,13 @@ export interface PullReport {
   readonly isFull: boolean
   readonly requests: number
   readonly kinds: readonly KindCounts[]
-  /** Rejected rows: how many, how many of them are new, how many were only counted, and the first of them. */
+  /** Rejected rows: how many, how many of them are new, and how many were only counted. */
   readonly setAside: {
     readonly count: number
     readonly newCount: number
     readonly notKept: number
     /** By kind and reason, each with the id of one of them. */
     readonly reasons: readonly RejectedReason[]
-    readonly rows: readonly { readonly kind: string; readonly id?: number; readonly reason: string }[]
   }
   /** Values that did not match the format and were converted. */
   readonly leniencies: readonly LeniencyCount[]
@@ -77,7 +76,6 @@ export class ReportBuilder {
   readonly #outcomes = new Map<string, Map<unknown, BatchReport['outcomes'][number]>>()
   readonly #others = new Map<string, Set<unknown>>()
   readonly #setAside = { count: 0, newCount: 0, notKept: 0 }
-  readonly #rows: PullReport['setAside']['rows'][number][] = []
   readonly #leniencies = new Map<string, Mutable<PullReport['leniencies'][number]>>()
   readonly #extra = new Map<string, Mutable<PullReport['extra'][number]>>()
   readonly missingLists: string[] = []
@@ -104,7 +102,6 @@ export class ReportBuilder {
     for (const { kind, id, reason } of rows) {
       const example = id === undefined ? {} : { example: id }
       this.#reasons.getOrInsertComputed(`${kind} ${reason}`, () => ({ kind, reason, count: 0, ...example })).count += 1
-      if (this.#rows.length < MAX_LISTED) this.#rows.push({ kind, ...(id === undefined ? {} : { id }), reason })
     }
     for (const one of report.leniencies) addCount(this.#leniencies, `${one.kind} ${one.rule}`, one)
     for (const one of report.extra) addCount(this.#extra, `${one.kind} ${one.field}`, one)
@@ -151,7 +148,7 @@ export class ReportBuilder {
     return {
       ...facts,
       kinds: [...this.#kinds.values()],
-      setAside: { ...this.#setAside, reasons: [...this.#reasons.values()], rows: this.#rows },
+      setAside: { ...this.#setAside, reasons: [...this.#reasons.values()] },
       leniencies: [...this.#leniencies.values()],
       extra: [...this.#extra.values()],
       missingLists: this.missingLists,
@@ -162,8 +159,6 @@ export class ReportBuilder {
     }
   }
 }
-
-const MAX_LISTED = 100
 
 function addCount<Counted extends { count: number }>(
   counts: Map<string, Counted>,

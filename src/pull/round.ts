@@ -4,7 +4,7 @@ import { renumberAccount } from '../accounts/renumber.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { PulledAccount, RowStore, type OfferedRow, type RoundState } from './storing.ts'
+import { beginSource, completeSource, type OfferedRow, type PreparedRow, RowStore, type RoundState } from './storing.ts'
 import { claimRejected } from './rejected.ts'
 import { checkJob, holdJob, pullJob } from '../jobs/jobs.ts'
 import {
@@ -15,6 +15,7 @@ import {
   idOf,
   sourceRow,
   RECENT_MS,
+  type SourceData,
   type SourceList,
   trainingTemplates,
   type SourceRow,
@@ -23,16 +24,7 @@ import { SourceReader, MissingListError, ListOrder, type PageResult, walkList } 
 import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
 import { isObject } from '../archive/values.ts'
 import { type Source, SourceUnavailableError, SourceError, SourceRefusedError } from './source.ts'
-import {
-  capabilitiesOf,
-  findSource,
-  type PullSource,
-  readCapabilities,
-  activeLocks,
-  countRows,
-  findRows,
-  openRows,
-} from './state.ts'
+import { capabilitiesOf, type PullRow, readCapabilities, activeLocks, countRows, findRows, openRows } from './state.ts'
 import { findTarget, identify, type Identity, Ownership, type Target, usernameOf } from './whose.ts'
 import { UNANSWERED } from '../archive/batch-importer.ts'
 import { markGone } from './gone.ts'
@@ -78,8 +70,7 @@ export async function pullOnce(options: RoundOptions): Promise<PullReport> {
         if (hold !== undefined) hold.name = pullJob(id)
       })
     }
-    const known = await findSource(store, target.id, source.address)
-    return await runRound({ ...options, check }, { identity, target, known })
+    return await runRound({ ...options, check }, identity, target)
   } finally {
     await hold?.release()
   }
@@ -91,34 +82,21 @@ function holdAccount({ store, onTakeOver = () => {} }: RoundOptions, { id, prese
   return holdJob(store, { name: pullJob(presentId), by: 'the command', running, onTakeOver })
 }
 
-interface RoundFacts {
-  readonly identity: Identity | undefined
-  readonly target: Target
-  readonly known: PullSource | undefined
-}
-
 /** Reads the lists of the source, and stores what is new. */
-async function runRound(options: RoundOptions, { identity, target, known }: RoundFacts): Promise<PullReport> {
+async function runRound(options: RoundOptions, identity: Identity | undefined, target: Target): Promise<PullReport> {
   const { store, source, check, full: readsAll = false, lockSessions: numbers = [] } = options
-  const mine = options.mine ?? known?.mine === 1
   const startedAt = source.clock.now()
-  const isFull = readsAll || known?.full_at == null || startedAt - known.full_at >= FULL_WALK_EVERY_MS
-  const reader = new SourceReader(source, isFull ? {} : readCapabilities(known?.capabilities), identity && target.id)
   const report = new ReportBuilder()
-  const account = new PulledAccount({
-    store,
-    origin: source.address,
-    target,
-    known,
-    user: identity?.user,
-    report,
-    check,
-  })
-  const ownership = new Ownership({ store, source, reader }, target.id)
+  const account = { store, source, target, user: identity?.user, report, check }
+  const pulled = await beginSource(account)
+  const mine = options.mine ?? pulled.mine === 1
+  const isFull = readsAll || pulled.full_at === null || startedAt - pulled.full_at >= FULL_WALK_EVERY_MS
+  const reader = new SourceReader(source, isFull ? {} : readCapabilities(pulled.capabilities), identity && target.id)
+  const ownership = new Ownership(store, source, reader, target.id)
   const quota = options.quota && new Quota(store, options.quota, target.id)
-  const round = { ...options, check, reader, account, ownership, report, mine, quota, startedAt, isFull, readsAll }
+  const round = { ...options, ...account, pulled, reader, ownership, mine, quota, startedAt, isFull, readsAll }
   const lists = new ListPull(round)
-  if (mine && known !== undefined) report.claimed = await claimRejected(store, known, check)
+  if (mine) report.claimed = await claimRejected(store, pulled, check)
   for (const list of sourceLists) {
     await lists.pullList(list)
     if (list === lockSessions) {
@@ -128,7 +106,7 @@ async function runRound(options: RoundOptions, { identity, target, known }: Roun
     if (list === lockSessions || list === trainingSessions) await lists.pullOpenRows(list)
   }
   const name = usernameOf(identity?.user)
-  await account.complete(source.clock.now(), {
+  await completeSource(round, {
     capabilities: JSON.stringify({ ...reader.capabilities, identityPath: identity?.path }),
     mine: mine ? 1 : 0,
     knows_me: identity === undefined ? 0 : 1,
@@ -147,7 +125,7 @@ async function pullCurrentLock({ source, reader, report }: RoundState, lists: Li
     if (!isObject(session) || idOf(session['id']) === undefined) return
     const { data: template } = await source.get('/lkbx/templates/active')
     const templateId = isObject(template) ? idOf(template['id']) : undefined
-    await lists.storeAgain(lockSessions, [sourceRow(session)], templateId === undefined ? {} : { templateId })
+    await lists.storeAgain(lockSessions, session, templateId === undefined ? {} : { templateId })
   } catch (error) {
     if (!(error instanceof SourceUnavailableError)) throw error
     report.notes.push('the source does not return the current lock: the next round tries again')
@@ -168,9 +146,9 @@ class ListPull {
   }
 
   async pullList(list: SourceList) {
-    const { progress, store, account, isFull, reader, report } = this.#state
-    const source = account.source
-    const expected = isFull && source !== undefined ? await countRows(store, source.id, list.kind) : undefined
+    const { progress, store, pulled, isFull, reader, report } = this.#state
+    const { kind, title } = list
+    const expected = isFull ? (await countRows(store, pulled.id, kind)) || undefined : undefined
     const listedIds = new Set<number>()
     const order = new ListOrder(list.order)
     try {
@@ -178,31 +156,28 @@ class ListPull {
         position => reader.readPage(list, position),
         async rows => {
           const result = await this.#storePage(list, rows, listedIds, order)
-          progress?.({ kind: list.kind, title: list.title, rows: listedIds.size, expected })
+          progress?.({ kind, title, rows: listedIds.size, expected })
           return result
         },
       )
-      if (!walk.stoppedEarly && !walk.steppedBack) {
-        await this.#markGone(list, listedIds)
-      }
+      if (walk.stoppedEarly || walk.steppedBack) return
+      const { gone, found } = await markGone(this.#state, list, listedIds)
+      report.gone += gone
+      for (const data of found) await this.storeAgain(list, data)
     } catch (error) {
       if (!(error instanceof MissingListError)) throw error
-      report.missingLists.push(list.title)
+      report.missingLists.push(title)
       if (list === trainingTemplates) this.#hasPrograms = false
     }
   }
 
   /** Reads sessions again that may have ended since they were read. */
   async pullOpenRows(list: SourceList) {
-    const { store, account, startedAt } = this.#state
-    const source = account.source
-    if (source === undefined) return
-    const unfinished = await openRows(store, source.id, list.kind, startedAt - RECENT_MS)
-    const active = list === lockSessions ? await activeLocks(store, source.id, account.id) : []
-    const ids = [...new Set([...unfinished, ...active].map(({ id }) => id))].filter(id => !this.#rows.hasRead(list, id))
-    for (const id of ids) {
-      await this.#readAgain(list, id)
-    }
+    const { store, target, pulled, startedAt } = this.#state
+    const unfinished = await openRows(store, pulled.id, list.kind, startedAt - RECENT_MS)
+    const active = list === lockSessions ? await activeLocks(store, pulled.id, target.id) : []
+    for (const id of new Set([...unfinished, ...active].map(row => row.id)))
+      if (!this.#rows.hasRead(list, id)) await this.#readAgain(list, id)
   }
 
   /** Reads records of these numbers that no round has read. Where the source has none of a number, it is left out. */
@@ -213,22 +188,11 @@ class ListPull {
     }
   }
 
-  /** Stores records that were read by id; their stored form stays that of the list row. */
-  async storeAgain(
-    list: SourceList,
-    records: readonly SourceRow[],
-    more: Pick<OfferedRow, 'templateId' | 'fault'> = {},
-  ) {
-    const known = await this.#findRows(
-      list,
-      records.flatMap(({ id }) => (id === undefined ? [] : [id])),
-    )
-    const rows = records.map(record => {
-      const before = record.id === undefined ? undefined : known.get(record.id)
-      const row = { ...record, form: before?.form ?? '' }
-      return { row, known: before, isRecord: true, ...more }
-    })
-    await this.#store(list, rows, [])
+  /** Stores a record that was read by id; its stored form stays that of the list row. */
+  async storeAgain(list: SourceList, data: SourceData, more: Pick<OfferedRow, 'templateId' | 'fault'> = {}) {
+    const row = sourceRow(data)
+    const known = (await this.#findRows(list, idsOf([row]))).get(row.id ?? 0)
+    await this.#store(list, [{ row: { ...row, form: known?.form ?? '' }, known, isRecord: true, ...more }])
   }
 
   async #storePage(
@@ -240,7 +204,7 @@ class ListPull {
     const { ownership, reader, readsAll, isFull, startedAt } = this.#state
     const rows = [...new Map(page.map(row => [row.id ?? row.form, row])).values()]
     ownership.addRows(list, rows)
-    const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
+    const ids = idsOf(rows)
     // Rows that occur twice are stored once, unless they changed meanwhile.
     const repeated = new Set(ids.filter(id => listedIds.has(id)))
     for (const id of ids) listedIds.add(id)
@@ -248,7 +212,7 @@ class ListPull {
     const kept = rows.filter(({ id }) => id === undefined || !deleted.has(id))
     if (reader.isPartial(list) === undefined) await reader.samplePartial(list, kept)
     const known = await this.#findRows(list, ids)
-    const offered = kept.map(row => ({ row, known: row.id === undefined ? undefined : known.get(row.id) }))
+    const offered = kept.map(row => ({ row, known: known.get(row.id ?? 0) }))
     const isNew = ({ row, known: before }: OfferedRow) => before === undefined || before.form !== row.form
     const readsAgain = readsAll || (isFull && reader.isPartial(list) === false)
     const stored = await this.#store(
@@ -263,22 +227,16 @@ class ListPull {
   }
 
   /** The instants that order the rows of a page. Lists may leave out the start of a lock session; its record has it. */
-  async #instantsOf(
-    list: SourceList,
-    rows: readonly SourceRow[],
-    order: ListOrder,
-    prepared: Awaited<ReturnType<RowStore['store']>>['prepared'],
-  ): Promise<(number | undefined)[]> {
-    const { store, account } = this.#state
+  async #instantsOf(list: SourceList, rows: readonly SourceRow[], order: ListOrder, prepared: readonly PreparedRow[]) {
+    const { store, target } = this.#state
     const instants = rows.map(({ data }) => order.instantOf(data))
     if (list !== lockSessions || !instants.includes(undefined)) return instants
     const read = new Map(prepared.map(({ offered, data }) => [offered.row.id, order.instantOf(data)]))
-    const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [id]))
     const stored = await store.db
       .selectFrom('lock_session')
       .select(['id', 'at'])
-      .where('id', 'in', ids.length === 0 ? [0] : ids)
-      .where('owner_id', '=', account.id)
+      .where('id', 'in', [0, ...idsOf(rows)])
+      .where('owner_id', '=', target.id)
       .execute()
     const at = new Map<number | undefined, number>(stored.map(row => [row.id, row.at]))
     return rows.map(({ id }, index) => instants[index] ?? read.get(id) ?? at.get(id))
@@ -286,55 +244,46 @@ class ListPull {
 
   /** Those of these records that their owner deleted, which are counted. */
   async #deletedAmong({ kind }: SourceList, ids: readonly number[]) {
-    const { store, account, report } = this.#state
-    const deleted = await deletedAmong(store.db, { kind, owner: account.id }, ids)
+    const { store, target, report } = this.#state
+    const deleted = await deletedAmong(store.db, { kind, owner: target.id }, ids)
     for (const id of deleted) report.addDeleted(kind, id)
     return deleted
   }
 
   /** Reads a record by id and stores it; rejects it if the source does not return it. False if the source has none. */
   async #readAgain(list: SourceList, id: number): Promise<boolean> {
-    const { reader } = this.#state
     if ((await this.#deletedAmong(list, [id])).has(id)) return true
-    const data = await reader.tryRecord(list, id)
-    if (data === 'unanswered') await this.storeAgain(list, [sourceRow({ id })], { fault: UNANSWERED })
-    else if (data !== undefined) await this.storeAgain(list, [sourceRow(data)])
+    const data = await this.#state.reader.tryRecord(list, id)
+    if (data === 'unanswered') await this.storeAgain(list, { id }, { fault: UNANSWERED })
+    else if (data !== undefined) await this.storeAgain(list, data)
     return data !== undefined
   }
 
-  async #store(list: SourceList, rows: readonly OfferedRow[], found: Parameters<RowStore['store']>[2]) {
+  async #store(list: SourceList, rows: readonly OfferedRow[], found: readonly PullRow[] = []) {
     const stored = await this.#rows.store(list, rows, found)
-    if (list !== trainingSessions || this.#hasPrograms) return stored
-    for (const { data } of stored.prepared) await this.#pullProgram(idOf(data['settings_id']))
+    if (list === trainingSessions && !this.#hasPrograms)
+      for (const { data } of stored.prepared) await this.#pullProgram(idOf(data['settings_id']))
     return stored
   }
 
   /** Reads the program of a training session. */
   async #pullProgram(id: number | undefined) {
-    const { isFull } = this.#state
     if (id === undefined || this.#programsRead.has(id)) return
     this.#programsRead.add(id)
     const known = await this.#findRows(trainingTemplates, [id])
     // A program without an owner was not read yet.
-    if (known.get(id)?.owner_id != null && !isFull) return
+    if (known.get(id)?.owner_id != null && !this.#state.isFull) return
     await this.#readAgain(trainingTemplates, id)
   }
 
-  async #markGone(list: SourceList, listedIds: ReadonlySet<number>) {
-    const { account, report } = this.#state
-    const source = account.source
-    if (source === undefined) return
-    const { gone, found } = await markGone({ ...this.#state, source, list, listedIds })
-    report.gone += gone
-    for (const data of found) await this.storeAgain(list, [sourceRow(data)])
+  #findRows(list: SourceList, ids: readonly number[]) {
+    const { pulled, store } = this.#state
+    return findRows(store.db, pulled.id, list.kind, ids)
   }
+}
 
-  async #findRows(list: SourceList, ids: readonly number[]) {
-    const { account, store } = this.#state
-    const source = account.source
-    if (source === undefined) return new Map<number, never>()
-    return findRows(store.db, source.id, list.kind, ids)
-  }
+function idsOf(rows: readonly SourceRow[]): number[] {
+  return rows.flatMap(({ id }) => id ?? [])
 }
 
 export interface RepeatOptions {

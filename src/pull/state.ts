@@ -1,5 +1,5 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import type { BatchImporterOptions } from '../archive/batch-importer.ts'
+import type { BatchOptions } from '../archive/batch-importer.ts'
 import type { Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import { sum } from '../contract/numbers.ts'
@@ -40,7 +40,7 @@ export function findSource(store: Store, accountId: number, origin: string): Pro
 /** Writes in a transaction that begins with a check, as those that store records do. */
 export async function checked(
   { db }: Pick<Store, 'db'>,
-  check: BatchImporterOptions['check'],
+  check: BatchOptions['check'],
   write: (db: Kysely<Tables>) => Promise<void>,
 ): Promise<void> {
   await db.transaction().execute(async transaction => {

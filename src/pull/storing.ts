@@ -1,21 +1,20 @@
 import {
-  type BatchImporterOptions,
+  type BatchOptions,
   type BatchReport,
   type IncomingRecord,
   OWNER_UNKNOWN,
+  storeBatch,
   UNANSWERED,
-  type BatchImporter,
-  openBatchImporter,
 } from '../archive/batch-importer.ts'
 import type { Quota } from '../archive/quota.ts'
+import { formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { type SourceList, trainingSessions, instantOf, type SourceData, type SourceRow, toRecord } from './lists.ts'
-import type { SourceReader } from './walk.ts'
 import type { PullProgress, ReportBuilder } from './report.ts'
-import { type Source, StoppedError, SourceError } from './source.ts'
-import { checked, type NewPullRow, type PullRow, saveRows, type PullSource } from './state.ts'
+import { type Source, SourceError, StoppedError } from './source.ts'
+import { checked, findSource, type NewPullRow, type PullRow, type PullSource, saveRows } from './state.ts'
+import type { SourceReader } from './walk.ts'
 import { type Ownership, type Target, usernameOf } from './whose.ts'
-import { formatTimestamp } from '../contract/time.ts'
 
 /** A row of the source, and its stored state. */
 export interface OfferedRow {
@@ -30,7 +29,7 @@ export interface OfferedRow {
 }
 
 /** A row that is about to be stored. */
-interface PreparedRow {
+export interface PreparedRow {
   readonly record: IncomingRecord
   readonly data: SourceData
   readonly owner: number | undefined
@@ -39,18 +38,16 @@ interface PreparedRow {
   readonly offered: OfferedRow
 }
 
-export interface StoredRows {
-  /** The rows that belong to the account. */
-  readonly prepared: readonly PreparedRow[]
-  readonly isChanged: boolean
-}
-
 /** What the steps of a round share. */
 export interface RoundState {
   readonly store: Store
   readonly source: Source
   readonly reader: SourceReader
-  readonly account: PulledAccount
+  /** The account here, and what is known of it as the source has it. */
+  readonly target: Target
+  readonly user: SourceData | undefined
+  /** The stored state of the source. */
+  readonly pulled: PullSource
   readonly ownership: Ownership
   readonly report: ReportBuilder
   readonly startedAt: number
@@ -64,7 +61,7 @@ export interface RoundState {
   readonly quota: Quota | undefined
   readonly progress?: (progress: PullProgress) => void
   /** Runs at the start of each transaction, which it ends if it throws. */
-  readonly check: BatchImporterOptions['check']
+  readonly check: BatchOptions['check']
 }
 
 /** Stores rows of the source as complete records of their owners, each batch in one transaction. */
@@ -77,8 +74,8 @@ export class RowStore {
     this.#options = options
   }
 
-  /** Stores the rows that belong to the account. `found` are stored rows that are no longer missing. */
-  async store(list: SourceList, rows: readonly OfferedRow[], found: readonly PullRow[] = []): Promise<StoredRows> {
+  /** Stores the rows that belong to the account, and returns them. `found` are stored rows that are no longer missing. */
+  async store(list: SourceList, rows: readonly OfferedRow[], found: readonly PullRow[]) {
     const prepared: PreparedRow[] = []
     try {
       for (const offered of rows) {
@@ -100,96 +97,89 @@ export class RowStore {
 
   /** Undefined for a row of another account, or of a record that no longer exists. */
   async #prepare(list: SourceList, offered: OfferedRow): Promise<PreparedRow | undefined> {
-    const { row, known } = offered
-    const { account, ownership, reader } = this.#options
-    if (offered.fault !== undefined) return this.#rejectedRow(list, offered, offered.fault)
-    if (list !== trainingSessions) {
-      // Skips records of others without reading them.
-      const owner = await ownership.ownerOf(list, row.data)
-      if (owner !== undefined && owner !== account.id) return this.#leaveOut(list, row)
+    const { row, isRecord = false, fault, templateId } = offered
+    const { target, ownership, reader, report, mine } = this.#options
+    const rejected = (reason: string, data = row.data, form = ''): PreparedRow => {
+      const { ownerId } = data
+      const envelope = list === trainingSessions && ownerId !== undefined ? { ownerId } : {}
+      return { record: { kind: list.kind, data, envelope, fault: reason }, data, owner: undefined, form, offered }
     }
+    const isOther = (owner: unknown) => {
+      if (owner === undefined || owner === target.id) return false
+      report.addOther(list.kind, row.id ?? row.form)
+      return true
+    }
+    if (fault !== undefined) return rejected(fault)
+    // Skips records of others without reading them.
+    if (list !== trainingSessions && isOther(await ownership.ownerOf(list, row.data))) return undefined
     let { data } = row
-    if (offered.isRecord !== true && row.id !== undefined && reader.lacksFields(list, data)) {
+    const mustRead = !isRecord && row.id !== undefined && reader.lacksFields(list, data)
+    if (mustRead) {
       const read = await reader.tryRecord(list, row.id)
-      if (read === 'unanswered') return this.#rejectedRow(list, offered, UNANSWERED)
+      if (read === 'unanswered') return rejected(UNANSWERED)
       // Every source has records of these kinds by id, so this one was removed meanwhile.
       if (read === undefined && list.hasRecords) return undefined
       data = read ?? data
-      this.#read.add(`${list.kind} ${row.id}`)
     }
-    if (offered.isRecord === true) this.#read.add(`${list.kind} ${row.id}`)
+    if (mustRead || isRecord) this.#read.add(`${list.kind} ${row.id}`)
     const told = await ownership.ownerOf(list, data)
-    if (told === 'unanswered') return this.#rejectedRow(list, { row: { ...row, data }, known }, UNANSWERED)
-    const isAssumed = told === undefined && list === trainingSessions && this.#options.mine
-    const owner = isAssumed ? account.id : told
-    if (owner === undefined && list === trainingSessions) {
-      return this.#rejectedRow(list, { row: { ...row, data }, known }, OWNER_UNKNOWN, row.form)
-    }
-    if (owner !== undefined && owner !== account.id) return this.#leaveOut(list, row)
-    const record = toRecord(list, data, { owner, sendsLegacy: this.#sendsLegacy, isAssumed })
-    const { templateId } = offered
-    const envelope = templateId === undefined ? record.envelope : { templateId, ...record.envelope }
-    return { record: envelope === undefined ? record : { ...record, envelope }, data, owner, form: row.form, offered }
-  }
-
-  /** Counts a row of another account. */
-  #leaveOut(list: SourceList, { id, form }: SourceRow): undefined {
-    this.#options.report.addOther(list.kind, id ?? form)
-  }
-
-  /** Whether the source says of every session if its distance is approximate, as another Lockstep does. */
-  get #sendsLegacy(): boolean {
-    const { reader } = this.#options
-    return reader.hasCursors && reader.hasIncluded(trainingSessions)
-  }
-
-  #rejectedRow(list: SourceList, offered: OfferedRow, fault: string, form = ''): PreparedRow {
-    const { data } = offered.row
-    const ownerId = data['ownerId']
-    const envelope = list === trainingSessions && ownerId !== undefined ? { ownerId } : {}
-    return { record: { kind: list.kind, data, envelope, fault }, data, owner: undefined, form, offered }
+    if (told === 'unanswered') return rejected(UNANSWERED, data)
+    const isUnknown = told === undefined && list === trainingSessions
+    if (isUnknown && !mine) return rejected(OWNER_UNKNOWN, data, row.form)
+    const owner = isUnknown ? target.id : told
+    if (isOther(owner)) return undefined
+    // Another Lockstep says of every session if its distance is approximate.
+    const sendsLegacy = reader.hasCursors && reader.hasIncluded(trainingSessions)
+    const record = toRecord(list, data, { owner, sendsLegacy, isAssumed: isUnknown })
+    const envelope = { ...(templateId === undefined ? {} : { templateId }), ...record.envelope }
+    return { record: { ...record, envelope }, data, owner, form: row.form, offered }
   }
 
   /** Returns whether a record was added or replaced. */
   async #save(list: SourceList, prepared: readonly PreparedRow[], found: readonly PullRow[]): Promise<boolean> {
-    const { store, account, report, source, quota, check } = this.#options
+    const { store, target, report, source, quota, check } = this.#options
     const present = found.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
       if (present.length > 0) await checked(store, check, db => saveRows(db, present))
       return false
     }
-    const { importer, source: pulled } = await account.open()
     const records = prepared.map(({ record }) => record)
-    const remember = (row: PreparedRow, outcome: BatchReport['outcomes'][number] | undefined): NewPullRow[] => {
-      const { known } = row.offered
-      const { id } = row.offered.row
-      // A row that could not be read again keeps its state.
-      if (id === undefined || (row.offered.fault !== undefined && known !== undefined)) return []
-      const openAt = instantOf(row.data[list.order ?? '']) ?? instantOf(row.data['createdAt']) ?? source.clock.now()
-      const next = {
-        source_id: pulled.id,
-        kind: list.kind,
-        id,
-        // A record that cannot be read in one round keeps its owner, so that it can be marked as gone later.
-        owner_id: row.owner ?? known?.owner_id ?? null,
-        form: row.form,
-        open_at: outcome === 'skipped' ? openAt : null,
-        missing_at: null,
-        gone_at: null,
-      }
-      return known !== undefined && isSameRow(known, next) ? [] : [next]
-    }
-    const within = async (db: Store['db'], { outcomes, ...counts }: BatchReport) => {
-      const { added, replaced, refreshed, setAside } = counts
-      await quota?.add(db, added + replaced + refreshed + setAside.newCount, () => sizeOf(records))
-      const remembered = prepared.flatMap((row, index) => remember(row, outcomes[index]))
+    const within: BatchOptions['within'] = async (db, { outcomes, written, setAside }) => {
+      await quota?.add(db, written + setAside.newCount, () => sizeOf(records))
+      const remembered = prepared.flatMap((row, index) => this.#newRow(list, row, outcomes[index]) ?? [])
       const ids = new Set(remembered.map(({ id }) => id))
       await saveRows(db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
     }
-    const save = () => importer.storeBatch(records, { within })
+    const options = { source: source.address, account: target.id, check, within }
+    const save = () => storeBatch(store, records, options)
     const batch = await (quota === undefined ? save() : quota.during(save))
     report.add(records, batch)
-    return batch.added + batch.replaced > 0
+    return batch.outcomes.some(outcome => outcome === 'added' || outcome === 'replaced')
+  }
+
+  /** What is remembered of a row; undefined if it is known already. */
+  #newRow(list: SourceList, row: PreparedRow, outcome?: BatchReport['outcomes'][number]): NewPullRow | undefined {
+    const { source, pulled } = this.#options
+    const { data, owner, form, offered } = row
+    const { known, fault } = offered
+    const { id } = offered.row
+    // A row that could not be read again keeps its state.
+    if (id === undefined || (fault !== undefined && known !== undefined)) return undefined
+    const openAt = instantOf(data[list.order ?? '']) ?? instantOf(data['createdAt']) ?? source.clock.now()
+    const next = {
+      source_id: pulled.id,
+      kind: list.kind,
+      id,
+      // A record that cannot be read in one round keeps its owner, so that it can be marked as gone later.
+      owner_id: owner ?? known?.owner_id ?? null,
+      form,
+      open_at: outcome === 'skipped' ? openAt : null,
+      missing_at: null,
+      gone_at: null,
+    } as const
+    const isSame =
+      known !== undefined && Object.entries(next).every(([name, value]) => known[name as keyof PullRow] === value)
+    return isSame ? undefined : next
   }
 }
 
@@ -198,104 +188,62 @@ function sizeOf(records: readonly IncomingRecord[]): number {
   return records.reduce((sum, { data, envelope }) => sum + JSON.stringify([data, envelope]).length * 3 + 2000, 0)
 }
 
-function isSameRow(known: PullRow, next: NewPullRow): boolean {
-  return (
-    known.owner_id === next.owner_id &&
-    known.form === next.form &&
-    known.open_at === next.open_at &&
-    known.missing_at === null &&
-    known.gone_at === null
-  )
-}
+type AccountState = Pick<RoundState, 'store' | 'source' | 'target' | 'user' | 'report' | 'check'>
 
-interface PulledAccountOptions extends Pick<RoundState, 'store' | 'report' | 'check'> {
-  readonly origin: string
-  readonly target: Target
-  readonly known: PullSource | undefined
-  /** The user as the source sends it. */
-  readonly user: SourceData | undefined
-}
-
-/** The account that a pull stores rows of: that of the API key. */
-export class PulledAccount {
-  readonly #options: PulledAccountOptions
-  readonly #importer: BatchImporter
-  #source: PullSource | undefined
-
-  constructor(options: PulledAccountOptions) {
-    const { store, origin, target, known, check } = options
-    this.#options = options
-    this.#source = known
-    this.#importer = openBatchImporter(store, { source: origin, accounts: [target.id], check })
-  }
-
-  get id(): number {
-    return this.#options.target.id
-  }
-
-  /** The stored state of the source; undefined before the first record is stored. */
-  get source(): PullSource | undefined {
-    return this.#source
-  }
-
-  /** The importer and the stored state of the source, which is created together with the account on first use. */
-  async open(): Promise<{ readonly importer: BatchImporter; readonly source: PullSource }> {
-    this.#source ??= await this.#begin()
-    return { importer: this.#importer, source: this.#source }
-  }
-
-  /** Stores `asOf` of the account and the state of the source. */
-  async complete(now: number, source: Partial<Omit<PullSource, 'id' | 'account_id' | 'origin'>>): Promise<void> {
-    const { importer, source: known } = await this.open()
-    const envelope = { asOf: formatTimestamp(now) }
-    const record = { ...this.#record(), envelope }
-    const report = await importer.storeBatch([record], {
-      within: async db => {
-        await db
-          .updateTable('pull_source')
-          .set({ ...source, completed_at: now })
-          .where('id', '=', known.id)
-          .execute()
+/**
+ * The stored state of the source, which is created together with the account in one transaction: with all fields of the account, or with
+ * its name alone if they cannot be stored.
+ */
+export async function beginSource(state: AccountState): Promise<PullSource> {
+  const { store, source, target, user, report: counts, check } = state
+  const origin = source.address
+  const known = await findSource(store, target.id, origin)
+  if (known !== undefined) return known
+  const sourceName = usernameOf(user)
+  if (target.isNew && sourceName !== target.username) counts.noteName(sourceName ?? '', target.username)
+  for (const isMinimal of [false, true]) {
+    let begun: PullSource | undefined
+    const record = accountRecord(state, isMinimal)
+    const report = await storeBatch(store, [record], {
+      source: origin,
+      account: target.id,
+      check,
+      within: async (db, { outcomes }) => {
+        if (outcomes[0] === 'rejected') return
+        const facts = { username: sourceName ?? null, knows_me: user === undefined ? 0 : 1, capabilities: '{}' }
+        const values = { account_id: target.id, origin, ...facts }
+        begun = await db.insertInto('pull_source').values(values).returningAll().executeTakeFirstOrThrow()
       },
     })
-    this.#options.report.add([record], report)
-    if (report.outcomes[0] === 'rejected') await importer.storeBatch([{ ...this.#record(true), envelope }])
+    if (report.outcomes[0] === 'added') counts.add([record], { ...report, extra: [], leniencies: [] })
+    if (begun !== undefined) return begun
   }
+  throw new SourceError(`the account ${target.id} of the source cannot be stored`)
+}
 
-  /**
-   * Creates the account and the state of its source in one transaction: with all fields of the account, or with its name alone if
-   * they cannot be stored.
-   */
-  async #begin(): Promise<PullSource> {
-    const { origin, target, user, report: counts } = this.#options
-    const sourceName = usernameOf(user)
-    if (target.isNew && sourceName !== target.username) counts.noteName(sourceName ?? '', target.username)
-    for (const isMinimal of [false, true]) {
-      let source: PullSource | undefined
-      const record = this.#record(isMinimal)
-      const report = await this.#importer.storeBatch([record], {
-        within: async (db, { outcomes }) => {
-          if (outcomes[0] === 'rejected') return
-          const values = {
-            account_id: this.id,
-            origin,
-            username: sourceName ?? null,
-            knows_me: user === undefined ? 0 : 1,
-            capabilities: '{}',
-          }
-          source = await db.insertInto('pull_source').values(values).returningAll().executeTakeFirstOrThrow()
-        },
-      })
-      if (report.outcomes[0] === 'added') counts.add([record], { ...report, extra: [], leniencies: [] })
-      if (source !== undefined) return source
-    }
-    throw new SourceError(`the account ${this.id} of the source cannot be stored`)
-  }
+/** Stores `asOf` of the account and the state of the source. */
+export async function completeSource(
+  state: AccountState & Pick<RoundState, 'pulled'>,
+  values: Partial<Omit<PullSource, 'id' | 'account_id' | 'origin'>>,
+): Promise<void> {
+  const { store, source, target, report: counts, check, pulled } = state
+  const now = source.clock.now()
+  const envelope = { asOf: formatTimestamp(now) }
+  const record = { ...accountRecord(state), envelope }
+  const options = { source: source.address, account: target.id, check }
+  const report = await storeBatch(store, [record], {
+    ...options,
+    within: async db => {
+      const row = db.updateTable('pull_source').set({ ...values, completed_at: now })
+      await row.where('id', '=', pulled.id).execute()
+    },
+  })
+  counts.add([record], report)
+  if (report.outcomes[0] === 'rejected') await storeBatch(store, [{ ...accountRecord(state, true), envelope }], options)
+}
 
-  #record(isMinimal = false): IncomingRecord {
-    const { subscriptionEndsAt: _, ...user } = isMinimal ? {} : { ...this.#options.user }
-    const { id, username } = this.#options.target
-    // The tier is used for a new account only.
-    return { kind: 'account', data: { ...user, id, username, subscriptionTier: 'ultra' } }
-  }
+function accountRecord({ user, target: { id, username } }: AccountState, isMinimal = false): IncomingRecord {
+  const { subscriptionEndsAt: _, ...fields } = isMinimal ? {} : { ...user }
+  // The tier is used for a new account only.
+  return { kind: 'account', data: { ...fields, id, username, subscriptionTier: 'ultra' } }
 }

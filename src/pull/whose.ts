@@ -180,22 +180,20 @@ export function quoteName(name: string): string {
   return JSON.stringify(start) + (start.length < name.length ? '…' : '')
 }
 
-interface OwnershipOptions {
-  readonly store: Store
-  readonly source: Source
-  readonly reader: SourceReader
-}
-
 /** Finds the owners of records. Training sessions have no owner field. */
 export class Ownership {
-  readonly #options: OwnershipOptions
+  readonly #store: Store
+  readonly #source: Source
+  readonly #reader: SourceReader
   readonly #me: number
   readonly #devices = new Map<number, number>()
   readonly #programs = new Map<number, number | undefined>()
   #seesOthers: boolean | undefined
 
-  constructor(options: OwnershipOptions, me: number) {
-    this.#options = options
+  constructor(store: Store, source: Source, reader: SourceReader, me: number) {
+    this.#store = store
+    this.#source = source
+    this.#reader = reader
     this.#me = me
   }
 
@@ -224,13 +222,13 @@ export class Ownership {
 
   async #ownerOfProgram(id: number): Promise<number | 'unanswered' | undefined> {
     if (!this.#programs.has(id)) {
-      const [stored] = await this.#options.store.db
+      const [stored] = await this.#store.db
         .selectFrom('training_template')
         .select('owner_id')
         .where('id', '=', id)
         .limit(1)
         .execute()
-      const read = stored === undefined ? await this.#options.reader.tryRecord(trainingTemplates, id) : undefined
+      const read = stored === undefined ? await this.#reader.tryRecord(trainingTemplates, id) : undefined
       if (read === 'unanswered') return read
       this.#programs.set(id, stored?.owner_id ?? idOf(read?.['ownerId']))
     }
@@ -240,7 +238,7 @@ export class Ownership {
   /** Whether the API key may read the records of its own account only. */
   async #seesOnlyOwn(): Promise<boolean> {
     if (this.#seesOthers === undefined) {
-      const { data } = await this.#options.source.get('/users')
+      const { data } = await this.#source.get('/users')
       this.#seesOthers = (rowsOf(data) ?? []).some(user => isObject(user) && user['id'] !== this.#me)
     }
     return !this.#seesOthers

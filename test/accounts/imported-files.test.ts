@@ -4,7 +4,7 @@ import { deleteRecords } from '../../src/accounts/deleted-records.ts'
 import { listFiles, undoFile } from '../../src/accounts/imported-files.ts'
 import { listEvents } from '../../src/accounts/events.ts'
 import { importArchive } from '../../src/archive/import.ts'
-import { openBatchImporter } from '../../src/archive/batch-importer.ts'
+import { storeBatch } from '../../src/archive/batch-importer.ts'
 import { signInAs } from '../support/dashboard.ts'
 import * as lines from '../support/records.ts'
 import { archiveOf, startService, type TestService, unlimited } from '../support/service.ts'
@@ -15,6 +15,7 @@ const sessions = [1, 2, 3, 4, 5].map(id => session(id))
 
 const bring = ({ store }: TestService, file: string, records: readonly object[]) =>
   importArchive(store, archiveOf(records), { file, onConflict: 'replace' })
+const source = { source: 'https://history.example', account: 1 }
 const idsOf = async ({ store }: TestService) =>
   (await store.db.selectFrom('training_session').select('id').orderBy('id').execute()).map(({ id }) => id)
 const undo = ({ store }: TestService, file: number, accountId = 1) => undoFile(store, { accountId, file }, Date.now())
@@ -23,12 +24,13 @@ test('undoing a file removes what only it added, says what it leaves, and leaves
   await using service = await startService([...people, session(1)], unlimited)
   const { store } = service
   await bring(service, 'evening.csv', [...sessions.slice(1), session(1, { repsMeasured: 99 }), lines.lockDevice(7, 1)])
-  const importer = openBatchImporter(store, { source: 'https://history.example', accounts: [1] })
   // A pull brings one that is the same, and one that is not.
   const { data } = session(2)
   const { data: other } = session(3, { repsMeasured: 50 })
-  await importer.storeBatch(
+  await storeBatch(
+    store,
     [data, other].map(record => ({ kind: 'training-session', data: record, envelope: { ownerId: 1 } })),
+    source,
   )
   await deleteRecords(store, { accountId: 1, records: [{ kind: 'training-session', id: 4 }] }, Date.now())
 
@@ -72,10 +74,9 @@ test('a pull and an import that run while a file is undone end with what they br
   const { store } = service
   await bring(service, 'evening.csv', sessions)
   const [file] = await listFiles(store, 1)
-  const importer = openBatchImporter(store, { source: 'https://history.example', accounts: [1] })
   const pulled = sessions.slice(0, 3).map(({ data }) => ({ kind: 'training-session', data, envelope: { ownerId: 1 } }))
   await Promise.all([
-    importer.storeBatch(pulled),
+    storeBatch(store, pulled, source),
     undo(service, file?.id ?? 0),
     bring(service, 'again.csv', sessions.slice(3, 4)),
   ])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type IncomingRecord, openBatchImporter, OWNER_REFUSED } from '../../src/archive/batch-importer.ts'
+import { type BatchOptions, type IncomingRecord, OWNER_UNKNOWN, storeBatch } from '../../src/archive/batch-importer.ts'
 import { reasonForOwner } from '../../src/archive/report.ts'
 import { retryRejected } from '../../src/archive/retry-rejected.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
@@ -12,8 +12,9 @@ const incoming = ({ kind, data, ...envelope }: { kind: string; data: object }): 
   envelope,
 })
 
-function importerOf({ store }: TestStore, accounts = [1]) {
-  return openBatchImporter(store, { source: 'https://records.example', accounts })
+function pulled({ store }: TestStore, records: readonly IncomingRecord[], within?: BatchOptions['within']) {
+  const options = { source: 'https://records.example', account: 1, ...(within === undefined ? {} : { within }) }
+  return storeBatch(store, records, options)
 }
 
 function setAside({ store }: TestStore) {
@@ -23,7 +24,7 @@ function setAside({ store }: TestStore) {
 test('a batch sets aside what is wrong, and stores the rest', async () => {
   await using store = await openStore([...world, trainingSession(9, 2)])
   const before = await store.export(2)
-  const report = await importerOf(store).storeBatch([
+  const report = await pulled(store, [
     incoming(trainingSession(1, 1)),
     incoming(trainingSession(2, 1, { passed: 'yes' })),
     incoming(trainingSession(3, 1, { passed: null })),
@@ -60,10 +61,7 @@ test('a batch sets aside what is wrong, and stores the rest', async () => {
 
 test('the owner of a row learns no more than that it cannot be stored where the id is taken by a record of somebody else', async () => {
   await using store = await openStore([...world, trainingSession(9, 2)])
-  await importerOf(store).storeBatch([
-    incoming(trainingSession(9, 1)),
-    incoming(trainingSession(2, 1, { passed: 'yes' })),
-  ])
+  await pulled(store, [incoming(trainingSession(9, 1)), incoming(trainingSession(2, 1, { passed: 'yes' }))])
   const reasons = (await setAside(store)).map(({ reason }) => reason)
   assert.deepEqual(reasons.map(reasonForOwner), ['passed must be true or false', 'cannot be stored here'])
   assert.match(reasons[1] ?? '', /another account/, 'the operator is told')
@@ -71,8 +69,7 @@ test('the owner of a row learns no more than that it cannot be stored where the 
 
 test('a row that comes again replaces the rejected one, until it can be stored', async () => {
   await using store = await openStore(world)
-  const importer = importerOf(store)
-  const send = (data: object) => importer.storeBatch([incoming(trainingSession(1, 1, data))])
+  const send = (data: object) => pulled(store, [incoming(trainingSession(1, 1, data))])
   assert.equal((await send({ passed: 'yes' })).setAside.newCount, 1)
   assert.equal((await send({ passed: 'no' })).setAside.newCount, 0)
   const [row, ...others] = await setAside(store)
@@ -90,7 +87,7 @@ test('fields that the source does not send keep their stored values', async () =
     { ...trainingSession(1, 1), legacyUpload: true },
     { ...trainingSession(2, 1), legacyUpload: true },
   ])
-  const report = await importerOf(store).storeBatch([
+  const report = await pulled(store, [
     incoming(lockSession(1, 1)),
     { ...incoming(lockSession(2, 1)), envelope: { templateId: null } },
     incoming(trainingSession(1, 1)),
@@ -101,7 +98,7 @@ test('fields that the source does not send keep their stored values', async () =
 
 test('an account keeps the fields that a row does not have, and its tier', async () => {
   await using store = await openStore([account(1, 'ann', { league: 3, subscriptionTier: null })])
-  const report = await importerOf(store).storeBatch([
+  const report = await pulled(store, [
     { kind: 'account', data: { id: 1, username: 'ann', rank: 5, subscriptionTier: 'ultra' } },
   ])
   assert.deepEqual(report.outcomes, ['replaced'])
@@ -110,19 +107,14 @@ test('an account keeps the fields that a row does not have, and its tier', async
 
 test('work within a batch is committed together with it, or not at all', async () => {
   await using store = await openStore(world)
-  const importer = importerOf(store)
   const before = await store.export()
-  const failing = importer.storeBatch([incoming(trainingSession(1, 1))], {
-    within: async () => {
-      throw new Error('stop')
-    },
+  const failing = pulled(store, [incoming(trainingSession(1, 1))], async () => {
+    throw new Error('stop')
   })
   await assert.rejects(failing, /stop/)
   assert.equal(await store.export(), before)
-  await importer.storeBatch([incoming(trainingSession(1, 1))], {
-    within: async db => {
-      await db.updateTable('account').set({ as_of: 5 }).where('id', '=', 1).execute()
-    },
+  await pulled(store, [incoming(trainingSession(1, 1))], async db => {
+    await db.updateTable('account').set({ as_of: 5 }).where('id', '=', 1).execute()
   })
   const { as_of } = await store.store.db
     .selectFrom('account')
@@ -135,7 +127,7 @@ test('work within a batch is committed together with it, or not at all', async (
 test('a row whose owner is somebody else here never becomes theirs, however often it is tried again', async () => {
   await using store = await openStore(world)
   const before = await store.export(2)
-  await importerOf(store).storeBatch([{ ...incoming(lockTemplate(7, 2)), fault: OWNER_REFUSED }])
+  await pulled(store, [{ ...incoming(lockTemplate(7, 2)), fault: OWNER_UNKNOWN }])
   assert.deepEqual(await retryRejected(store.store), { tried: 0, stored: 0 })
   assert.equal(await store.export(2), before)
 })
@@ -143,7 +135,7 @@ test('a row whose owner is somebody else here never becomes theirs, however ofte
 test('a row of more than 1 MiB is counted, and not kept', async () => {
   await using store = await openStore(world)
   const record = incoming(trainingSession(1, 1, { name: 'x'.repeat(1024 * 1024) }))
-  const { setAside: report } = await importerOf(store).storeBatch([record])
+  const { setAside: report } = await pulled(store, [record])
   assert.deepEqual([report.count, report.notKept], [1, 1])
   assert.deepEqual(await setAside(store), [])
 })

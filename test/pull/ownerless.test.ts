@@ -45,14 +45,8 @@ for (const [requestsPerMinute, retryAfter] of [
     await using source = await startSource({ ...options, now: clock.now })
     await using here = await openStore()
     const first = await pull(here.store, source.url, { clock, account: '1', rate: 50 })
-    assert.deepEqual(first.setAside.reasons, [
-      {
-        kind: 'training-session',
-        reason: 'the source does not say who owns it',
-        count: 75,
-        example: first.setAside.rows[0]?.id,
-      },
-    ])
+    const reasons = first.setAside.reasons.map(({ kind, reason, count }) => [kind, reason, count])
+    assert.deepEqual(reasons, [['training-session', 'the source does not say who owns it', 75]])
     assert.equal((await sessionsIn(here)).length, 225)
 
     const second = await pull(here.store, source.url, { clock, account: '1', rate: 50, mine: true })

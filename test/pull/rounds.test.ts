@@ -240,14 +240,14 @@ test('a record that the source does not return never ends the round', async () =
   await using here = await openStore()
   const clock = makeClock(now)
   const first = await pull(here.store, source.url, { clock })
-  assert.deepEqual(first.setAside.rows, [
-    { kind: 'training-template', id: 1, reason: 'the source does not return the record' },
+  assert.deepEqual(first.setAside.reasons, [
+    { kind: 'training-template', example: 1, count: 1, reason: 'the source does not return the record' },
   ])
   const before = await here.export()
   source.fault = path => (/current$|\/\d+$/.test(path) ? { status: 500 } : undefined)
   const second = await pull(here.store, source.url, { clock })
   assert.deepEqual(
-    second.setAside.rows.map(({ kind, id }) => `${kind} ${id}`),
+    second.setAside.reasons.map(({ kind, example }) => `${kind} ${example}`),
     ['lock-session 1', 'training-session 9'],
   )
   assert.match(second.notes.join(), /current lock/)
