@@ -19,8 +19,8 @@ import {
 /** Checks a value against its schema and writes it as canonical JSON text. Throws InvalidError. */
 export type Serialize = (value: unknown, notes: Notes) => string
 
-/** The order in which the (checked) items of a list are written, as indexes; undefined to keep the order given. */
-export type SortItems = (items: readonly JsonObject[]) => readonly number[] | undefined
+/** The order in which the (checked) items of a list are written, as indexes. */
+export type SortItems = (items: readonly JsonObject[]) => readonly number[]
 
 export interface WriterOptions {
   /** How to order the lists of an object, by the name of their field. */
@@ -43,31 +43,20 @@ export function recordWriter(schema: TObject, options: WriterOptions = {}): Seri
 }
 
 /** Sorts by time, then by id. */
-export const byTime: SortItems = items => {
-  const times = items.map(item => instant(item, 'createdAt'))
-  const ids = items.map(item => whole(item, 'id'))
-  return sorted([...items.keys()], (a, b) => at(times, a) - at(times, b) || at(ids, a) - at(ids, b))
-}
+export const byTime: SortItems = items =>
+  items
+    .map((item, index) => ({ index, at: instant(item, 'createdAt'), id: whole(item, 'id') }))
+    .toSorted((a, b) => a.at - b.at || a.id - b.id)
+    .map(({ index }) => index)
 
 /** Sorts the items that have an `order`; the others keep their positions. */
 export const byOrder: SortItems = items => {
-  const orders = items.map(item => item['order'])
-  const positions = [...items.keys()].filter(position => typeof orders[position] === 'number')
-  const ordered = sorted(positions, (a, b) => Number(orders[a]) - Number(orders[b]))
-  if (ordered === undefined) return undefined
-  const order = [...items.keys()]
-  for (const [index, position] of positions.entries()) order[position] = at(ordered, index)
-  return order
-}
-
-/** The indexes in order; undefined if they already are in order. */
-function sorted(indexes: readonly number[], compare: (a: number, b: number) => number): number[] | undefined {
-  const inOrder = indexes.every((index, position) => position === 0 || compare(at(indexes, position - 1), index) <= 0)
-  return inOrder ? undefined : indexes.toSorted(compare)
-}
-
-function at(numbers: readonly number[], index: number): number {
-  return numbers[index] ?? 0
+  const numbered = items.map((item, index) => ({ index, order: item['order'] }))
+  const ordered = numbered
+    .filter(({ order }) => typeof order === 'number')
+    .toSorted((a, b) => Number(a.order) - Number(b.order))
+    .values()
+  return numbered.map(item => (typeof item.order === 'number' ? (ordered.next().value ?? item) : item).index)
 }
 
 /** `data` is at the second level of a line. */
@@ -284,16 +273,12 @@ function listWriter(schema: TArray, options: WriterOptions, depth: number, sort?
       while (origins.length < notes.extra.length - start) origins.push(index)
     }
     faults?.throwIfAny()
+    if (sort === undefined && origins.length === 0) return `[${texts.join(',')}]`
     // All items were written without an error, so each is an object of the schema.
-    const order = sort?.(value as JsonObject[])
-    if (origins.length > 0) {
-      const positions = order === undefined ? undefined : new Map(order.map((index, position) => [index, position]))
-      notes.nest(start, entry => {
-        const index = origins[entry - start] ?? 0
-        return positions?.get(index) ?? index
-      })
-    }
-    return `[${(order === undefined ? texts : order.map(index => texts[index])).join(',')}]`
+    const order = sort?.(value as JsonObject[]) ?? [...texts.keys()]
+    const positions = new Map(order.map((index, position) => [index, position]))
+    notes.nest(start, entry => positions.get(origins[entry - start] ?? 0) ?? 0)
+    return `[${order.map(index => texts[index]).join(',')}]`
   }
 }
 

@@ -49,13 +49,9 @@ export class Faults {
     }
   }
 
-  get isEmpty(): boolean {
-    return this.#faults.length === 0
-  }
-
   /** What an error of them says; undefined if there are none. */
   get message(): string | undefined {
-    return this.isEmpty ? undefined : joinFaults(this.#faults)
+    return this.#faults.length === 0 ? undefined : joinFaults(this.#faults)
   }
 
   throwIfAny() {

@@ -91,16 +91,12 @@ export function record(name: string, { written, ...own }: Own): Kind {
     ...own,
     columns: ['id', 'owner_id', ...(own.columns ?? []), 'document', 'etag', 'extra'],
     merge: (incoming, before, options) => {
-      if (incoming['missing'] === PARTIAL) return before
       const filled = filledRow(own.read, incoming, { before, written })
       return { ...filled, ...own.merge?.({ ...incoming, ...filled }, before, options) }
     },
     ...recordLine(name, { ...written, extra: 'extra' }),
   }
 }
-
-/** Stands for the names of the fields that a line lacks, if nothing of it may change a stored record. */
-export const PARTIAL = '*'
 
 /** The columns of a row whose line lacks fields that the stored record has: those fields stay. */
 function filledRow(

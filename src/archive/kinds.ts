@@ -88,21 +88,12 @@ export const kinds: readonly Kind[] = [
   trainingSession,
 ]
 
-/** The kind of each field that only records of one kind have. */
-const kindOfField = new Map(
-  Map.groupBy(
-    kinds.flatMap(({ name: kind, schema }) => Object.keys(schema?.properties ?? {}).map(field => ({ kind, field }))),
-    ({ field }) => field,
-  )
-    .values()
-    .flatMap(([first, ...others]) =>
-      first === undefined || others.length > 0 ? [] : [[first.field, first.kind] as const],
-    ),
-)
-
 /** The kind of a record, by the fields that no other kind has; undefined if they do not agree. */
 export function kindByFields(record: JsonObject): string | undefined {
-  const kinds = new Set(Object.keys(record).flatMap(field => kindOfField.get(field) ?? []))
-  const [kind] = kinds
-  return kinds.size === 1 ? kind : undefined
+  const found = Object.keys(record).map(field =>
+    kinds.filter(({ schema }) => schema !== undefined && Object.hasOwn(schema.properties, field)),
+  )
+  const own = new Set(found.flatMap(([kind, ...others]) => (kind === undefined || others.length > 0 ? [] : kind.name)))
+  const [name] = own
+  return own.size === 1 ? name : undefined
 }

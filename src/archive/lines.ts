@@ -19,8 +19,6 @@ export interface Line {
   readonly envelope?: unknown
   /** The bytes of a line that is not text, unless there are too many. */
   readonly bytes?: Buffer
-  /** Whether it has so few fields that it never changes a stored record. */
-  readonly isPartial?: boolean
 }
 
 /** Lines in batches, with which an import pauses. */

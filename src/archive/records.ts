@@ -1,6 +1,6 @@
 import { Faults, InvalidError } from './faults.ts'
 import { checkUnknown, isObject, type JsonObject } from './values.ts'
-import { type Kind, PARTIAL, type Row } from './kind.ts'
+import type { Kind, Row } from './kind.ts'
 import { kinds } from './kinds.ts'
 import { isTooLong, type Line } from './lines.ts'
 import { Notes } from './notes.ts'
@@ -34,7 +34,7 @@ export function archiveRecord(envelope: unknown): ArchiveRecord {
 }
 
 /** Makes the row of a record. Throws InvalidError, or UnfinishedError for a session that is not stored. */
-export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes, isPartial = false): Row {
+export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): Row {
   const faults = new Faults()
   const keys = ['kind', 'data', ...kind.envelopeKeys, 'extra']
   if (!Object.keys(envelope).every(key => keys.includes(key))) {
@@ -44,7 +44,7 @@ export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes, i
   const row = faults.collect(() => kind.read(data, envelope, notes))
   const extra = faults.collect(() => extraText(given, notes)) ?? null
   faults.throwIfAny()
-  const missing = isPartial ? PARTIAL : notes.missing.length === 0 ? null : JSON.stringify(notes.missing)
+  const missing = notes.missing.length === 0 ? null : JSON.stringify(notes.missing)
   const whole = { ...row, extra, newest: notes.newest, missing }
   // What is written can be longer than what was read, and every export must be importable.
   if (isTooLong(kind.write(whole))) {

@@ -37,7 +37,16 @@ export async function* rejectedInParts({ db }: Store, which: RawBuilder<boolean>
   for (;;) {
     const rows = await db
       .selectFrom('set_aside')
-      .select(['id', 'source', 'raw'])
+      .select([
+        'id',
+        'source',
+        'kind',
+        'record_id as recordId',
+        'reason',
+        'raw',
+        'encoding',
+        'first_seen_at as firstSeenAt',
+      ])
       .where(which)
       .where('id', '>', after)
       .$if(whose !== undefined, found =>

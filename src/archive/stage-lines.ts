@@ -34,7 +34,7 @@ export async function stageLines(
     if (leftOut !== undefined && why !== undefined) return void (leftOut[why] += 1)
     const notes = new Notes(now)
     try {
-      const row = readRow({ kind, ...record }, notes, line.isPartial)
+      const row = readRow({ kind, ...record }, notes)
       check(kind, row)
       incoming.add(kind, line.number, row, line.text)
     } catch (error) {

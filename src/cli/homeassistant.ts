@@ -120,14 +120,14 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
   const url = addressOf('--server', server, ['wss:', 'ws:'])
   if (url.pathname === '/') url.pathname = '/api/websocket'
   warnUnencrypted(url, 'Home Assistant', 'statistics and token')
-  const { writeHistory, writeRepeatedly } = await import('../homeassistant/history.ts')
+  const { writeHistory } = await import('../homeassistant/history.ts')
   const shown = startProgress()
   const sayAlone = (line: string) => {
     shown?.end()
     say(line)
   }
-  await untilStopped(HISTORY_STOPPED, async signal => {
-    const options = {
+  await untilStopped(HISTORY_STOPPED, signal =>
+    writeHistory({
       client: serviceClient(),
       server: url.href,
       token: firstLine(tokenFile),
@@ -135,9 +135,10 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
       name: nameOf(id),
       signal,
       progress: (title: string, done: number, of: number) => shown?.show(title, done, of, `${done} of ${of}`),
-    }
-    return every === undefined ? writeHistory(options) : writeRepeatedly(options, every, sayAlone)
-  }).finally(() => shown?.end())
+      every,
+      say: sayAlone,
+    }),
+  ).finally(() => shown?.end())
 }
 
 const HISTORY_STOPPED = 'stopped: the next run writes what is missing'

@@ -2,17 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../client.ts'
 import { HomeAssistant } from './connection.ts'
 import { isRefused, serviceFailure } from './errors.ts'
-import {
-  changedMeans,
-  changedSums,
-  fullHour,
-  type Hour,
-  means,
-  metadataOf,
-  type Row,
-  statisticId,
-  sums,
-} from './series.ts'
+import { changedRows, fullHour, type Hour, means, metadataOf, type Row, statisticId, sums } from './series.ts'
 import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 export interface HistoryOptions {
@@ -25,34 +15,29 @@ export interface HistoryOptions {
   readonly signal: AbortSignal
   /** Called with what was done, how much of it, and of how much. */
   readonly progress: (title: string, done: number, of: number) => void
+  /** If present, all is repeated after so many milliseconds, until the signal. */
+  readonly every?: number | undefined
+  /** Called with the outcome of each time that is followed by another. */
+  readonly say?: (line: string) => void
 }
 
-/** Repeats `writeHistory` until the signal. Throws Refusal if it is refused. */
-export async function writeRepeatedly(
-  options: HistoryOptions,
-  every: number,
-  say: (line: string) => void,
-): Promise<never> {
+/** Writes all of the history as statistics of Home Assistant, where it lacks or differs, and returns what it did. Throws Refusal. */
+export async function writeHistory(options: HistoryOptions): Promise<string> {
+  const { every, signal, say = () => {} } = options
   const history = new History(options)
   for (;;) {
     try {
-      say(summaryOf(await history.write()))
+      const rows = await history.write()
+      const done = rows === 0 ? 'Home Assistant has the whole history' : `wrote ${rows} rows to Home Assistant`
+      if (every === undefined) return done
+      say(done)
     } catch (error) {
-      options.signal.throwIfAborted()
-      if (!isRefusal(error, 'peer-away')) throw error
+      signal.throwIfAborted()
+      if (every === undefined || !isRefusal(error, 'peer-away')) throw error
       say(`lockstep: ${error.message}; trying again in ${every / 1000} s`)
     }
-    await delay(every, undefined, { signal: options.signal })
+    await delay(every, undefined, { signal })
   }
-}
-
-/** Writes all of the history as statistics of Home Assistant, where it lacks or differs. */
-export async function writeHistory(options: HistoryOptions): Promise<string> {
-  return summaryOf(await new History(options).write())
-}
-
-function summaryOf(rows: number): string {
-  return rows === 0 ? 'Home Assistant has the whole history' : `wrote ${rows} rows to Home Assistant`
 }
 
 type Area = '/api/v1/lkbx/stats' | '/api/v1/dtt/stats'
@@ -157,11 +142,10 @@ class History {
     for (const series of [...sums, ...means]) {
       const statistic = statisticId(id, series)
       const rows = existing.get(statistic) ?? new Map<number, Row>()
-      let changed =
-        'partsOf' in series ? changedSums(series, hours, rows, since) : changedMeans(series, hours, rows, since)
-      if (changed === undefined && 'valuesOf' in series) {
+      let changed = changedRows(series, hours, rows, since)
+      if (changed === undefined) {
         await connection.call('recorder/clear_statistics', { statistic_ids: [statistic] })
-        changed = changedMeans(series, hours, new Map(), -Infinity)
+        changed = changedRows(series, hours, new Map(), -Infinity)
       }
       changes.push({ metadata: metadataOf(id, name, series), rows: changed ?? [] })
     }

@@ -102,44 +102,31 @@ export interface Row {
 }
 
 /**
- * The rows of a sum that are missing or differ from `since` on. Rows are never removed: where nothing happens any more, a row adds
- * nothing.
+ * The rows that are missing or differ from `since` on. Rows are never removed: where nothing happens any more, a row of a sum adds nothing.
+ * Undefined if a mean has a row that it should not have, so that all of it must be written again.
  */
-export function changedSums(
-  { partsOf, partsPerUnit }: SumSeries,
-  hours: ReadonlyMap<number, Hour>,
-  existing: ReadonlyMap<number, Row>,
-  since: number,
-): Row[] {
-  const rows: Row[] = []
-  let total = 0
-  for (const start of inOrder(hours, existing)) {
-    const parts = partsOf(hours.get(start) ?? {})
-    total += parts
-    if (start < since || (parts === 0 && !existing.has(start))) continue
-    const row = { start, state: parts / partsPerUnit, sum: total / partsPerUnit }
-    if (!isSame(row, existing.get(start), ['state', 'sum'])) rows.push(row)
-  }
-  return rows
-}
-
-/** The same for a mean; undefined if the series has a row that it should not have, so that all of it must be written again. */
-export function changedMeans(
-  { valuesOf }: MeanSeries,
+export function changedRows(
+  series: SumSeries | MeanSeries,
   hours: ReadonlyMap<number, Hour>,
   existing: ReadonlyMap<number, Row>,
   since: number,
 ): Row[] | undefined {
   const rows: Row[] = []
+  let total = 0
   for (const start of inOrder(hours, existing)) {
-    if (start < since) continue
-    const values = valuesOf(hours.get(start) ?? {})
-    if (values === null && existing.has(start)) return undefined
-    if (values === null) continue
-    const { mean, min, max } = values
-    if (!isSame({ start, mean, min, max }, existing.get(start), ['mean', 'min', 'max'])) {
-      rows.push({ start, mean, min, max })
+    const hour = hours.get(start) ?? {}
+    let row: Row | undefined
+    if ('partsOf' in series) {
+      const { partsPerUnit } = series
+      const parts = series.partsOf(hour)
+      total += parts
+      if (parts !== 0 || existing.has(start)) row = { start, state: parts / partsPerUnit, sum: total / partsPerUnit }
+    } else {
+      const values = series.valuesOf(hour)
+      if (values !== null) row = { start, mean: values.mean, min: values.min, max: values.max }
+      else if (start >= since && existing.has(start)) return undefined
     }
+    if (row !== undefined && start >= since && !isSame(row, existing.get(start))) rows.push(row)
   }
   return rows
 }
@@ -149,15 +136,14 @@ function inOrder(...maps: readonly ReadonlyMap<number, unknown>[]): number[] {
 }
 
 /** Numbers may have been stored with less precision. */
-function isSame(
-  row: Row,
-  other: Row | undefined,
-  names: readonly ('state' | 'sum' | 'mean' | 'min' | 'max')[],
-): boolean {
-  return names.every(
-    name => Math.abs((row[name] ?? NaN) - (other?.[name] ?? NaN)) < 1e-9 * Math.max(1, Math.abs(row[name] ?? 0)),
-  )
+function isSame(row: Row, other: Row | undefined): boolean {
+  return VALUES.every(name => {
+    const [value, known] = [row[name] ?? null, other?.[name] ?? NaN]
+    return value === null || Math.abs(value - known) < 1e-9 * Math.max(1, Math.abs(value))
+  })
 }
+
+const VALUES = ['start', 'state', 'sum', 'mean', 'min', 'max'] as const
 
 /**
  * The start of an hour as a full hour with its offset, which Home Assistant demands. Where clocks changed by half an hour, it is full in

@@ -1,5 +1,5 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
-import { type Actor, type EventKind, recordEvent } from '../accounts/events.ts'
+import { type Actor, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { type Config, settings } from '../config.ts'
 import { parseKey } from '../contract/address.ts'
@@ -62,12 +62,6 @@ export interface RoundProgress {
 }
 
 export const NO_PROGRESS = JSON.stringify({ read: [] } satisfies RoundProgress)
-
-/** The progress of a round that begins now. */
-export function firstProgress({ report }: Pick<Connection, 'report'>): string {
-  const { sentAt } = JSON.parse(report) as RoundProgress
-  return JSON.stringify({ read: [], sentAt } satisfies RoundProgress)
-}
 
 /** Before a round has begun there is only the progress of an earlier one. */
 export function progressOf({ state, report }: Pick<Connection, 'state' | 'report'>): RoundProgress {
@@ -135,7 +129,7 @@ export async function connectSource(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
   { origin, key, everyMinutes, username }: NewConnection,
-  by?: ChangedBy,
+  by: ChangedBy,
 ): Promise<void> {
   const values = {
     ...NEW,
@@ -167,7 +161,7 @@ export async function connectSource(
       .values({ name: pullJob(accountId), ...first })
       .onConflict(conflict => conflict.column('name').doUpdateSet({ ...first, ...ended }))
       .execute()
-    await noteEvent(db, accountId, { kind: 'source-connected', subject: origin }, by)
+    await recordEvent(db, { accountId, kind: 'source-connected', subject: origin, ...by })
   })
   noteChange()
 }
@@ -177,7 +171,7 @@ export async function changeKey(
   { store, config }: { readonly store: Store; readonly config: SealingConfig },
   accountId: number,
   key: string,
-  by?: ChangedBy,
+  by: ChangedBy,
 ): Promise<boolean> {
   const changed = await store.db.transaction().execute(async db => {
     const connection = await db
@@ -187,10 +181,10 @@ export async function changeKey(
       .executeTakeFirst()
     if (connection === undefined) return false
     const { origin, every_minutes: every } = connection
-    await noteEvent(db, accountId, { kind: 'source-key-changed', subject: origin }, by)
+    await recordEvent(db, { accountId, kind: 'source-key-changed', subject: origin, ...by })
     const values = { ...NEW, ...sealed(config, { accountId, origin }, key) }
-    await changeIn(db, accountId, { ...values, key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null })
-    return changeJob(db, accountId, { ...firstRound(store.engine), ...ended })
+    await changeIn({ db }, accountId, { ...values, key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null })
+    return changeJob({ db }, accountId, { ...firstRound(store.engine), ...ended })
   })
   noteChange()
   return changed
@@ -198,26 +192,26 @@ export async function changeKey(
 
 /** Ends the round that is running, at its next page, and starts no other. */
 export function stop(store: Store, accountId: number): Promise<boolean> {
-  return schedule(store, accountId, { state: 'stopped', next_at: null, ...ended }, ['due', 'running', 'waiting'])
+  return changeJob(store, accountId, { state: 'stopped', next_at: null, ...ended }, ['due', 'running', 'waiting'])
 }
 
 /** Goes on after `stop`, or after a failure that somebody has to see to. */
 export function resume(store: Store, accountId: number): Promise<boolean> {
-  return schedule(store, accountId, dueNow(store.engine), ['stopped'], true)
+  return changeJob(store, accountId, dueNow(store.engine), ['stopped'], true)
 }
 
 /** Makes the next round due now. */
 export function pullNow(store: Store, accountId: number): Promise<boolean> {
-  return schedule(store, accountId, dueNow(store.engine), ['due', 'waiting'], true)
+  return changeJob(store, accountId, dueNow(store.engine), ['due', 'waiting'], true)
 }
 
 /** How often the account is pulled; the next round is due after this time at the latest. */
 export async function changeInterval(store: Store, accountId: number, everyMinutes: number): Promise<boolean> {
   const latest = inMs(store, everyMinutes * MINUTE_MS)
-  const isChanged = await changeIn(store.db, accountId, { every_minutes: everyMinutes, key_until: null })
+  const isChanged = await changeIn(store, accountId, { every_minutes: everyMinutes, key_until: null })
   return (
     isChanged &&
-    schedule(store, accountId, {
+    changeJob(store, accountId, {
       next_at: sql<number | null>`case when next_at > ${latest} then ${latest} else next_at end`,
     })
   )
@@ -225,7 +219,7 @@ export async function changeInterval(store: Store, accountId: number, everyMinut
 
 /** Whether records whose owner the source does not tell belong to the account. Those rejected before are stored by the next round. */
 export function setMine(store: Store, accountId: number, mine: boolean): Promise<boolean> {
-  return change(store, accountId, { mine: mine ? 1 : 0 })
+  return changeIn(store, accountId, { mine: mine ? 1 : 0 })
 }
 
 /**
@@ -236,14 +230,14 @@ export async function setKnownLocks(store: Store, accountId: number, text: strin
   const numbers = text.trim()
   if (numbers !== '' && parseNumbers(numbers) === undefined)
     throw new Refusal('refused', `these are not 1 to ${MAX_NUMBERS} numbers, such as 12,15-40`)
-  return change(store, accountId, { known_locks: numbers })
+  return changeIn(store, accountId, { known_locks: numbers })
 }
 
 /**
  * Removes the connection with its key and its rounds; records and what is known of their source stay. The bytes are in the file until
  * `eraseDeleted`.
  */
-export async function forgetConnection(store: Store, accountId: number, by?: ChangedBy): Promise<void> {
+export async function forgetConnection(store: Store, accountId: number, by: ChangedBy): Promise<void> {
   await store.db.transaction().execute(async db => {
     const forgotten = await db
       .deleteFrom('source_connection')
@@ -251,7 +245,7 @@ export async function forgetConnection(store: Store, accountId: number, by?: Cha
       .returning('origin')
       .executeTakeFirst()
     if (forgotten !== undefined)
-      await noteEvent(db, accountId, { kind: 'source-forgotten', subject: forgotten.origin }, by)
+      await recordEvent(db, { accountId, kind: 'source-forgotten', subject: forgotten.origin, ...by })
     await db.deleteFrom('source_round').where('account_id', '=', accountId).execute()
     const none = { state: 'done', next_at: null, report: '', ...ended } as const
     await db.updateTable('job').set(none).where('name', '=', pullJob(accountId)).execute()
@@ -283,15 +277,6 @@ export const ended = {
   lease_until: sql<number | null>`case when job.state = 'running' then null else job.lease_until end`,
 }
 
-async function noteEvent(
-  db: Store['db'],
-  accountId: number,
-  event: { readonly kind: EventKind; readonly subject: string },
-  by: ChangedBy | undefined,
-) {
-  if (by !== undefined) await recordEvent(db, { accountId, ...event, ...by })
-}
-
 /** Called after this process has changed a connection, so that a round that is due need not wait. */
 export function onConnectionChange(listener: () => void) {
   listeners.add(listener)
@@ -304,44 +289,35 @@ function noteChange() {
 }
 
 /** Changes a connection. Returns whether there is one. */
-async function change({ db }: Store, accountId: number, values: object): Promise<boolean> {
-  const isChanged = await changeIn(db, accountId, values)
-  noteChange()
-  return isChanged
-}
-
-/** The same within a transaction. */
-export async function changeIn(db: Store['db'], accountId: number, values: object): Promise<boolean> {
+export async function changeIn({ db }: Pick<Store, 'db'>, accountId: number, values: object): Promise<boolean> {
   const connection = db.updateTable('source_connection').set(values).where('account_id', '=', accountId)
-  return (await connection.executeTakeFirst()).numUpdatedRows > 0n
-}
-
-/** Changes the job of a connection if it is in one of the states. Returns whether it was. */
-async function schedule(store: Store, accountId: number, values: object, ...when: When): Promise<boolean> {
-  const isChanged = await changeJob(store.db, accountId, values, ...when)
+  const { numUpdatedRows } = await connection.executeTakeFirst()
   noteChange()
-  return isChanged
+  return numUpdatedRows > 0n
 }
 
 type When = [states?: readonly Connection['state'][], needsKey?: boolean]
 
-/** As `schedule`, within a transaction. */
-async function changeJob(db: Store['db'], accountId: number, values: object, ...when: When): Promise<boolean> {
-  const [states = ['due', 'running', 'waiting', 'stopped', 'done'], needsKey = false] = when
+/** Changes the job of a connection if it is in one of the states. Returns whether it was. */
+async function changeJob(
+  { db }: Pick<Store, 'db'>,
+  accountId: number,
+  values: object,
+  ...[states = ['due', 'running', 'waiting', 'stopped', 'done'], needsKey = false]: When
+): Promise<boolean> {
+  const connection = db
+    .selectFrom('source_connection')
+    .select('account_id')
+    .where('account_id', '=', accountId)
+    .$if(needsKey, keys => keys.where('sealed_key', 'is not', null))
   const { numUpdatedRows } = await db
     .updateTable('job')
     .set(values)
     .where('name', '=', pullJob(accountId))
     .where('state', 'in', states)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('source_connection')
-          .select('account_id')
-          .where('account_id', '=', accountId)
-          .$if(needsKey, keys => keys.where('sealed_key', 'is not', null)),
-      ),
-    )
+    .where(({ exists }) => exists(connection))
     .executeTakeFirst()
+  noteChange()
   return numUpdatedRows > 0n
 }
 

@@ -9,7 +9,6 @@ import {
 import type { Store } from '../store/index.ts'
 import { type BatchOptions, OWNER_UNKNOWN, storeBatch } from '../archive/batch-importer.ts'
 import { isObject } from '../archive/values.ts'
-import { sum } from '../contract/numbers.ts'
 import { readConnection } from './connections.ts'
 import { trainingSessions, toRecord } from './lists.ts'
 import { findSource, type PullSource } from './state.ts'
@@ -29,50 +28,32 @@ export interface RejectedReasons {
   readonly reasons: readonly RejectedReason[]
 }
 
-type RejectedRow = Awaited<ReturnType<typeof findRows>>[number]
+type RejectedRow = ReturnType<typeof rejectedInParts> extends AsyncGenerator<(infer Row)[]> ? Row : never
 
 /** The rejected rows by reason, the most frequent first, and how many there are in all. */
-export async function rejectedByReason(store: Store, whose: RejectedOf, limit: number): Promise<RejectedReasons> {
-  const groups = await rejectedRows(store, whose)
-    .select(({ fn }) => ['reason', fn.countAll<number>().as('count'), fn.min<number>('id').as('first')])
-    .groupBy('reason')
-    .orderBy('count', 'desc')
-    .orderBy('reason')
-    .execute()
-  const shown = new Map(groups.slice(0, limit).map(group => [group.first, group]))
-  const examples = new Map((await findRows(store, [...shown.keys()])).map(row => [row.id, row]))
-  const reasons = [...shown].flatMap(([first, { reason, count }]) => {
-    const example = examples.get(first)
-    return example === undefined ? [] : [{ reason, count, example }]
-  })
-  return { count: sum(groups.map(({ count }) => count)), reasons }
+export async function rejectedByReason(
+  { reads }: Store,
+  { accountId, origin }: RejectedOf,
+  limit: number,
+): Promise<RejectedReasons> {
+  const { rows } = await sql<RejectedRow & { readonly count: number; readonly total: number }>`
+    select example.id, kind, record_id as "recordId", example.reason, raw, encoding, first_seen_at as "firstSeenAt", count, total
+    from (select min(id) as first, count(*) as count, sum(count(*)) over () as total from set_aside
+      where account_id = ${accountId} and source = ${origin}
+      group by reason order by count(*) desc, reason limit ${limit}) as grouped
+    join set_aside as example on example.id = grouped.first order by count desc, example.reason`.execute(reads)
+  const reasons = rows.map(({ count, total: _, ...example }) => ({
+    reason: example.reason,
+    count: Number(count),
+    example,
+  }))
+  return { count: Number(rows[0]?.total ?? 0), reasons }
 }
 
 /** All of them, in the order in which they came. */
 export async function* allRejected(store: Store, whose: RejectedOf): AsyncGenerator<RejectedRow> {
-  const ids = await rejectedRows(store, whose).select('id').orderBy('id').execute()
-  for (let start = 0; start < ids.length; start += MAX_BATCH_ROWS) {
-    const some = ids.slice(start, start + MAX_BATCH_ROWS).map(({ id }) => id)
-    yield* await findRows(store, some)
-  }
+  for await (const rows of rejectedInParts(store, sql`true`, whose)) yield* rows
 }
-
-function rejectedRows({ reads }: Store, { accountId, origin }: RejectedOf) {
-  return reads.selectFrom('set_aside').where('account_id', '=', accountId).where('source', '=', origin)
-}
-
-async function findRows({ reads }: Store, ids: readonly number[]) {
-  if (ids.length === 0) return []
-  return reads
-    .selectFrom('set_aside')
-    .select(['id', 'kind', 'record_id as recordId', 'reason', 'raw', 'encoding', 'first_seen_at as firstSeenAt'])
-    .where('id', 'in', ids)
-    .orderBy('id')
-    .execute()
-}
-
-/** A row can take a megabyte. */
-const MAX_BATCH_ROWS = 20
 
 /**
  * Stores the rejected rows of a source whose owner it does not tell as records of the account that it is pulled into, and

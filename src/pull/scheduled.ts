@@ -31,7 +31,6 @@ import {
   connections,
   ended,
   type Failure,
-  firstProgress,
   parseNumbers,
   progressOf,
   type RoundProgress,
@@ -372,7 +371,11 @@ export async function takeDue(
       }
       const taken = {
         state: 'running',
-        report: firstProgress(due),
+        // What was sent still counts.
+        report: JSON.stringify({
+          read: [],
+          sentAt: progressOf({ ...due, state: 'running' }).sentAt,
+        } satisfies RoundProgress),
         attempts: Math.max(deaths, due.attempts),
       } as const
       const isTaken = await db
@@ -437,7 +440,7 @@ const withoutKey = { sealed_key: null, secret_id: null, key_until: null } as con
 
 /** Changes the connection of an account, and its job, which no process has any more. */
 async function update(db: Kysely<Tables>, accountId: number, values: object, job: object) {
-  if (Object.keys(values).length > 0) await changeIn(db, accountId, values)
+  if (Object.keys(values).length > 0) await changeIn({ db }, accountId, values)
   await db
     .updateTable('job')
     .set({ ...FREE, ...job })

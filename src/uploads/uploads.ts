@@ -201,7 +201,11 @@ export class Uploads {
       const quota = { databaseUrl, maxRecords, maxBytes }
       const stopping = new AbortController()
       this.#stopping.set(order.id, stopping)
-      const work = () => runOrder({ ...order, storeUrl, quota }, this.#signalOf(order, stopping))
+      const work = () => {
+        const limit = AbortSignal.timeout(MAX_WORK_MS[order.work])
+        const signal = AbortSignal.any([this.#closing.signal, stopping.signal, limit])
+        return runOrder({ ...order, storeUrl, quota }, signal)
+      }
       const outcome = await this.#inTurn(order, work).catch((error: unknown): Outcome => {
         this.#options.onFailure(error)
         return 'ended'
@@ -213,10 +217,6 @@ export class Uploads {
       await release()
     }
     await this.#tidy()
-  }
-
-  #signalOf({ work }: UploadWork, { signal }: AbortController): AbortSignal {
-    return AbortSignal.any([this.#closing.signal, signal, AbortSignal.timeout(MAX_WORK_MS[work])])
   }
 
   /**

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BatchOptions, type IncomingRecord, OWNER_UNKNOWN, storeBatch } from '../../src/archive/batch-importer.ts'
-import { reasonForOwner } from '../../src/archive/report.ts'
 import { retryRejected } from '../../src/archive/retry-rejected.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
 import { account, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
@@ -59,14 +58,6 @@ test('a batch sets aside what is wrong, and stores the rest', async () => {
   )
 })
 
-test('the owner of a row learns no more than that it cannot be stored where the id is taken by a record of somebody else', async () => {
-  await using store = await openStore([...world, trainingSession(9, 2)])
-  await pulled(store, [incoming(trainingSession(9, 1)), incoming(trainingSession(2, 1, { passed: 'yes' }))])
-  const reasons = (await setAside(store)).map(({ reason }) => reason)
-  assert.deepEqual(reasons.map(reasonForOwner), ['passed must be true or false', 'cannot be stored here'])
-  assert.match(reasons[1] ?? '', /another account/, 'the operator is told')
-})
-
 test('a row that comes again replaces the rejected one, until it can be stored', async () => {
   await using store = await openStore(world)
   const send = (data: object) => pulled(store, [incoming(trainingSession(1, 1, data))])
@@ -94,15 +85,6 @@ test('fields that the source does not send keep their stored values', async () =
     { ...incoming(trainingSession(2, 1)), envelope: { ownerId: 1, legacyUpload: false } },
   ])
   assert.deepEqual(report.outcomes, ['unchanged', 'replaced', 'unchanged', 'replaced'])
-})
-
-test('an account keeps the fields that a row does not have, and its tier', async () => {
-  await using store = await openStore([account(1, 'ann', { league: 3, subscriptionTier: null })])
-  const report = await pulled(store, [
-    { kind: 'account', data: { id: 1, username: 'ann', rank: 5, subscriptionTier: 'ultra' } },
-  ])
-  assert.deepEqual(report.outcomes, ['replaced'])
-  assert.match(await store.export(), /"subscriptionTier":null,"league":3,"rank":5/)
 })
 
 test('work within a batch is committed together with it, or not at all', async () => {

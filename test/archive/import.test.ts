@@ -43,16 +43,6 @@ const normalised: readonly (readonly [promise: string, line: (id: number) => Sen
     { bubbleId: '', macAddress: '' },
   ],
   [
-    'text of a list item that may not be null is empty too',
-    id => trainingTemplate(id, 1, { Segment: [templateSegment(1, { type: null })] }),
-    { Segment: [templateSegment(1, { type: '' })] },
-  ],
-  [
-    'text that may be null stays null',
-    id => trainingTemplate(id, 1, { toyTagline: null, Segment: [templateSegment(1, { failureText: null })] }),
-    { toyTagline: null, Segment: [templateSegment(1, { failureText: null })] },
-  ],
-  [
     'counts of a device are 0 where the source does not know them',
     id => trainingDevice(id, 1, { serialNumber: null, apiHits: undefined }),
     { serialNumber: 0, apiHits: 0 },
@@ -83,62 +73,9 @@ const normalised: readonly (readonly [promise: string, line: (id: number) => Sen
     { minDuration: null, maxDuration: null },
   ],
   [
-    'figures of a session are kept as recorded, whatever its segments say',
-    id => trainingSession(id, 1, { repsMeasured: 1, distanceTravelled: 0.5, TrainerSegment: results(1, 2) }),
-    { repsMeasured: 1, distanceTravelled: 0.5 },
-  ],
-  [
-    'figures that are null are summed as well',
-    id => trainingSession(id, 1, { repsMeasured: null, distanceTravelled: null, TrainerSegment: results(0.1, 0.2) }),
-    { repsMeasured: 38, distanceTravelled: 0.3 },
-  ],
-  [
-    'a distance is summed in whole micrometres',
-    id => trainingSession(id, 1, { TrainerSegment: results(0.0000004, 0.0000006, 1) }),
-    { distanceTravelled: 1.000001 },
-  ],
-  [
     'a session that says so itself is approximate too',
     id => trainingSession(id, 1, { distanceApproximate: true }, { legacyUpload: false }),
     { distanceApproximate: true },
-  ],
-  [
-    'parts of a program are sorted by their order, equals and those without one as given',
-    id =>
-      trainingTemplate(id, 1, {
-        Segment: [
-          templateSegment(1, { order: 5 }),
-          templateSegment(2),
-          templateSegment(3, { order: 5 }),
-          templateSegment(4, { order: 1 }),
-        ],
-      }),
-    {
-      Segment: [
-        templateSegment(4, { order: 1 }),
-        templateSegment(2),
-        templateSegment(1, { order: 5 }),
-        templateSegment(3, { order: 5 }),
-      ],
-    },
-  ],
-  [
-    'events are sorted by time, then identifier',
-    id =>
-      lockSession(id, 1, {
-        LockSegment: [
-          lockSegment(9, 'break', '2026-02-01T01:00:00Z', false),
-          lockSegment(3, 'locked', '2026-02-01T01:00:00Z', true),
-          lockSegment(4, 'start', '2026-02-01T01:30:00+01:00', true),
-        ],
-      }),
-    {
-      LockSegment: [
-        lockSegment(4, 'start', '2026-02-01T00:30:00Z', true),
-        lockSegment(3, 'locked', '2026-02-01T01:00:00Z', true),
-        lockSegment(9, 'break', '2026-02-01T01:00:00Z', false),
-      ],
-    },
   ],
   [
     'the end of a lock session that is known to be open is null',

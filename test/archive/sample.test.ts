@@ -28,18 +28,6 @@ test('the sample is imported whole: every line added, no field extra, no session
   }
 })
 
-test('later on the same day no session is gone or changed, except the one that runs', () => {
-  const sessions = (today: number) =>
-    [...sampleArchive(today)].filter(line => /^\{"kind":"(lock|training)-session"/.test(line) && !isRunning(line))
-  const isRunning = (line: string) => line.includes('"isActive":true')
-  const early = sessions(midnight)
-  const late = sessions(midnight + DAY_MS - 1)
-  const kept = new Set(late)
-  const missing = early.filter(line => !kept.has(line))
-  assert.deepEqual(missing, [])
-  assert.ok(late.length > early.length)
-})
-
 test('at any hour there is a year of training, whose last session is less than a day old, and only a planned end is after now', () => {
   for (let hour = 0; hour < 24; hour += 1) {
     for (const today of [midnight + hour * HOUR_MS, midnight + (hour + 1) * HOUR_MS - 1]) {

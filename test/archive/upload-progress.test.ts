@@ -1,4 +1,4 @@
-// engine: both
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

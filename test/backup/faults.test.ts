@@ -47,15 +47,6 @@ test('old pages in the journal of a restore that was killed before it changed an
   assert.deepEqual(readdirSync(folder.file('data')), ['lockstep.db'])
 })
 
-test('after a crash everything that was committed can be read, and replaced by a restore', async () => {
-  await using folder = await makeFolder()
-  await backUp(folder)
-  await crash(folder)
-  assert.match((await folder.run(['account', 'list'])).stdout, /zoe/)
-  await folder.succeeds(['restore', 'copy.db', '--force'])
-  assert.doesNotMatch((await folder.run(['account', 'list'])).stdout, /zoe/)
-})
-
 test('a database file that was copied without its log is taken for a backup only with --plain-copy', async () => {
   await using folder = await makeFolder()
   await fillFolder(folder)

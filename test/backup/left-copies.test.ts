@@ -27,7 +27,6 @@ test('an unencrypted copy that a killed backup left is removed by the next comma
 })
 
 for (const args of [
-  ['backup', 'copy.db'],
   ['backup', '--to', 'backups'],
   ['export', '--out', 'all.ndjson'],
 ]) {
@@ -64,21 +63,6 @@ test('`pull --out all.ndjson` that was killed is started again while others swee
   assert.deepEqual(workFoldersIn(folder.file('tmp')), [])
 })
 
-for (const args of [
-  ['backup', 'copy.db'],
-  ['export', '--out', 'all.ndjson'],
-]) {
-  test(`\`${args.join(' ')}\` that was killed is started again while others sweep, and is not refused`, async () => {
-    await using folder = await makeFolder()
-    await fillFolder(folder)
-    mkdirSync(folder.file('tmp'))
-    const env = { TMPDIR: folder.file('tmp') }
-    await leaveUnfinished(folder, args, env, folder.path)
-    const { code, stderr } = await whileSweeping(folder, env, () => folder.launch(args, { env }))
-    assert.equal(code, 0, stderr)
-  })
-}
-
 test('a digest that got its name before its killed backup did is removed by the next command', async () => {
   await using folder = await makeFolder()
   const work = folder.file('.lockstep-0123456789abcdef')
@@ -104,14 +88,6 @@ test('a copy that a process works with stays, also after that process has looked
   await release?.()
   await folder.run(['account', 'list'], { env: { TMPDIR: parent } })
   assert.deepEqual(readdirSync(parent), [])
-})
-
-test('a lock is one file, so that a process that is killed while it releases the lock leaves no other file', async () => {
-  await using folder = await makeFolder()
-  const release = lockFile(folder.file('copy.lock'))
-  assert.deepEqual(readdirSync(folder.path), ['copy.lock'])
-  await release?.()
-  assert.deepEqual(readdirSync(folder.path), [])
 })
 
 /** A folder into whose file `all.ndjson` another server can be read. */

@@ -17,6 +17,7 @@ import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
 import { canMount, CANNOT_MOUNT, mountSmall, smallDatabase } from '../support/small-disk.ts'
+import { byOperator } from '../support/sources/pulls.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { settledPage, upload } from '../support/uploads.ts'
 import { until, within } from '../support/waiting.ts'
@@ -214,7 +215,7 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
   const serving = await serve(databaseUrl, { settings })
   const { url, process: service, said } = serving
   const ann = await visitorAs(url, 'ann')
-  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 5 })
+  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 5 }, byOperator)
   const pid = service.pid ?? 0
   const stopped: number[] = []
 

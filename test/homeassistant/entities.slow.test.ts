@@ -4,7 +4,6 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { entities, stateMessage, topicsOf } from '../../src/homeassistant/entities.ts'
 import { type Folder, makeFolder, start } from '../support/command.ts'
-import { needsJinja, renderAll } from '../support/jinja.ts'
 import { startHttpServer } from '../support/http-server.ts'
 import { type Mosquitto, needsMosquitto, retained, startMosquitto, watch } from '../support/mosquitto.ts'
 import { account, lockSegment, lockSession, lockTemplate, trainingSession } from '../support/records.ts'
@@ -20,32 +19,20 @@ let service: TestService
 let token: string
 let folder: Folder
 
-/** An account with a lock session of today, and the rules of its lock. */
-const lockOf = (id: number, username: string, rules: object) => [
-  account(id, username),
-  lockTemplate(id, id, rules),
-  lockSession(
-    id,
-    id,
-    {
-      lockState: 'locked',
-      isActive: true,
-      startDate: at(20),
-      endDate: at(-40),
-      LockSegment: [lockSegment(id, 'start', at(20), true)],
-    },
-    { templateId: id },
-  ),
-]
-
 before(async () => {
   folder = await makeFolder()
   service = await startService(
     [
-      ...lockOf(1, 'ann@home', { name: TEXT }),
+      account(1, 'ann@home'),
+      lockTemplate(1, 1, { name: TEXT }),
+      lockSession(1, 1, {
+        lockState: 'locked',
+        isActive: true,
+        startDate: at(20),
+        endDate: at(-40),
+        LockSegment: [lockSegment(1, 'start', at(20), true)],
+      }),
       trainingSession(1, 1, { name: TEXT, created_at: at(0.1) }),
-      ...lockOf(2, 'practice', { isTestLock: true }),
-      ...lockOf(3, 'hidden', { isTimeDisplayed: false }),
     ],
     unlimited,
   )
@@ -128,44 +115,6 @@ test('only the status is asked for, with its validator, and published when chang
     assert.equal(reader.counts.get(topic), 1, topic)
   assert.ok((reader.counts.get(topics.state) ?? 0) <= requests.filter(each => each.endsWith('200')).length)
 })
-
-/** What Home Assistant makes of the retained messages: the state of each entity, undefined where it is unavailable. */
-async function shown(messages: ReadonlyMap<string, string>): Promise<Record<string, string | undefined>> {
-  const { components } = JSON.parse(messages.get(topics.discovery) ?? '')
-  const value_json = JSON.parse(messages.get(topics.state) ?? '')
-  const configs: [string, any][] = Object.entries(components)
-  const templates = configs.flatMap(([, { value_template: value, availability }]) => [
-    value,
-    availability.at(-1).value_template,
-  ])
-  const [rendered = []] = await renderAll(templates, [{ value_json }])
-  const states = configs.map(([id], index) => [
-    id,
-    rendered[2 * index + 1] === 'online' ? rendered[2 * index] : undefined,
-  ])
-  return Object.fromEntries(states)
-}
-
-for (const [username, expected] of [
-  ['ann@home', { status: 'locked', locked: 'ON', practice_lock: 'OFF', time_hidden: 'OFF', planned_end_passed: 'OFF' }],
-  ['practice', { status: 'practice', locked: 'OFF', practice_lock: 'ON', time_hidden: 'OFF' }],
-  [
-    'hidden',
-    { status: 'locked', locked: 'ON', time_hidden: 'ON', planned_end: undefined, planned_end_passed: undefined },
-  ],
-] as const) {
-  test(`the lock of ${username} is ${expected.status}`, { skip: needsMosquitto.skip || needsJinja.skip }, async () => {
-    await using broker = await startMosquitto()
-    const env = { LOCKSTEP_TOKEN: await service.token(username, { scopes: ['status:read'] }) }
-    await using _ = publishing(broker, [], env)
-    await until(async () => isOnline(await retained(broker)))
-    const messages = await retained(broker)
-    const states = await shown(messages)
-    for (const [id, state] of Object.entries(expected)) assert.equal(states[id], state, id)
-    // The end that the session has.
-    assert.equal(messages.get(topics.state)?.includes(at(-40).slice(0, 10)), username !== 'hidden')
-  })
-}
 
 test('entities of a killed command are unavailable until the next one runs', needsMosquitto, async () => {
   await using broker = await startMosquitto()

@@ -1,4 +1,4 @@
-// engine: both
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openStore } from '../support/archives.ts'

@@ -14,7 +14,7 @@ import { needsProc } from '../support/programs.ts'
 import { account, lockTemplate, trainingSession } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
 import { type Serving, serve } from '../support/serving.ts'
-import { makeClock, pull } from '../support/sources/pulls.ts'
+import { byOperator, makeClock, pull } from '../support/sources/pulls.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { sweep } from '../support/sweeps.ts'
 import { until } from '../support/waiting.ts'
@@ -57,7 +57,7 @@ async function surviveKills(
   await using source = await startSource({ world, identity: '/users/me', maxLimit: 20 })
   const store = await open(databaseUrl, { busyTimeoutMs: 20_000 })
   await importArchive(store, archiveOf([account(1, 'ann')]))
-  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 1 })
+  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 1 }, byOperator)
 
   // Who sent each request.
   const senders: number[] = []

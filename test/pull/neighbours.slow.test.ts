@@ -8,6 +8,7 @@ import { allowSignIn, visitorAs } from '../support/dashboard.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { serve } from '../support/serving.ts'
+import { byOperator } from '../support/sources/pulls.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
 import { until } from '../support/waiting.ts'
 
@@ -45,7 +46,7 @@ test('the pages of another account wait no longer while a source is pulled', asy
   }
   await times(async () => false)
   const without = await times(async () => false)
-  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 })
+  await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 60 }, byOperator)
   await until(async () => (await readConnection(store, 1))?.state === 'running')
   const during = await times(async () => (await listRounds(store, 1)).length === 0)
   const isOver = (await listRounds(store, 1)).length > 0

@@ -11,8 +11,6 @@ import {
   lockSession,
   lockTemplate,
   partnership,
-  templateSegment,
-  trainerSegment,
   trainingDevice,
   trainingSession,
   trainingTemplate,
@@ -193,35 +191,6 @@ test('records of others that the key may read are counted and left out, and a pu
       ['account 1', 'account 2', 'lock-template 1', 'lock-template 8'],
     )
   }
-})
-
-test('fields that the format does not have are kept with the records of every kind', async () => {
-  const segment = { ...(lockSession(1, 1).data as any).LockSegment[0], mood: 1 }
-  const world = new SourceWorld().add(
-    account(1, 'ann', { badge: 1 }),
-    lockDevice(1, 1, { firmware: '3' }),
-    trainingDevice(1, 1, { firmware: '4' }),
-    lockTemplate(1, 1, { colour: { of: ['door'] } }),
-    trainingTemplate(1, 1, { beat: null, Segment: [templateSegment(1, { pulse: 2 })] }),
-    lockSession(1, 1, { room: 5, LockSegment: [segment] }),
-    trainingSession(1, 1, { heart: [1], TrainerSegment: [trainerSegment(1, { xpEarned: 17 })] }),
-  )
-  await using source = await startSource({ world, identity: '/me', listsWithout: { '/dtt/sessions': ['heart'] } })
-  await using here = await openStore()
-  const { extra } = await pull(here.store, source.url, { clock: makeClock(now) })
-  assert.deepEqual(
-    linesOf(await here.export()).map(line => [line.kind, line.extra]),
-    [
-      ['account', { '/badge': 1 }],
-      ['lock-template', { '/colour': { of: ['door'] } }],
-      ['lock-device', { '/firmware': '3' }],
-      ['training-device', { '/firmware': '4' }],
-      ['training-template', { '/beat': null, '/Segment/0/pulse': 2 }],
-      ['lock-session', { '/room': 5, '/LockSegment/0/mood': 1 }],
-      ['training-session', { '/heart': [1], '/TrainerSegment/0/xpEarned': 17 }],
-    ],
-  )
-  assert.ok(extra.some(({ kind, field }) => kind === 'training-session' && field === 'heart'))
 })
 
 test('a record that the source does not return never ends the round', async () => {

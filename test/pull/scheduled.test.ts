@@ -101,11 +101,8 @@ async function setUp({
 
 async function connected(here: Setup, everyMinutes = 5, accountId = 1) {
   const { store } = here.service
-  await connectSource({ store, config: here.config }, accountId, {
-    origin: here.source.url,
-    key: SOURCE_TOKEN,
-    everyMinutes,
-  })
+  const connection = { origin: here.source.url, key: SOURCE_TOKEN, everyMinutes }
+  await connectSource({ store, config: here.config }, accountId, connection, byOperator)
 }
 
 async function countSessions({ store }: TestService): Promise<number> {
@@ -210,7 +207,7 @@ test('a source that refuses the key is asked again later and later, and it is kn
   assert.ok((waits[0] ?? 0) <= 60_000 && (waits[7] ?? 0) > 50 * 60_000 && (waits[7] ?? 0) <= 60 * 60_000, waits.join())
   assert.equal((await listRounds(here.service.store, 1)).length, 1, 'failures that repeat are one entry')
   here.source.fault = undefined
-  assert.ok(await changeKey({ store: here.service.store, config: here.config }, 1, SOURCE_TOKEN))
+  assert.ok(await changeKey({ store: here.service.store, config: here.config }, 1, SOURCE_TOKEN, byOperator))
   await here.pull()
   const connection = await readConnection(here.service.store, 1)
   assert.deepEqual([connection?.failure, connection?.refused_since, connection?.attempts], [null, null, 0])
@@ -296,11 +293,8 @@ test('what was said of one source does not hold for another', async () => {
   await connected(here)
   await setMine(store, 1, true)
   await setKnownLocks(store, 1, '12')
-  await connectSource({ store, config: here.config }, 1, {
-    origin: 'https://other.example',
-    key: 'key',
-    everyMinutes: 5,
-  })
+  const other = { origin: 'https://other.example', key: 'key', everyMinutes: 5 }
+  await connectSource({ store, config: here.config }, 1, other, byOperator)
   const connection = await readConnection(store, 1)
   assert.deepEqual([connection?.mine, connection?.known_locks], [0, ''])
 })

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, test } from 'node:test'
 import { isOtherSecret, isPassing, openKey, openSecret, sealKey, setPassingSecret } from '../../src/pull/stored-key.ts'
 
-// engine: both
+// engine: any
 
 let folder: string
 beforeEach(() => {

@@ -20,12 +20,10 @@ export async function* responseLines(chunks: AsyncIterable<Buffer>, options: Res
   let number = 0
   /** The kind of the last record: those that have few fields follow others of their list. */
   let kind: string | undefined
-  for (const value of parsedValues(await readText(chunks))) {
-    for (const record of recordsOf(value)) {
-      number += 1
-      if (isObject(record) && !isLine(record)) kind = kindByFields(record) ?? options.kind ?? kind
-      yield [lineOf(number, record, { ...options, kind })]
-    }
+  for (const record of recordsOf(parsed(await readText(chunks)))) {
+    number += 1
+    if (isObject(record) && !isLine(record)) kind = kindByFields(record) ?? options.kind ?? kind
+    yield [lineOf(number, record, { ...options, kind })]
   }
 }
 
@@ -42,18 +40,13 @@ async function readText(chunks: AsyncIterable<Buffer>): Promise<string> {
 const MAX_CHARACTERS = 16 * 1024 * 1024
 const TOO_MUCH = 'more than 16 MiB: save its records in several files'
 
-/** A file may have one value, or one in each line. */
-function parsedValues(text: string): readonly unknown[] {
+/** Throws FormatError. */
+function parsed(text: string): unknown {
   try {
     checkJsonSize(text)
-    return [JSON.parse(text)]
+    return JSON.parse(text)
   } catch (error) {
     if (error instanceof ResponseTooLargeError) throw new FormatError(`this is ${error.message}, and no saved response`)
-  }
-  try {
-    const lines = text.split('\n').filter(line => line.trim() !== '')
-    return lines.map((line): unknown => JSON.parse(line))
-  } catch {
     throw new FormatError('this JSON cannot be read, perhaps because its end is missing: download it again')
   }
 }

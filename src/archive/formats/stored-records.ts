@@ -22,12 +22,12 @@ export class StoredRecords {
   readonly #kind: Kind
   readonly account: number
   readonly #revision: number
-  readonly #byId = new Map<number, Known>()
+  readonly byId = new Map<number, Known>()
   /** By the minute in which they began: as it was written, and the instant. */
   readonly #byMinute = new Map<string | number, Known[]>()
   /** The numbers of programs by what their names have in common, and their names. */
   readonly #programs = new Map<string, number[]>()
-  readonly #programNames = new Map<number, string>()
+  readonly programNames = new Map<number, string>()
   /** When locks were closed. Others may be at the same time as practice locks. */
   readonly locks: { readonly id: number; readonly from: number; readonly to: number }[] = []
 
@@ -52,17 +52,9 @@ export class StoredRecords {
     throw new FormatError('records of the account have changed while the file was read: bring it again')
   }
 
-  find(id: number): Known | undefined {
-    return this.#byId.get(id)
-  }
-
   /** Those that began in a minute: as it is written, or the instant. */
   inMinute(minute: string | number): readonly Known[] {
     return this.#byMinute.get(minute) ?? []
-  }
-
-  programName(id: number): string | undefined {
-    return this.#programNames.get(id)
   }
 
   /** The number of the program with this name; undefined if there is none. Throws InvalidError for several. */
@@ -135,7 +127,7 @@ export class StoredRecords {
   }
 
   #add(known: Known, at: number | null) {
-    this.#byId.set(known.id, known)
+    this.byId.set(known.id, known)
     for (const key of [known.minute, at === null ? undefined : Math.floor(at / MINUTE_MS)]) {
       if (key !== undefined) this.#byMinute.getOrInsertComputed(key, () => []).push(known)
     }
@@ -149,7 +141,7 @@ export class StoredRecords {
       // The archive wrote it as JSON of an object.
       const { name } = JSON.parse(summary) as JsonObject
       if (typeof name !== 'string' || name === '') continue
-      this.#programNames.set(id, name)
+      this.programNames.set(id, name)
       this.#programs.getOrInsertComputed(programKey(name), () => []).push(id)
     }
   }

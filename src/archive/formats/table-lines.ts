@@ -277,7 +277,7 @@ class RowReader {
       return key === 'program' ? !isSameProgram(before[key], value) : !this.#isSame(key, before, values)
     })
     if (differs || fault !== undefined) this.#found.differing.push(line)
-    return { number: line, text: this.#table.kind.write(record), fault: undefined, isPartial: true }
+    return { number: line, text: this.#table.kind.write(record), fault: undefined }
   }
 
   /** The line of a row about a new record, or one that a table made, or one that was deleted. */
@@ -325,7 +325,7 @@ class RowReader {
     { minute, at }: { readonly minute: string | undefined; readonly at: number | undefined },
   ): Known | undefined {
     if (given.has('number')) {
-      const known = typeof number === 'number' ? this.#stored.find(number) : undefined
+      const known = typeof number === 'number' ? this.#stored.byId.get(number) : undefined
       if (known !== undefined) return known
       throw new InvalidError('matches no record here: leave it empty to import the row as a new record', 'Number')
     }
@@ -344,7 +344,7 @@ class RowReader {
   /** The values of a stored record under the columns of this table. */
   #before(record: Row): Record<string, unknown> {
     const values = this.#table.valuesOf(record)
-    const program = this.#stored.programName(Number(values['programNumber'])) ?? values['program']
+    const program = this.#stored.programNames.get(Number(values['programNumber'])) ?? values['program']
     const known = Object.entries({ ...values, program }).filter(([, value]) => value !== null && value !== undefined)
     return Object.fromEntries(known)
   }
@@ -368,7 +368,7 @@ class RowReader {
     const given = typeof program === 'string' ? program : ''
     const number = typeof programNumber === 'number' && programNumber !== 0 ? programNumber : undefined
     const known = number ?? (given === '' ? undefined : this.#stored.programNamed(given))
-    if (known !== undefined) return { programNumber: known, program: this.#stored.programName(known) ?? given }
+    if (known !== undefined) return { programNumber: known, program: this.#stored.programNames.get(known) ?? given }
     if (given !== '' && !isProgramName(given)) {
       throw new InvalidError(`must have at most ${MAX_PROGRAM_NAME} characters`, 'Program')
     }

@@ -115,31 +115,6 @@ const ONE_SEGMENT = {
   repsTarget: 0,
 }
 
-test('the same file again changes nothing, and other accounts get other numbers', async () => {
-  await using store = await openStore(world)
-  const row = ['2026-02-16 18:00', 'Basics', 'yes', '', '', '', '', '']
-  const file = trainingTable(
-    row,
-    ['2026-02-18 18:00', 'Basics', 'yes', '', '', '', '', ''],
-    ['2026-02-17 18:00', 'Basics', 'yes', '', '', '', '', ''],
-  )
-  const counts = async (content: string, owner: number) => {
-    const { kinds } = await importFile(store, content, { account: owner })
-    const { added, unchanged } = kinds.find(({ kind }) => kind === 'training-session') ?? {}
-    return [added, unchanged]
-  }
-  assert.deepEqual(await counts(file, 1), [3, 0])
-  assert.deepEqual(await counts(file, 1), [0, 3])
-  assert.deepEqual(
-    await counts(file.replaceAll(',', ';').replaceAll('\r\n', '\n'), 1),
-    [0, 3],
-    'as spreadsheets save it',
-  )
-  assert.deepEqual(await counts(file, 2), [3, 0])
-  for (const { id } of recordsOf<TrainingSession>(await store.export(), 'training-session'))
-    assert.ok(id >= 900_000_000 && id < 1e9)
-})
-
 test('a row that cannot be read says why by its line and column, and other tables are named', async () => {
   await using store = await openStore(world)
   const good = ['2026-02-16 18:00', '', 'yes', '', '', '', '', '']
