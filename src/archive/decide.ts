@@ -68,17 +68,12 @@ function refused(reason: string): Decision {
   return { decided: 'refused', reason }
 }
 
-/** Whether two rows with the same key are different records. */
-export function contradicts({ identity }: Kind, row: Row, first: Row): boolean {
-  return differs(identity, row, first)
-}
-
 /** The columns of what a record says. A damaged document has the hash of the whole one. */
 function contentOf({ identity, columns }: Kind): readonly string[] {
   return columns.includes('document') ? [...identity, 'document'] : identity
 }
 
-function differs(columns: readonly string[], row: Row, other: Row): boolean {
+export function differs(columns: readonly string[], row: Row, other: Row): boolean {
   return columns.some(column => (row[column] ?? null) !== (other[column] ?? null))
 }
 

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
+import { counting } from './formats/unwrap.ts'
 import { Incoming, type IncomingOptions } from './incoming.ts'
 import { type LinesOf, readLines } from './lines.ts'
 import { clearRejected, storeRejected } from './rejected-rows.ts'
@@ -105,16 +106,14 @@ export async function withDecided<Result>(
 }
 
 /** The same bytes; counts them, and throws when the signal is aborted. */
-export async function* withProgress(
+export function withProgress(
   chunks: AsyncIterable<Buffer>,
   { progress, signal }: Pick<ImportOptions, 'progress' | 'signal'>,
 ): AsyncGenerator<Buffer> {
   let bytes = 0
-  for await (const chunk of chunks) {
+  return counting(chunks, ({ length }) => {
     signal?.throwIfAborted()
-    yield chunk
-    bytes += chunk.length
+    bytes += length
     progress?.(bytes)
-  }
-  signal?.throwIfAborted()
+  })
 }

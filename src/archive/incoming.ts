@@ -6,7 +6,7 @@ import type { Engine } from '../store/index.ts'
 import { withLocalRecords } from '../store/distributed.ts'
 import { recordTables, type Tables } from '../store/tables.ts'
 import { account, deletion, partnership } from './account-kinds.ts'
-import { contradicts, decide, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
+import { decide, differs, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
 import { FormatError } from './formats/errors.ts'
@@ -351,7 +351,7 @@ export class Incoming {
         const key = keyOf(kind, row)
         const earlier = firsts.get(key)
         if (earlier !== undefined) {
-          earlier.isContradicted ||= contradicts(kind, row, earlier.row)
+          earlier.isContradicted ||= differs(kind.identity, row, earlier.row)
           notes.push({ line, ...(earlier.isContradicted ? CONTRADICTION : { decided: 'repeated' }) })
           continue
         }
@@ -455,7 +455,7 @@ export class Incoming {
     if (isOwned && replaced > 0) {
       // PostgreSQL: the owner is part of the primary key, so an update cannot change it.
       const moved = `${rows('replaced')} and stored_owner <> owner`
-      await this.#noteChanged(kind, `select stored_owner ${moved}`)
+      await noteChangedRecords(this.#db, table, sql.raw(`select stored_owner ${moved}`))
       await this.#run(`delete from ${table} where id in (select id ${moved})`)
     }
     const primaryKey = isOwned && engine === 'postgres' ? ['owner_id', ...key] : key
@@ -469,11 +469,7 @@ export class Incoming {
     await this.#run(`insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from incoming ${from}
       where incoming.kind = '${kind.name}' and incoming.decided in (${quoted(WRITTEN)}) order by incoming.id
       on conflict (${primaryKey.join(', ')}) do ${onConflict}`)
-    if (isOwned) await this.#noteChanged(kind, `select owner ${rows(...WRITTEN)}`)
-  }
-
-  #noteChanged({ table }: Kind, owners: string) {
-    return noteChangedRecords(this.#db, table, sql.raw(owners))
+    if (isOwned) await noteChangedRecords(this.#db, table, sql.raw(`select owner ${rows(...WRITTEN)}`))
   }
 
   async #run(statement: string) {

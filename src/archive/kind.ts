@@ -58,11 +58,9 @@ type Merge = (incoming: Row, stored: Row, options: MergeOptions) => Row
 /** A session that has not started or has no result yet. It is not stored, and not an error of the archive. */
 export class UnfinishedError extends Error {
   override readonly name = 'UnfinishedError'
-  readonly kind: string
   readonly id: number
-  constructor(kind: string, id: number) {
+  constructor(id: number) {
     super('not finished')
-    this.kind = kind
     this.id = id
   }
 }

@@ -20,7 +20,7 @@ export const lockSession = record('lock-session', {
   merge: (incoming, before, { isArchive }): Row =>
     isArchive || incoming['has_template_id'] === 1 ? {} : { template_id: before['template_id'] ?? null },
   read: (data, envelope, notes) => {
-    if (data['startDate'] === null) throw unfinished('lock-session', data, notes, 'not-started')
+    if (data['startDate'] === null) throw unfinished(data, notes, 'not-started')
     const faults = new Faults()
     const templateId = faults.collect(() => optionalInteger(envelope, 'templateId')) ?? null
     const session = withoutRepeated(data, 'templateId', templateId)
@@ -75,7 +75,7 @@ export const trainingSession = record('training-session', {
   identity: ['etag', 'owner_id', 'made_here'],
   merge: mergeSession,
   read: (data, envelope, notes) => {
-    if (data['passed'] === null) throw unfinished('training-session', data, notes)
+    if (data['passed'] === null) throw unfinished(data, notes)
     const faults = new Faults()
     const ownerId = faults.collect(() => identifier(envelope, 'ownerId')) ?? null
     const legacy = faults.collect(() => isLegacy(data, envelope)) ?? false
@@ -185,11 +185,11 @@ function withoutRepeated(data: JsonObject, field: string, value: number | null):
 }
 
 /** A session that is not stored may be incomplete, but may not contain names or values that records must not have. */
-function unfinished(kind: string, data: JsonObject, notes: Notes, leniency?: Leniency): UnfinishedError {
+function unfinished(data: JsonObject, notes: Notes, leniency?: Leniency): UnfinishedError {
   const id = identifier(data, 'id')
   const faults = new Faults()
   noteUnknown(data, new Set(), new Notes(), faults)
   faults.throwIfAny()
   if (leniency !== undefined) notes.leniencies.push(leniency)
-  return new UnfinishedError(kind, id)
+  return new UnfinishedError(id)
 }

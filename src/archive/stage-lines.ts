@@ -41,7 +41,7 @@ export async function stageLines(
       if (!(error instanceof UnfinishedError)) throw error
       incoming.skip(kind)
       unfinishedCount += 1
-      if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, kind: error.kind, id: error.id })
+      if (unfinished.length < MAX_LISTED) unfinished.push({ line: line.number, kind: kind.name, id: error.id })
     }
     counts.add(kind.name, notes)
   }

@@ -44,7 +44,9 @@ export async function checkConnection(
   entered: { readonly origin: string; readonly key: string },
 ): Promise<CheckedSource> {
   const { store, config } = options
-  const { origin, key } = parsed(entered, config)
+  const refused = ['usage', 'refused'] as const
+  const origin = renamed('the address', refused, () => parseAddress(entered.origin.trim(), config.sourceOrigins))
+  const key = renamed('the key', refused, () => parseKey(entered.key))
   await countCheck(options, accountId)
   try {
     const source = sourceOf(options, origin, key)
@@ -69,17 +71,6 @@ export async function checkConnection(
       throw new Refusal('refused', `${origin} takes too long to answer: try again later`)
     if (error instanceof SourceError) throw new Refusal('refused', error.message)
     throw error
-  }
-}
-
-function parsed(
-  { origin, key }: { readonly origin: string; readonly key: string },
-  { sourceOrigins }: CheckOptions['config'],
-) {
-  const refused = ['usage', 'refused'] as const
-  return {
-    origin: renamed('the address', refused, () => parseAddress(origin.trim(), sourceOrigins)),
-    key: renamed('the key', refused, () => parseKey(key)),
   }
 }
 

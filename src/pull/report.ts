@@ -78,16 +78,13 @@ export class ReportBuilder {
   readonly #setAside = { count: 0, newCount: 0, notKept: 0 }
   readonly #leniencies = new Map<string, Mutable<PullReport['leniencies'][number]>>()
   readonly #extra = new Map<string, Mutable<PullReport['extra'][number]>>()
-  readonly missingLists: string[] = []
-  readonly notFound: number[] = []
-  readonly notes: string[] = []
-  gone = 0
-  claimed = 0
+  /** What the report says beside its counts. */
+  readonly said = { missingLists: [] as string[], notFound: [] as number[], gone: 0, claimed: 0, notes: [] as string[] }
   readonly #reasons = new Map<string, Mutable<RejectedReason>>()
 
   noteName(sourceName: string, username: string) {
     const why = sourceName === '' ? 'the source has no name for it' : `${quoteName(sourceName)} cannot be used here`
-    this.notes.push(`the account is named ${username}, because ${why}`)
+    this.said.notes.push(`the account is named ${username}, because ${why}`)
   }
 
   add(records: readonly IncomingRecord[], report: BatchReport) {
@@ -151,11 +148,7 @@ export class ReportBuilder {
       setAside: { ...this.#setAside, reasons: [...this.#reasons.values()] },
       leniencies: [...this.#leniencies.values()],
       extra: [...this.#extra.values()],
-      missingLists: this.missingLists,
-      notFound: this.notFound,
-      gone: this.gone,
-      claimed: this.claimed,
-      notes: this.notes,
+      ...this.said,
     }
   }
 }

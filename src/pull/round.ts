@@ -96,7 +96,7 @@ async function runRound(options: RoundOptions, identity: Identity | undefined, t
   const quota = options.quota && new Quota(store, options.quota, target.id)
   const round = { ...options, ...account, pulled, reader, ownership, mine, quota, startedAt, isFull, readsAll }
   const lists = new ListPull(round)
-  if (mine) report.claimed = await claimRejected(store, pulled, check)
+  if (mine) report.said.claimed = await claimRejected(store, pulled, check)
   for (const list of sourceLists) {
     await lists.pullList(list)
     if (list === lockSessions) {
@@ -128,7 +128,7 @@ async function pullCurrentLock({ source, reader, report }: RoundState, lists: Li
     await lists.storeAgain(lockSessions, session, templateId === undefined ? {} : { templateId })
   } catch (error) {
     if (!(error instanceof SourceUnavailableError)) throw error
-    report.notes.push('the source does not return the current lock: the next round tries again')
+    report.said.notes.push('the source does not return the current lock: the next round tries again')
   }
 }
 
@@ -162,11 +162,11 @@ class ListPull {
       )
       if (walk.stoppedEarly || walk.steppedBack) return
       const { gone, found } = await markGone(this.#state, list, listedIds)
-      report.gone += gone
+      report.said.gone += gone
       for (const data of found) await this.storeAgain(list, data)
     } catch (error) {
       if (!(error instanceof MissingListError)) throw error
-      report.missingLists.push(title)
+      report.said.missingLists.push(title)
       if (list === trainingTemplates) this.#hasPrograms = false
     }
   }
@@ -184,7 +184,7 @@ class ListPull {
   async pullNumbers(list: SourceList, numbers: readonly number[]) {
     const known = await this.#findRows(list, numbers)
     for (const id of numbers) {
-      if (!known.has(id) && !(await this.#readAgain(list, id))) this.#state.report.notFound.push(id)
+      if (!known.has(id) && !(await this.#readAgain(list, id))) this.#state.report.said.notFound.push(id)
     }
   }
 

@@ -175,6 +175,8 @@ export class SourceReader {
   readonly #owner: number | undefined
   /** Fields that a record lacked in this round, by kind: other records are not read by id because of them. */
   readonly #withheld = new Set<string>()
+  /** What the source accepted for the first page of the present list. */
+  #features: ListFeatures = { cursor: false, ownerId: false, include: false }
   capabilities: Capabilities
 
   /** With `owner`, only rows of this owner are requested, if the source accepts the parameter. */
@@ -187,7 +189,7 @@ export class SourceReader {
   /** Reads a page of a list. Throws MissingListError if the source has no such list, and what Source.get throws. */
   async readPage(list: SourceList, position: Position): Promise<SourcePage> {
     if ('offset' in position && position.offset === 0) return this.#readFirstPage(list)
-    const response = await this.#source.get(list.path, { ...this.#query(list, this.#known(list)), ...position })
+    const response = await this.#source.get(list.path, { ...this.#query(list, this.#features), ...position })
     return this.#pageOf(list, response)
   }
 
@@ -270,14 +272,6 @@ export class SourceReader {
     yield { cursor: false, ownerId: false, include: false }
   }
 
-  #known(list: SourceList): ListFeatures {
-    return {
-      cursor: this.hasCursors,
-      ownerId: this.#owner !== undefined && this.capabilities.parameters?.ownerId === true,
-      include: this.hasIncluded(list),
-    }
-  }
-
   #query({ include }: SourceList, features: ListFeatures): QueryValues {
     return {
       limit: PAGE_SIZE,
@@ -295,18 +289,16 @@ export class SourceReader {
   }
 
   #remember({ path, include }: SourceList, features: ListFeatures, page: SourcePage) {
-    // A source that ignores unknown parameters responds without a cursor.
+    // A source that ignores unknown parameters responds without a cursor, and without the field.
     const cursor = features.cursor && page.nextCursor !== undefined
+    const included = features.include && include !== undefined && allHave(page, include.field)
+    this.#features = { ...features, cursor, include: included }
+    const { parameters, include: before } = this.capabilities
+    const ownerId = this.#owner === undefined ? {} : { ownerId: features.ownerId }
     this.capabilities = {
       ...this.capabilities,
-      parameters: {
-        ...this.capabilities.parameters,
-        cursor,
-        ...(this.#owner === undefined ? {} : { ownerId: features.ownerId }),
-      },
-      ...(include === undefined
-        ? {}
-        : { include: { ...this.capabilities.include, [path]: features.include && allHave(page, include.field) } }),
+      parameters: { ...parameters, cursor, ...ownerId },
+      ...(include === undefined ? {} : { include: { ...before, [path]: included } }),
     }
   }
 }
