@@ -121,12 +121,15 @@ function statusCard(visit: Visit, source: SourceStatus): Html {
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
   const there = sum(Object.values(rows)) - sum(Object.values(gone))
+  if (there === 0 && completedAt === null) return NOTHING_YET
   const asOf =
     completedAt === null
       ? 'No complete copy yet.'
       : `Complete as of ${momentText(viewer, Date.parse(completedAt), now)}${setAside === 0 ? '' : `, but for ${numberText(setAside)} that could not be stored`}.`
   return `${numberText(Math.max(0, there - setAside))} of ${countText(there, 'record')}. ${asOf}`
 }
+
+const NOTHING_YET = 'Nothing was copied yet.'
 
 function kindTable({ viewer }: Visit, { origin, rows, gone }: SourceStatus): Html {
   return table(
@@ -171,7 +174,7 @@ function stateOf(visit: Visit, connection: Connection, source: SourceStatus | un
   const then = problem === undefined || connection.state === 'done' ? ` ${nextText(visit, connection)}` : ''
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
-    <p class="summary" role="status">${source === undefined ? 'Nothing was copied yet.' : summaryOf(visit, source)}${then}</p>
+    <p class="summary" role="status">${source === undefined ? NOTHING_YET : summaryOf(visit, source)}${then}</p>
     ${notFoundText(connection)}
     ${source === undefined ? nothing : kindTable(visit, source)}
   `
