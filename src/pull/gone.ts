@@ -7,7 +7,7 @@ import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { ChangedBy } from './connections.ts'
 import { type SourceList, sourceLists, type SourceData } from './lists.ts'
-import type { RoundState } from './storing.ts'
+import type { RoundState } from './round-state.ts'
 import { checked, type PullRow, rowsOfAccount, saveRows } from './state.ts'
 import { Refusal } from '../contract/refusal.ts'
 

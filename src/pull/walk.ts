@@ -32,18 +32,6 @@ export interface Walk {
 type ReadPage = (position: Position) => Promise<SourcePage>
 type HandleRows = (rows: readonly SourceRow[]) => Promise<PageResult>
 
-/**
- * Walks a list to its end, or until a page result allows to stop. Rows that were added in front meanwhile are read
- * afterwards. Throws SourceError if the list cannot be walked.
- */
-export async function walkList(read: ReadPage, handle: HandleRows): Promise<Walk> {
-  const walk = new ListWalk(read, handle)
-  const first = await walk.run(({ canStop }) => canStop)
-  if (first.pages === 1 || (first.stoppedEarly && first.pages === 2)) return { ...first, steppedBack: walk.steppedBack }
-  await walk.run(({ hasNews }) => !hasNews)
-  return { ...first, steppedBack: walk.steppedBack }
-}
-
 /** How many rows of a page the next one repeats. */
 const OVERLAP = 10
 /** How often a list is started again before it fails. */
@@ -51,32 +39,41 @@ const MAX_RESTARTS = 10
 /** How many pages in a row may be equal, which many rows added in front can cause. */
 const MAX_SAME_PAGES = 3
 
-class ListWalk {
-  readonly #read: ReadPage
-  readonly #handle: HandleRows
-  #restarts = 0
-  steppedBack = false
+/**
+ * Walks a list to its end, or until a page result allows to stop. Rows that were added in front meanwhile are read
+ * afterwards. Throws SourceError if the list cannot be walked.
+ */
+export async function walkList(read: ReadPage, handle: HandleRows): Promise<Walk> {
+  let restarts = 0
+  let steppedBack = false
 
-  constructor(read: ReadPage, handle: HandleRows) {
-    this.#read = read
-    this.#handle = handle
+  /** Reads the page that repeats the last rows of the previous one, or steps back until one does. */
+  const readOverlapping = async (next: Position, previous: readonly SourceRow[], limit: number) => {
+    if ('cursor' in next) return { page: await read(next), position: next }
+    let { offset } = next
+    for (;;) {
+      const page = await read({ offset })
+      if (offset === 0 || hasAny(page.rows, previous)) return { page, position: { offset } }
+      steppedBack = true
+      offset = Math.max(0, offset - (limit - OVERLAP))
+      if (offset === 0 && (restarts += 1) > MAX_RESTARTS)
+        throw new SourceError('a list of the source changes faster than it can be read')
+    }
   }
 
-  async run(isEnough: (result: PageResult) => boolean): Promise<{ pages: number; stoppedEarly: boolean }> {
-    let pages = 1
-    let page = await this.#read({ offset: 0 })
+  const walk = async (isEnough: (result: PageResult) => boolean) => {
+    let page = await read({ offset: 0 })
     let position: Position = { offset: 0 }
     let previous: readonly SourceRow[] = []
     let samePages = 0
-    for (;;) {
-      const result = await this.#handle(withoutRepeated(page.rows, previous))
+    for (let pages = 1; ; pages += 1) {
+      const result = await handle(withoutRepeated(page.rows, previous))
       if (isEnough(result)) return { pages, stoppedEarly: true }
       const next = nextPosition(page, position)
       if (next === undefined) return { pages, stoppedEarly: false }
       previous = page.rows.slice(-OVERLAP)
       const last = page
-      ;({ page, position } = await this.#readOverlapping(next, previous, page.limit))
-      pages += 1
+      ;({ page, position } = await readOverlapping(next, previous, page.limit))
       if ('offset' in position && position.offset === 0) previous = []
       samePages = isSamePage(page, last) ? samePages + 1 : 0
       if (samePages >= MAX_SAME_PAGES)
@@ -84,24 +81,9 @@ class ListWalk {
     }
   }
 
-  /** Reads the page that repeats the last rows of the previous one, or steps back until one does. */
-  async #readOverlapping(
-    next: Position,
-    previous: readonly SourceRow[],
-    limit: number,
-  ): Promise<{ page: SourcePage; position: Position }> {
-    if ('cursor' in next) return { page: await this.#read(next), position: next }
-    let { offset } = next
-    for (;;) {
-      const page = await this.#read({ offset })
-      if (offset === 0 || hasAny(page.rows, previous)) return { page, position: { offset } }
-      this.steppedBack = true
-      offset = Math.max(0, offset - (limit - OVERLAP))
-      if (offset === 0 && (this.#restarts += 1) > MAX_RESTARTS) {
-        throw new SourceError('a list of the source changes faster than it can be read')
-      }
-    }
-  }
+  const { pages, stoppedEarly } = await walk(({ canStop }) => canStop)
+  if (pages > (stoppedEarly ? 2 : 1)) await walk(({ hasNews }) => !hasNews)
+  return { stoppedEarly, steppedBack }
 }
 
 /** Where the next page begins; undefined at the end of the list. */
