@@ -9,7 +9,7 @@ interface Rule {
   readonly id: number
   readonly ownerId: number
   readonly name: string
-  /** How many days ago it was made. */
+  /** How many days before this week it was made. */
   readonly made: number
   /** The shortest and the longest length. */
   readonly days: readonly [number, number]
@@ -28,6 +28,7 @@ const rules = {
   five: { id: 42, ownerId: ALEX, name: 'Five day lock', made: 385, days: [5, 5], minutes: 60 },
   random: { id: 43, ownerId: ALEX, name: 'Random lock', made: 300, days: [3, 6], minutes: 45, more: tasks },
   long: { id: 44, ownerId: ALEX, name: 'Long random lock', made: 210, days: [6, 9], minutes: 90, more: votes },
+  eleven: { id: 40, ownerId: ALEX, name: 'Eleven day lock', made: 130, days: [11, 11], minutes: 60 },
   test: { id: 45, ownerId: ALEX, name: 'Test lock', made: 200, days: [1 / 24, 1 / 24], minutes: 0, more: practice },
   robin: { id: 46, ownerId: ROBIN, name: 'Two day lock', made: 180, days: [2, 2], minutes: 60 },
   robinRandom: { id: 47, ownerId: ROBIN, name: 'Random lock', made: 120, days: [1, 4], minutes: 60 },
@@ -36,7 +37,7 @@ const rules = {
 
 const DAY_S = 86_400
 
-export function lockTemplates(midnight: number): LockTemplate[] {
+export function lockTemplates(monday: number): LockTemplate[] {
   return Object.values<Rule>(rules).map(({ id, ownerId, name, made, days: [shortest, longest], minutes, more }) => {
     const isRandom = shortest < longest
     return {
@@ -61,14 +62,14 @@ export function lockTemplates(midnight: number): LockTemplate[] {
       isPubliclyListed: false,
       isTestLock: false,
       isTimeDisplayed: !isRandom,
-      createdAt: formatTimestamp(midnight - made * DAY_MS + 16 * HOUR_MS),
+      createdAt: formatTimestamp(monday - made * DAY_MS + 16 * HOUR_MS),
       ...more,
     }
   })
 }
 
 /** The lock sessions with the templates that they were started from, the oldest first; the last one runs at `today`. */
-export function lockSessions(today: number, midnight: number) {
+export function lockSessions(today: number, monday: number) {
   const random = seeded(44)
   let eventId = 0
   return [...plans()]
@@ -76,8 +77,8 @@ export function lockSessions(today: number, midnight: number) {
     .map((plan, index) => {
       const { rule, ago, days, state } = plan
       const id = index + 1
-      const start = midnight - ago * DAY_MS + Math.round(random.between(18, 21) * 3600) * 1000
-      const { end, events } = eventsOf(start, plan, random)
+      const start = monday - ago * DAY_MS + Math.round(random.between(18, 21) * 3600) * 1000
+      const events = eventsOf(start, plan, random)
       const happened = events.filter(({ at }) => at <= today)
       // No break is open: the lock that runs is locked.
       if (happened.at(-1)?.type === 'break') happened.pop()
@@ -90,6 +91,8 @@ export function lockSessions(today: number, midnight: number) {
         lockState: state,
         duration: days * DAY_S,
         startDate: formatTimestamp(start),
+        endDate: formatTimestamp(events.at(-1)?.at ?? start),
+        createdAt: formatTimestamp(start - 180_000),
         isActive: state === 'locked',
         LockSegment: happened.map(({ type, at }) => ({
           id: (eventId += 1),
@@ -98,58 +101,51 @@ export function lockSessions(today: number, midnight: number) {
           isLocked: type === 'start' || type === 'locked',
         })),
       }
-      // Records of the oldest format have neither an end nor a time of creation.
-      const times = { endDate: formatTimestamp(end), createdAt: formatTimestamp(start - 180_000) }
-      return { templateId: rule.id, data: ago > 270 ? data : { ...data, ...times } }
+      return { templateId: rule.id, data }
     })
 }
 
-interface Plan {
-  readonly rule: Rule
-  /** The day on which it starts, counted back from today. */
-  readonly ago: number
-  readonly days: number
-  readonly state: 'completed' | 'abandoned' | 'locked'
-}
+/** How much of their length locks take that follow each other: some end early, some later than planned. */
+const SHARES = [1, 1, 1.05, 1, 1, 0.8, 1, 1]
 
-const TEST_DAY = 6
-const RUNNING_SINCE_DAY = 5
-
-/** A year of locks of alex with days between them, a short one, and one that runs; a few of the others. */
+/** A year of locks of alex with days between them, a short one, and one that runs from Thursday on; a few of the others. */
 function* plans(): Generator<Plan> {
-  for (let ago = 363, index = 0; ago > TEST_DAY + 9; index += 1) {
+  for (let ago = 360, index = 0; ago > 18; index += 1) {
     const known: Rule[] = [rules.three, rules.five, rules.random, rules.long].filter(({ made }) => made > ago)
-    const rule = known[index % known.length] ?? rules.three
-    const plan = planOf(rule, ago, index % 8 === 5 ? 'abandoned' : 'completed')
+    const plan = planOf(known[index % known.length] ?? rules.three, ago, SHARES[index % SHARES.length])
     yield plan
     ago -= plan.days + 4 + (index % 3)
   }
-  yield planOf(rules.test, TEST_DAY, 'completed')
-  yield planOf(rules.long, RUNNING_SINCE_DAY, 'locked')
-  for (const ago of [170, 128]) yield planOf(rules.robin, ago, 'completed')
-  for (const ago of [84, 40, 12]) yield planOf(rules.robinRandom, ago, ago === 84 ? 'abandoned' : 'completed')
-  yield planOf(rules.sam, 100, 'completed')
+  yield planOf(rules.test, 6)
+  yield { ...planOf(rules.eleven, 4), state: 'locked' }
+  for (const ago of [170, 128]) yield planOf(rules.robin, ago)
+  for (const ago of [84, 40, 12]) yield planOf(rules.robinRandom, ago, ago === 84 ? 0.8 : 1)
+  yield planOf(rules.sam, 100)
 }
 
-/** Of a random length, another one each day. */
-function planOf(rule: Rule, ago: number, state: Plan['state']): Plan {
+/** A lock that starts so many days before this Monday, and takes a share of its length; of a random one, another one each day. */
+function planOf(rule: Rule, ago: number, share = 1) {
   const [shortest, longest] = rule.days
-  return { rule, ago, days: shortest + (ago % (longest - shortest + 1)), state }
+  const days = shortest + (ago % (longest - shortest + 1))
+  return { rule, ago, days, share, state: share < 1 ? 'abandoned' : 'completed' }
 }
+
+type Plan = ReturnType<typeof planOf>
 
 interface Event {
   readonly type: 'start' | 'break' | 'locked' | 'unlocked'
   readonly at: number
 }
 
-/** From evening to evening with a break each half day. */
-function eventsOf(start: number, { rule, days, state }: Plan, random: Random): { end: number; events: Event[] } {
+/** From evening to evening with breaks each half day, of which one in five is left out, and a few are too long. */
+function eventsOf(start: number, { rule, days, share }: Plan, random: Random): Event[] {
   const events: Event[] = [{ type: 'start', at: start }]
-  const end = start + Math.round(days * DAY_MS * (state === 'abandoned' ? random.between(0.75, 0.95) : 1))
+  const end = start + days * DAY_MS * share
   for (let due = start + DAY_MS / 2; rule.minutes > 0 && due < end - 3 * HOUR_MS; due += DAY_MS / 2) {
+    if (random.chance(0.2)) continue
     const at = due + random.whole(0, 3600) * 1000
-    const seconds = Math.round(rule.minutes * 60 * random.between(0.4, 1))
+    const seconds = Math.round(rule.minutes * 60 * (random.chance(0.04) ? 1.6 : random.between(0.4, 1)))
     events.push({ type: 'break', at }, { type: 'locked', at: at + seconds * 1000 })
   }
-  return { end, events: [...events, { type: 'unlocked', at: end }] }
+  return [...events, { type: 'unlocked', at: end }]
 }

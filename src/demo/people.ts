@@ -14,25 +14,13 @@ export const partnerships = [
 ]
 
 export function users(): User[] {
-  const user = (id: number, username: string, description: string | null, facts: Partial<User> = {}): User => ({
-    id,
-    username,
-    accountType: 'user',
-    subscriptionTier: 'ultra',
-    league: 0,
-    rank: 0,
-    totalPoints: 0,
-    matchPoints: 0,
-    profileImage: null,
-    profileDescription: description,
-    profileTitle: null,
-    ...facts,
-  })
-  const alex = { league: 3, rank: 14, totalPoints: 12_480, profileTitle: 'Steady' }
+  const user = { accountType: 'user', subscriptionTier: 'ultra', league: 0, rank: 0, totalPoints: 0, matchPoints: 0 }
+  const profile = { profileImage: null, profileDescription: null, profileTitle: null }
+  const [alex, robin] = ['Sample account with a year of history.', 'Sample account linked to alex.']
   return [
-    user(ALEX, 'alex', 'Sample account with a year of history.', alex),
-    user(ROBIN, 'robin', 'Sample account linked to alex.', { league: 2, rank: 31, totalPoints: 2940 }),
-    user(SAM, 'sam', null),
+    { ...user, ...profile, id: ALEX, username: 'alex', totalPoints: 12_480, profileDescription: alex },
+    { ...user, ...profile, id: ROBIN, username: 'robin', totalPoints: 2940, profileDescription: robin },
+    { ...user, ...profile, id: SAM, username: 'sam' },
   ]
 }
 

@@ -2,19 +2,6 @@ import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
 import type { SegmentKind, TrainingTemplate } from '../contract/training-templates.ts'
 import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
 
-interface Facts {
-  readonly id: number
-  readonly owner: number
-  readonly name: string
-  /** How many days ago it was made. */
-  readonly made: number
-  readonly device?: number
-  /** Millimetres, the unit of the devices of the sample. */
-  readonly depth: number
-  readonly isPublic?: boolean
-  readonly isActive?: boolean
-}
-
 export interface Step {
   readonly type: SegmentKind
   /** Repetitions for kinds that are counted, else seconds. */
@@ -22,6 +9,19 @@ export interface Step {
   /** Repetitions a minute. */
   readonly pace: number
   readonly repeat: number
+}
+
+interface Facts {
+  readonly id: number
+  readonly owner: number
+  readonly name: string
+  /** How many days before this week it was made. */
+  readonly made: number
+  readonly device?: number
+  /** Millimetres, the unit of the devices of the sample. */
+  readonly depth: number
+  /** By how much less of its targets is reached than of those of others. */
+  readonly strain?: number
 }
 
 /** A program of the sample. */
@@ -58,32 +58,35 @@ export const programs: readonly Program[] = [
     'warmup 180@20, freeform 300@24 x3, bounce 30@50, freeform 180@20',
   ),
   program(
-    { id: 13, owner: ALEX, name: 'Interval program A', made: 300, device: 21, depth: 90, isActive: true },
+    { id: 13, owner: ALEX, name: 'Interval program A', made: 300, depth: 90, device: 21 },
     'warmup 180@22, training 180@30 x3, repetition 60@32 x2, endurance 90@12, bounce 40@60, freeform 120@20',
   ),
   program(
-    { id: 14, owner: ALEX, name: 'Endurance program', made: 250, device: 21, depth: 95 },
+    { id: 14, owner: ALEX, name: 'Endurance program', made: 250, depth: 95, device: 21, strain: 0.1 },
     'warmup 180@20, endurance 90@10 x2, training 240@26 x2, endurance 150@10 x2, freeform 120@18',
   ),
   program(
-    { id: 15, owner: ALEX, name: 'Interval program B', made: 180, device: 21, depth: 90, isPublic: true },
+    { id: 15, owner: ALEX, name: 'Interval program B', made: 180, depth: 90, device: 21 },
     'warmup 120@24, bounce 50@65 x2, training 150@36 x3, repetition 50@38 x3, freeform 90@20',
   ),
   program(
-    { id: 16, owner: ROBIN, name: 'Evening program', made: 200, device: 22, depth: 80, isActive: true },
+    { id: 16, owner: ROBIN, name: 'Evening program', made: 200, depth: 80, device: 22 },
     'warmup 180@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 180@20',
   ),
   program(
-    { id: 18, owner: SAM, name: 'Reference program', made: 160, depth: 80, isPublic: true },
+    { id: 18, owner: SAM, name: 'Reference program', made: 160, depth: 80 },
     'warmup 120@20, training 180@24 x2, repetition 30@26, freeform 120@20',
   ),
 ]
 
-/** The programs as records, the newest last; `midnight` is the start of today. */
-export function trainingTemplates(midnight: number): TrainingTemplate[] {
+const ACTIVE = [13, 16]
+const PUBLIC = [15, 18]
+
+/** The programs as records; `monday` is the start of this week. */
+export function trainingTemplates(monday: number): TrainingTemplate[] {
   let segmentId = 0
-  return programs.map(({ id, owner, name, made, device = null, depth, isPublic = false, isActive = false, steps }) => {
-    const created = midnight - made * DAY_MS + 17 * HOUR_MS
+  return programs.map(({ id, owner, name, made, device = null, depth, steps }) => {
+    const created = monday - made * DAY_MS + 17 * HOUR_MS
     return {
       id,
       bubbleId: bubbleId(created, id),
@@ -92,8 +95,8 @@ export function trainingTemplates(midnight: number): TrainingTemplate[] {
       description: `${steps.length} segments.`,
       tagline: device === null ? 'For any device' : 'For one device',
       message: 'Keep an even pace.',
-      isPublic,
-      isActive,
+      isPublic: PUBLIC.includes(id),
+      isActive: ACTIVE.includes(id),
       handsFreeMode: false,
       targetDepth: depth,
       targetWindow: 10,

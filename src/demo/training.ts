@@ -5,35 +5,42 @@ import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
 import { isGraded, PASS_GRADE, type Program, programs, type Step } from './programs.ts'
 import { type Random, seeded } from './random.ts'
 
-/** How an account trains. Days count back from today, which is 0. */
+/** How an account trains. Weeks count back from this one, which is 0. */
 interface Habit {
   readonly ownerId: number
   readonly device: number
   readonly first: number
   readonly last: number
-  /** How likely a session is, by the day of a week that ends today. */
-  readonly week: readonly number[]
-  /** The share of its targets that the account reaches, on its first day and today. */
+  /** The days with a session, 0 for Monday, in weeks that follow each other; a day that stands twice has two. */
+  readonly days: readonly string[]
+  /** The days of weeks that are different. */
+  readonly others?: Readonly<Record<number, string>>
+  /** The share of its targets that the account reaches, in its first and its last week. */
   readonly skill: readonly [number, number]
 }
 
 const habits: readonly Habit[] = [
-  { ownerId: ALEX, device: 21, first: 364, last: 0, week: [0.4, 0.8, 0.5, 0.8, 0.45, 0.6, 0.9], skill: [0.77, 0.91] },
-  { ownerId: ROBIN, device: 22, first: 190, last: 2, week: [0.3, 0.1, 0.4, 0.1, 0.4, 0.1, 0.3], skill: [0.78, 0.86] },
-  { ownerId: SAM, device: 23, first: 135, last: 90, week: [0, 0, 0, 0.8, 0, 0, 0.5], skill: [0.8, 0.8] },
+  {
+    ownerId: ALEX,
+    device: 21,
+    first: 51,
+    last: 0,
+    days: ['0245', '13556', '0246', '1345', '02566', '135'],
+    // A streak that goes on, the best week until now, a week without training, a long streak, and a break of two weeks.
+    others: { 0: '0123456', 1: '22334566', 4: '', 18: '01234', 19: '0123456', 29: '', 30: '' },
+    skill: [0.8, 0.89],
+  },
+  { ownerId: ROBIN, device: 22, first: 27, last: 1, days: ['035', '26', '14'], skill: [0.78, 0.86] },
+  { ownerId: SAM, device: 23, first: 19, last: 13, days: ['36'], skill: [0.8, 0.8] },
 ]
 
-/** Before that day, sessions came by the legacy upload path; from the other one on, results have the optional fields. */
-const LEGACY_UNTIL_DAY = 310
-const DETAILED_FROM_DAY = 250
-
-/** Every training session until the end of the day that starts at `midnight`, the oldest first. The import computes their totals. */
-export function trainingSessions(midnight: number) {
+/** Every training session until the end of the week that starts at `monday`, the oldest first. The import computes their totals. */
+export function trainingSessions(monday: number) {
   let segmentId = 0
   return habits
-    .flatMap(habit => [...sessionsOf(habit, midnight)])
+    .flatMap(habit => [...sessionsOf(habit, monday)])
     .toSorted((a, b) => a.at - b.at)
-    .map(({ ownerId, at, ago, device, program, results }, index) => {
+    .map(({ ownerId, at, device, program, results }, index) => {
       const id = index + 1
       const data: Omit<TrainingSession, 'repsMeasured'> = {
         id,
@@ -45,47 +52,44 @@ export function trainingSessions(midnight: number) {
         settings_id: program.id,
         TrainerSegment: results.map(result => ({ id: (segmentId += 1), ...result })),
       }
-      return { ownerId, at, isLegacy: ago > LEGACY_UNTIL_DAY, data }
+      return { ownerId, at, data }
     })
 }
 
-function* sessionsOf({ ownerId, device, first, last, week, skill: [atFirst, today] }: Habit, midnight: number) {
+function* sessionsOf({ ownerId, device, first, last, days, others, skill: [atFirst, now] }: Habit, monday: number) {
   const random = seeded(ownerId * 11)
-  for (let ago = first; ago >= last; ago -= 1) {
-    for (const hour of hoursOf(ownerId, ago, week[ago % 7] ?? 0, random)) {
-      const program = programOf(ownerId, ago, random)
-      const form = today - ((today - atFirst) * ago) / first + random.between(-0.07, 0.07)
-      const at = midnight - ago * DAY_MS + Math.round(hour * 3600) * 1000
-      yield { ownerId, at, ago, device, program, results: resultsOf(program, form, ago, random) }
+  let count = 4
+  for (let week = first; week >= last; week -= 1) {
+    const ofWeek = others?.[week] ?? days[week % days.length] ?? ''
+    const usable = programs.filter(({ owner, made }) => owner === ownerId && made > 7 * week)
+    for (const [index, day] of [...ofWeek].entries()) {
+      const program = usable[(count += 1) % usable.length]
+      if (program === undefined) throw new Error(`account ${ownerId} had no program ${week} weeks ago`)
+      const at = monday + (Number(day) - 7 * week) * DAY_MS
+      const hour = hourOf(week, Number(day), ofWeek[index - 1] === day, random)
+      const form = now - ((now - atFirst) * week) / first + random.between(-0.08, 0.08)
+      const results = resultsOf(program, form - (program.strain ?? 0), random)
+      yield { ownerId, at: at + Math.round(hour * 3600) * 1000, device, program, results }
     }
   }
 }
 
-/** The hours of the day at which sessions end. At any time, one of alex lies within the last 24 hours. */
-function hoursOf(ownerId: number, ago: number, likely: number, random: Random): number[] {
-  if (ownerId === ALEX && ago < 2) return [ago === 0 ? 6.8 : 20.2]
-  if (!random.chance(likely)) return []
-  if (ago % 7 > 4) return random.chance(0.3) ? [random.between(9, 11.5), random.between(16, 19)] : [10.25]
-  return [random.chance(0.3) ? random.between(6.2, 7.8) : random.between(18.5, 22)]
-}
-
-/** One of the programs that there were on that day. */
-function programOf(ownerId: number, ago: number, random: Random): Program {
-  const usable = programs.filter(({ owner, made }) => owner === ownerId && made > ago)
-  const chosen = usable[random.whole(0, usable.length - 1)]
-  if (chosen === undefined) throw new Error(`account ${ownerId} had no program ${ago} days ago`)
-  return chosen
+/** The hour of a day at which a session ends. In this week each is earlier than the one before, so the last is never a day old. */
+function hourOf(week: number, day: number, isSecond: boolean, random: Random): number {
+  if (week === 0) return 7.5 - day / 10
+  if (day > 4 || isSecond) return random.between(9, 11.5) + (isSecond ? 8 : 0)
+  return random.between(17, 21)
 }
 
 type Result = Omit<TrainerSegment, 'id'>
 
 /** The results of a session, one for each run of a step. `form` is the share of the targets that is reached that day. */
-function resultsOf(program: Program, form: number, ago: number, random: Random): Result[] {
+function resultsOf(program: Program, form: number, random: Random): Result[] {
   const steps = program.steps.flatMap(step => Array.from({ length: step.repeat }, () => step))
   return steps.map((step, index) => {
-    const done = isGraded(step.type) ? Math.min(1, form + random.between(-0.14, 0.14)) : 1
+    const done = isGraded(step.type) ? Math.min(1, form + random.between(-0.13, 0.13)) : 1
     const result = resultOf(step, done)
-    return { ...result, ...measuresOf(result, program, ago, index + 1, random) }
+    return { ...result, ...measuresOf(result, program, index + 1, random) }
   })
 }
 
@@ -103,17 +107,17 @@ function resultOf({ type, amount, pace }: Step, done: number): Result {
   return { type, passed, percentGrade, points, durationMeasured, durationTarget, repsMeasured, repsTarget }
 }
 
-/** The optional fields. By the legacy path, distances are estimated from the count; without a target there is no estimate. */
-function measuresOf(result: Result, { depth }: Program, ago: number, order: number, random: Random): Partial<Result> {
-  const { type, repsMeasured, repsTarget, durationMeasured } = result
-  const isLegacy = ago > LEGACY_UNTIL_DAY
-  if (isLegacy && repsTarget === 0) return {}
-  const strokeLength = isLegacy ? depth : Math.round(depth * random.between(0.94, 1.04))
-  const distanceTravelled = (2 * repsMeasured * strokeLength) / 1000
-  if (ago > DETAILED_FROM_DAY) return { distanceTravelled }
+/** The optional fields. */
+function measuresOf(result: Result, { depth }: Program, order: number, random: Random): Partial<Result> {
+  const { type, repsMeasured, durationMeasured } = result
+  const strokeLength = Math.round(depth * random.between(0.94, 1.04))
   const held = durationMeasured * (type === 'endurance' ? random.between(0.5, 0.8) : random.between(0.05, 0.2))
-  const speedMeasured = Math.round((repsMeasured / durationMeasured) * 600) / 10
-  // A bounce has no time in the target zone.
-  const longestDeepthroat = type === 'bounce' ? null : Math.round(held * 1000)
-  return { distanceTravelled, order, longestDeepthroat, strokeLength, speedMeasured }
+  return {
+    order,
+    strokeLength,
+    distanceTravelled: (2 * repsMeasured * strokeLength) / 1000,
+    speedMeasured: Math.round((repsMeasured / durationMeasured) * 600) / 10,
+    // A bounce has no time in the target zone.
+    longestDeepthroat: type === 'bounce' ? null : Math.round(held * 1000),
+  }
 }

@@ -1,4 +1,6 @@
-import { BREAK_DAYS, type SessionStats } from './training.ts'
+import { bucketStart } from '../contract/calendar.ts'
+import { BREAK_DAYS, sessionsBetween, type SessionStats, totalsOf } from './training.ts'
+import type { ZoneClock } from './zone-clock.ts'
 
 /** The values that are usual: the middle half of some before, from the 25th to the 75th percentile by nearest rank. */
 export interface Usual {
@@ -59,6 +61,21 @@ export function usualRanges(parts: readonly UsualPart[]): (Usual | undefined)[] 
     if (!isBreak) counted.push(value)
     return usual
   })
+}
+
+/** The repetitions that are usual from Monday up to the same day and time of the weeks before. */
+export function usualByNow(sessions: readonly SessionStats[], clock: ZoneClock, now: number): Usual | undefined {
+  const today = clock.dayOf(now)
+  const monday = bucketStart('week', 'monday', today)
+  const weeks = Array.from({ length: MAX_USUAL_PARTS + 1 }, (_, index) => 7 * (MAX_USUAL_PARTS - index))
+  const known = weeks.filter(back => clock.startOf(monday - back + 7) > (sessions[0]?.at ?? now))
+  const parts = known.map((back): UsualPart => {
+    const begin = clock.startOf(monday - back)
+    const end = clock.startOf(today - back) + now - clock.startOf(today)
+    const isEmpty = sessionsBetween(sessions, begin, clock.startOf(monday - back + 7)).length === 0
+    return { value: totalsOf(sessionsBetween(sessions, begin, end + 1)).reps, days: 7, isWhole: true, isEmpty }
+  })
+  return usualRanges(parts).at(-1)
 }
 
 /** How far a value is above what is usual; negative below it, 0 within. */

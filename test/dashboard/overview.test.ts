@@ -24,11 +24,11 @@ const steady: readonly Recorded[] = Array.from({ length: 20 }, (_, week) => [
   { days: 7 * week + 10, reps: 100 + (week % 3), grade: 70 + (week % 9) },
 ]).flat()
 
-/** What the heading of the overview says so many days after NOW, to the owner if nobody else is named, and its links. */
-async function headingOf(
+/** The news of the overview so many days after NOW, to the owner if nobody else is named, and its links. */
+async function newsAt(
   sessions: readonly Recorded[],
   { later = 0, asOf = 0, recordsFrom, isPartial = false }: Options = {},
-): Promise<{ readonly text: string; readonly links: readonly string[] }> {
+): Promise<{ readonly text: string; readonly links: readonly string[]; readonly tile: string }> {
   const lines = sessions
     .toSorted((a, b) => b.days - a.days)
     .map(({ days, reps = 100, grade = 80, program = 1 }, index) =>
@@ -56,19 +56,20 @@ async function headingOf(
     const reader = await signInAs(service, recordsFrom === undefined ? 'ann' : 'ben')
     if (recordsFrom !== undefined) await reader.post('/subject', { subject: '1', back: '/' })
     const { text } = await reader.get('/')
-    const [, heading = ''] = /<h1>([^]*?)<\/h1>/.exec(text) ?? []
-    const links = [...heading.matchAll(/<a href="([^"]+)">/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'))
+    const [, news = ''] = /<span class="news"[^>]*>([^]*?)<\/p>/.exec(text) ?? []
+    const links = [...news.matchAll(/<a href="([^"]+)">/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'))
     // The page that a figure leads to has it, too.
-    const [of, value] = [...dataOf(heading)].find(([of]) => of.startsWith('reps')) ?? []
+    const [of, value] = [...dataOf(news)].find(([of]) => of.startsWith('reps')) ?? []
     const linked = links.find(link => link.includes('from='))
     if (of !== undefined && linked !== undefined && value !== 0)
       assert.equal(dataOf((await reader.get(linked)).text).get(of), value, linked)
     return {
-      text: shownText({ text: heading })
+      text: shownText({ text: news })
         .trim()
         .replaceAll(/ (?=[,.(:])/g, '')
         .replaceAll('(', ' ('),
       links,
+      tile: shownText({ text }).replaceAll('\u00a0', ' '),
     }
   } finally {
     mock.timers.reset()
@@ -84,19 +85,29 @@ interface Options {
 
 const ofThisWeek = { days: 1, reps: 400 }
 
-test('the heading of the overview is what is new: at most two items, for seven days', async () => {
-  assert.match((await headingOf(steady)).text, /^As usual$/)
-  const best = await headingOf([...steady, ofThisWeek])
-  assert.match(best.text, /^Best week so far: 400 \(before 204\)\.$/)
+test('the overview begins with what is new: at most two items, for seven days', async () => {
+  assert.match((await newsAt(steady)).text, /^As usual$/)
+  const best = await newsAt([...steady, ofThisWeek])
+  assert.match(best.text, /^Best week so far: 400 \(before 204\)\./)
   assert.equal(best.links[0], '/training?from=2026-11-23&to=2026-11-27')
   const rows = [0, 1, 2, 3].map(days => ({ days, reps: 20 }))
-  assert.match((await headingOf([...steady, ...rows])).text, /^4 days in a row, the most so far \(before 1\)\.$/)
+  assert.match((await newsAt([...steady, ...rows])).text, /^4 days in a row, the most so far \(before 1\)\.$/)
   const back = [...steady.filter(({ days }) => days > 20), { days: 2, reps: 20 }]
-  assert.match((await headingOf(back)).text, /^Back after 20 days\./)
-  assert.match((await headingOf([...steady, { days: 2, grade: 99, reps: 1 }])).text, /^99\s% with Pace, best of 41\.$/)
-  const less = await headingOf([...steady, { days: 0, reps: 1 }], { later: 7 })
-  assert.match(less.text, /^Last week: 1 repetitions, ▼\s\d+ under the usual 200 to 20\d\.$/)
-  assert.doesNotMatch((await headingOf([...steady, ofThisWeek], { later: 10 })).text, /Best week/)
+  assert.match((await newsAt(back)).text, /^Back after 20 days\./)
+  assert.match((await newsAt([...steady, { days: 2, grade: 99, reps: 1 }])).text, /^99\s% with Pace, best of 41\.$/)
+  const less = await newsAt([...steady, { days: 0, reps: 1 }], { later: 7 })
+  assert.match(less.text, /^Last week: 1 repetitions, ▼\s199 under the usual\.$/)
+  assert.doesNotMatch((await newsAt([...steady, ofThisWeek], { later: 10 })).text, /Best week/)
+})
+
+test('this week is compared with what is usual at the same day and time of the weeks before', async () => {
+  // Of a hundred repetitions on each Monday, two hundred on each Friday afternoon, and none this Friday so far.
+  const weeks = Array.from({ length: 12 }, (_, week) => [
+    { days: 7 * week + 4, reps: 100 + week },
+    { days: 7 * week + 6.9, reps: 200 },
+  ])
+  const { tile } = await newsAt([...weeks.flat(), { days: 1, reps: 30 }])
+  assert.match(tile, /130 repetitions ▲ 22 more than usual by this point of a week 2 sessions/)
 })
 
 test('nothing is new where too little is known, or the copy is old or has never been complete', async () => {
@@ -105,12 +116,12 @@ test('nothing is new where too little is known, or the copy is old or has never 
     [[...steady, ofThisWeek], { asOf: 2 }],
     [[...steady, ofThisWeek], { isPartial: true }],
   ] as const)
-    assert.equal((await headingOf(sessions, options)).text, 'Overview')
+    assert.equal((await newsAt(sessions, options)).text, '')
 })
 
 test('to somebody who may read from a day on, the news is since that day', async () => {
   const best = [{ days: 100, reps: 5000 }, ...steady, ofThisWeek]
-  assert.doesNotMatch((await headingOf(best)).text, /Best week/)
-  const { text } = await headingOf(best, { recordsFrom: '2026-09-01' })
+  assert.doesNotMatch((await newsAt(best)).text, /Best week/)
+  const { text } = await newsAt(best, { recordsFrom: '2026-09-01' })
   assert.match(text, /^Best week since 1 Sept 2026: 400 \(before 204\)\./)
 })

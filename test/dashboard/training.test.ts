@@ -218,13 +218,13 @@ test('a session is compared with what is usual with its program, whoever looks a
   ])
   assert.match(await ann.page('/training/5'), /93 % Passed Even <pace>/)
   // 10, 90, 92, 93, 94; with each later one.
-  assert.match(await ann.page('/training/6'), /96 % Passed 3 over your usual with Even <pace> \(90 to 93\)/)
+  assert.match(await ann.page('/training/6'), /96 % Passed 3 points over your usual with Even <pace> \(90 to 93\)/)
   assert.match(await ann.page('/training/7'), /92 % Passed as usual with Even <pace> \(90 to 94\)/)
-  assert.match(await ann.page('/training/8'), /80 % Passed 10 under your usual with Even <pace> \(90 to 94\)/)
+  assert.match(await ann.page('/training/8'), /80 % Passed 10 points under your usual with Even <pace> \(90 to 94\)/)
   assert.doesNotMatch(await ann.page('/training/9'), /usual/)
   assert.match(await ann.page('/training/10'), /Usual: the middle half of the last 20 grades with this program\./)
   const ben = await signInAs(ann.service, 'ben')
-  assert.match(shownText(await ben.get('/training/6')), /96 % Passed 3 over the usual with/)
+  assert.match(shownText(await ben.get('/training/6')), /96 % Passed 3 points over the usual with/)
 })
 
 test('a session has its place among those of its program, the last ten of it as links, and what was most in it', async () => {

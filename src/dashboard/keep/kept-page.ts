@@ -34,7 +34,7 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
   const [head = '', foot = ''] = documentOf(reader, html`${headOf(reader, years)}${raw(MARK)}`).split(MARK)
   yield head
   const overview = await readOverview(reader, null)
-  const present = overview?.cards ?? html`<p>There are no records.</p>`
+  const present = overview ? html`<h2>${overview.heading}</h2>${overview.cards}` : html`<p>There are no records.</p>`
   const { sessions } = await trainingHistory(store, reader.pageAccess.sessions('dtt'))
   const days = new Set(sessions.map(({ at }) => dayOf(reader, at)))
   yield asKept(html`<section class="kept" id="present"><h1>${presentText(reader)}</h1>${present}</section>`, days)
@@ -121,7 +121,7 @@ function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
 }
 
 function yearSection(reader: Reader, year: YearStatistics): Html {
-  return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="year">${yearCards(reader, year)}</div></section>`
+  return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="stack">${yearCards(reader, year)}</div></section>`
 }
 
 /**

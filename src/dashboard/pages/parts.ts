@@ -137,16 +137,6 @@ export function usualOf(
   ).slice(earlier.length)
 }
 
-/** What is usual in the part that is running, by its end. */
-export function usualNow(
-  time: TimeInParts,
-  earlier: readonly Measured[],
-  shown: readonly Measured[],
-): Usual | undefined {
-  const parts = time.parts.map(part => (part.isCurrent ? { ...part, isWhole: true } : part))
-  return usualOf({ ...time, parts }, earlier, shown).at(-1)
-}
-
 /** The last whole part of which something is known. */
 export function lastWhole(
   { parts }: TimeInParts,

@@ -20,18 +20,19 @@ interface Clock {
 
 type Lock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events'>
 
-/** `Locked 13:02:11 since the last break, day 5`: what a running lock does now. Without events, only its state is known. */
+/** `Locked, day 5` and beside it `13:02:11 since the last break`: what a running lock does now. Without events, only its state is known. */
 export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   const current = lock.intervals.at(-1)
   const day = `day ${numberText(Math.floor((clock.until - lock.at) / DAY_MS) + 1)}`
   if (lock.at > clock.until) return html`Starts ${dateTime(viewer, lock.at)}`
   if (current === undefined) return `${stateName(lock.state, viewer)}, ${day}`
   const time = tickingTime(current.start, clock)
-  if (!current.locked) return html`${current.kind === 'break' ? 'On a break' : 'Open'} for ${time}, ${day}`
+  if (!current.locked)
+    return html`${current.kind === 'break' ? 'On a break' : 'Open'}, ${day} <span class="beside">${time} so far</span>`
   const before = lock.intervals.at(-2)
   const since =
     before === undefined ? 'without a break' : before.kind === 'break' ? 'since the last break' : 'since it was open'
-  return html`${lockText('Locked', viewer)} ${time} ${since}, ${day}`
+  return html`${lockText('Locked', viewer)}, ${day} <span class="beside">${time} ${since}</span>`
 }
 
 /** `5 h 12 min, 1 over the maximum`: how long breaks were, and how many were longer than the template allows. */

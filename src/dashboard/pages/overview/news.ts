@@ -12,12 +12,12 @@ import { dayText, daysName } from '../../text/period.ts'
 import type { Programs } from '../../text/program-names.ts'
 import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
-import { besideUsual, daysOf, lastWhole, usualOf } from '../parts.ts'
+import { daysOf, lastWhole, usualOf } from '../parts.ts'
 import { measuredOf } from '../training/pictures.ts'
 import { placeText } from '../training/session.ts'
 import { repsFigure, type ShownTraining } from '../training/training.ts'
 
-/** The heading of the overview: what is new, if enough is known to say it. */
+/** What is new, if enough is known to say it. */
 
 /** What the rules are asked about. */
 interface Known {
@@ -46,6 +46,7 @@ const rules: readonly (readonly [from: keyof typeof enough, news: (known: Known)
   ['weeks', bestWeek],
   ['sessions', longestStreak],
   ['sessions', backAgain],
+  ['sessions', mostInSession],
   ['sessions', bestGrade],
   ['always', longestStretch],
   ['sessions', daysInRow],
@@ -73,7 +74,7 @@ export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined 
   const asked = rules.filter(([from]) => enough[from](known))
   const [first, second] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
   if (first === undefined) return enough.weeks(known) ? html`As usual` : undefined
-  return html`${first}${second === undefined ? nothing : html` <span class="next">${second}</span>`}`
+  return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
 
 /** Whether a day, or an instant, was within the last seven days. */
@@ -100,6 +101,13 @@ function bestWeek(known: Known): Html | undefined {
   const { from, to, reps } = week.best
   const text = html`Best week${known.extent}: ${repsFigure(reps, `${from}/${to}`)}`
   return html`${link(`/training?from=${from}&to=${to}`, text)} (before ${numberText(week.before?.reps ?? 0)}).`
+}
+
+function mostInSession(known: Known): Html | undefined {
+  const { session } = known.bests
+  if (!isBetter(session, ({ reps }) => reps) || !isNew(known, dayOf(known, session.best.at))) return undefined
+  const text = `${numberText(session.best.reps)} repetitions in a session`
+  return html`${link(`/training/${session.best.id}`, text)}, the most${known.extent} (before ${numberText(session.before?.reps ?? 0)}).`
 }
 
 function longestStreak(known: Known): Html | undefined {
@@ -171,9 +179,10 @@ function longestStretch(known: Known): Html | undefined {
 function lastWeek({ reader: { viewer, now }, training }: Known): Html | undefined {
   const { measured, earlier } = measuredOf(viewer, training, now, ({ reps }) => reps)
   const last = lastWhole(training.time, measured, usualOf(training.time, earlier, measured))
-  if (last?.usual === undefined || beyondUsual(last.value, last.usual) === 0) return undefined
+  const beyond = last?.usual === undefined ? 0 : beyondUsual(last.value, last.usual)
+  if (last === undefined || beyond === 0) return undefined
   const days = daysOf(viewer, last.part)
   const [from, to] = days.map(formatDate)
   const text = html`Last week: ${repsFigure(last.value, daysName({ first: days[0], last: days[1] }))} repetitions`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${besideUsual(last.value, last.usual, { text: numberText })}.`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${beyond > 0 ? '▲' : '▼'}\u00a0${numberText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual.`
 }

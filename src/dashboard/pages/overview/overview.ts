@@ -20,14 +20,13 @@ import { sourceNotice } from '../source/states.ts'
 import { trainingAddresses } from '../training/filters.ts'
 import { readTraining, repsFigure } from '../training/training.ts'
 import { newsOf } from './news.ts'
-import { lastSession, lockCard, STRIP_DAYS, thisWeek } from './tiles.ts'
-import { weeksCard } from './weeks.ts'
+import { lastSession, lockCard, lockHeading, STRIP_DAYS, thisWeek, weeksCard } from './tiles.ts'
 
 export const overviewPages: readonly DashboardPage[] = [
   { section: 'overview', reads: 'statistics', area: 'both', path: '/', handler: showOverview },
 ]
 
-/** The page answers "is it locked, how am I doing, what is new?": its heading is the news. */
+/** The page answers "is it locked, what is new, how am I doing?" in this order. */
 async function showOverview(visit: Visit) {
   const { viewer } = visit
   const isOwn = viewer.subject.id === viewer.session.accountId
@@ -36,15 +35,16 @@ async function showOverview(visit: Visit) {
     sourceNotice(visit),
   ])
   if (shown === undefined) return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
-  const { cards, news } = shown
+  const { heading, news, cards } = shown
   return view({
     title: 'Overview',
-    ...(news === undefined ? {} : { heading: html`<span data-live="news">${news}</span>` }),
+    ...(heading === undefined ? {} : { heading: html`<span data-live="state">${heading}</span>` }),
+    lead: html`<span class="news" data-live="news">${news}</span>`,
     body: html`${notice}${cards}`,
   })
 }
 
-/** The cards of the present, and what is new; undefined without records. */
+/** What the lock is doing, what is new, and the cards of the present; undefined without records. */
 export async function readOverview(reader: Reader, goal: number | null) {
   const { store, viewer, pageAccess, now } = reader
   const { timeZone } = viewer
@@ -83,14 +83,14 @@ export async function readOverview(reader: Reader, goal: number | null) {
       ${readable.includes('lkbx') ? lockCard(reader, current, last, locked) : nothing}
       ${
         readable.includes('dtt')
-          ? html`${training === undefined ? nothing : thisWeek(reader, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
+          ? html`${training === undefined ? nothing : thisWeek(reader, history.sessions, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
           : nothing
       }
     </div>
     ${weeksCard(reader, training, shownLock)}
     ${await yearLine(reader, history, locked.year)}
   `
-  return { cards, news }
+  return { heading: readable.includes('lkbx') ? lockHeading(reader, current, last, until) : undefined, news, cards }
 }
 
 /** How much was locked of each of the last days, and of this year. */
@@ -119,7 +119,7 @@ async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locke
     ...(total.sessions === 0
       ? []
       : [
-          html`${figure(`sessions ${scope}`, total.sessions, countText(total.sessions, 'session'))} on ${figure(`days ${scope}`, total.days, countText(total.days, 'day'))}`,
+          html`${figure(`sessions ${scope}`, total.sessions, countText(total.sessions, 'session'))}`,
           html`${repsFigure(total.reps, scope)} repetitions`,
         ]),
     ...(locked.knownSeconds === 0 ? [] : [html`${lockedFigure(locked, scope)} ${lockText('locked', viewer)}`]),

@@ -4,13 +4,14 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
-import type { SessionStats, Totals } from '../../../stats/training.ts'
-import { usualGrade } from '../../../stats/usual.ts'
+import { countedUntil } from '../../../stats/status.ts'
+import type { SessionStats } from '../../../stats/training.ts'
+import { beyondUsual, usualByNow, usualGrade } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { shortDay } from '../../charts/days.ts'
-import { type Box, boxes } from '../../charts/plane.ts'
+import { type Box, boxes, patterns } from '../../charts/plane.ts'
 import { measureBar } from '../../charts/spark.ts'
-import { resultMark } from '../../layout/components.ts'
+import { card, resultMark } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
@@ -25,14 +26,17 @@ import {
   NONE,
   numberText,
   partText,
+  percentText,
   timeAgo,
 } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
 import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
-import { strip, usualNow } from '../parts.ts'
-import { measuredOf } from '../training/pictures.ts'
+import { lockedFigure, shares } from '../locks/charts.ts'
+import type { ShownLocks } from '../locks/filters.ts'
+import { strip } from '../parts.ts'
+import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { placeText, usualText } from '../training/session.ts'
-import type { ShownTraining } from '../training/training.ts'
+import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 
 /** How much was locked of the last days, up to an instant. */
 interface LockedTime {
@@ -42,7 +46,18 @@ interface LockedTime {
 
 type Active = LockStats & { readonly document: string }
 
-/** The running lock in one line, and how much of each of the last days was locked. */
+/** What the lock is doing now, which is the heading of the page; undefined where there has never been one. */
+export function lockHeading(
+  { viewer, now }: Reader,
+  current: Active | undefined,
+  last: LockStats | undefined,
+  until: number,
+): Html | undefined {
+  if (current === undefined && last === undefined) return undefined
+  return html`${current === undefined ? 'No lock' : lockNow(viewer, current, { until, now })}<span class="beside">${ageText(viewer, now)}</span>`
+}
+
+/** The lock and its end, and how much of each of the last days was locked. */
 export function lockCard(
   reader: Reader,
   current: Active | undefined,
@@ -50,39 +65,38 @@ export function lockCard(
   { days, until }: LockedTime,
 ): Html {
   const { viewer, now } = reader
-  if (current === undefined && last === undefined)
+  const shown = current ?? last
+  if (shown === undefined)
     return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
-  const notes = current === undefined ? endOf(reader, last) : notesOf(viewer, current, until)
+  const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
+  const strip = lockText(`locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
   return tile(
-    html`${current === undefined ? 'No lock' : lockNow(viewer, current, { until, now })}${ageText(viewer, now)}`,
+    html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock session' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
     html`
-      <p>${notes.map((note, index) => html`${index === 0 ? nothing : ' · '}${note}`)}</p>
+      <p>${current === undefined ? endOf(reader, shown) : plannedEndOf(viewer, current, until)}${strip}</p>
       ${dayStrip(viewer, days, zoneClock(viewer.timeZone).dayOf(now))}
     `,
-    'wide now',
+    'wide',
   )
 }
 
-function notesOf(viewer: Viewer, current: Active, until: number): Part[] {
+function nameOf(viewer: Viewer, { document }: Active): Part {
   // The archive wrote it in the form of the contract.
-  const { id, name } = JSON.parse(current.document) as LockSession
-  const missing = missingEnd(viewer, current, viewer.subject.id)
-  const distance = plannedEndDistance(current, until)
-  const known = distance.startsWith('countdown') ? distance : `planned end ${distance}`
-  const end = missing === NONE ? 'no planned end' : (missing?.toLowerCase() ?? known)
-  return [
-    html`<a href="/locks/${id}">${recordName(viewer, 'lock', { id, name })}</a>${practiceMark(current.rules)}`,
-    end,
-  ]
+  return recordName(viewer, 'lock', JSON.parse(document) as LockSession)
 }
 
-function endOf({ viewer, now }: Reader, last: LockStats | undefined): Part[] {
-  if (last === undefined) return []
+function plannedEndOf(viewer: Viewer, current: Active, until: number): string {
+  const missing = missingEnd(viewer, current, viewer.subject.id)
+  if (missing !== undefined) return `${missing === NONE ? 'No planned end' : missing} · `
+  const distance = plannedEndDistance(current, until)
+  return `${distance.startsWith('countdown') ? capital(distance) : `Planned end ${distance}`} · `
+}
+
+function endOf({ viewer, now }: Reader, last: LockStats): Part {
   const end = knownEnd(last)
-  const link = html`<a href="/locks/${last.id}">Last lock session</a>`
   return end === null
-    ? [link]
-    : [html`${link} ended ${timeAgo(viewer, end, now)}, after ${durationText((end - last.at) / 1000)}`]
+    ? nothing
+    : html`Ended ${timeAgo(viewer, end, now)}, after ${durationText((end - last.at) / 1000)} · `
 }
 
 export const STRIP_DAYS = 28
@@ -90,52 +104,58 @@ export const STRIP_DAYS = 28
 /** How much of each of the last days was locked, as a link to them. */
 function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
   const step = 100 / days.length
-  const bars = days.map(({ percent }, index): Box => {
-    return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - (percent ?? 0), 100] }
-  })
-  const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
+  const barsFrom = (topOf: (day: LockStatistics) => number) =>
+    days.map((day, index): Box => {
+      return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [topOf(day), 100] }
+    })
+  const bars = boxes(
+    'solid',
+    barsFrom(({ percent }) => 100 - (percent ?? 0)),
+  )
   const first = today + 1 - days.length
-  const text = lockText(`Locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
-  return html`<a class="days-strip" href="/locks?from=${formatDate(first)}&to=${formatDate(today)}">${strip(boxes('solid', bars))}<span class="small muted"><span class="nowrap">${shortDay(first * DAY_MS)}</span><span>${text}</span><span class="nowrap">now</span></span></a>`
+  const address = `/locks?from=${formatDate(first)}&to=${formatDate(today)}`
+  const name = lockText('Time locked by day', viewer)
+  return html`<a class="days-strip" href="${address}" aria-label="${name}">${strip(
+    html`${boxes(
+      'usual',
+      barsFrom(() => 0),
+    )}${bars}`,
+  )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>Today</span></span></a>`
 }
 
-/** How much there was so far this week, and how much is usual by its end. What has not begun yet is not zero. */
-export function thisWeek({ viewer, now }: Reader, training: ShownTraining, goal: number | null): Html {
+/** How much there was so far this week, beside what is usual at the same point of a week. What has not begun yet is not zero. */
+export function thisWeek(
+  { viewer, now }: Reader,
+  sessions: readonly SessionStats[],
+  training: ShownTraining,
+  goal: number | null,
+): Html {
   const today = zoneClock(viewer.timeZone).dayOf(now)
   const monday = bucketStart('week', 'monday', today)
   const week = training.summary.periods.at(-1)
   const scope = daysName({ first: monday, last: today })
-  const line = (
-    name: string,
-    of: string,
-    valueOf: (totals: Totals) => number | null,
-    text: (value: number) => string,
-  ) => {
-    const { measured, earlier } = measuredOf(viewer, training, now, valueOf)
-    const usual = usualNow(training.time, earlier, measured)
-    const value = week === undefined ? 0 : valueOf(week)
-    const range =
-      usual === undefined
-        ? nothing
-        : html`<small class="muted">usually ${text(usual.low)} to ${text(usual.high)}</small>`
-    return html`<div><dt>${name}</dt><dd>${value === null ? NONE : figure(`${of} ${scope}`, value, text(value))} ${range}</dd></div>`
-  }
+  const { reps = 0, sessions: count = 0, distance = null } = week ?? {}
+  const isKnown = countedUntil(viewer.asOf, now) === now
+  const usual = isKnown ? usualByNow(sessions, zoneClock(viewer.timeZone), now) : undefined
   return tile(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
-      <dl class="lines">
-        ${line('Sessions', 'sessions', ({ sessions }) => sessions, numberText)}
-        ${line('Repetitions', 'reps', ({ reps }) => reps, numberText)}
-        ${line(
-          'Distance',
-          'distance',
-          ({ distance }) => distance,
-          value => longDistanceText(viewer, value),
-        )}
-      </dl>
-      ${goalBar(goal, week?.reps ?? 0)}
+      <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
+      ${usual === undefined ? nothing : html`<p>${verdict(beyondUsual(reps, usual))} by this point of a week</p>`}
+      <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}${
+        distance === null
+          ? nothing
+          : html` · ${figure(`distance ${scope}`, distance, longDistanceText(viewer, distance))}`
+      }</p>
+      ${goalBar(goal, reps)}
     `,
   )
+}
+
+/** `▲ 312 more than usual`, `As usual`. */
+function verdict(beyond: number): string {
+  if (beyond === 0) return 'As usual'
+  return `${beyond > 0 ? '▲' : '▼'}\u00a0${numberText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than usual`
 }
 
 function goalBar(goal: number | null, reps: number): Html {
@@ -167,11 +187,42 @@ export function lastSession(
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
-      <p class="big">${grade === null ? NONE : html`${grade}<small>\u00a0%</small>`}</p>
-      <p>${resultMark(passed)}${grade === null || usual === undefined ? nothing : `, ${usualText(grade, usual, isOwn)}`}</p>
-      ${rank === undefined ? nothing : html`<p>${capital(placeText(rank))} with this program</p>`}
+      <p class="big">${grade === null ? NONE : percentText(grade)}</p>
+      <p>${resultMark(passed)}${grade === null || usual === undefined ? nothing : `, ${usualText(grade, usual, isOwn)}`}${
+        rank === undefined ? nothing : ` · ${placeText(rank)} with this program`
+      }</p>
       <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
     `,
+  )
+}
+
+/** The last twelve weeks, drawn as the pages of training and locks draw them, to which they lead. */
+export function weeksCard(
+  { viewer, now }: Reader,
+  training: ShownTraining | undefined,
+  locks: ShownLocks | undefined,
+): Html {
+  const strip = (to: string, title: string, figure: Part, drawing: Html) =>
+    html`<figure><figcaption><a href="${to}">${title}</a><span>${figure}</span></figcaption>${drawing}</figure>`
+  const strips: Html[] = []
+  if (training !== undefined && training.sessions.length > 0) {
+    const { totals, grade } = training.summary
+    const scope = daysName(training.period)
+    const median = grade === null ? nothing : medianFigure(grade.median, scope)
+    const reps = html`${repsFigure(totals.reps, scope)} in total`
+    strips.push(
+      strip('/training#repetitions', 'Repetitions', reps, repetitionsPicture(viewer, training, now, {}).strip),
+    )
+    strips.push(strip('/training#grades', 'Median grade', median, gradePicture(viewer, training).strip))
+  }
+  if (locks !== undefined && locks.total.knownSeconds > 0) {
+    const share = html`${lockedFigure(locks.total, daysName(locks.period))} of the time`
+    strips.push(strip('/locks', lockText('Locked', viewer), share, shares(viewer, locks).strip))
+  }
+  if (strips.length === 0) return nothing
+  return card(
+    'Last 12 weeks',
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week, the last one so far. Grey: what is usual.</p>`,
   )
 }
 

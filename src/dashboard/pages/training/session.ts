@@ -87,7 +87,7 @@ async function showSession(visit: Visit) {
 export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
   const beyond = beyondUsual(grade, usual)
   if (beyond === 0) return 'as usual'
-  return `${Math.abs(beyond)} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`
+  return `${countText(Math.abs(beyond), 'point')} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`
 }
 
 /** `third best of 109`, `shared best of 20` */

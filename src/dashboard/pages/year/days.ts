@@ -10,23 +10,9 @@ import { lockText } from '../locks/states.ts'
 
 /** The days of a year. */
 
-/** A day, and how it is drawn. */
-export interface DrawnDay extends KnownDay {
-  /** As `YYYY-MM-DD`. */
-  readonly date: string
-  /** A shade by its repetitions, `none` without a session. */
-  readonly shade: (typeof SHADES)[number] | 'none'
-}
-
-export function drawnDays(days: readonly KnownDay[]): DrawnDay[] {
-  const shades = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
-  return days.map(day => {
-    return { ...day, date: formatDate(day.day), shade: day.sessions === 0 ? 'none' : shades(day.reps) }
-  })
-}
-
 /** Rows of days, with both areas. */
-export function daysCard(viewer: Viewer, days: readonly DrawnDay[], year: number): Html {
+export function daysCard(viewer: Viewer, days: readonly KnownDay[], year: number): Html {
+  const shadeOf = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
   const areas = sharedAreas(viewer)
   const trained = days.filter(({ sessions }) => sessions > 0).length
   const under = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
@@ -39,7 +25,7 @@ export function daysCard(viewer: Viewer, days: readonly DrawnDay[], year: number
     html`
       <p class="summary">${counts.join(' and ')}.</p>
       ${daysCalendar(
-        days.map(day => dayLook(viewer, day)),
+        days.map(day => dayLook(viewer, day, day.sessions === 0 ? 'none' : shadeOf(day.reps))),
         `days-${year}`,
       )}
       <ul class="legend">
@@ -50,7 +36,8 @@ export function daysCard(viewer: Viewer, days: readonly DrawnDay[], year: number
   )
 }
 
-function dayLook(viewer: Viewer, { date, sessions, reps, lockedSeconds, shade }: DrawnDay) {
+function dayLook(viewer: Viewer, { day, sessions, reps, lockedSeconds }: KnownDay, shade: string) {
+  const date = formatDate(day)
   if (sessions === 0 && lockedSeconds === 0) return { date, look: 'none', text: '' }
   const text = [
     ...(sessions > 0 ? [countText(sessions, 'session'), countText(reps, 'rep')] : []),

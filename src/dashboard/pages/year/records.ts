@@ -15,7 +15,7 @@ export function recordCard({ viewer }: Reader, year: YearStatistics): Html {
 
 type Fact = readonly [name: string, value: Part]
 
-function trainingRecords({ bests: { week, session, current, longest }, isRunning }: YearStatistics): Fact[] {
+function trainingRecords({ bests: { week, session, longest } }: YearStatistics): Fact[] {
   const weekText = ({ from }: { from: string }) => `week of ${dayText(from)}`
   return [
     ...record('Most repetitions in a week', week, ({ reps }) => numberText(reps), weekText, daysAddress),
@@ -23,19 +23,9 @@ function trainingRecords({ bests: { week, session, current, longest }, isRunning
       'Most repetitions in a session',
       session,
       ({ reps }) => numberText(reps),
-      ({ at }) => dateText({ timeZone: 'UTC' }, at),
+      ({ at }) => unbroken(dateText({ timeZone: 'UTC' }, at)),
       ({ id }) => `/training/${id}`,
     ),
-    ...(current === undefined || !isRunning
-      ? []
-      : [
-          fact(
-            'Current streak',
-            countText(current.days, 'day'),
-            daysAddress(current),
-            `since ${dayText(current.from)}`,
-          ),
-        ]),
     ...record(
       'Longest streak',
       longest,
@@ -51,7 +41,7 @@ function lockRecord(viewer: Viewer, { stretch }: YearStatistics): Fact[] {
     lockText('Longest locked stretch', viewer),
     stretch,
     ({ seconds }) => durationText(seconds),
-    ({ session }) => dateText(viewer, session.at),
+    ({ session }) => unbroken(dateText(viewer, session.at)),
     ({ session }) => `/locks/${session.id}`,
   )
 }
@@ -69,11 +59,8 @@ function record<Item>(
   const value = valueOf(best)
   const former = before && valueOf(before)
   const earlier = before && (former === value ? `; also ${whenOf(before)}` : `; before ${former}, ${whenOf(before)}`)
-  return [fact(name, value, addressOf(best), `${whenOf(best)}${earlier ?? ''}`)]
-}
-
-function fact(name: string, value: Part, to: string, note: string): Fact {
-  return [name, html`<a href="${to}">${value}</a> <small class="muted">${note}</small>`]
+  const note = `${whenOf(best)}${earlier ?? ''}`
+  return [[name, html`<a href="${addressOf(best)}">${value}</a> <small>${note}</small>`]]
 }
 
 function daysAddress({ from, to }: { readonly from: string; readonly to: string }): string {

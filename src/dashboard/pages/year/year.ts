@@ -8,7 +8,7 @@ import { card, facts, noRecords, stat, stats } from '../../layout/components.ts'
 import { sharedAreas } from '../../layout/subject-notes.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
-import { daysName } from '../../text/period.ts'
+import { daysName, timeOfDays } from '../../text/period.ts'
 import {
   countText,
   longDistanceText,
@@ -19,11 +19,11 @@ import {
   percentText,
   unbroken,
 } from '../../text/text.ts'
-import { lockedPercent } from '../locks/charts.ts'
+import { lockedPercent, shares } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
-import { daysCard, drawnDays } from './days.ts'
-import { lockedMonths } from './months.ts'
+import { inParts, partPictures } from '../parts.ts'
+import { daysCard } from './days.ts'
 import { recordCard } from './records.ts'
 
 /** A calendar year on one sheet. */
@@ -58,12 +58,17 @@ async function showYear(visit: Visit) {
   return view({
     title: `Year ${year}`,
     actions: stepper(years, year),
-    body: html`
-      <div class="year">
-        ${yearCards(visit, statistics)}
-      </div>
-    `,
+    body: yearCards(visit, statistics),
   })
+}
+
+/** The percent of time locked by month. */
+function lockedMonths({ viewer, now }: Reader, { year, total, months, monthsBefore }: YearStatistics): Html {
+  if (total.locks.percent === null) return nothing
+  const days = { first: total.from, last: Math.min(total.to, zoneClock(viewer.timeZone).dayOf(now)) }
+  const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
+  const picture = shares(viewer, { buckets: months, earlier: monthsBefore, time }, `months-${year}`)
+  return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture], `figures-${year}`)
 }
 
 /** The years that have a page, the oldest first. */
@@ -84,14 +89,16 @@ function clockOf({ viewer, now }: Reader) {
 }
 
 /** Everything that is known of a year. */
-export function yearCards(reader: Reader, year: YearStatistics): Html {
-  const areas = sharedAreas(reader.viewer)
+export function yearCards(reader: Reader, statistics: YearStatistics): Html {
+  const { viewer } = reader
+  const { year, days, isRunning } = statistics
+  const others = figuresOf(viewer, statistics).filter(({ of }) => of === undefined)
   return html`
-    ${largeFigures(reader.viewer, year)}
-    ${recordCard(reader, year)}
-    ${daysCard(reader.viewer, drawnDays(year.days), year.year)}
-    ${areas.includes('lkbx') ? lockedMonths(reader, year) : nothing}
-    ${card(year.isRunning ? 'Totals so far' : 'Totals', facts(totalsOf(reader, year)))}
+    ${largeFigures(viewer, statistics)}
+    ${recordCard(reader, statistics)}
+    ${daysCard(viewer, days, year)}
+    ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
+    ${card(isRunning ? 'Totals so far' : 'Totals', facts(others.map(({ name, text }) => [name, text(statistics.total)])))}
   `
 }
 
@@ -101,91 +108,83 @@ function stepper(years: readonly number[], year: number): Html {
   return html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
 }
 
-/** Four figures of the year, each beside the same days of the year before, if that was known from its start. */
-function largeFigures(
-  viewer: Viewer,
-  { year, isRunning, total, before, firstTraining, firstLock }: YearStatistics,
-): Html {
-  const clock = zoneClock(viewer.timeZone)
+/** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
+function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
+  const { year, isRunning, total, before } = statistics
+  const start = zoneClock(viewer.timeZone).startOf(before.from)
   const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
-  const tile = (
-    first: { readonly at: number } | undefined,
-    name: string,
-    of: string,
-    valueOf: (totals: Totals) => number | null,
-    [text, differenceText = text]: readonly ((value: number) => string)[],
-  ) => {
-    const [value, then] = [valueOf(total), valueOf(before)]
-    if (value === null || text === undefined || differenceText === undefined) return nothing
-    const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
-    const shown = figure(`${of} ${scopeOf(total)}`, value, text(value))
-    if (first === undefined || first.at > clock.startOf(before.from) || then === null) return stat(name, shown)
-    const difference = value - then
-    const how = difference === 0 ? 'the same' : `${difference > 0 ? '+' : '−'}${differenceText(Math.abs(difference))}`
-    return stat(name, shown, html`${title}: ${figure(`${of} ${scopeOf(before)}`, then, text(then))} (${how})`)
-  }
-  const areas = sharedAreas(viewer)
-  const points = (value: number) => unbroken(countText(value, 'point'))
-  return stats(
-    ...(areas.includes('dtt')
-      ? [
-          tile(firstTraining, 'Training sessions', 'sessions', ({ training }) => training.sessions, [numberText]),
-          tile(firstTraining, 'Days with training', 'days', ({ training }) => training.days, [numberText]),
-          tile(firstTraining, 'Repetitions', 'reps', ({ training }) => training.reps, [numberText]),
-        ]
-      : []),
-    ...(areas.includes('lkbx')
-      ? [
-          tile(firstLock, lockText('Time locked', viewer), 'lockedPercent', ({ locks }) => lockedPercent(locks), [
-            percentText,
-            points,
-          ]),
-        ]
-      : []),
+  const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
+  const shown = figuresOf(viewer, statistics).flatMap(
+    ({ name, of, first, value, text, differenceText = numberText }) => {
+      const [now, then] = [value?.(total) ?? null, value?.(before) ?? null]
+      if (of === undefined || now === null) return []
+      const current = figure(`${of} ${scopeOf(total)}`, now, text(total))
+      if (first === undefined || first.at > start || then === null) return [stat(name, current)]
+      const sign = now > then ? '+' : '−'
+      const how = now === then ? 'the same' : `${sign}${differenceText(Math.abs(now - then))}`
+      return [stat(name, current, html`${title}: ${figure(`${of} ${scopeOf(before)}`, then, text(before))} (${how})`)]
+    },
   )
+  return stats(...shown)
 }
 
-interface Row {
+interface YearFigure {
   readonly name: string
-  readonly of: (totals: Totals) => Part
+  readonly text: (totals: Totals) => string
+  /** The first record of its area. */
+  readonly first?: { readonly at: number } | undefined
+  /** Of large ones: what they are of, and their value, which is null if it is not known. */
+  readonly of?: string
+  readonly value?: (totals: Totals) => number | null
+  readonly differenceText?: (value: number) => string
 }
 
-/** The totals of a year as texts, by name. */
+/** The figures of a year as texts, by name. */
 export function totalsOf({ viewer }: Reader, year: YearStatistics): (readonly [name: string, value: Part])[] {
-  return rowsOf(viewer, year).map(({ name, of }) => [name, of(year.total)])
+  return figuresOf(viewer, year).map(({ name, text }) => [name, text(year.total)])
 }
 
-/** The rows of areas that may be read. Of days before the first record, nothing is known. */
-function rowsOf(viewer: Viewer, { firstTraining, firstLock }: YearStatistics): readonly Row[] {
+/** The figures of areas that may be read. Of days before the first record, nothing is known. */
+function figuresOf(viewer: Viewer, { firstTraining, firstLock, total }: YearStatistics): YearFigure[] {
   const areas = sharedAreas(viewer)
-  const clock = zoneClock(viewer.timeZone)
-  const since = (first: { readonly at: number } | undefined, { name, of }: Row): Row => ({
-    name: lockText(name, viewer),
-    of: totals => (first !== undefined && first.at < clock.startOf(totals.to + 1) ? of(totals) : NONE),
-  })
+  const end = zoneClock(viewer.timeZone).startOf(total.to + 1)
+  const since = (first: YearFigure['first'], all: readonly YearFigure[]): YearFigure[] =>
+    all.map(({ name, text, ...figure }) => {
+      const isKnown = first !== undefined && first.at < end
+      return { ...figure, first, name: lockText(name, viewer), text: totals => (isKnown ? text(totals) : NONE) }
+    })
   return [
-    ...(areas.includes('dtt') ? trainingRows(viewer).map(row => since(firstTraining, row)) : []),
-    ...(areas.includes('lkbx') ? lockRows.map(row => since(firstLock, row)) : []),
+    ...(areas.includes('dtt') ? since(firstTraining, trainingFigures(viewer)) : []),
+    ...(areas.includes('lkbx') ? since(firstLock, lockFigures) : []),
   ]
 }
 
-function trainingRows(viewer: Viewer): readonly Row[] {
+function trainingFigures(viewer: Viewer): readonly YearFigure[] {
+  const count = (name: string, of: string, value: (training: Totals['training']) => number): YearFigure => {
+    return { name, of, value: ({ training }) => value(training), text: ({ training }) => numberText(value(training)) }
+  }
   return [
-    { name: 'Training sessions', of: ({ training }) => numberText(training.sessions) },
-    { name: 'Passed', of: ({ training: { passed, sessions } }) => ratio(passed, sessions) },
-    { name: 'Days with training', of: ({ training }) => numberText(training.days) },
-    { name: 'Repetitions', of: ({ training }) => numberText(training.reps) },
-    { name: 'Distance', of: ({ training }) => distanceOfYear(viewer, training) },
-    { name: 'Training time', of: ({ training: { duration } }) => (duration === 0 ? NONE : durationText(duration)) },
+    count('Training sessions', 'sessions', ({ sessions }) => sessions),
+    count('Days with training', 'days', ({ days }) => days),
+    count('Repetitions', 'reps', ({ reps }) => reps),
+    { name: 'Passed', text: ({ training: { passed, sessions } }) => ratio(passed, sessions) },
+    { name: 'Distance', text: ({ training }) => distanceOfYear(viewer, training) },
+    { name: 'Training time', text: ({ training: { duration } }) => (duration === 0 ? NONE : durationText(duration)) },
   ]
 }
 
-const lockRows: readonly Row[] = [
-  { name: 'Time locked', of: ({ locks }) => (locks.percent === null ? NONE : percentText(lockedPercent(locks) ?? 0)) },
-  { name: 'Locked', of: ({ locks }) => lengthOf(locks, locks.lockedSeconds) },
-  { name: 'On breaks', of: ({ locks }) => lengthOf(locks, locks.breakSeconds) },
-  { name: 'Lock sessions begun', of: ({ locks }) => numberText(locks.started) },
-  { name: 'Lock sessions ended', of: ({ locks }) => numberText(locks.ended) },
+const lockFigures: readonly YearFigure[] = [
+  {
+    name: 'Time locked',
+    of: 'lockedPercent',
+    value: ({ locks }) => lockedPercent(locks),
+    text: ({ locks }) => (locks.percent === null ? NONE : percentText(lockedPercent(locks) ?? 0)),
+    differenceText: value => unbroken(countText(value, 'point')),
+  },
+  { name: 'Locked', text: ({ locks }) => lengthOf(locks, locks.lockedSeconds) },
+  { name: 'On breaks', text: ({ locks }) => lengthOf(locks, locks.breakSeconds) },
+  { name: 'Lock sessions begun', text: ({ locks }) => numberText(locks.started) },
+  { name: 'Lock sessions ended', text: ({ locks }) => numberText(locks.ended) },
 ]
 
 /** A time of which something is known. */
