@@ -13,16 +13,7 @@ export class GradeCounts {
     this.count += 1
     this.#sum += grade
     if (grade >= 0 && grade <= MAX_USUAL) this.#usual[grade] = (this.#usual[grade] ?? 0) + 1
-    else this.#addUnusual(grade, 1)
-  }
-
-  merge(other: GradeCounts): void {
-    this.count += other.count
-    this.#sum += other.#sum
-    for (let grade = 0; grade <= MAX_USUAL; grade += 1) {
-      this.#usual[grade] = (this.#usual[grade] ?? 0) + (other.#usual[grade] ?? 0)
-    }
-    for (const [grade, times] of other.#unusual) this.#addUnusual(grade, times)
+    else this.#unusual.set(grade, (this.#unusual.get(grade) ?? 0) + 1)
   }
 
   /** The mean with one decimal, rounded half up; null without grades. */
@@ -39,10 +30,6 @@ export class GradeCounts {
     for (let grade = 0; grade <= MAX_USUAL; grade += 1) if ((left -= this.#usual[grade] ?? 0) <= 0) return grade
     for (const [grade, times] of unusual) if (grade > 0 && (left -= times) <= 0) return grade
     return null
-  }
-
-  #addUnusual(grade: number, times: number) {
-    this.#unusual.set(grade, (this.#unusual.get(grade) ?? 0) + times)
   }
 }
 

@@ -1,73 +1,53 @@
 import type { OwnerAccess } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 import { type LockedStretch, longestStretches } from './bests.ts'
-import { cacheOf, type OwnerCache } from './history-cache.ts'
+import { cacheOf } from './history-cache.ts'
 import { withoutPractice } from './lock-statistics.ts'
-import {
-  type LockEntry,
-  lockEntries,
-  locksSince,
-  type LockStats,
-  practiceTemplates,
-  someLocks,
-} from './lock-queries.ts'
+import { lockEntries, locksSince, type LockStats, practiceTemplates, someLocks } from './lock-queries.ts'
 
 /** A time that was locked without a break. */
 type Stretch = LockedStretch<Pick<LockStats, 'id' | 'at'>>
 
-/** All lock sessions of an account that a caller may read. What their events say is read when it is needed, but for the longest. */
-export class LockHistory {
-  /** The newest first. */
-  readonly entries: readonly LockEntry[]
-  readonly #store: Store
-  readonly #access: OwnerAccess
-  readonly #cache: OwnerCache
+export type LockHistory = Awaited<ReturnType<typeof lockHistory>>
 
-  constructor(store: Store, access: OwnerAccess, cache: OwnerCache, entries: readonly LockEntry[]) {
-    this.entries = entries
-    this.#store = store
-    this.#access = access
-    this.#cache = cache
-  }
-
-  /** When the first session started, from which on it is known what was locked; Infinity without sessions. */
-  get since(): number {
-    return this.entries.at(-1)?.at ?? Infinity
-  }
-
-  /**
-   * The times without a break up to an instant, of which each was the longest so far or as long; the oldest first. Those among sessions
-   * that have ended are cached, because finding them needs the events of each. Running sessions, and those that overlap them, are read
-   * each time. One that ended at or after `limit`, which cannot be meant, is no longest.
-   */
-  async longest(until: number, limit: number): Promise<readonly Stretch[]> {
-    const [store, access] = [this.#store, this.#access]
-    const templates = new Set(this.entries.flatMap(({ template }) => template ?? []))
-    // Whether a lock is for practice may change without its owner's records.
-    const practice = await practiceTemplates(store, access, [...templates])
-    const { ended, others, asOf } = await this.#cache.get(
-      `longest lock from ${access.start} without ${practice.join()}`,
-      async () => longestOfEnded(await locksSince(store, access, until), until),
-      value => value.others.length * ID_BYTES,
-    )
-    const meant = (sessions: readonly LockStats[]) => sessions.filter(({ endAt }) => (endAt ?? until) < limit)
-    if (until < asOf) return longestOf(meant(await locksSince(store, access, until)), until)
-    if (others.length === 0) return ended
-    const least = ended.at(-1)?.seconds ?? 0
-    const running = longestOf(meant(await someLocks(store, access, others, until)), until)
-    return [...ended, ...running.filter(({ seconds }) => seconds >= least)]
-  }
-}
-
-/** The lock sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */
-export async function lockHistory(store: Store, access: OwnerAccess): Promise<LockHistory> {
+/**
+ * All lock sessions of an account that a caller may read; in memory until they change. What their events say is read when it is needed,
+ * but for the longest. Throws ApiError if they are too many.
+ */
+export async function lockHistory(store: Store, access: OwnerAccess) {
   const cache = await cacheOf(store, access.owner)
   const entries = await cache.get(
     `locks from ${access.start}`,
     () => lockEntries(store, access),
     ({ length }) => length * ENTRY_BYTES,
   )
-  return new LockHistory(store, access, cache, entries)
+  return {
+    /** The newest first. */
+    entries,
+    /** When the first session started, from which on it is known what was locked; Infinity without sessions. */
+    since: entries.at(-1)?.at ?? Infinity,
+    /**
+     * The times without a break up to an instant, of which each was the longest so far or as long; the oldest first. Those among
+     * sessions that have ended are cached, because finding them needs the events of each. Running sessions, and those that overlap
+     * them, are read each time. One that ended at or after `limit`, which cannot be meant, is no longest.
+     */
+    async longest(until: number, limit: number): Promise<readonly Stretch[]> {
+      const templates = new Set(entries.flatMap(({ template }) => template ?? []))
+      // Whether a lock is for practice may change without its owner's records.
+      const practice = await practiceTemplates(store, access, [...templates])
+      const { ended, others, asOf } = await cache.get(
+        `longest lock from ${access.start} without ${practice.join()}`,
+        async () => longestOfEnded(await locksSince(store, access, until), until),
+        value => value.others.length * ID_BYTES,
+      )
+      const meant = (sessions: readonly LockStats[]) => sessions.filter(({ endAt }) => (endAt ?? until) < limit)
+      if (until < asOf) return longestOf(meant(await locksSince(store, access, until)), until)
+      if (others.length === 0) return ended
+      const least = ended.at(-1)?.seconds ?? 0
+      const running = longestOf(meant(await someLocks(store, access, others, until)), until)
+      return [...ended, ...running.filter(({ seconds }) => seconds >= least)]
+    },
+  }
 }
 
 const ENTRY_BYTES = 64

@@ -3,7 +3,7 @@ import { type Best, higher } from './highest.ts'
 import { previousDay, type ZoneClock } from './zone-clock.ts'
 
 /** Days in a row on which something happened, by the first and the last, as `YYYY-MM-DD`. */
-export interface Streak {
+interface Streak {
   readonly days: number
   readonly from: string
   readonly to: string

@@ -18,7 +18,6 @@ import {
   summarize,
   type TrainingSummary,
 } from './training.ts'
-import { trainingDays } from './training-days.ts'
 import { endOfTomorrow, zoneClock } from './zone-clock.ts'
 
 /**
@@ -70,12 +69,6 @@ export class TrainingHistory {
   bests(timeZone: string, lastDay: number): Promise<TrainingBests> {
     const compute = () => bestsOf(this.sessions, zoneClock(timeZone), lastDay)
     return this.#cached(`bests ${timeZone} ${lastDay}`, compute, () => FIGURES_BYTES)
-  }
-
-  /** The sessions of each day from one to another. */
-  days(timeZone: string, from: number, to: number) {
-    const compute = () => trainingDays(this.sessions, zoneClock(timeZone), { from, to })
-    return this.#cached(`days ${timeZone} ${from} ${to}`, compute, ({ length }) => length * DAY_BYTES)
   }
 
   /** How often each program was run, by its identifier. */
@@ -151,4 +144,3 @@ export async function trainingHistory(store: Store, access: OwnerAccess): Promis
 /** What some figures take in memory, and those of a bucket. */
 const FIGURES_BYTES = 200
 const STATISTICS_BYTES = 1500
-const DAY_BYTES = 60

@@ -44,29 +44,28 @@ export async function trainingStatistics(
 ): Promise<{ readonly total: TrainingStatistics; readonly buckets: readonly TrainingStatistics[] }> {
   const boundaries = boundariesOf(buckets)
   const sums = buckets.map(() => new TrainingSums())
+  const total = new TrainingSums()
   let index = -1
   await forEachPausing(sessionsBetween(sessions, boundaries[0] ?? Infinity, boundaries.at(-1)), session => {
     index = periodNear(index, session.at, boundaries)
-    sums[index]?.add(session, clock.dayOf(session.at))
+    const day = clock.dayOf(session.at)
+    sums[index]?.add(session, day)
+    total.add(session, day)
   })
-  const total = new TrainingSums()
-  for (const bucket of sums) total.merge(bucket)
   return { total: total.statistics(), buckets: sums.map(bucket => bucket.statistics()) }
 }
 
 class TrainingSums {
-  readonly #sums = new Totals()
+  readonly #totals = new Totals()
   #duration = 0
   #points = 0
   #ungraded = 0
   #days = 0
-  #firstDay = NaN
   #lastDay = NaN
   readonly #grades = new Map<string, { readonly counts: GradeCounts; passed: number }>()
 
   add(session: SessionStats, day: number) {
-    this.#sums.add(session)
-    if (this.#days === 0) this.#firstDay = day
+    this.#totals.add(session)
     if (day !== this.#lastDay) this.#days += 1
     this.#lastDay = day
     for (const stats of session.kinds) {
@@ -74,48 +73,26 @@ class TrainingSums {
       this.#points += stats.points
       this.#ungraded += stats.segments - stats.grades.length
       if (stats.grades.length === 0) continue
-      const sums = this.#gradesOf(stats.kind)
+      const sums = this.#grades.getOrInsertComputed(stats.kind, () => ({ counts: new GradeCounts(), passed: 0 }))
       for (const grade of stats.grades) sums.counts.add(grade)
       sums.passed += stats.gradedPassed
     }
   }
 
-  /** Adds the sums of a later bucket. */
-  merge(other: TrainingSums) {
-    this.#sums.merge(other.#sums)
-    if (other.#days > 0) {
-      // A day may lie in several buckets, which are hours then.
-      this.#days += other.#days - (other.#firstDay === this.#lastDay ? 1 : 0)
-      this.#lastDay = other.#lastDay
-    }
-    this.#duration += other.#duration
-    this.#points += other.#points
-    this.#ungraded += other.#ungraded
-    for (const [kind, { counts, passed }] of other.#grades) {
-      const sums = this.#gradesOf(kind)
-      sums.counts.merge(counts)
-      sums.passed += passed
-    }
-  }
-
   statistics(): TrainingStatistics {
     return {
-      sessions: this.#sums.sessions,
-      passed: this.#sums.passed,
+      sessions: this.#totals.sessions,
+      passed: this.#totals.passed,
       days: this.#days,
-      reps: this.#sums.reps,
-      distance: this.#sums.measured,
-      approximateDistance: this.#sums.approximate,
-      unknownDistances: this.#sums.unknownDistances,
+      reps: this.#totals.reps,
+      distance: this.#totals.measured,
+      approximateDistance: this.#totals.approximate,
+      unknownDistances: this.#totals.unknownDistances,
       duration: this.#duration,
       points: this.#points,
       grades: [...this.#grades].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(gradeStatistics),
       ungradedSegments: this.#ungraded,
     }
-  }
-
-  #gradesOf(kind: string) {
-    return this.#grades.getOrInsertComputed(kind, () => ({ counts: new GradeCounts(), passed: 0 }))
   }
 }
 

@@ -88,16 +88,6 @@ export class Totals {
     else this.measured += distance
   }
 
-  merge(other: Totals) {
-    this.sessions += other.sessions
-    this.passed += other.passed
-    this.reps += other.reps
-    this.measured += other.measured
-    this.approximate += other.approximate
-    this.unknownDistances += other.unknownDistances
-    this.segments += other.segments
-  }
-
   /** Measured or estimated; null if there are sessions and the distance of none is known. */
   get distance(): number | null {
     return this.sessions > 0 && this.unknownDistances === this.sessions ? null : this.measured + this.approximate

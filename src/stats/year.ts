@@ -102,7 +102,7 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     const { total: training } = await history.statistics({}, within, timeZone, now)
     return { from: within.from, to: within.to, training, locks: total }
   }
-  const training = await history.days(timeZone, from, to)
+  const { buckets: training } = await history.statistics({}, { ...range, unit: 'day' }, timeZone, now)
   const limit = endOfTomorrow(clock, clock.dayOf(now))
   const stretches = (await locks.longest(until, limit)).filter(stretch => stretch.end <= clock.startOf(end + 1))
   return {
@@ -112,7 +112,8 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
     before: await totalsOf(rangeBefore, toSameDay),
     days: ofDays.buckets.map(({ lockedSeconds }, index) => {
       const day = days[index]?.day ?? from
-      return { day, lockedSeconds, ...(training[day - from] ?? { sessions: 0, reps: 0 }) }
+      const { sessions = 0, reps = 0 } = training[index] ?? {}
+      return { day, lockedSeconds, sessions, reps }
     }),
     months: ofYear.buckets,
     monthsBefore: yearBefore.buckets,

@@ -17,7 +17,7 @@ import {
   trainingSession,
   trainingTemplate,
 } from '../support/records.ts'
-import { archiveOf, startService, unlimited } from '../support/service.ts'
+import { archiveOf } from '../support/service.ts'
 import { ask, serve } from '../support/serving.ts'
 
 /** As much as a small machine gives to a process. */
@@ -59,31 +59,6 @@ test('an account with as much as it may bring in gets no figures of it, and does
   }
   assert.equal((await ask(`${service.url}/api/v1/dtt/sessions/1`, key)).status, 200)
   await store.close()
-})
-
-test('figures count every session beyond 20,000, of which less is kept in memory', async () => {
-  const segments = ['warmup', 'training', 'training'].map((type, index) =>
-    trainerSegment(index + 1, { type, percentGrade: 70, repsMeasured: 10 }),
-  )
-  await using service = await startService(
-    [account(1, 'ann'), trainingSession(1, 1, { repsMeasured: 30, TrainerSegment: segments })],
-    unlimited,
-  )
-  const count = 20_300
-  await multiply(service.store, 'training_session', count)
-  const key = await service.token('ann')
-  const range = 'from=2026-01-01&to=2026-02-28&bucket=month'
-  for (const [type, of, share] of [
-    ['', { sessions: count, passed: count, repsMeasured: 30 * count }, { warmup: 1, training: 2 }],
-    ['&type=training', { sessions: count, passed: count, repsMeasured: 20 * count }, { training: 2 }],
-  ] as const) {
-    const { body } = await service.fetch(`/api/v1/dtt/stats?${range}${type}`, key)
-    const { sessions, passed, repsMeasured, grades } = body.data.total
-    assert.deepEqual({ sessions, passed, repsMeasured }, of)
-    for (const { type: kind, segments: graded, mean } of grades)
-      assert.deepEqual([graded, mean], [count * (share[kind as keyof typeof share] ?? 0), 70])
-    assert.equal(grades.length, Object.keys(share).length)
-  }
 })
 
 const manyKinds = trainingSession(1, 1, {

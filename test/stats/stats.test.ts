@@ -2,20 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
-import { addBuckets, bucketStart, type Unit } from '../../src/contract/calendar.ts'
-import { boundariesOf, bucketsOf } from '../../src/stats/buckets.ts'
-import { zoneClock } from '../../src/stats/zone-clock.ts'
-import { dayAt, periodOf } from '../../src/stats/periods.ts'
 import { gradeRank } from '../../src/stats/bests.ts'
 import { gradeOfKind, type SessionStats, matching, summarize } from '../../src/stats/training.ts'
 import { gradesOf } from '../support/statistics.ts'
 
-const HOUR = 3_600_000
-const at = (text: string) => Date.parse(text)
-
-const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Pacific/Apia']
-const zone = fc.constantFrom(...zones)
-const instant = fc.integer({ min: at('2010-01-01T00:00:00Z'), max: at('2030-01-01T00:00:00Z') })
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 const length = (intervals: readonly { start: number; end: number }[]) =>
   sum(intervals.map(({ start, end }) => end - start))
@@ -35,14 +25,6 @@ const events = fc
   )
 const end = fc.option(fc.integer({ min: 0, max: 1200 }), { nil: null })
 const now = fc.integer({ min: 0, max: 1200 })
-
-/** The periods from the one of an instant to that of another. */
-function periodsBetween(unit: Unit, from: number, to: number, zone: string) {
-  const clock = zoneClock(zone)
-  const [first, last] = [from, to].map(at => bucketStart(unit, 'monday', clock.dayOf(at)))
-  const range = { unit, weekStart: 'monday', from: first ?? 0, to: addBuckets(unit, last ?? 0, 1) - 1 } as const
-  return boundariesOf(bucketsOf(range, clock, 0))
-}
 
 test('the intervals of a lock session have no gaps and add up to the whole session', () => {
   fc.assert(
@@ -111,31 +93,6 @@ test('the end of an active lock session is a planned one', () => {
   assert.equal(plannedEnd({ ...session, is_active: 0 }), null)
 })
 
-test('periods have no gaps, include both ends of the range, and begin at midnight of the zone', () => {
-  const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
-  const span = fc.integer({ min: 0, max: 200 * 24 * HOUR })
-  fc.assert(
-    fc.property(unit, instant, span, zone, (unit, from, span, zone) => {
-      const periods = periodsBetween(unit, from, from + span, zone)
-      assert.deepEqual(
-        periods,
-        periods.toSorted((a, b) => a - b),
-      )
-      assert.equal(new Set(periods).size, periods.length)
-      assert.ok((periods[0] ?? Infinity) <= from && (periods.at(-1) ?? 0) > from + span)
-      assert.equal(periodOf(from, periods), 0)
-      assert.equal(periodOf(from + span, periods), periods.length - 2)
-      for (const start of periods) {
-        // No zone here changes its clocks at midnight, so the instant before it is on the day before.
-        assert.notEqual(dayAt(start - 1, zone), dayAt(start, zone))
-        if (unit === 'week') assert.equal(Temporal.PlainDate.from(dayAt(start, zone)).dayOfWeek, 1)
-        if (unit === 'month') assert.match(dayAt(start, zone), /-01$/)
-      }
-    }),
-    { numRuns: 60 },
-  )
-})
-
 /** A session with one segment of each of these kinds. */
 function session(id: number, when: number, more: Partial<SessionStats> = {}): SessionStats {
   return {
@@ -158,38 +115,6 @@ function kindOf(kind: string, grades: readonly number[], passed: number) {
   const sums = { reps: 10, distance: null, duration: 60, points: 5 }
   return { kind, segments: grades.length, passed, ...gradesOf(grades), gradedPassed: passed, ...sums }
 }
-
-const sessions = (from: number, days: number) =>
-  fc.array(
-    fc.record({
-      id: fc.nat(),
-      at: fc.integer({ min: from, max: from + days * 24 * HOUR }),
-      passed: fc.boolean(),
-      program: fc.nat(3),
-      segments: fc.nat(20),
-      grade: fc.option(fc.integer({ min: 0, max: 100 })),
-      reps: fc.nat(500),
-      distance: fc.option(fc.nat(1e9)),
-      approximate: fc.boolean(),
-      kinds: fc.constant([]),
-    }),
-    { maxLength: 40 },
-  )
-
-test('weekly and monthly sums of sessions add up to the total', async () => {
-  const from = at('2026-02-20T00:00:00Z')
-  const unit = fc.constantFrom<'day' | 'week' | 'month'>('day', 'week', 'month')
-  await fc.assert(
-    fc.asyncProperty(sessions(from, 300), unit, zone, async (sessions, unit, zone) => {
-      const periods = periodsBetween(unit, from, from + 300 * 24 * HOUR, zone)
-      const { totals: whole, periods: parts } = await summarize(sessions, periods)
-      for (const name of ['sessions', 'passed', 'segments', 'reps', 'measured', 'approximate'] as const) {
-        assert.equal(sum(parts.map(part => part[name])), whole[name], name)
-      }
-    }),
-    { numRuns: 60 },
-  )
-})
 
 test('a mean is rounded half up, and the mean of no values is null', () => {
   const two = session(1, 0, { kinds: [kindOf('bounce', [80, 81], 1)] })
