@@ -117,15 +117,10 @@ function report(error: unknown): number {
   }
   // An error of the database or of the system, such as a full disk or a missing file.
   if (error instanceof Error && ('errcode' in error || 'severity' in error || 'syscall' in error)) {
-    say(`lockstep: ${noAccess(error) ?? `${error.message}${ioErrorCode(error)}`}`)
+    say(`lockstep: ${noAccess(error) ?? error.message}`)
     return EXIT.storage
   }
   throw error
-}
-
-/** All input and output errors of SQLite have one message; the extended code says which call failed (https://sqlite.org/rescode.html). */
-function ioErrorCode(error: Error): string {
-  return 'errcode' in error && Number(error.errcode) > 0xff ? ` (SQLite code ${String(error.errcode)})` : ''
 }
 
 /** What to do about a file that this user may not open; undefined for another error. */

@@ -2,6 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { InvalidError } from '../archive/faults.ts'
 import { readAccount } from '../archive/account-kinds.ts'
 import { findByName, foldedName, isDigits } from '../contract/names.ts'
+import { parseId } from '../contract/parameters.ts'
 import type { Tier } from '../contract/people.ts'
 import { formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
@@ -74,7 +75,11 @@ const MAX_LIKELY = 100
 export async function findAccount({ reads }: Pick<Store, 'reads'>, idOrName: string): Promise<AccountFacts> {
   const byId = isDigits(idOrName)
   const found = byId
-    ? await reads.selectFrom('account').select(FACTS).where('id', '=', storedId(idOrName)).executeTakeFirst()
+    ? await reads
+        .selectFrom('account')
+        .select(FACTS)
+        .where('id', '=', parseId(idOrName) ?? 0)
+        .executeTakeFirst()
     : await accountNamed(reads, idOrName)
   if (found === undefined) throw new Refusal('refused', `there is no account with this ${byId ? 'id' : 'username'}`)
   return found
@@ -104,15 +109,9 @@ export async function setTier(store: Store, id: number, tier: Tier | null, until
 
 /** An identifier above all that are or were in use. */
 async function nextId(db: Kysely<Tables>): Promise<number> {
-  const highest = await Promise.all(
-    (['account', 'removed_account'] as const).map(table =>
-      db
-        .selectFrom(table)
-        .select(({ fn }) => fn.max('id').as('id'))
-        .executeTakeFirst(),
-    ),
-  )
-  return Math.max(...highest.map(row => row?.id ?? 0)) + 1
+  const { rows } = await sql<{ highest: number | null }>`select max(id) as highest
+    from (select id from account union all select id from removed_account) as ids`.execute(db)
+  return (rows[0]?.highest ?? 0) + 1
 }
 
 const FACTS = ['id', 'username', 'subscription_tier', 'subscription_ends_at'] as const
@@ -124,10 +123,4 @@ export function accountRow(data: Record<string, unknown>) {
   } catch (error) {
     throw error instanceof InvalidError ? new Refusal('refused', error.message) : error
   }
-}
-
-/** No account has an id beyond the safe integers. */
-function storedId(digits: string): number {
-  const id = Number(digits)
-  return Number.isSafeInteger(id) ? id : 0
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import type { EventRow, Tables } from '../store/tables.ts'
+import type { Tables } from '../store/tables.ts'
 
 /** The log of what concerns the safety of an account, for its owner. Rows are added, never changed but for counts. */
 
@@ -78,22 +78,14 @@ export async function recordEvent(
 }
 
 /** An event of the log, as its owner may see it. */
-export type AccountEvent = Pick<
-  EventRow,
-  'id' | 'at' | 'kind' | 'actor' | 'subject' | 'subject_id' | 'network' | 'browser' | 'times'
->
+export type AccountEvent = Awaited<ReturnType<typeof listEvents>>[number]
 
-/** Which events, and which part of them, the newest first. */
-export interface EventsRange {
-  readonly limit: number
-  readonly offset?: number
-}
-
+/** The events of an account, the newest first. */
 export function listEvents(
   { reads }: Pick<Store, 'reads'>,
   accountId: number,
-  { limit, offset = 0 }: EventsRange,
-): Promise<AccountEvent[]> {
+  { limit, offset = 0 }: { readonly limit: number; readonly offset?: number },
+) {
   return reads
     .selectFrom('account_event')
     .select(['id', 'at', 'kind', 'actor', 'subject', 'subject_id', 'network', 'browser', 'times'])

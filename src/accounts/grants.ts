@@ -116,22 +116,13 @@ export function makeGrantCache(store: Store): GrantCache {
   const entries = new Map<string, { readonly grant: Grant; readonly readAt: number }>()
   let knownChanges = grantChanges
 
-  const remember = (key: string, grant: Grant | undefined, readAt: number) => {
-    // Deleted first, so that the map stays ordered by age.
-    entries.delete(key)
-    if (grant === undefined) return
-    entries.set(key, { grant, readAt })
-    if (entries.size <= MAX_ENTRIES) return
-    for (const oldest of entries.keys()) {
-      entries.delete(oldest)
-      return
-    }
-  }
-
-  const lookUp = async (key: string, now: number) => {
+  const lookUp = async (key: string, readAt: number) => {
     const changesBefore = grantChanges
     const grant = await findGrant(store, key)
-    if (grantChanges === changesBefore) remember(key, grant, now)
+    if (grant === undefined || grantChanges !== changesBefore) return grant
+    // All of them are read again within a second anyway.
+    if (entries.size >= MAX_ENTRIES) entries.clear()
+    entries.set(key, { grant, readAt })
     return grant
   }
 

@@ -1,7 +1,7 @@
 import { type Config, settings } from '../config.ts'
 import type { OidcSettings } from './oidc.ts'
 import { readSecretFile } from './secret-files.ts'
-import { isRefusal, Refusal } from '../contract/refusal.ts'
+import { Refusal, renamed } from '../contract/refusal.ts'
 
 /** The issuer of the settings; undefined if there is none. Throws Refusal if something is missing. */
 export function readOidcSettings(
@@ -18,13 +18,8 @@ export function readOidcSettings(
   if (clientId === '')
     throw new Refusal('usage', `${settings.oidcClientId.env} must be set with ${settings.oidcIssuer.env}`)
   if (file === '') return { issuer, clientId, clientSecret: undefined, auth, name }
-  try {
-    const clientSecret = readSecretFile(file).trim()
-    if (clientSecret === '') throw new Refusal('refused', `${file} is empty`)
-    return { issuer, clientId, clientSecret, auth, name }
-  } catch (error) {
-    if (isRefusal(error, 'refused'))
-      throw new Refusal('usage', `${settings.oidcClientSecretFile.env}: ${error.message}`)
-    throw error
-  }
+  const env = settings.oidcClientSecretFile.env
+  const clientSecret = renamed(`${env}:`, ['refused', 'usage'], () => readSecretFile(file).trim())
+  if (clientSecret === '') throw new Refusal('usage', `${env}: ${file} is empty`)
+  return { issuer, clientId, clientSecret, auth, name }
 }

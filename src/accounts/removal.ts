@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
-import { kinds } from '../archive/kinds.ts'
 import type { Store } from '../store/index.ts'
 import { ERASING, holdJob, pullJob, readJob } from '../jobs/jobs.ts'
 import type { Tables } from '../store/tables.ts'
@@ -24,7 +22,6 @@ export async function removeAccount(store: Store, id: number, now: number): Prom
       .onConflict(conflict => conflict.column('id').doUpdateSet({ removed_at: now }))
       .execute()
     await keepUnreadName(db, id)
-    if (store.engine === 'sqlite') await deleteInParts(db, id)
     // Rows of other accounts' pulls, and rejected rows from before the account was here, have no reference to it.
     await db.deleteFrom('pull_row').where('owner_id', '=', id).execute()
     await db.deleteFrom('set_aside').where('owner_id', '=', id).execute()
@@ -82,30 +79,3 @@ export async function isErasingDue({ db }: Pick<Store, 'db'>, before = Infinity)
   const job = await readJob(db, ERASING)
   return job?.state === 'due' && (job.next_at ?? -Infinity) <= before
 }
-
-/**
- * Deletes the rows that refer to the account, a few at a time: statements of SQLite block the process, and others are answered in
- * between.
- */
-async function deleteInParts(db: Kysely<Tables>, id: number) {
-  const owned = kinds.filter(({ isOwned }) => isOwned).map(({ table }) => [table, sql`owner_id = ${id}`] as const)
-  const sources = sql`select id from pull_source where account_id = ${id}`
-  const parts = [
-    ...owned,
-    ['pull_row', sql`source_id in (${sources})`],
-    ['set_aside', sql`account_id = ${id}`],
-    ['read_log', sql`owner_id = ${id}`],
-    ['account_event', sql`account_id = ${id}`],
-  ] as const
-  for (const [name, condition] of parts) {
-    const table = sql.table(name)
-    for (;;) {
-      const { numAffectedRows = 0n } = await sql`delete from ${table} where rowid in
-        (select rowid from ${table} where ${condition} limit ${MAX_BATCH_ROWS})`.execute(db)
-      if (numAffectedRows < MAX_BATCH_ROWS) break
-      await setImmediate()
-    }
-  }
-}
-
-const MAX_BATCH_ROWS = 200

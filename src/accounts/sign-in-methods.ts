@@ -26,14 +26,6 @@ export interface SignInAddress {
   readonly issuer: string | undefined
 }
 
-export function readSignInMethods(
-  { reads }: Pick<Store, 'reads'>,
-  accountId: number,
-  address: SignInAddress,
-): Promise<SignInMethods> {
-  return signInMethodsOf(reads, accountId, address)
-}
-
 /** Whether any account has a sign-in method. */
 export async function hasSignInMethods({ reads }: Pick<Store, 'reads'>): Promise<boolean> {
   const { rows } = await sql`select 1 where exists (select 1 from account where password_hash is not null)
@@ -44,7 +36,7 @@ export async function hasSignInMethods({ reads }: Pick<Store, 'reads'>): Promise
 /** Removes the password, if two passkeys or a link remain. */
 export const removePassword = removal('Remove password', 'password-removed', async (db, { accountId, address }) => {
   await clearPassword(db, accountId)
-  const { passkeys, isLinked } = await signInMethodsOf(db, accountId, address)
+  const { passkeys, isLinked } = await readSignInMethods(db, accountId, address)
   if (passkeys < 2 && !isLinked) throw new Refusal('refused', NEEDS_TWO)
 })
 
@@ -98,7 +90,7 @@ function removal(
       const { accountId, address } = method
       await lockAccount(db, store, accountId)
       const subject = (await remove(db, method)) ?? ''
-      const { hasPassword, passkeys, isLinked } = await signInMethodsOf(db, accountId, address)
+      const { hasPassword, passkeys, isLinked } = await readSignInMethods(db, accountId, address)
       if (!hasPassword && passkeys === 0 && !isLinked) throw new Refusal('refused', LAST)
       await endSessionsAndInvitation(db, accountId, keepSession)
       await record({ accountId, subject })
@@ -109,7 +101,8 @@ function removal(
 const NEEDS_TWO = 'without a password an account needs two passkeys, or a linked sign-in'
 const LAST = 'it is the only sign-in method that is left, so add another one first'
 
-async function signInMethodsOf(
+/** Those of an account that count. */
+export async function readSignInMethods(
   db: Kysely<Tables>,
   accountId: number,
   { rpId, issuer }: SignInAddress,

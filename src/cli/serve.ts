@@ -31,7 +31,7 @@ import {
   withStore,
 } from './terminal.ts'
 import { isWorker, onPullDue, onSecret, supervise, tellPullDue } from './workers.ts'
-import { isRefusal, Refusal } from '../contract/refusal.ts'
+import { Refusal, renamed } from '../contract/refusal.ts'
 
 interface ServeFlags extends StoreOptions {
   readonly host?: string
@@ -85,12 +85,7 @@ function checkPullSettings(config: Config) {
   const problem = pullDatabaseProblem(config)
   if (problem !== undefined) throw new Refusal('usage', problem)
   if (!config.pull || config.secretFile === '') return
-  try {
-    openSecret(config)
-  } catch (error) {
-    if (isRefusal(error, 'refused')) throw new Refusal('usage', `${settings.secretFile.env}: ${error.message}`)
-    throw error
-  }
+  renamed(`${settings.secretFile.env}:`, ['refused', 'usage'], () => openSecret(config))
 }
 
 async function serve(flags: ServeFlags) {

@@ -456,7 +456,6 @@ export type PullRowTable = Tables['pull_row']
 export type UploadTable = Tables['upload']
 export type AccountRow = Selectable<Tables['account']>
 export type KeyRow = Selectable<Tables['token']>
-export type EventRow = Selectable<Tables['account_event']>
 export type BrowserSessionRow = Selectable<Tables['browser_session']>
 export type ReadRow = Selectable<Tables['read_log']>
 

@@ -81,7 +81,7 @@ interface Asked {
 async function ask(visit: Visit, asked: Asked): Promise<PageResult> {
   const { store, viewer, site, oidc, sectionStart } = visit
   const { next, confirms, problem } = asked
-  const methods = await readSignInMethods(store, viewer.session.accountId, signInAddress(visit))
+  const methods = await readSignInMethods(store.reads, viewer.session.accountId, signInAddress(visit))
   const issuer = `/confirm/oidc?${new URLSearchParams({ next })}`
   return view({
     title: 'Confirm',

@@ -24,7 +24,8 @@ export const passwordPages: readonly DashboardPage[] = [
     async handler(visit) {
       const { form, store, viewer } = visit
       const { accountId, id: keepSession } = viewer.session
-      if ((await readSignInMethods(store, accountId, signInAddress(visit))).hasPassword) return redirect('/settings')
+      if ((await readSignInMethods(store.reads, accountId, signInAddress(visit))).hasPassword)
+        return redirect('/settings')
       const password = readNewPassword(form)
       if (password === undefined) return showNew(visit, PASSWORDS_DIFFER)
       return submitAct(

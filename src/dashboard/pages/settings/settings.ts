@@ -118,7 +118,7 @@ async function showSettings(visit: Visit, problems: Partial<Record<Forms, string
   const sessions = await listSessions(store, accountId, now)
   const saved = query.get('saved')
   const message = (form: Forms) => messageOf(problems[form], saved === form)
-  const methods = await readSignInMethods(store, accountId, signInAddress(visit))
+  const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   const passkeys = await passkeyCard(visit)
   const linked = visit.oidc === undefined ? nothing : await oidcCard(visit, visit.oidc, message('oidc'))
   return view({
