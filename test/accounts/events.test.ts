@@ -429,17 +429,6 @@ test('an account gets a bounded number of rows an hour, however many networks gu
   assert.equal(events.find(({ network }) => network === '')?.times, 250 - MAX_EVENTS_PER_HOUR)
 })
 
-test('events that cannot be written are kept for later up to a number, and what is beyond is reported', async () => {
-  await using service = await startService(world)
-  const failures: string[] = []
-  const counter = makeEventCounter(service.store, error => failures.push(String(error)))
-  for (let index = 0; index < 1100; index += 1) {
-    counter.count({ kind: 'sign-in-failed', account: { username: `name ${index}` }, now: 0, network: '', browser: '' })
-  }
-  await counter.close()
-  assert.deepEqual(failures, ['Error: 100 account events could not be written, and are lost'])
-})
-
 test('a wrong password of somebody who is signed in is counted', async () => {
   await using service = await startService(world)
   await allowSignIn(service, 'ann')

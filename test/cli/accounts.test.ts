@@ -4,7 +4,6 @@ import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { createKey, listKeys } from '../../src/accounts/api-keys.ts'
-import { GUESSABLE } from '../../src/accounts/password-rules.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { lockDevice, lockSession, trainingSession, trainingTemplate, world } from '../support/records.ts'
 import { archiveOf } from '../support/service.ts'
@@ -28,15 +27,6 @@ test('an account is added with the next id and the tier ultra, or with those tha
   assert.equal(
     table.stdout,
     'id  username  subscription tier  subscription ends at\n1   ann       ultra              –\n7   Ben Ößer  –                  –\n8   cas       founder            –\n',
-  )
-  const json = await folder.run(words('account list --json'))
-  assert.deepEqual(
-    (JSON.parse(json.stdout) as object[]).map(account => Object.values(account)),
-    [
-      [1, 'ann', 'ultra', null],
-      [7, 'Ben Ößer', null, null],
-      [8, 'cas', 'founder', null],
-    ],
   )
 })
 
@@ -98,10 +88,6 @@ test('a password that is too short, too long, or an argument is refused and not 
     assert.equal(stderr, 'lockstep: a password must have 12 to 1024 characters\n')
     assert.equal(code, 1)
   }
-  const { code, stderr: said } = await folder.run(words('account set-password --account ann'), {
-    input: 'Ann-2026-ann!\n',
-  })
-  assert.deepEqual([code, said], [1, `lockstep: a password must not be ${GUESSABLE}\n`])
   const secret = 'correct-horse-battery'
   for (const args of [[secret], ['--password', secret]]) {
     const { code, stdout, stderr } = await folder.run([...words('account set-password --account ann'), ...args])
@@ -148,11 +134,6 @@ test('access is added, listed and ended by username or id; adding it twice chang
     assert.deepEqual([code, stdout, stderr], [0, '', 'Access is given.\n'])
   }
   assert.deepEqual(await list(), [annToBen, casToAnn])
-  const table = await folder.run(words('access list'))
-  assert.match(
-    table.stdout,
-    /^owner id +owner +partner id +partner +areas +records from +until +since +ended at\n1 +ann +2 +ben +lkbx dtt/,
-  )
   const removed = await folder.run(words('access remove --owner 1 --partner ben'))
   assert.deepEqual(removed, { code: 0, stdout: '', stderr: 'Access is ended.\n' })
   const [ended, ...others] = await list()
@@ -209,14 +190,7 @@ test('an invitation is a link on one line, to the public address, or else to one
   const elsewhere = await folder.run(words('account invite --account 1'), { env })
   assert.match(elsewhere.stdout, /^https:\/\/history\.example\/lockstep\/invitation\/[A-Za-z0-9_-]{43}\n$/)
   assert.doesNotMatch(elsewhere.stderr, guess)
-  const onNetwork = await folder.run(words('account invite --account ann'), {
-    env: { LOCKSTEP_HOST: '192.168.1.5', LOCKSTEP_PORT: '8080' },
-  })
-  assert.match(onNetwork.stdout, /^http:\/\/192\.168\.1\.5:8080\//)
   const everywhere = await folder.run(words('account invite --account ann'), { env: { LOCKSTEP_HOST: '0.0.0.0' } })
   assert.match(everywhere.stdout, /^http:\/\/127\.0\.0\.1:5625\//)
   assert.match(everywhere.stderr, guess)
-  const nobody = await folder.run(words('account invite --account dan'))
-  assert.deepEqual([nobody.code, nobody.stdout], [1, ''])
-  assert.match(nobody.stderr, /no account with this username/)
 })

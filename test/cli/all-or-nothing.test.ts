@@ -4,13 +4,10 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { beginSessionIn } from '../../src/accounts/browser-sessions.ts'
-import { deleteRecords } from '../../src/accounts/deleted-records.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { setPassword } from '../../src/accounts/passwords.ts'
-import { endAccess } from '../../src/accounts/shared-access.ts'
 import { writeBackup } from '../../src/backup/create.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { giveAccess } from '../support/sharing.ts'
 import { run } from '../support/command.ts'
 import { PASSWORD } from '../support/dashboard.ts'
 import { newDatabase } from '../support/databases.ts'
@@ -30,7 +27,6 @@ interface Command {
 }
 
 const later = [account(9, 'eve'), partnership(9, 1), trainingSession(90, 9), lockSession(91, 9)]
-const pair = { ownerId: 1, partnerId: 3 }
 
 const commands: readonly Command[] = [
   {
@@ -38,23 +34,9 @@ const commands: readonly Command[] = [
     before: ({ db }) => db.insertInto('removed_account').values({ id: 7, removed_at: 1 }).execute(),
   },
   { args: ['account', 'set-tier', '--account', 'ann', '--tier', 'founder', '--until', '9990-01-01'] },
-  { args: ['account', 'invite', '--account', 'ann'] },
   { args: ['account', 'remove', '--account', 'ann', '--yes'], before: signedIn },
-  { args: ['access', 'add', '--owner', 'ann', '--partner', 'cas', '--area', 'dtt'] },
-  {
-    args: ['access', 'add', '--owner', 'ann', '--partner', 'cas', '--again'],
-    before: async store => {
-      await giveAccess(store, pair, { areas: ['dtt'] }, 1)
-      await endAccess(store, pair, 2)
-    },
-  },
   { args: ['import', '-'], input: later.map(line => JSON.stringify(line)).join('\n') },
   { args: ['rejected', 'retry'], before: setAside },
-  { args: ['record', 'remove', 'training-session', '1', '--account', 'ann', '--yes'] },
-  {
-    args: ['record', 'allow', 'training-session', '1', '--account', 'ann'],
-    before: store => deleteRecords(store, { accountId: 1, records: [{ kind: 'training-session', id: 1 }] }, Date.now()),
-  },
   {
     args: ['imports', 'undo', '1', '--account', 'ann', '--yes'],
     before: store =>

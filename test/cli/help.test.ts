@@ -22,17 +22,6 @@ test('every command has a help that describes it and each of its options, on std
   }
 })
 
-test('help says which options are required', () => {
-  assert.match(helps.get('key create') ?? '', /--account <id\|username> {2,}which account \(required\)/)
-  assert.doesNotMatch(helps.get('key list') ?? '', /required/)
-})
-
-test('the main help names the most common settings and explains the exit codes', () => {
-  const help = helps.get('') ?? ''
-  for (const word of ['LOCKSTEP_DATABASE_URL', 'LOCKSTEP_HOST', 'LOCKSTEP_PORT']) assert.ok(help.includes(word))
-  assert.match(help, /0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted/)
-})
-
 test('help shows a command, and refuses one that does not exist', async () => {
   for (const command of ['key', 'pull']) {
     const { code, stdout } = await run(['help', command])

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { launcher, makeFolder } from '../support/command.ts'
 
 const read = (name: string) => readFileSync(join(dirname(launcher), name), 'utf8')
-const { scripts, engines } = JSON.parse(read('package.json')) as { scripts: object; engines: { node: string } }
+const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } }
 
 test('where npm has not linked the Node.js that it installed, the launcher does', async () => {
   await using folder = await makeFolder()
@@ -20,11 +20,6 @@ test('where npm has not linked the Node.js that it installed, the launcher does'
   symlinkSync(process.execPath, join(program, 'node_modules/node-here/bin/node'))
   assert.equal(execFileSync(join(program, 'lockstep'), ['started'], { encoding: 'utf8' }), 'started\n')
   assert.equal(realpathSync(join(program, 'node_modules/.bin/node')), realpathSync(process.execPath))
-})
-
-test('each script that a new user runs starts with the launcher, which says what the system lacks', () => {
-  for (const name of ['start', 'demo', 'test', 'test:slow', 'check', 'check:static'])
-    assert.match((scripts as Record<string, string>)[name] ?? '', /^\.\/lockstep /)
 })
 
 test('README and the lock file name the lowest Node.js on which npm may run', () => {
