@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
 import { gradeRank } from '../../src/stats/bests.ts'
 import { gradeOfKind, type SessionStats, matching, summarize } from '../../src/stats/training.ts'
-import { gradesOf } from '../support/statistics.ts'
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 const length = (intervals: readonly { start: number; end: number }[]) =>
@@ -113,7 +112,7 @@ function session(id: number, when: number, more: Partial<SessionStats> = {}): Se
 /** Segments of one kind, each with its grade. */
 function kindOf(kind: string, grades: readonly number[], passed: number) {
   const sums = { reps: 10, distance: null, duration: 60, points: 5 }
-  return { kind, segments: grades.length, passed, ...gradesOf(grades), gradedPassed: passed, ...sums }
+  return { kind, segments: grades.length, passed, grades, gradedPassed: passed, ...sums }
 }
 
 test('a mean is rounded half up, and the mean of no values is null', () => {

@@ -117,7 +117,6 @@ function minutesAround(at: number, days: number, zone: string) {
   const middle = clock.dayOf(at)
   const range = { unit: 'day', weekStart: 'monday', from: middle - days, to: middle + days } as const
   const buckets = bucketsOf(range, clock, 0)
-  const hours = bucketsOf({ ...range, unit: 'hour' }, clock, 0)
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' })
   const minutes: { readonly at: number; readonly day: number }[] = []
   let latest = -Infinity
@@ -127,7 +126,7 @@ function minutesAround(at: number, days: number, zone: string) {
     latest = Math.max(latest, dayOf(format.format(minute)))
     minutes.push({ at: minute, day: latest })
   }
-  return { clock, buckets, hours, minutes }
+  return { clock, range, minutes }
 }
 
 /** A source of numbers below 1. */
@@ -147,83 +146,56 @@ function lockSessionsAround(at: number, span: number, random: Random, now: numbe
   })
 }
 
-/** Checks the statistics of lock sessions around an instant against counting every minute. */
-export async function checkLocksByMinute(at: number, zone: string, random: Random) {
-  const { clock, buckets, hours, minutes } = minutesAround(at, 1, zone)
-  const now = at + Math.floor(random() * 48) * HOUR
-  const sessions = lockSessionsAround(at, 2 * DAY, random, now)
-  const counted = buckets.map(() => ({ locked: 0, break: 0, open: 0, elapsed: 0 }))
-  for (const minute of minutes) {
-    const bucket = counted[buckets.findIndex(({ start }) => clock.dayOf(start) === minute.day)]
-    if (bucket === undefined || minute.at >= now) continue
-    bucket.elapsed += 60
-    const state = stateAt(sessions, minute.at)
-    if (state !== undefined) bucket[state] += 60
-  }
-  const [{ total, buckets: statistics }, { buckets: byHour }] = await lockStatistics(
-    sessions,
-    { since: -Infinity, until: now },
-    [buckets, hours],
-  )
-  for (const [index, bucket] of statistics.entries()) {
-    const { locked, break: onBreak, open, elapsed } = counted[index] ?? assert.fail()
-    assert.deepEqual([bucket.lockedSeconds, bucket.breakSeconds, bucket.openSeconds], [locked, onBreak, open], zone)
-    assert.ok(bucket.longestLockedSeconds <= bucket.lockedSeconds)
-    assert.equal(
-      bucket.lockedPercent,
-      elapsed === 0 ? null : Math.floor((locked * 2000 + elapsed) / (2 * elapsed)) / 10,
-    )
-  }
-  for (const name of ['started', 'ended', 'lockedSeconds', 'breakSeconds', 'openSeconds'] as const) {
-    assert.equal(total[name], sum(statistics.map(bucket => bucket[name])), name)
-    // The hours of a day have what the day has.
-    for (const [index, bucket] of statistics.entries()) {
-      const ofDay = byHour.filter((_, hour) => hours[hour]?.day === buckets[index]?.day)
-      assert.equal(sum(ofDay.map(each => each[name])), bucket[name], `${zone} ${name}`)
-    }
-  }
-}
-
-/** Checks how much of each day and week around an instant was locked against counting every minute of which that is known. */
-export async function checkSharesByMinute(at: number, zone: string, random: Random) {
-  const { clock, buckets: days, minutes } = minutesAround(at, 8, zone)
-  const [from, to] = [days[0]?.day ?? 0, days.at(-1)?.day ?? 0]
-  const until = at + Math.floor(random() * 10 * 24) * HOUR
-  const sessions = lockSessionsAround(at, 6 * DAY, random, until)
+/**
+ * Checks the statistics of lock sessions in some days around an instant, and how much of them was known, against counting every minute.
+ */
+export async function checkLocksByMinute(at: number, zone: string, random: Random, reach = 1) {
+  const { clock, range, minutes } = minutesAround(at, reach, zone)
+  const until = at + Math.floor(random() * (reach + 1) * 24) * HOUR
+  const sessions = lockSessionsAround(at, (reach + 1) * DAY, random, until)
   const since = random() < 0.3 ? -Infinity : Math.min(...sessions.map(session => session.at))
-  const counted = new Map(days.map(({ day }) => [day, { start: clock.startOf(day), elapsed: 0, known: 0, locked: 0 }]))
+  const counted = new Map<number, Record<'elapsed' | 'known' | 'locked' | 'break' | 'open', number>>()
   for (const minute of minutes) {
-    const day = counted.get(minute.day)
-    if (day === undefined || minute.at >= until) continue
-    const state = shareStateAt(sessions, minute.at, since)
+    if (minute.day < range.from || minute.day > range.to || minute.at >= until) continue
+    const day = counted.getOrInsertComputed(minute.day, () => ({ elapsed: 0, known: 0, locked: 0, break: 0, open: 0 }))
+    const state = stateAt(sessions, minute.at)
     day.elapsed += 60
-    if (state !== 'unknown') day.known += 60
-    if (state === 'locked') day.locked += 60
+    if (state !== undefined) day[state] += 60
+    if (isKnown(sessions, minute.at, since)) day.known += 60
   }
-  for (const unit of ['day', 'week', 'month'] as const) {
-    const buckets = bucketsOf({ unit, weekStart: 'monday', from, to }, clock, until)
-    const [{ total, buckets: figures }] = await lockStatistics(sessions, { since, until }, [buckets])
-    const whole = { start: buckets[0]?.start ?? 0, end: buckets.at(-1)?.end ?? 0 }
-    for (const [index, { lockedSeconds, knownSeconds, percent, lockedPercent }] of [...figures, total].entries()) {
-      const { start, end } = buckets[index] ?? whole
-      const within = [...counted.values()].filter(day => day.start >= start && day.start < end)
-      const [known, locked] = [sum(within.map(day => day.known)), sum(within.map(day => day.locked))]
-      const name = `${zone} ${unit} ${new Date(start).toISOString()}`
-      assert.deepEqual([lockedSeconds, knownSeconds], [locked, known], name)
-      assert.equal(percent, known === 0 ? null : Math.floor((locked * 2000 + known) / (2 * known)) / 10, name)
-      // Where all is known, pages have the percent of the API.
-      if (known === sum(within.map(day => day.elapsed))) assert.equal(lockedPercent, percent, name)
+  const units = ['day', 'week', 'month', 'hour'] as const
+  const lists = units.map(unit => bucketsOf({ ...range, unit }, clock, until))
+  const sums = await lockStatistics(sessions, { since, until }, lists)
+  for (const [list, { total, buckets }] of sums.entries()) {
+    const whole = { start: clock.startOf(range.from), end: clock.startOf(range.to + 1) }
+    for (const [index, figures] of [...buckets, total].entries()) {
+      const { start, end } = lists[list]?.[index] ?? whole
+      const name = `${zone} ${units[list]} ${new Date(start).toISOString()}`
+      assert.ok(figures.longestLockedSeconds <= figures.lockedSeconds, name)
+      // Of hours, only that they have what the days have.
+      if (units[list] === 'hour' && figures !== total) continue
+      const within = [...counted].filter(([day]) => clock.startOf(day) >= start && clock.startOf(day) < end)
+      const of = (what: 'elapsed' | 'known' | 'locked' | 'break' | 'open') => sum(within.map(([, day]) => day[what]))
+      const { lockedSeconds, breakSeconds, openSeconds, knownSeconds, percent, lockedPercent } = figures
+      const [locked, known] = [of('locked'), of('known')]
+      const found = [lockedSeconds, breakSeconds, openSeconds, knownSeconds]
+      assert.deepEqual(found, [locked, of('break'), of('open'), known], name)
+      assert.deepEqual([percent, lockedPercent], [percentOf(locked, known), percentOf(locked, of('elapsed'))], name)
     }
+    for (const name of ['started', 'ended', 'lockedSeconds', 'breakSeconds', 'openSeconds'] as const)
+      assert.equal(total[name], sum(buckets.map(bucket => bucket[name])), `${zone} ${name}`)
   }
 }
 
-/** The state of a minute, `unknown` before `since` and in sessions without events. */
-function shareStateAt(sessions: readonly LockTimes[], at: number, since: number): string {
-  const known = sessions.filter(({ intervals }) => intervals.length > 0)
-  const state = stateAt(known, at)
-  if (state !== undefined) return state
-  const isRunning = stateAt(sessions, at) !== undefined
-  return isRunning || at < since ? 'unknown' : 'none'
+/** With one decimal, rounded half up. */
+function percentOf(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.floor((part * 2000 + whole) / (2 * whole)) / 10
+}
+
+/** Whether the state of a minute is known: not before `since`, and not where only sessions without events run. */
+function isKnown(sessions: readonly LockTimes[], at: number, since: number): boolean {
+  const withEvents = sessions.filter(({ intervals }) => intervals.length > 0)
+  return stateAt(withEvents, at) !== undefined || (stateAt(sessions, at) === undefined && at >= since)
 }
 
 function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break' | 'open' | undefined {
@@ -246,7 +218,7 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
         kind,
         segments,
         passed: segments,
-        ...gradesOf(grades),
+        grades,
         gradedPassed: Math.floor(random() * (grades.length + 1)),
         reps: Math.floor(random() * 500),
         distance: random() < 0.2 ? null : Math.floor(random() * 1e8),
@@ -317,9 +289,4 @@ export function seeded(seed: number): Random {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
-}
-
-/** Grades of segments of a kind, their number and their sum. */
-export function gradesOf(grades: readonly number[]) {
-  return { grades, graded: grades.length, gradeSum: grades.reduce((sum, grade) => sum + grade, 0) }
 }
