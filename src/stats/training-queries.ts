@@ -54,7 +54,6 @@ interface SessionRow {
   readonly at: number
   readonly passed: number
   readonly settings_id: number
-  readonly segments: number
   readonly grade: number | null
   readonly reps: number
   readonly distance_um: number | null
@@ -76,13 +75,12 @@ type KindCells = [
 ]
 
 function sessionOf(row: SessionRow): SessionStats {
-  const { id, at, passed, settings_id: program, segments, grade, reps, distance_um: distance, approximate } = row
+  const { id, at, passed, settings_id: program, grade, reps, distance_um: distance, approximate } = row
   return {
     id,
     at,
     passed: passed === 1,
     program,
-    segments,
     grade,
     reps,
     distance,
@@ -94,10 +92,9 @@ function sessionOf(row: SessionRow): SessionStats {
 function kindsOf(text: string): KindStats[] {
   // The archive wrote it as a list of these tuples.
   const cells = JSON.parse(text) as KindCells[]
-  return cells.map(([kind, segments, passed, grades, gradedPassed, reps, distance, duration, points]) => ({
+  return cells.map(([kind, segments, , grades, gradedPassed, reps, distance, duration, points]) => ({
     kind,
     segments,
-    passed,
     grades,
     gradedPassed,
     reps,
@@ -108,7 +105,7 @@ function kindsOf(text: string): KindStats[] {
 }
 
 /** The columns of SessionRow. */
-const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
+const SESSION_STATS = sql.raw('id, at, passed, settings_id, grade, reps, distance_um, approximate, kinds')
 
 const nextSessions = recordQuery<OwnerAccess & { at: number; id: number; limit: number }, SessionRow>(
   'training sessions in parts',

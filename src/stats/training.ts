@@ -7,7 +7,6 @@ import { periodNear, type Periods } from './periods.ts'
 export interface KindStats {
   readonly kind: string
   readonly segments: number
-  readonly passed: number
   /** Grades of the graded segments. */
   readonly grades: readonly number[]
   /** How many of the graded segments were passed. */
@@ -27,7 +26,6 @@ export interface SessionStats {
   readonly passed: boolean
   /** The identifier of its program. */
   readonly program: number
-  readonly segments: number
   /** The unweighted mean of the grades of its graded segments, rounded half up; null without any. */
   readonly grade: number | null
   readonly reps: number
@@ -70,7 +68,6 @@ export function totalsOf(sessions: readonly SessionStats[]): Totals {
 export class Totals {
   sessions = 0
   passed = 0
-  segments = 0
   reps = 0
   measured = 0
   /** Of distances that may be estimated. */
@@ -78,11 +75,10 @@ export class Totals {
   /** Sessions whose distance is unknown. */
   unknownDistances = 0
 
-  add({ passed, segments, reps, distance, approximate }: SessionStats) {
+  add({ passed, reps, distance, approximate }: SessionStats) {
     this.sessions += 1
     this.passed += passed ? 1 : 0
     this.reps += reps
-    this.segments += segments
     if (distance === null) this.unknownDistances += 1
     else if (approximate) this.approximate += distance
     else this.measured += distance
@@ -185,14 +181,13 @@ export function matching(session: SessionStats, { kind, program, passed }: Filte
   if (kind === undefined) return session
   const results = session.kinds.find(one => one.kind === kind)
   if (results === undefined) return undefined
-  const { segments, reps, distance } = results
+  const { reps, distance } = results
   const { id, at, approximate } = session
   return {
     id,
     at,
     passed: session.passed,
     program: session.program,
-    segments,
     grade: meanGrade(results),
     reps,
     distance,

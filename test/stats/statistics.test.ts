@@ -187,13 +187,12 @@ test('with a filter by kind, only sessions with such segments count, and only th
 
 test('a kind without graded segments has no grades, and its segments are counted as ungraded', async () => {
   const clock = zoneClock('UTC')
-  const part = { segments: 2, passed: 2, reps: 1, distance: null, duration: 1, points: 1 }
+  const part = { segments: 2, reps: 1, distance: null, duration: 1, points: 1 }
   const session = {
     id: 1,
     at: at('2026-03-02T00:00:00Z'),
     passed: true,
     program: 1,
-    segments: 4,
     grade: 70,
     reps: 2,
     distance: null,

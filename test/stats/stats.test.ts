@@ -99,7 +99,6 @@ function session(id: number, when: number, more: Partial<SessionStats> = {}): Se
     at: when,
     passed: true,
     program: 1,
-    segments: 1,
     grade: 80,
     reps: 10,
     distance: 1_000_000,
@@ -112,7 +111,7 @@ function session(id: number, when: number, more: Partial<SessionStats> = {}): Se
 /** Segments of one kind, each with its grade. */
 function kindOf(kind: string, grades: readonly number[], passed: number) {
   const sums = { reps: 10, distance: null, duration: 60, points: 5 }
-  return { kind, segments: grades.length, passed, grades, gradedPassed: passed, ...sums }
+  return { kind, segments: grades.length, grades, gradedPassed: passed, ...sums }
 }
 
 test('a mean is rounded half up, and the mean of no values is null', () => {
