@@ -27,7 +27,7 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
   let stopping = false
   let restarting = Promise.resolve()
 
-  /** Resolves with the port of a new worker when it listens; rejects with WorkerStartError if it exits before. */
+  /** Resolves with the port of a new worker when it listens; rejects if it exits before. */
   const start = async () => {
     const startedAt = performance.now()
     const worker = cluster.fork()
@@ -78,7 +78,8 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
   }
 
   /** For the end of a supervisor whose first worker did not start, which has logged why. */
-  const codeOf = (error: unknown) => (stopping ? 0 : error instanceof WorkerStartError ? error.code : 1)
+  const codeOf = (error: unknown) =>
+    stopping ? 0 : error instanceof Error && typeof error.cause === 'number' ? error.cause : 1
 
   process.on('SIGTERM', () => void stop())
   process.on('SIGINT', () => void stop())
@@ -98,11 +99,13 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
   }
 }
 
-/** Resolves with the port when the worker listens; rejects with WorkerStartError if it exits before. */
+/** Resolves with the port when the worker listens; rejects if it exits before, with its exit code as the cause. */
 function listening(worker: Worker): Promise<number> {
   return new Promise((resolve, reject) => {
     worker.once('listening', ({ port }) => resolve(port))
-    worker.once('exit', (code: number | null) => reject(new WorkerStartError(code ?? 1)))
+    worker.once('exit', (code: number | null) =>
+      reject(new Error(`a worker exited with ${code ?? 1} before it listened`, { cause: code ?? 1 })),
+    )
   })
 }
 
@@ -136,15 +139,6 @@ export const IGNORED_SIGNALS = ['SIGHUP', 'SIGUSR2'] as const
 
 export function ignoreSignals() {
   for (const signal of IGNORED_SIGNALS) process.on(signal, () => {})
-}
-
-class WorkerStartError extends Error {
-  override readonly name = 'WorkerStartError'
-  readonly code: number
-  constructor(code: number) {
-    super(`a worker exited with ${code} before it listened`)
-    this.code = code
-  }
 }
 
 /** Exits once the supervisor knows that this worker accepts no more connections: it could pass a new one to a dead worker. */
