@@ -32,25 +32,23 @@ interface Result extends TestResult {
   readonly engine: Engine
 }
 
-/**
- * Files that take long, measure time, or set what a process has once, in a process of their own or with others that share a browser: the
- * longest first.
- */
-const FIRST: readonly (readonly string[])[] = [
-  ['docs/installed.slow'],
-  ['dashboard/pages.slow'],
-  ['pull/connection-kill.slow'],
-  ['pull/model.slow'],
-  ['api/status.slow'],
-  ['api/large-pages.slow'],
-  ['store/postgres-plans'],
-  ['dashboard/browser', 'dashboard/light', 'dashboard/lists'],
-  ['store/postgres-trouble'],
-  ['cli/serve'],
-  ['http/timeouts'],
+/** Files that take long, measure time, or set what a process has once, in a process of their own: the longest first. */
+const FIRST: readonly string[] = [
+  'docs/installed.slow',
+  'dashboard/pages.slow',
+  'pull/connection-kill.slow',
+  'pull/model.slow',
+  'dashboard/browser.slow',
+  'store/engines.slow',
+  'store/postgres-plans.slow',
+  'api/status.slow',
+  'api/large-pages.slow',
+  'store/postgres-trouble',
+  'cli/serve',
+  'http/timeouts',
   // Its public address has a path, which holds for all pages of a process.
-  ['docs/integrations-client'],
-].map(names => names.map(name => `${name}.test.ts`))
+  'docs/integrations-client',
+].map(name => `${name}.test.ts`)
 
 /** It runs all tests, so that nothing else has to run beside it. */
 const LAST = 'docs/bare.slow.test.ts'
@@ -158,19 +156,17 @@ function textOf(file: string): string {
 /** Slow files do not share processes: some change the settings of their own process. */
 function jobsOf(engine: Engine): Job[] {
   const files = filesOf[engine]
-  const first = FIRST.map(names => files.filter(file => names.includes(file)))
-  const others = files.filter(file => !FIRST.flat().includes(file))
-  const isOfSlow = (file: string) => file.endsWith('.slow.test.ts')
-  const alone = others.filter(isOfSlow).map(file => [file])
-  const short = others.filter(file => !isOfSlow(file))
+  const isAlone = (file: string) => FIRST.includes(file) || file.endsWith('.slow.test.ts')
+  const alone = files.filter(isAlone).map(file => [file])
+  const short = files.filter(file => !isAlone(file))
   // Each has some of every folder, so that all take about as long.
   const count = Math.ceil(short.length / FILES_PER_PROCESS)
   const batches = Array.from({ length: count }, (_, batch) => short.filter((_, index) => index % count === batch))
-  return [...first, ...alone, ...batches].filter(({ length }) => length > 0).map(files => ({ engine, files }))
+  return [...alone, ...batches].map(files => ({ engine, files }))
 }
 
 function rankOf({ files: [first = ''] }: Job): number {
-  const rank = FIRST.findIndex(names => names.includes(first))
+  const rank = FIRST.indexOf(first)
   return rank === -1 ? FIRST.length : rank
 }
 

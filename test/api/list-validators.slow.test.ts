@@ -1,6 +1,7 @@
+// engine: both
 import { test } from 'node:test'
 import { checkValidators } from '../support/list-changes.ts'
 import { sweep } from '../support/sweeps.ts'
 
-test('after many changes no two responses have the same validator, and every 304 is right', () =>
-  checkValidators(sweep(5, 100)))
+test('while lists are read and changed, no two responses have the same validator, and every 304 is right', () =>
+  checkValidators(sweep(3, 100)))

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../src/contract/time.ts'
 import { giveAccess } from '../support/sharing.ts'
 import { withoutRequest } from '../support/responses.ts'
 import { account, partnership, trainingSession } from '../support/records.ts'
-import { checkValidators, day, lists, recordsOf, Seen } from '../support/list-changes.ts'
+import { day, lists, recordsOf, Seen } from '../support/list-changes.ts'
 import { startService, unlimited } from '../support/service.ts'
 
 /** Ben reads what is Ann's. */
@@ -96,6 +96,3 @@ test('the validator and the rows of a list are from one moment, even if records 
   }
   assert.ok(changes >= 3 * lists.length)
 })
-
-test('while lists are read and changed, no two responses have the same validator, and every 304 is right', () =>
-  checkValidators(1))

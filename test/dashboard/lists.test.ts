@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { needsChromium } from '../support/chromium.ts'
 import { type Visitor, signInAs } from '../support/dashboard.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
-import { openSession } from '../support/pages.ts'
 
 const MANY = 2000
 const now = Math.floor(Date.now() / 1000) * 1000
@@ -104,24 +102,5 @@ describe('lists of 2,000 programs and lock templates', () => {
     const first = (await ann.get('/programs')).text
     const [, longest = ''] = new RegExp(`href="/programs/${MANY}"[^]*?<svg[^>]*>(.*?)</svg>`).exec(first) ?? []
     assert.equal(longest.split('<rect').length - 1, 3)
-  })
-
-  test('on a phone no value in a row wraps, and no unit is separated from its number', needsChromium, async () => {
-    await using browser = await openSession(service, { username: 'ann', viewport: { width: 360, height: 780 } })
-    const { page } = browser
-    await page.goto(`${service.url}/training?range=4w&result=not-passed`)
-    await page.locator('#session-table tbody tr').first().waitFor()
-    const heights = await page
-      .locator('#session-table tbody tr')
-      .evaluateAll(rows =>
-        rows.map(row =>
-          [...row.querySelectorAll('.first-line')].map(cell => Math.round(cell.getBoundingClientRect().bottom)),
-        ),
-      )
-    for (const bottoms of heights) assert.equal(new Set(bottoms).size, 1, bottoms.join())
-    const { text } = await ann.get('/training?range=4w')
-    const distances = [...text.matchAll(/<td[^>]*>([\d,.]+.m)</g)].map(([, distance]) => distance)
-    assert.ok(distances.length > 0 && distances.every(distance => distance?.endsWith('\u00a0m')))
-    assert.deepEqual(browser.problems, [])
   })
 })

@@ -135,4 +135,22 @@ describe('in a browser', needsChromium, () => {
     }
     assertClean(browser, service)
   })
+
+  test('on a phone no value in a row wraps, and no unit is separated from its number', async () => {
+    await using service = await sampleService()
+    await using browser = await openSession(service, { username: 'alex', viewport: { width: 360, height: 780 } })
+    const { page } = browser
+    await page.goto(`${service.url}/training`)
+    const rows = page.locator('#session-table tbody tr')
+    await rows.first().waitFor()
+    const heights = await rows.evaluateAll(found =>
+      found.map(row =>
+        [...row.querySelectorAll('.first-line')].map(cell => Math.round(cell.getBoundingClientRect().bottom)),
+      ),
+    )
+    for (const bottoms of heights) assert.equal(new Set(bottoms).size, 1, bottoms.join())
+    const distances = [...(await page.content()).matchAll(/<td[^>]*>([\d,.]+(?:&nbsp;|.)k?m)</g)].map(found => found[1])
+    assert.ok(distances.length > 0 && distances.every(distance => /(?:&nbsp;|\u00a0)k?m$/.test(distance ?? '')))
+    assert.deepEqual(browser.problems, [])
+  })
 })
