@@ -1,8 +1,15 @@
 import { sql } from 'kysely'
 import type { Store } from '../store/index.ts'
-import { checkedQuery, readChecked } from './checked-reads.ts'
-import { endsAfter, isOpenAccess, type AccessTerms } from './access.ts'
-import { type AccessPair, type TermColumns, termsOf } from './shared-access.ts'
+import {
+  endsAfter,
+  isOpenAccess,
+  type AccessTerms,
+  type TermColumns,
+  termsOf,
+  checkedQuery,
+  readChecked,
+} from './access.ts'
+import type { AccessPair } from './shared-access.ts'
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
 

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import * as Type from 'typebox'
 import { act } from './act.ts'
-import { checkedQuery, readChecked } from './checked-reads.ts'
+import { checkedQuery, readChecked } from './access.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, BrowserSessionRow, Tables } from '../store/tables.ts'
 import { type Actor, type EventKind, recordEvent } from './events.ts'

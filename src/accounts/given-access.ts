@@ -5,13 +5,12 @@ import { Name } from '../contract/names.ts'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { endsAfter } from './access.ts'
+import { endsAfter, columnsOf, termsOf } from './access.ts'
 import { type GivenAccess, listAccess } from './access-lists.ts'
 import { act } from './act.ts'
 import {
   type AccessPair,
   checkTerms,
-  columnsOf,
   endAccessIn,
   findAccess,
   isOpen,
@@ -19,7 +18,6 @@ import {
   NO_ACCESS,
   type StoredAccess,
   terms,
-  termsOf,
   writeAccess,
 } from './shared-access.ts'
 

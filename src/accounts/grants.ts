@@ -1,11 +1,10 @@
 import { sql } from 'kysely'
-import { isArea } from '../contract/areas.ts'
+import { areas as allAreas } from '../contract/areas.ts'
 import { isTier } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, KeyRow } from '../store/tables.ts'
-import { hasEnded, type SharedAccess } from './access.ts'
-import { checkedQuery, readChecked } from './checked-reads.ts'
+import { hasEnded, type SharedAccess, checkedQuery, readChecked } from './access.ts'
 import { hashSecret, isKeyForm } from './secrets.ts'
 
 /** What an API key allows, as stored. */
@@ -94,7 +93,7 @@ function parseSharedAccess(text: string | null): SharedAccess[] {
     const [ownerId, areas = '', recordsFrom = '', until = ''] = entry.split('/')
     return {
       ownerId: Number(ownerId),
-      areas: areas.split(' ').filter(isArea),
+      areas: allAreas.filter(area => areas.split(' ').includes(area)),
       recordsFrom: recordsFrom === '' ? null : Number(recordsFrom),
       until: until === '' ? null : Number(until),
     }

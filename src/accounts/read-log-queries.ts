@@ -4,7 +4,7 @@ import { type ReadKind, readKinds, type ReadWay, readWays } from '../contract/re
 import type { Store } from '../store/index.ts'
 import type { Params } from '../store/query.ts'
 import type { ReadRow } from '../store/tables.ts'
-import { readChecked, recordQuery } from './checked-reads.ts'
+import { readChecked, recordQuery } from './access.ts'
 
 /** Who read the records of an account, as its owner may see it. */
 

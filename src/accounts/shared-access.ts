@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely'
 import * as Type from 'typebox'
-import { areas as allAreas, isArea } from '../contract/areas.ts'
+import { areas as allAreas } from '../contract/areas.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Tables } from '../store/tables.ts'
 import type { EventKind } from './events.ts'
 import { act, type Scene } from './act.ts'
-import { type AccessTerms, hasEnded, isOpenAccess } from './access.ts'
+import { type AccessTerms, hasEnded, isOpenAccess, termsOf, columnsOf, type GivenTerms } from './access.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /** Access that owners give others to their records. Ended access stays stored, so that no import gives it again by accident. */
@@ -91,11 +91,6 @@ async function recordAccess({ db, record }: Scene, { ownerId, partnerId }: Acces
 
 export const NO_ACCESS = 'there is no such access'
 
-/** Access as terms and columns of an act: its schema checks the names of areas. */
-interface GivenTerms extends Omit<AccessTerms, 'areas'> {
-  readonly areas: readonly string[]
-}
-
 export interface StoredAccess extends AccessTerms {
   readonly endedAt: number | null
 }
@@ -155,24 +150,4 @@ export function isWithin(narrow: GivenTerms, wide: GivenTerms): boolean {
     (narrow.recordsFrom ?? -Infinity) >= (wide.recordsFrom ?? -Infinity) &&
     (narrow.until ?? Infinity) <= (wide.until ?? Infinity)
   )
-}
-
-export interface TermColumns {
-  readonly areas: string
-  readonly records_from: number | null
-  readonly expires_at: number | null
-}
-
-/** The terms from columns of the store. */
-export function termsOf({ areas, records_from: recordsFrom, expires_at: until }: TermColumns): AccessTerms {
-  return { areas: areas.split(' ').filter(isArea), recordsFrom, until }
-}
-
-/** The terms as columns of the store. */
-export function columnsOf({ areas, recordsFrom, until }: GivenTerms): TermColumns {
-  return {
-    areas: allAreas.filter(area => areas.includes(area)).join(' '),
-    records_from: recordsFrom,
-    expires_at: until,
-  }
 }

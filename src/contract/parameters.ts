@@ -1,8 +1,6 @@
 import type { TSchema } from 'typebox'
 import * as Type from 'typebox'
-import { parseDate } from './calendar.ts'
-import { DAY_MS, parseDay, parseTimestamp } from './time.ts'
-import { isTimeZone } from './time-zones.ts'
+import { DAY_MS, parseDay, parseTimestamp, parseDate, isTimeZone } from './time.ts'
 import { decodeCursor, type Position } from './cursor.ts'
 
 /**

@@ -1,13 +1,5 @@
 import type { Static } from 'typebox'
 import * as Type from 'typebox'
-import {
-  type BucketRange,
-  type BucketUnit,
-  countBuckets,
-  rangeBetween,
-  type WeekStart,
-  weekStarts,
-} from './calendar.ts'
 import { type Check, get } from './endpoint.ts'
 import type { FieldError } from './errors.ts'
 import {
@@ -24,7 +16,15 @@ import {
   ZoneName,
 } from './fields.ts'
 import { day, id, option, ownerOrCaller, text, zoneParameter } from './parameters.ts'
-import { DAY_MS } from './time.ts'
+import {
+  DAY_MS,
+  type BucketRange,
+  type BucketUnit,
+  countBuckets,
+  rangeBetween,
+  type WeekStart,
+  weekStarts,
+} from './time.ts'
 import { segmentKinds } from './training-templates.ts'
 
 const Day = (description: string) => Type.String({ description, format: 'date', examples: ['2026-02-16'] })

@@ -10,14 +10,14 @@ import { isNoParameter } from '../http/app.ts'
 import { LimitError } from '../http/limits.ts'
 import { PageLimits } from '../http/rate-limits.ts'
 import type { Pages } from '../http/server.ts'
-import { asset, sendAsset } from './assets.ts'
+import { asset, sendAsset } from './sending.ts'
 import type { DashboardOptions } from './options.ts'
-import { siteOriginOf } from './origin.ts'
-import { addressOfPath, servePagesBelow } from './prefix.ts'
+import { PAGE_HEADERS, checkSameOrigin, siteOriginOf, addressOfPath, servePagesBelow } from './site.ts'
 import { registerReference } from './reference/reference.ts'
 import { registerDashboard, sendUnknown, showErrors } from './routes.ts'
-import { claimedSession } from './sign-in/session-cookie.ts'
+import { claimedSession } from './visit.ts'
 import { Refusal } from '../contract/refusal.ts'
+import { announcesBody } from '../http/context.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -74,7 +74,12 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
       for (const name of ['client.js', 'client.d.ts'] as const) {
         app.get(`/${name}`, (_, reply) => sendAsset(reply, asset(name)))
       }
-      if (config.dashboard) registerDashboard(app, options)
+      if (config.dashboard)
+        void app.register((scope, _options, done) => {
+          acceptForms(scope, config)
+          registerDashboard(scope, options)
+          done()
+        })
       done()
     },
     sendUnknown: (request, reply) => config.dashboard && sendUnknown(options, request, reply, admit),
@@ -106,4 +111,41 @@ function limitTimes(app: FastifyInstance, requestTimeout: number) {
     }, RESPONSE_TIMEOUT_MS)
     reply.raw.once('close', () => clearTimeout(timer))
   })
+}
+
+/**
+ * The headers of pages, and forms as the only bodies, from pages of this site. A form has a time from the headers of its request, whatever
+ * arrives meanwhile. Files are read by the handler of their route.
+ */
+function acceptForms(scope: FastifyInstance, config: Config) {
+  scope.removeAllContentTypeParsers()
+  scope.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+    done(null, new URLSearchParams(body.toString())),
+  )
+  scope.addHook('onRequest', async (request, reply) => {
+    const site = siteOriginOf(request.context, config)
+    // Without a referrer browsers do not send the origin of forms either, and over plain HTTP no Sec-Fetch-Site.
+    if (!site.trustworthy) reply.header('Referrer-Policy', 'same-origin')
+    reply.headers(PAGE_HEADERS)
+    if (request.method === 'POST') checkSameOrigin(request.raw, site)
+  })
+  scope.addHook('preParsing', (request, reply, payload, next) => {
+    if (announcesBody(request.raw) && request.routeOptions.config.receivesFiles !== true) {
+      limitTime(request, reply, config.requestTimeout)
+    }
+    next(null, payload)
+  })
+  scope.addHook('onSend', (request, reply, _payload, next) => {
+    // What has not arrived is not read.
+    if (announcesBody(request.raw) && !request.raw.complete) reply.header('Connection', 'close')
+    next()
+  })
+}
+
+function limitTime({ raw, context }: FastifyRequest, reply: FastifyReply, timeoutMs: number) {
+  const left = Math.max(0, context.startedAt + timeoutMs - performance.now())
+  const timer = setTimeout(() => void reply.send(new LimitError('bodyTimeout', 'request_timeout')), left)
+  const stop = () => clearTimeout(timer)
+  raw.once('end', stop)
+  reply.raw.once('close', stop)
 }

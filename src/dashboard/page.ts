@@ -5,15 +5,24 @@ import type { EventCounter } from '../accounts/event-counter.ts'
 import type { ActFacts } from '../accounts/act.ts'
 import type { Actor } from '../accounts/events.ts'
 import type { Oidc } from '../accounts/oidc.ts'
-import type { SharedAccess } from '../accounts/access.ts'
+import {
+  type SharedAccess,
+  type Access,
+  type AccessHolder,
+  accessTo,
+  areaOf,
+  NO_ACCESS,
+  type OwnerAccess,
+  readableAreas,
+  accessToOwner,
+} from '../accounts/access.ts'
 import type { LimitName } from '../http/limits.ts'
 import type { Html } from './html.ts'
-import type { Area } from '../contract/areas.ts'
+import { type Area, areas as allAreas } from '../contract/areas.ts'
 import type { ReadKind } from '../contract/reads.ts'
-import type { Display } from './layout/document.ts'
-import type { SiteOrigin } from './origin.ts'
-import type { PageAccess } from './page-access.ts'
+import type { SiteOrigin } from './site.ts'
 import type { Uploads } from '../uploads/uploads.ts'
+import type { RecordName } from '../store/tables.ts'
 
 export interface SectionInNavigation {
   readonly title: string
@@ -44,12 +53,29 @@ export type Section = keyof typeof sections
 /** Null for what is in no section, such as the switches of the header. */
 export type PageSection = Section | null
 
+/** Whether it is about the account that signed in, whichever account's records the others show. */
+export function isOwnSection(section: PageSection): boolean {
+  return section !== null && sections[section].place === 'account'
+}
+
 export interface Person {
   readonly id: number
   readonly username: string
 }
 
 export type Units = 'metric' | 'imperial'
+
+/** How pages look and behave in this browser. Stored in cookies, because the server renders the pages. */
+export interface Display {
+  readonly theme: Theme
+  /** Whether names, kinds and texts are replaced by neutral ones. */
+  readonly discreet: boolean
+  /** Whether the key D switches discreet mode. People who use voice control, or press keys by accident, switch it off. */
+  readonly hasShortcut: boolean
+}
+
+export const themes = ['auto', 'light', 'dark'] as const
+type Theme = (typeof themes)[number]
 
 /** Who is signed in, whose records they see, and how they see them. */
 export interface Viewer extends Display {
@@ -70,6 +96,12 @@ export interface Viewer extends Display {
   readonly asOf: number | null
   /** How many records a copy from another server has brought that was never complete; null if there is none. */
   readonly copied: number | null
+}
+
+/** The areas that the viewer may read of the account whose records the pages show. */
+export function sharedAreas({ session, subject, shared }: Viewer): readonly Area[] {
+  if (subject.id === session.accountId) return allAreas
+  return shared.find(({ ownerId }) => ownerId === subject.id)?.areas ?? []
 }
 
 /** With the session in this browser. */
@@ -220,4 +252,44 @@ export function redirect(to: string, more: Omit<Redirect, 'kind' | 'to'> = {}): 
 
 export function download(download: Omit<Download, 'kind'>): Download {
   return { kind: 'download', ...download }
+}
+
+/** What a page may read. It notes whose records the page reads, for the log of reads. */
+export class PageAccess {
+  readonly #holder: AccessHolder
+  readonly #subject: number
+  readonly #owners: Readonly<Record<Area, Set<number>>> = { lkbx: new Set(), dtt: new Set() }
+
+  constructor(holder: AccessHolder, subject: number) {
+    this.#holder = holder
+    this.#subject = subject
+  }
+
+  /** The sessions of an account, of the subject if it is not named; none where the viewer may not read the area. */
+  sessions(area: Area, owner = this.#subject): OwnerAccess {
+    if (!readableAreas(this.#holder, owner).includes(area)) return NO_ACCESS
+    this.note(area, owner)
+    return accessToOwner(this.#holder, area, owner)
+  }
+
+  /** The templates of the subject; none where the viewer may not read the area. */
+  templates(table: 'lock_template' | 'training_template'): Access {
+    return { owners: [this.sessions(areaOf(table)).owner] }
+  }
+
+  /** The rows of all accounts that the viewer may read. The page must call `note` for those that it shows. */
+  ofAll(table: RecordName): Access {
+    return accessTo(this.#holder, table)
+  }
+
+  /** Notes that records of an account are shown. */
+  note(area: Area, owner: number) {
+    this.#owners[area].add(owner)
+  }
+
+  /** The areas and owners that were noted. */
+  *noted(): Generator<readonly [Area, number]> {
+    for (const owner of this.#owners.lkbx) yield ['lkbx', owner]
+    for (const owner of this.#owners.dtt) yield ['dtt', owner]
+  }
 }

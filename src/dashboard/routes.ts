@@ -1,16 +1,3 @@
-/**
- * The dashboard: pages for people, rendered by the server, which work without scripts. CONTRIBUTING.md says how to add one.
- *
- *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
- *    which the policy forbids. Charts are drawn with charts/plane.ts.
- *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
- *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
- *  - Names, kinds and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
- *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account; cards, tables, tabs
- *    and empty states are in layout/components.ts.
- *  - A record that is not found is `throw notFound('Lock session')`.
- *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
- */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import multipart from '@fastify/multipart'
 import { Readable } from 'node:stream'
@@ -18,28 +5,15 @@ import { recordEvent } from '../accounts/events.ts'
 import type { ReadLog } from '../accounts/read-log.ts'
 import type { Log } from '../http/log.ts'
 import { ApiError } from '../contract/errors.ts'
-import { acceptForms } from './accepted-forms.ts'
 import { LimitError, type LimitName, limitOf } from '../http/limits.ts'
-import { share } from '../fairness.ts'
-import { asset, isAsset, sendAsset } from './assets.ts'
+import { asset, isAsset, sendAsset, sendPage } from './sending.ts'
 import { askAgain, confirmationPages } from './sign-in/reauthentication.ts'
-import { parseCookies } from './cookies.ts'
-import { sendPage } from './encoding.ts'
 import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { Exports } from './files.ts'
-import { formFields } from './layout/form-page.ts'
 import { renderLayout } from './layout/layout.ts'
 import type { DashboardOptions } from './options.ts'
-import { checkDownloadOrigin, checkSameOrigin, siteOriginOf } from './origin.ts'
-import {
-  type DashboardPage,
-  type PageResult,
-  type PageSection,
-  sections,
-  type View,
-  type Viewer,
-  type Visit,
-} from './page.ts'
+import { checkDownloadOrigin, siteOriginOf, PAGE_HEADERS } from './site.ts'
+import { type DashboardPage, type PageResult, sharedAreas, type View, type Viewer, type Visit } from './page.ts'
 import { insecureExplanation, sendSignedOutPage } from './layout/signed-out-page.ts'
 import { accessEndedView, notShared } from './layout/subject-notes.ts'
 import { deletedPages } from './pages/settings/deleted.ts'
@@ -67,12 +41,23 @@ import { oidcPages } from './pages/settings/oidc.ts'
 import { passkeyPages } from './pages/settings/passkeys.ts'
 import { passwordPages } from './pages/settings/password.ts'
 import { askToSignIn, makeSignIn } from './sign-in/signin.ts'
-import { PageAccess } from './page-access.ts'
-import { PAGE_HEADERS } from './page-headers.ts'
 import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
-import { actorOf, sessionOf } from './sign-in/session-cookie.ts'
 import { makeSignInSteps } from './sign-in/sign-in-steps.ts'
-import { viewerOf } from './viewer.ts'
+import { visitOf } from './visit.ts'
+
+/**
+ * The dashboard: pages for people, rendered by the server, which work without scripts. CONTRIBUTING.md says how to add one.
+ *
+ *  - Markup comes from `html` (html.ts), which escapes; styles from classes in assets/*.css, never from `style="…"`,
+ *    which the policy forbids. Charts are drawn with charts/plane.ts.
+ *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
+ *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
+ *  - Names, kinds and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
+ *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account; cards, tables, tabs
+ *    and empty states are in layout/components.ts.
+ *  - A record that is not found is `throw notFound('Lock session')`.
+ *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
+ */
 
 export const pages: readonly DashboardPage[] = [
   ...overviewPages,
@@ -99,48 +84,34 @@ export const pages: readonly DashboardPage[] = [
   ...confirmationPages,
 ]
 
-export function registerDashboard(app: FastifyInstance, options: DashboardOptions) {
-  const { config } = options
+export function registerDashboard(scope: FastifyInstance, options: DashboardOptions) {
   // One for all sign-in methods, because they share their limits.
   const signInSteps = makeSignInSteps(options)
 
-  void app.register((scope, _options, done) => {
-    acceptForms(scope, config.requestTimeout)
-    scope.addHook('onRequest', async (request, reply) => {
-      const site = siteOriginOf(request.context, config)
-      // Without a referrer browsers do not send the origin of forms either, and over plain HTTP no Sec-Fetch-Site.
-      if (!site.trustworthy) reply.header('Referrer-Policy', 'same-origin')
-      reply.headers(PAGE_HEADERS)
-      if (request.method === 'POST') {
-        checkSameOrigin(request.raw, site)
-      }
+  scope.get('/assets/:name', (request, reply) => {
+    const { name } = request.params as { name: string }
+    if (!isAsset(name)) throw new ApiError('no_route')
+    return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
+  })
+  // Its addresses are relative to its own, which is therefore not below /assets/.
+  scope.get('/app.webmanifest', (_, reply) => sendAsset(reply, asset('app.webmanifest')))
+  void scope.register(async signingIn => {
+    signingIn.addHook('onRequest', async (request, reply) => {
+      if (siteOriginOf(request.context, options.config).maySignIn) return undefined
+      return sendSignedOutPage(request, reply.code(403), insecureExplanation)
     })
-    scope.get('/assets/:name', (request, reply) => {
-      const { name } = request.params as { name: string }
-      if (!isAsset(name)) throw new ApiError('no_route')
-      return sendAsset(reply, asset(name), new URLSearchParams(request.context.target.query).get('v'))
-    })
-    // Its addresses are relative to its own, which is therefore not below /assets/.
-    scope.get('/app.webmanifest', (_, reply) => sendAsset(reply, asset('app.webmanifest')))
-    void scope.register(async signingIn => {
-      signingIn.addHook('onRequest', async (request, reply) => {
-        if (siteOriginOf(request.context, config).maySignIn) return undefined
-        return sendSignedOutPage(request, reply.code(403), insecureExplanation)
-      })
-      makeSignIn(options, signInSteps).register(signingIn)
-      registerInvitations(signingIn, options)
-      registerFirstAccount(signingIn, options)
-      registerPasskeyOptions(signingIn, options)
-      registerOidc(signingIn, options, signInSteps)
-    })
-    const exports = new Exports()
-    for (const page of pages) if (page.receivesFiles !== true) registerPage(scope, options, exports, page)
-    // The plugin has hooks of its own, which the other pages do not need.
-    void scope.register(async receiving => {
-      await receiving.register(multipart)
-      for (const page of pages) if (page.receivesFiles === true) registerPage(receiving, options, exports, page)
-    })
-    done()
+    makeSignIn(options, signInSteps).register(signingIn)
+    registerInvitations(signingIn, options)
+    registerFirstAccount(signingIn, options)
+    registerPasskeyOptions(signingIn, options)
+    registerOidc(signingIn, options, signInSteps)
+  })
+  const exports = new Exports()
+  for (const page of pages) if (page.receivesFiles !== true) registerPage(scope, options, exports, page)
+  // The plugin has hooks of its own, which the other pages do not need.
+  void scope.register(async receiving => {
+    await receiving.register(multipart)
+    for (const page of pages) if (page.receivesFiles === true) registerPage(receiving, options, exports, page)
   })
 }
 
@@ -223,7 +194,9 @@ async function viewerOrNone(options: DashboardOptions, reply: FastifyReply): Pro
 async function visitPage(options: DashboardOptions, reply: FastifyReply, page: DashboardPage) {
   const visit = await visitOf(options, reply, page.section)
   if (visit === undefined) return undefined
-  const instead = endedView(visit, page) ?? notSharedView(visit, page) ?? (await askAgain(visit, page))
+  const { act, confirms = act?.confirms === true ? act.title : undefined } = page
+  const ask = async () => (confirms === undefined ? undefined : await askAgain(visit, page, confirms))
+  const instead = endedView(visit, page) ?? notSharedView(visit, page) ?? (await ask())
   return { visit, result: instead ?? (await page.handler(visit)) }
 }
 
@@ -240,56 +213,12 @@ function endedView(
 
 /** The page in place of a list of records that somebody else does not share. A record may belong to another owner. */
 function notSharedView({ viewer, sectionStart }: Visit, { reads, area }: DashboardPage): View | undefined {
-  if (reads !== 'list' || area === 'both') return undefined
-  return notShared(viewer, area, sectionStart.title)
+  if (reads !== 'list' || area === 'both' || sharedAreas(viewer).includes(area)) return undefined
+  return notShared(viewer, sectionStart.title)
 }
 
 /** The longest that a timer can wait: a route cannot switch off the timeout of all routes. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1
-
-/** The visit of a request; undefined if nobody is signed in. */
-async function visitOf(
-  { store, config, log, oidc, events, uploads, inBackground }: DashboardOptions,
-  reply: FastifyReply,
-  section: PageSection,
-): Promise<Visit | undefined> {
-  const { request } = reply
-  const { target, now } = request.context
-  const site = siteOriginOf(request.context, config)
-  const cookies = parseCookies(request.headers.cookie)
-  const session = await sessionOf(store, request, site)
-  if (session === undefined) return undefined
-  await share(session.accountId)
-  const { id = '' } = request.params as { id?: string }
-  const viewer = await viewerOf(store, session, { cookies, site, now })
-  const grant = { accountId: session.accountId, shared: viewer.shared }
-  return {
-    store,
-    viewer,
-    pageAccess: new PageAccess({ grant, now }, viewer.subject.id),
-    now,
-    path: target.path,
-    sectionStart: sections[section ?? 'overview'],
-    id: /^[1-9][0-9]{0,15}$/.test(id) ? Number(id) : 0,
-    query: new URLSearchParams(target.query),
-    form: formFields(request),
-    baseUrl: site.baseUrl,
-    site,
-    oidc,
-    cookies,
-    userAgent: request.headers['user-agent'] ?? '',
-    limitReached: name => {
-      request.context.limit = name
-    },
-    setCookie: cookie => void reply.header('Set-Cookie', cookie),
-    actor: actorOf(request, config),
-    events,
-    config,
-    uploads,
-    receiveFiles: () => uploads.receive(request, session.accountId),
-    inBackground: work => inBackground(work.catch((error: unknown) => log.failure(error, request.context.requestId))),
-  }
-}
 
 /** Counts what a page reads of others. A viewer's own records are not counted. */
 function recordReads(readLog: ReadLog, visit: Visit, page: DashboardPage, { kind }: PageResult) {

@@ -1,5 +1,4 @@
-import { bucketStart } from '../contract/calendar.ts'
-import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
+import { DAY_MS, formatTimestamp, LATEST, bucketStart } from '../contract/time.ts'
 import { lockSessions, lockTemplates } from './locks.ts'
 import { lockDevices, partnerships, trainingDevices, users } from './people.ts'
 import { trainingTemplates } from './programs.ts'

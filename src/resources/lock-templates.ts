@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import { lockTemplates } from '../contract/lock-templates.ts'
-import { type CheckedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import {
   type Access,
   type AccessForm,
@@ -12,6 +11,9 @@ import {
   isReadableOf,
   type OwnerAccess,
   accessToOwner,
+  type CheckedQuery,
+  readChecked,
+  recordQuery,
 } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordOrNull, recordById, type RecordRow } from './record-queries.ts'

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
-import { isOpenAccess } from '../accounts/access.ts'
+import { isOpenAccess, checkedQuery, readChecked } from '../accounts/access.ts'
 import { expiryOf } from '../accounts/grants.ts'
-import { checkedQuery, readChecked } from '../accounts/checked-reads.ts'
 import { accountText, people } from '../contract/people.ts'
 import { formatOptionalTimestamp, formatTimestamp } from '../contract/time.ts'
 import type { Params } from '../store/query.ts'

@@ -1,6 +1,16 @@
 import { sql, type RawBuilder } from 'kysely'
-import { type Access, accessTo, areaOf, accessFormName, accessForm, isReadable } from '../accounts/access.ts'
-import { type CheckedQuery, type OwnedRow, readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import {
+  type Access,
+  accessTo,
+  areaOf,
+  accessFormName,
+  accessForm,
+  isReadable,
+  type CheckedQuery,
+  type OwnedRow,
+  readChecked,
+  recordQuery,
+} from '../accounts/access.ts'
 import type { Caller, JsonResult, Result } from './handler.ts'
 import type { RecordName } from '../store/tables.ts'
 

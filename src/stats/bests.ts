@@ -1,4 +1,4 @@
-import { bucketStart, formatDate } from '../contract/calendar.ts'
+import { bucketStart, formatDate } from '../contract/time.ts'
 import { forEachPausing } from '../fairness.ts'
 import { type Best, higher, highest } from './highest.ts'
 import { lockedTimes, type LockTimes } from './lock-statistics.ts'

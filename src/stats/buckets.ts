@@ -1,4 +1,4 @@
-import { addBuckets, type BucketRange, bucketStart } from '../contract/calendar.ts'
+import { addBuckets, type BucketRange, bucketStart } from '../contract/time.ts'
 import type { ZoneClock } from './zone-clock.ts'
 
 /** An hour, a day, a week or a month, as far as it lies in the range. */

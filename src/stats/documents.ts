@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
-import { type OwnerAccess, isReadableOf } from '../accounts/access.ts'
-import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import { type OwnerAccess, isReadableOf, readChecked, recordQuery } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
 
 /** A read of sessions of an account as the API sends them, by identifier. `name` is that of the query. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
-import { knownTimeZone } from '../contract/time-zones.ts'
+import { knownTimeZone } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import { checkedQuery, readChecked } from '../accounts/checked-reads.ts'
+import { checkedQuery, readChecked } from '../accounts/access.ts'
 
 /** What the statistics of an account depend on, apart from its records. */
 export interface KnownTime {
@@ -38,3 +38,11 @@ const knownTime = checkedQuery<Asked, { time_zone: string | null; as_of: number 
       case when exists (select 1 from pull_source where account_id = ${param('owner')} and completed_at is null) then 1 else 0 end as partial
     from account where id = ${param('owner')}`,
 )
+
+/** If records are known only up to a time longer ago than this, durations end at that time. */
+const MAX_FRESH_MS = 3_600_000
+
+/** The instant up to which durations count. */
+export function countedUntil(asOf: number | null, now: number): number {
+  return asOf !== null && now - asOf > MAX_FRESH_MS ? asOf : now
+}

@@ -1,11 +1,19 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
+import {
+  type Access,
+  ANY_SESSIONS,
+  isReadable,
+  isReadableOf,
+  type OwnerAccess,
+  checkedQuery,
+  readChecked,
+  recordQuery,
+} from '../accounts/access.ts'
 import type { LockSession } from '../contract/lock-sessions.ts'
 import { documentsById } from './documents.ts'
-import { checkedQuery, readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import type { Store } from '../store/index.ts'
 import { pause } from '../fairness.ts'
-import { bounded, HistorySize, maxMegabytes, ONE_MORE } from './history-size.ts'
+import { bounded, HistorySize, maxMegabytes, ONE_MORE } from './history-cache.ts'
 import type { Params } from '../store/query.ts'
 import type { Tables } from '../store/tables.ts'
 import {

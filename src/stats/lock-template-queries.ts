@@ -1,9 +1,8 @@
 import { sql } from 'kysely'
 import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'
-import { type Access, ANY_SESSIONS, isReadable } from '../accounts/access.ts'
-import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
-import { bounded, ONE_MORE } from './history-size.ts'
+import { type Access, ANY_SESSIONS, isReadable, readChecked, recordQuery } from '../accounts/access.ts'
+import { bounded, ONE_MORE } from './history-cache.ts'
 import { type StoredTemplate, templateQueries } from './template-queries.ts'
 
 export const lockTemplates = templateQueries<LockTemplate>('lock_template', 'lock template')

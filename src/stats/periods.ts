@@ -1,4 +1,4 @@
-import { formatDate, parseDate } from '../contract/calendar.ts'
+import { formatDate, parseDate } from '../contract/time.ts'
 import type { Periods } from './buckets.ts'
 import { zoneClock } from './zone-clock.ts'
 

@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
-import { type Access, ANY_OWNERS, ANY_SESSIONS, isReadable } from '../accounts/access.ts'
+import { type Access, ANY_OWNERS, ANY_SESSIONS, isReadable, readChecked, recordQuery } from '../accounts/access.ts'
 import type { TrainingTemplate } from '../contract/training-templates.ts'
-import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
 import { MOST_NUMBER_OF_NAME, parseMadeHere } from '../archive/made-here.ts'
 import type { Store } from '../store/index.ts'
-import { bounded, ONE_MORE } from './history-size.ts'
+import { bounded, ONE_MORE } from './history-cache.ts'
 import { templateQueries } from './template-queries.ts'
 
 /** A program as it is listed. */

@@ -1,10 +1,11 @@
-import { bucketStart } from '../contract/calendar.ts'
+import { bucketStart } from '../contract/time.ts'
 import { forEachPausing } from '../fairness.ts'
 import { lockIntervals, type LockRules } from './intervals.ts'
 import type { RunningLock } from './lock-queries.ts'
 import { streaksOf } from './streaks.ts'
 import { sessionsBetween, type SessionStats, totalsOf } from './training.ts'
 import { endOfTomorrow, type ZoneClock } from './zone-clock.ts'
+import { countedUntil } from './known-time.ts'
 
 export interface LockStatus {
   readonly locked: boolean
@@ -22,14 +23,6 @@ export interface LockStatus {
   readonly elapsed: number | null
   /** Milliseconds until its planned end; null if that has passed, is not known, or is hidden. */
   readonly remaining: number | null
-}
-
-/** If records are known only up to a time longer ago than this, durations end at that time. */
-const MAX_FRESH_MS = 3_600_000
-
-/** The instant up to which durations count. */
-export function countedUntil(asOf: number | null, now: number): number {
-  return asOf !== null && now - asOf > MAX_FRESH_MS ? asOf : now
 }
 
 /** Whether the time of an active lock is hidden from a reader: from its owner, where its template says so. */

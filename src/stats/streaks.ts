@@ -1,6 +1,6 @@
-import { formatDate } from '../contract/calendar.ts'
 import { type Best, higher } from './highest.ts'
 import { previousDay, type ZoneClock } from './zone-clock.ts'
+import { formatDate } from '../contract/time.ts'
 
 /** Days in a row on which something happened, by the first and the last, as `YYYY-MM-DD`. */
 interface Streak {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely'
-import { type Access, ANY_OWNERS, isReadable } from '../accounts/access.ts'
-import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import { type Access, ANY_OWNERS, isReadable, readChecked, recordQuery } from '../accounts/access.ts'
 import type { Store } from '../store/index.ts'
-import { bounded, ONE_MORE } from './history-size.ts'
+import { bounded, ONE_MORE } from './history-cache.ts'
 
 /** A template with its record as it is stored. */
 export interface StoredTemplate<Template> {

@@ -1,5 +1,5 @@
 import type { OwnerAccess } from '../accounts/access.ts'
-import type { BucketRange } from '../contract/calendar.ts'
+import type { BucketRange } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { forEachPausing } from '../fairness.ts'
 import { bestsOf, type TrainingBests } from './bests.ts'

@@ -1,10 +1,17 @@
 import { sql } from 'kysely'
-import { type Access, ANY_SESSIONS, isReadable, isReadableOf, type OwnerAccess } from '../accounts/access.ts'
-import { readChecked, recordQuery } from '../accounts/checked-reads.ts'
+import {
+  type Access,
+  ANY_SESSIONS,
+  isReadable,
+  isReadableOf,
+  type OwnerAccess,
+  readChecked,
+  recordQuery,
+} from '../accounts/access.ts'
 import { pause } from '../fairness.ts'
 import type { Store } from '../store/index.ts'
 import { documentsById } from './documents.ts'
-import { HistorySize, maxMegabytes } from './history-size.ts'
+import { HistorySize, maxMegabytes } from './history-cache.ts'
 import type { KindStats, SessionStats } from './training.ts'
 
 /** Queries of training sessions for statistics: they read columns, not records. */

@@ -1,6 +1,6 @@
-import { bucketStart } from '../contract/calendar.ts'
 import { BREAK_DAYS, sessionsBetween, type SessionStats, totalsOf } from './training.ts'
 import type { ZoneClock } from './zone-clock.ts'
+import { bucketStart } from '../contract/time.ts'
 
 /** The values that are usual: the middle half of some before, from the 25th to the 75th percentile by nearest rank. */
 export interface Usual {

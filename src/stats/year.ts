@@ -1,5 +1,5 @@
 import type { OwnerAccess } from '../accounts/access.ts'
-import { type BucketRange, formatDate, parseDate } from '../contract/calendar.ts'
+import { type BucketRange, formatDate, parseDate } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { LockedStretch, TrainingBests } from './bests.ts'
 import { bucketsOf } from './buckets.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sql } from 'kysely'
-import { readChecked } from '../../src/accounts/checked-reads.ts'
+import { readChecked } from '../../src/accounts/access.ts'
 import { noteGrantChange } from '../../src/accounts/grants.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
 import { pages } from '../../src/dashboard/routes.ts'

@@ -1,8 +1,7 @@
 // engine: any
 import assert from 'node:assert/strict'
 import { describe, mock, test } from 'node:test'
-import { formatDate } from '../../src/contract/calendar.ts'
-import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
+import { DAY_MS, formatTimestamp, formatDate } from '../../src/contract/time.ts'
 import {
   comparedDays,
   daysText,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { addBuckets, type BucketRange, parseDate, type Unit, type WeekStart } from '../../src/contract/calendar.ts'
+import { addBuckets, type BucketRange, parseDate, type Unit, type WeekStart } from '../../src/contract/time.ts'
 import { boundariesOf, bucketsOf } from '../../src/stats/buckets.ts'
 import type { LockEvent } from '../../src/stats/intervals.ts'
 import { lockIntervals } from '../../src/stats/intervals.ts'

@@ -1,4 +1,5 @@
 import { html, type Html, nothing } from '../html.ts'
+import { monthName } from '../text/text.ts'
 
 /** A day, how it looks, and what it says: read aloud, and shown when it is pointed at. */
 export interface DayLook {
@@ -67,20 +68,7 @@ function weekdayOf(date: string): number {
   return (new Date(date).getUTCDay() + 6) % 7
 }
 
-/** `Jan` */
-export function monthName(day: number): string {
-  return MONTH.format(day)
-}
-
-/** `23 Nov` */
-export function shortDay(day: number): string {
-  return DAY.format(day)
-}
-
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
-
-const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 /** From the fewest to the most. */
 export const SHADES = ['one', 'two', 'three', 'more'] as const

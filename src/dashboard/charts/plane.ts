@@ -1,11 +1,10 @@
 import { scaleLinear, scaleUtc } from 'd3-scale'
 import { line } from 'd3-shape'
-import { addBuckets, bucketStart } from '../../contract/calendar.ts'
-import { DAY_MS } from '../../contract/time.ts'
+import { DAY_MS, addBuckets, bucketStart } from '../../contract/time.ts'
 import { BREAK_DAYS } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { monthName, shortDay } from './days.ts'
+import { monthName, shortDay } from '../text/text.ts'
 
 /**
  * What pictures are drawn with. Positions are per cent of the plane, so that one drawing fits every width: bars, dots and letters keep

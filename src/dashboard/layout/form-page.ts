@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import type { Act } from '../../accounts/act.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type DashboardPage, type PageResult, type Section, type View, view, type Visit } from '../page.ts'
@@ -123,9 +122,4 @@ export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Foun
 export function problemOf(error: unknown): string {
   if (error instanceof Refusal) return `That did not work: ${error.message}.`
   throw error
-}
-
-/** The fields of the form that was sent; none for a request without one. */
-export function formFields({ body }: Pick<FastifyRequest, 'body'>): URLSearchParams {
-  return body instanceof URLSearchParams ? body : new URLSearchParams()
 }

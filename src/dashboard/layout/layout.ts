@@ -1,11 +1,21 @@
-import { type AssetName, assetUrl } from '../assets.ts'
-import { htmlDocument, ring, type Display } from './document.ts'
+import { type AssetName, assetUrl } from '../sending.ts'
 import { html, type Html, type Part, nothing } from '../html.ts'
-import { ownName, personName } from '../text/names.ts'
-import { type PageSection, type Section, type SectionInNavigation, sections, type View, type Viewer } from '../page.ts'
-import { isOwnSection, otherOwner, ownerBanner, partialNote, sharedAreas } from './subject-notes.ts'
+import { ownName, personName, otherOwner } from '../text/names.ts'
+import {
+  type PageSection,
+  type Section,
+  type SectionInNavigation,
+  sections,
+  type View,
+  type Viewer,
+  type Display,
+  isOwnSection,
+  sharedAreas,
+} from '../page.ts'
+import { ownerBanner, partialNote } from './subject-notes.ts'
 import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
+import { withPrefix } from '../site.ts'
 
 interface Place {
   /** The section in which the page is; null for errors. */
@@ -24,7 +34,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
     html`
       <a class="skip" href="#main">Skip to content</a>
       ${header(viewer, section, path, view.owner)}
-      ${ownerBanner(viewer, owner, path, view)}
+      ${owner === undefined ? nothing : ownerBanner(viewer, owner, path, view)}
       <main id="main" tabindex="-1">
         ${back === undefined ? listTabs(section) : html`<p class="back"><a href="${back.path}">‹ ${back.title}</a></p>`}
         <div class="head">
@@ -34,7 +44,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
           </div>
           ${actions === undefined ? nothing : html`<div class="actions">${actions}</div>`}
         </div>
-        ${section === null || isOwnSection(section) ? nothing : partialNote(viewer, view)}
+        ${section === null || isOwnSection(section) || viewer.copied === null ? nothing : partialNote(viewer, view, viewer.copied)}
         ${body}
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
@@ -177,3 +187,22 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
     </footer>
   `
 }
+
+/** A whole document. `head` is what it loads. */
+export function htmlDocument({ theme, discreet }: Display, title: string, head: Part, body: Part): Html {
+  return withPrefix(html`<!doctype html>
+<html lang="en" data-root="/"${discreet ? html` data-discreet` : null}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="${theme === 'auto' ? 'light dark' : theme}">
+<title>${discreet ? 'Lockstep' : `Lockstep – ${title}`}</title>
+${head}
+</head>
+<body>${body}</body>
+</html>
+`)
+}
+
+export const ring = html`<svg class="ring" viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><circle cx="10" cy="10" r="7" fill="none" stroke="currentColor" stroke-width="3"/></svg>`

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { parseCookies } from '../cookies.ts'
-import { readDisplay } from './document.ts'
+import { parseCookies } from '../site.ts'
+import { readDisplay } from '../visit.ts'
 import { html, type Html } from '../html.ts'
 import { signedOutPage } from './layout.ts'
 

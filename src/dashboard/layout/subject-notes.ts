@@ -3,30 +3,13 @@ import { emptyState } from './components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { areaLabels } from '../text/labels.ts'
 import { personName } from '../text/names.ts'
-import { type PageSection, type Person, sections, type View, view, type Viewer } from '../page.ts'
+import { type Person, type View, view, type Viewer, sharedAreas } from '../page.ts'
 import { countText, dateText, dateTime, unbroken } from '../text/text.ts'
 
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
-/** Whether it is about the account that signed in, whichever account's records the others show. */
-export function isOwnSection(section: PageSection): boolean {
-  return section !== null && sections[section].place === 'account'
-}
-
-/** The owner of the records that a page shows, if that is not the viewer but somebody who gave them access. */
-export function otherOwner(viewer: Viewer, { owner = viewer.subject.id }: View): Person | undefined {
-  if (owner === viewer.session.accountId) return undefined
-  return viewer.readable.find(({ id }) => id === owner)
-}
-
 /** Says whose records a page shows, where that is not only the viewer. */
-export function ownerBanner(
-  viewer: Viewer,
-  owner: Person | undefined,
-  path: string,
-  { asOf = viewer.asOf }: View,
-): Html {
-  if (owner === undefined) return nothing
+export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf = viewer.asOf }: View): Html {
   return html`
     <section class="banner" aria-label="Whose records">
       <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}</p>
@@ -36,8 +19,8 @@ export function ownerBanner(
 }
 
 /** Says that figures are of a copy that was never complete. How many records it has is for their owner alone. */
-export function partialNote({ session, subject, copied }: Viewer, { owner = subject.id }: View): Html {
-  if (copied === null || owner !== subject.id) return nothing
+export function partialNote({ session, subject }: Viewer, { owner = subject.id }: View, copied: number): Html {
+  if (owner !== subject.id) return nothing
   if (owner !== session.accountId)
     return html`<p class="warning">These records are a copy that is not complete yet.</p>`
   return html`<p class="warning">The copy of your records is not complete yet: ${countText(copied, 'record')} so far. <a href="/source">Source</a></p>`
@@ -59,17 +42,9 @@ function namesOf(areas: readonly Area[]): string {
   return areas.map(area => areaLabels[area]).join(' and ')
 }
 
-/** The areas that the viewer may read of the account whose records the pages show. */
-export function sharedAreas({ session, subject, shared }: Viewer): readonly Area[] {
-  if (subject.id === session.accountId) return allAreas
-  return shared.find(({ ownerId }) => ownerId === subject.id)?.areas ?? []
-}
-
-/** The page in place of records of an area that somebody else does not share; undefined if the viewer may read it. */
-export function notShared(viewer: Viewer, area: Area, title: string): View | undefined {
-  const readable = sharedAreas(viewer)
-  if (readable.includes(area)) return undefined
-  const text = `What ${personName(viewer, viewer.subject)} shares with you is ${namesOf(readable)}.`
+/** The page in place of records of an area that somebody else does not share. */
+export function notShared(viewer: Viewer, title: string): View {
+  const text = `What ${personName(viewer, viewer.subject)} shares with you is ${namesOf(sharedAreas(viewer))}.`
   return view({ title, body: emptyState(NOT_SHARED, text) })
 }
 

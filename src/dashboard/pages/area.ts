@@ -1,5 +1,5 @@
 import type { Area as AreaName } from '../../contract/areas.ts'
-import { formatDate } from '../../contract/calendar.ts'
+import { formatDate } from '../../contract/time.ts'
 import type { CsvCells } from '../../archive/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'

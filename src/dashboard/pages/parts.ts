@@ -1,5 +1,4 @@
-import { addBuckets, bucketStart, formatDate } from '../../contract/calendar.ts'
-import { DAY_MS } from '../../contract/time.ts'
+import { DAY_MS, addBuckets, bucketStart, formatDate } from '../../contract/time.ts'
 import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'

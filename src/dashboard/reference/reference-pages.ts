@@ -1,10 +1,11 @@
 import type { Header, OpenApi, Tag } from '../../openapi/types.ts'
 import { card, table } from '../layout/components.ts'
-import { type Display, htmlDocument, ring } from '../layout/document.ts'
+import { htmlDocument, ring } from '../layout/layout.ts'
 import { html, type Html, type Part } from '../html.ts'
 import { codeBlock, inline, markdown } from './markdown.ts'
 import { operationCard } from './operation.ts'
 import { fieldTable, schemasIn } from './schemas.ts'
+import type { Display } from '../page.ts'
 
 /** The pages of the reference: a guide, and one for each resource. They need no script. */
 

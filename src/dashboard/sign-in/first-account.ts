@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { addFirstAccount, FIRST_ACCOUNT_PATH, isFirstAccountLink } from '../../accounts/first-account.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { formFields, problemOf } from '../layout/form-page.ts'
+import { problemOf } from '../layout/form-page.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import type { DashboardOptions } from '../options.ts'
-import { siteOriginOf } from '../origin.ts'
+import { siteOriginOf } from '../site.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
 import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
+import { formFields } from '../visit.ts'
 
 /** The page that the link leads to which a service without accounts prints at its start. */
 export function registerFirstAccount(scope: FastifyInstance, { store, config }: DashboardOptions) {

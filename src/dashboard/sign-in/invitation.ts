@@ -4,18 +4,18 @@ import { acceptInvitation, type ChosenMethod, findInvitation, INVITATION_PATH } 
 import type { Oidc } from '../../accounts/oidc.ts'
 import { verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
-import { parseCookies } from '../cookies.ts'
-import { formFields, problemOf } from '../layout/form-page.ts'
+import { problemOf } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
 import type { DashboardOptions } from '../options.ts'
-import { type SiteOrigin, siteOriginOf } from '../origin.ts'
+import { type SiteOrigin, siteOriginOf, parseCookies } from '../site.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { NOT_ACCEPTED } from './reauthentication.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
 import { passkeyName } from '../pages/settings/passkeys.ts'
+import { formFields } from '../visit.ts'
 
 /** The page that an invitation leads to. Opening it does not use the invitation up, because link previews also open it. */
 export function registerInvitations(scope: FastifyInstance, { store, config, oidc }: DashboardOptions) {

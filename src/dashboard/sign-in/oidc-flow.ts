@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Oidc, OidcIdentity, OidcRequest } from '../../accounts/oidc.ts'
 import type { Store } from '../../store/index.ts'
-import { parseCookies } from '../cookies.ts'
-import type { SiteOrigin } from '../origin.ts'
+import { type SiteOrigin, parseCookies } from '../site.ts'
 import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 
 /** The way to the issuer and back. A sealed cookie keeps its purpose, so that any process can complete it. */

@@ -11,10 +11,11 @@ import { html } from '../html.ts'
 import { beginFlow, CALLBACK_PATH, identify, type OidcContext, type OidcFlow, takeFlow } from './oidc-flow.ts'
 import { problemOf } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
-import { isFromAnotherSite, siteOriginOf, safePath } from '../origin.ts'
+import { isFromAnotherSite, siteOriginOf, safePath } from '../site.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
-import { actorOf, sendSignedIn, sessionCookie, sessionOf, sessionStart } from './session-cookie.ts'
+import { sendSignedIn, sessionCookie, sessionStart } from './session-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
+import { actorOf, sessionOf } from '../visit.ts'
 
 interface OidcOptions extends DashboardOptions {
   readonly oidc: Oidc

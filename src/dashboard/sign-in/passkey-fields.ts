@@ -1,6 +1,6 @@
 import type { PasskeyPurpose } from '../../accounts/passkey-challenges.ts'
 import { html, type Html } from '../html.ts'
-import type { SiteOrigin } from '../origin.ts'
+import type { SiteOrigin } from '../site.ts'
 
 /** The parts of forms that make and use passkeys; assets/passkeys.js does the rest. */
 

@@ -4,12 +4,12 @@ import { creationOptions, listPasskeys, requestOptions } from '../../accounts/pa
 import { type PasskeyPurpose, passkeyPurposes } from '../../accounts/passkey-challenges.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { notFound } from '../../contract/errors.ts'
-import { formFields, problemOf } from '../layout/form-page.ts'
+import { problemOf } from '../layout/form-page.ts'
 import { isFresh } from './reauthentication.ts'
 import type { DashboardOptions } from '../options.ts'
-import { siteOriginOf } from '../origin.ts'
+import { siteOriginOf } from '../site.ts'
 import { challengeCookie } from './sealed-cookie.ts'
-import { sessionOf } from './session-cookie.ts'
+import { formFields, sessionOf } from '../visit.ts'
 
 /** What scripts request before a browser makes or uses a passkey: its options, and a cookie with their challenge. */
 export function registerPasskeyOptions(scope: FastifyInstance, { store, config }: DashboardOptions) {

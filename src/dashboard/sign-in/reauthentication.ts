@@ -7,7 +7,7 @@ import type { Store } from '../../store/index.ts'
 import type { SignInMethod } from '../../store/tables.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { type DashboardPage, type PageResult, type Redirect, redirect, view, type Visit } from '../page.ts'
-import { safePath } from '../origin.ts'
+import { safePath } from '../site.ts'
 import { Attempts, tooManyAttempts } from './attempts.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { challengeOf } from './sealed-cookie.ts'
@@ -35,9 +35,10 @@ const PASSKEY_FIELD = 'confirm-passkey'
  */
 export async function askAgain(
   visit: Visit,
-  { path, act, confirms = act?.confirms === true ? act.title : undefined, isDownload = false }: DashboardPage,
+  { path, isDownload = false }: DashboardPage,
+  confirms: string,
 ): Promise<PageResult | undefined> {
-  if (confirms === undefined || isFresh(visit.viewer.session, visit.now)) return undefined
+  if (isFresh(visit.viewer.session, visit.now)) return undefined
   // A download does not replace the page with the form, so the form leads back to the button of the download.
   const next = isDownload ? `${visit.sectionStart.path}?confirmed=${path}` : visit.path
   return ask(visit, { next, confirms })

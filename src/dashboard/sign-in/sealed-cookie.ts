@@ -1,8 +1,7 @@
 import { MAX_CHALLENGE_MS, type PasskeyChallenge, type PasskeyPurpose } from '../../accounts/passkey-challenges.ts'
 import { seal, unseal } from '../../accounts/sealed.ts'
 import type { Store } from '../../store/index.ts'
-import { cookie, cookieValue } from '../cookies.ts'
-import type { SiteOrigin } from '../origin.ts'
+import { type SiteOrigin, cookie, cookieValue } from '../site.ts'
 
 /** Cookies in which a browser keeps the state of a sign-in, sealed, until it is completed. */
 

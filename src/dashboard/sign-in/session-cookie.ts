@@ -1,26 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type BrowserSession, findSession, MAX_SESSION_MS, type SessionStart } from '../../accounts/browser-sessions.ts'
-import { SECRET_FORM } from '../../accounts/secrets.ts'
-import { type Actor, browserName } from '../../accounts/events.ts'
-import type { Config } from '../../config.ts'
-import { clientAddress, networkPart } from '../../http/addresses.ts'
+import { MAX_SESSION_MS, type SessionStart } from '../../accounts/browser-sessions.ts'
 import type { Store } from '../../store/index.ts'
-import { knownTimeZone } from '../../contract/time-zones.ts'
-import { formFields } from '../layout/form-page.ts'
-import { cookie, cookieValue, parseCookies } from '../cookies.ts'
+import { knownTimeZone } from '../../contract/time.ts'
+import { formFields, actorOf, sessionOf, SESSION } from '../visit.ts'
 import { html } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
-import type { SiteOrigin } from '../origin.ts'
+import { type SiteOrigin, cookie } from '../site.ts'
 import { knownBrowserCookie } from './sign-in-limits.ts'
-
-/** Who sends a request, as the log of events stores it: without the whole address. */
-export function actorOf({ raw, headers }: FastifyRequest, { trustedProxies }: Pick<Config, 'trustedProxies'>): Actor {
-  return {
-    by: 'self',
-    network: networkPart(clientAddress(raw, trustedProxies)),
-    browser: browserName(headers['user-agent'] ?? ''),
-  }
-}
 
 /** The facts of a session that starts with this request. It replaces the one that the browser had. */
 export async function sessionStart(
@@ -58,24 +44,4 @@ export const timeZoneField = html`<input type="hidden" name="timeZone" data-time
 /** Removes it. */
 export function noSessionCookie(site: Pick<SiteOrigin, 'secure'>): string {
   return cookie(SESSION, '', { maxAge: 0, secure: site.secure })
-}
-
-/** The session that a request belongs to. */
-export async function sessionOf(
-  store: Store,
-  { headers, context }: FastifyRequest,
-  site: SiteOrigin,
-): Promise<BrowserSession | undefined> {
-  const secret = claimedSession(headers.cookie, site)
-  const session = secret === undefined || !site.maySignIn ? undefined : await findSession(store, secret, context.now)
-  if (session !== undefined) context.confirmSession?.()
-  return session
-}
-
-const SESSION = 'session'
-
-/** What a request says its session is, before that is checked; undefined if it names none that can exist. */
-export function claimedSession(cookieHeader: string | undefined, site: Pick<SiteOrigin, 'secure'>): string | undefined {
-  const secret = cookieValue(parseCookies(cookieHeader), SESSION, site)
-  return secret !== undefined && SECRET_FORM.test(secret) ? secret : undefined
 }

@@ -6,8 +6,7 @@ import { foldedName } from '../../contract/names.ts'
 import type { Store } from '../../store/index.ts'
 import type { SignInMethod } from '../../store/tables.ts'
 import { type Attempt, Attempts } from './attempts.ts'
-import { cookie, cookieValue, parseCookies } from '../cookies.ts'
-import type { SiteOrigin } from '../origin.ts'
+import { type SiteOrigin, cookie, cookieValue, parseCookies } from '../site.ts'
 
 interface Sender {
   readonly request: FastifyRequest

@@ -5,7 +5,7 @@ import type { Oidc } from '../../accounts/oidc.ts'
 import { ownCommand } from '../../version.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
-import type { SiteOrigin } from '../origin.ts'
+import type { SiteOrigin } from '../site.ts'
 import { timeZoneField } from './session-cookie.ts'
 import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 

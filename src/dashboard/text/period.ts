@@ -1,11 +1,10 @@
-import { bucketStart, formatDate, parseDate } from '../../contract/calendar.ts'
-import { DAY_MS } from '../../contract/time.ts'
+import { DAY_MS, bucketStart, formatDate, parseDate } from '../../contract/time.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
-import { countText, dateText, NONE } from './text.ts'
+import { countText, dateText, NONE, shortDay } from './text.ts'
 
 /**
  * The days that a page shows: what a preset, a step and a comparison cover. Titles, sentences, figures, charts, links and files of a page
- * take them from here. A day is a number (`contract/calendar.ts`), and a period has whole days of the zone of the account.
+ * take them from here. A day is a number (`contract/time.ts`), and a period has whole days of the zone of the account.
  */
 
 /** How many weeks each preset has: whole ones from Monday on, and this one so far. */
@@ -139,15 +138,13 @@ export function daysText({ first, last, today }: Period): string {
   if (first === last) return dayText(first)
   const yearOf = (day: number) => new Date(day * DAY_MS).getUTCFullYear()
   const isClear = yearOf(first) === yearOf(last) && yearOf(last) === yearOf(today)
-  const [from, to] = [first, last].map(day => (isClear ? SHORT.format(day * DAY_MS) : dayText(day)))
+  const [from, to] = [first, last].map(day => (isClear ? shortDay(day * DAY_MS) : dayText(day)))
   return `${from}\u00a0${NONE} ${to}`
 }
 
 export function dayText(day: number): string {
   return dateText({ timeZone: 'UTC' }, day * DAY_MS)
 }
-
-const SHORT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 /** The name of a preset in the list of them. */
 export function presetTitle(preset: Preset, form?: 'short'): string {

@@ -1,6 +1,6 @@
 import { roundedRatio } from '../../contract/numbers.ts'
 import { DAY_MS } from '../../contract/time.ts'
-import { countedUntil } from '../../stats/status.ts'
+import { countedUntil } from '../../stats/known-time.ts'
 import { endOfTomorrow, zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Units, Viewer } from '../page.ts'
@@ -215,3 +215,16 @@ function formatIn(timeZone: string, form: keyof typeof forms): Intl.DateTimeForm
 export function round1(value: number): number {
   return Math.round(value * 10) / 10
 }
+
+/** `Jan` */
+export function monthName(day: number): string {
+  return MONTH.format(day)
+}
+
+/** `23 Nov` */
+export function shortDay(day: number): string {
+  return DAY.format(day)
+}
+
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })

@@ -1,5 +1,4 @@
-import { type Access, areaOf } from '../../accounts/access.ts'
-import { type Asked, readChecked } from '../../accounts/checked-reads.ts'
+import { type Access, areaOf, type Asked, readChecked } from '../../accounts/access.ts'
 import type { ListEndpoint } from '../../contract/endpoint.ts'
 import type { End } from '../../contract/parameters.ts'
 import { type Store, StoreUnavailableError, TooLongError } from '../../store/index.ts'

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Engine } from '../../store/index.ts'
-import { checkedQuery, type CheckedQuery } from '../../accounts/checked-reads.ts'
+import { checkedQuery, type CheckedQuery } from '../../accounts/access.ts'
 import type { Params } from '../../store/query.ts'
 
 /** The queries of a page: as one long text, or in chunks if that text would take too much memory. */

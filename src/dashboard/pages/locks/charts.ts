@@ -9,7 +9,7 @@ import { countText, dateText, durationText, numberText, percentText, round1, unb
 import { addressOf, figureTiles } from '../area.ts'
 import { barPicture, type PartPicture, partPictures } from '../parts.ts'
 import type { Endings } from './endings.ts'
-import { lockAddresses, type ShownLocks } from './filters.ts'
+import { lockAddresses, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
 
 /** The figures and the chart of time under lock. */

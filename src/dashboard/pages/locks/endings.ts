@@ -2,7 +2,7 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { lockRecords } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
-import type { ShownLocks } from './filters.ts'
+import type { ShownLocks } from './list.ts'
 import { latenessOf, overMaximum } from './time.ts'
 
 /** How many sessions ended later or earlier than planned, and how many breaks were longer than allowed, as far as that is known. */

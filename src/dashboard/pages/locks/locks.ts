@@ -1,7 +1,7 @@
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockStats } from '../../../stats/lock-queries.ts'
-import { countedUntil } from '../../../stats/status.ts'
+import { countedUntil } from '../../../stats/known-time.ts'
 import { HIDDEN } from '../../text/hidden-time.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
@@ -11,11 +11,10 @@ import { ageText } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek } from '../parts.ts'
 import { lockTiles, sharePicture, shareText } from './charts.ts'
-import { lockAddresses, type ShownLocks, shownLocks } from './filters.ts'
+import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Endings, endingsOf } from './endings.ts'
 import { lockNow, missingEnd, plannedEndText } from './time.ts'
 import { lockText, practiceMark } from './states.ts'
-import { lockFile, lockRows } from './table.ts'
 
 interface ShownWithNow extends ShownLocks {
   readonly active: Active

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import { activeLock } from '../../../stats/lock-queries.ts'
-import { countedUntil, lockStatus } from '../../../stats/status.ts'
+import { lockStatus } from '../../../stats/status.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import type { DashboardPage, LiveState, Visit } from '../../page.ts'
+import { countedUntil } from '../../../stats/known-time.ts'
 
 /** Open pages request this once a minute: its validator changes when they have to be rendered again. */
 export const livePages: readonly DashboardPage[] = [

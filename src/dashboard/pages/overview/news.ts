@@ -1,5 +1,4 @@
-import { formatDate } from '../../../contract/calendar.ts'
-import { DAY_MS } from '../../../contract/time.ts'
+import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { gradeRank, type TrainingBests } from '../../../stats/bests.ts'
 import type { Best } from '../../../stats/highest.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
@@ -9,13 +8,13 @@ import type { LockHistory } from '../../../stats/lock-history.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import type { Reader } from '../../page.ts'
 import { dayText, daysName } from '../../text/period.ts'
-import type { Programs } from '../../text/program-names.ts'
 import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 import { daysOf, lastWhole, usualOf } from '../parts.ts'
 import { measuredOf } from '../training/pictures.ts'
 import { placeText } from '../training/session.ts'
 import { repsFigure, type ShownTraining } from '../training/training.ts'
+import type { Programs } from '../../text/names.ts'
 
 /** What is new, if enough is known to say it. */
 

@@ -1,42 +1,28 @@
-import { bucketStart, formatDate } from '../../../contract/calendar.ts'
-import { DAY_MS } from '../../../contract/time.ts'
+import { DAY_MS, bucketStart, formatDate } from '../../../contract/time.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
-import { countedUntil } from '../../../stats/status.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { beyondUsual, usualByNow, usualGrade } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { shortDay } from '../../charts/days.ts'
 import { type Box, boxes, patterns } from '../../charts/plane.ts'
 import { measureBar } from '../../charts/spark.ts'
 import { card, resultMark } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
-import { recordName } from '../../text/names.ts'
+import { recordName, programLink, type Programs } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import { daysName } from '../../text/period.ts'
-import { programLink, type Programs } from '../../text/program-names.ts'
-import {
-  ageText,
-  capital,
-  countText,
-  longDistanceText,
-  durationText,
-  NONE,
-  numberText,
-  partText,
-  percentText,
-  timeAgo,
-} from '../../text/text.ts'
+import { ageText, capital, countText, longDistanceText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
 import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
-import type { ShownLocks } from '../locks/filters.ts'
 import { strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { placeText, usualText } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
+import { countedUntil } from '../../../stats/known-time.ts'
+import type { ShownLocks } from '../locks/list.ts'
 
 /** How much was locked of the last days, up to an instant. */
 interface LockedTime {

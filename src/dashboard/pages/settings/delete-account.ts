@@ -2,7 +2,7 @@ import { eraseDeleted, removeAccount } from '../../../accounts/removal.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
-import { clearSiteData } from '../../page-headers.ts'
+import { clearSiteData } from '../../site.ts'
 import { noSessionCookie } from '../../sign-in/session-cookie.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const

@@ -1,8 +1,6 @@
-import { cookie } from '../../cookies.ts'
-import { themes } from '../../layout/document.ts'
-import { type DashboardPage, redirect } from '../../page.ts'
-import { safePath } from '../../origin.ts'
-import { subjectCookie } from '../../viewer.ts'
+import { type DashboardPage, redirect, themes } from '../../page.ts'
+import { safePath, cookie } from '../../site.ts'
+import { subjectCookie } from '../../visit.ts'
 
 const OF_HEADER = { section: null, reads: null } as const
 

@@ -1,7 +1,7 @@
 import { html, type Html, nothing } from '../../html.ts'
 import { ownName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
-import { unitNames } from '../../viewer.ts'
+import { unitNames } from '../../visit.ts'
 
 export function accountForm({ viewer }: Visit): Html {
   const { session, timeZone, units } = viewer

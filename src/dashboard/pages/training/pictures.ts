@@ -1,6 +1,5 @@
-import { formatDate } from '../../../contract/calendar.ts'
-import { DAY_MS } from '../../../contract/time.ts'
-import { countedUntil } from '../../../stats/status.ts'
+import { DAY_MS, formatDate } from '../../../contract/time.ts'
+import { countedUntil } from '../../../stats/known-time.ts'
 import {
   BREAK_DAYS,
   type GradeSpread,

@@ -15,7 +15,7 @@ import { programRuns } from './program-runs.ts'
 import { segmentsCard } from './program-segments.ts'
 import { gradePicture } from './pictures.ts'
 import { stepText } from './training.ts'
-import { trainingAddresses } from './filters.ts'
+import { trainingAddresses } from './list.ts'
 
 export async function showProgram(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit

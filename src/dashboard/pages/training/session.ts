@@ -10,11 +10,10 @@ import { boxes, patterns } from '../../charts/plane.ts'
 import { measureBar } from '../../charts/spark.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
-import { kindName, personName, personOf, recordName } from '../../text/names.ts'
+import { kindName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { card, jsonFile, recordTabs, type TableColumn, resultMark, table, TYPED } from '../../layout/components.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
-import { programLink, readPrograms } from '../../text/program-names.ts'
 import {
   clockText,
   countText,
@@ -27,7 +26,7 @@ import {
   numberText,
 } from '../../text/text.ts'
 import { strip } from '../parts.ts'
-import { distanceOf } from './table.ts'
+import { distanceOf } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },

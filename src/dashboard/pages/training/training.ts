@@ -8,9 +8,8 @@ import { zoneClock } from '../../../stats/zone-clock.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate } from '../../paging.ts'
-import { kindName } from '../../text/names.ts'
+import { kindName, type Programs, readPrograms } from '../../text/names.ts'
 import { type Period, periodText, timeOfDays } from '../../text/period.ts'
-import { type Programs, readPrograms } from '../../text/program-names.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import {
   addressOf,
@@ -23,9 +22,17 @@ import {
   type WithDocument,
 } from '../area.ts'
 import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
-import { filterFields, type Measure, measures, scopeOf, trainingAddresses, type TrainingQuery } from './filters.ts'
+import {
+  filterFields,
+  type Measure,
+  measures,
+  scopeOf,
+  trainingAddresses,
+  type TrainingQuery,
+  sessionRows,
+  sortedBy,
+} from './list.ts'
 import { distancePicture, gradedKinds, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
-import { sessionRows, sortedBy } from './table.ts'
 
 export interface ShownTraining extends ShownSessions {
   readonly query: TrainingQuery

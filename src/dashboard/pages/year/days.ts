@@ -1,11 +1,10 @@
-import { daysCalendar, shortDay, SHADES, shadesOf } from '../../charts/days.ts'
-import { formatDate } from '../../../contract/calendar.ts'
+import { daysCalendar, SHADES, shadesOf } from '../../charts/days.ts'
+import { formatDate } from '../../../contract/time.ts'
 import type { KnownDay } from '../../../stats/year.ts'
 import { card } from '../../layout/components.ts'
-import { sharedAreas } from '../../layout/subject-notes.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import type { Viewer } from '../../page.ts'
-import { countText, durationText } from '../../text/text.ts'
+import { type Viewer, sharedAreas } from '../../page.ts'
+import { countText, durationText, shortDay } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 
 /** The days of a year. */

@@ -1,30 +1,19 @@
 import { DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { countedUntil } from '../../../stats/status.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { shortDay } from '../../charts/days.ts'
 import { card, facts, noRecords, stat, stats } from '../../layout/components.ts'
-import { sharedAreas } from '../../layout/subject-notes.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
-import { type DashboardPage, type Reader, view, type Viewer, type Visit } from '../../page.ts'
+import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
-import {
-  countText,
-  longDistanceText,
-  durationText,
-  NONE,
-  numberText,
-  partText,
-  percentText,
-  unbroken,
-} from '../../text/text.ts'
+import { countText, longDistanceText, durationText, NONE, numberText, partText, percentText, unbroken, shortDay } from '../../text/text.ts'
 import { lockedPercent, shares } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
 import { inParts, partPictures } from '../parts.ts'
 import { daysCard } from './days.ts'
 import { recordCard } from './records.ts'
+import { countedUntil } from '../../../stats/known-time.ts'
 
 /** A calendar year on one sheet. */
 

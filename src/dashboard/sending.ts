@@ -1,10 +1,14 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { matchesEtag } from '../contract/responses.ts'
 import { joinModules } from './joined-modules.ts'
-import { acceptsGzip, compress, MIN_COMPRESSED, varyByEncoding } from './encoding.ts'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { isFromAnotherSite } from './site.ts'
+
+/** Assets and pages as they are sent: compressed where that reveals nothing, and kept by browsers where they do not change. */
 
 /** The files that pages load, by their name below /assets/, and the typed client. Others are not served. */
 const files = {
@@ -122,3 +126,33 @@ export function assetUrl(name: AssetName): string {
 export function isAsset(name: string): name is AssetName {
   return Object.hasOwn(files, name)
 }
+
+/** Responses are compressed by gzip alone: browsers accept it also without TLS. */
+function acceptsGzip({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return GZIP.test(headers['accept-encoding'] ?? '')
+}
+
+const GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i
+
+/**
+ * Sends a page, compressed if that reveals nothing: the length of a compressed page reveals which parts of the request are also in
+ * the page. So requests that other sites make are answered uncompressed, and so are responses to forms, which may show a key.
+ */
+export async function sendPage(reply: FastifyReply, page: string) {
+  const { request } = reply
+  const revealsNothing = request.method === 'GET' && !isFromAnotherSite(request)
+  varyByEncoding(reply.type('text/html; charset=utf-8'))
+  if (!revealsNothing || page.length < MIN_COMPRESSED || !acceptsGzip(request)) return reply.send(page)
+  return reply.header('Content-Encoding', 'gzip').send(await compress(page))
+}
+
+/** Adds to what caches keep apart: with allowed origins a response has them there already. */
+function varyByEncoding(reply: FastifyReply) {
+  reply.header('Vary', [reply.getHeader('Vary'), 'Accept-Encoding'].filter(name => name !== undefined).join(', '))
+}
+
+/** Smaller bodies fit into one packet. */
+const MIN_COMPRESSED = 1024
+
+/** Compresses in another thread. */
+const compress = promisify<string | Uint8Array, Buffer>(gzip)
