@@ -105,13 +105,15 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, connections:
   const { load, rateLimits } = options
   const { raw } = request
   const { socket } = raw
+  // Behind another response on its connection, Node does not say when that ends.
+  const isWaiting = reply.raw.socket === null
   const context = new RequestContext(raw, request.id)
   request.context = context
   let hasEnded = false
   const end = () => {
     if (hasEnded) return
     hasEnded = true
-    socket.off('close', end)
+    if (isWaiting) socket.off('close', end)
     load.inWork -= 1
     context.status = reply.raw.headersSent ? reply.raw.statusCode : 0
     context.bytes ||= Number(reply.getHeader('Content-Length') ?? 0)
@@ -121,8 +123,8 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, connections:
   }
   load.inWork += 1
   reply.raw.once('close', end)
-  // Node says nothing of requests that wait for an earlier one, or for a tunnel.
-  socket.once('close', end)
+  if (isWaiting) socket.once('close', end)
+  connections.newest.set(socket, reply.raw)
   if (connections.isClosing) reply.raw.setHeader('Connection', 'close')
   // Nobody reads it, and where the next request begins is not known.
   if (announcesBody(raw) && (request.method !== 'POST' || request.is404)) reply.raw.setHeader('Connection', 'close')
@@ -198,7 +200,7 @@ function onClientError(
 ) {
   if (refused.has(socket)) return
   refused.add(socket)
-  const newest = connections.newest(socket)
+  const newest = connections.newest.get(socket)
   const isPending = newest !== undefined && !newest.writableFinished
   if (code === 'ECONNRESET' || !socket.writable) socket.destroy()
   // What follows a whole request is answered after it.

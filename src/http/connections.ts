@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -20,7 +20,8 @@ export class Connections {
   isDraining = false
   /** Each response says that its connection closes. */
   isClosing = false
-  readonly #newest = new Map<Socket, ServerResponse | undefined>()
+  /** By connection; undefined for one that has not asked yet. */
+  readonly newest = new Map<Socket, ServerResponse | undefined>()
   readonly #ofNetwork = new Map<string, number>()
   readonly #options: ConnectionOptions
   #hasWarned = false
@@ -37,15 +38,12 @@ export class Connections {
       if (!isAdmitted) return socket.destroy()
       // Each request on it listens for its end.
       socket.setMaxListeners(0)
-      this.#newest.set(socket, undefined)
-      socket.once('close', () => this.#newest.delete(socket))
-    })
-    server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-      this.#newest.set(socket, response)
+      this.newest.set(socket, undefined)
+      socket.once('close', () => this.newest.delete(socket))
     })
     // A client that does not read its responses is disconnected. One that waits for the service is answered in time.
     server.setTimeout(config.requestTimeout, (socket: Socket) => {
-      if (socket.writableLength === 0 && this.newest(socket)?.writableEnded === false) return
+      if (socket.writableLength === 0 && this.newest.get(socket)?.writableEnded === false) return
       if (socket.writableLength > 0) limitReached('unreadTimeout')
       socket.destroy()
     })
@@ -72,16 +70,12 @@ export class Connections {
     return true
   }
 
-  newest(socket: Socket): ServerResponse | undefined {
-    return this.#newest.get(socket)
-  }
-
   /** Drains, stops listening, and resolves when every request is answered and every connection has ended. */
   async close(app: FastifyInstance, load: Load) {
     this.isDraining = true
     await sleep(this.#options.config.drainDelay)
     this.isClosing = true
-    for (const response of this.#newest.values()) {
+    for (const response of this.newest.values()) {
       if (response?.headersSent === false) response.setHeader('Connection', 'close')
     }
     // That of an HTTP server would also reset who has connected and is about to ask.
@@ -89,7 +83,7 @@ export class Connections {
     const deadline = performance.now() + MAX_ANSWER_MS
     const patience = performance.now() + MAX_FIRST_REQUEST_MS
     do await sleep(LAST_REQUESTS_MS)
-    while (this.#newest.values().some(response => response === undefined) && performance.now() < patience)
+    while (this.newest.values().some(response => response === undefined) && performance.now() < patience)
     let quietRounds = 0
     const timer = setInterval(() => {
       app.server.closeIdleConnections()
