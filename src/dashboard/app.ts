@@ -17,7 +17,7 @@ import { registerReference } from './reference/reference.ts'
 import { registerDashboard, sendUnknown, showErrors } from './routes.ts'
 import { claimedSession } from './visit.ts'
 import { Refusal } from '../contract/refusal.ts'
-import { announcesBody } from '../http/context.ts'
+import { announcesBody } from '../http/log.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -4,7 +4,7 @@ import { type Config, publicPath } from '../config.ts'
 import { isLoopbackAddress } from '../contract/loopback.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
 import { ApiError } from '../contract/errors.ts'
-import type { RequestContext } from '../http/context.ts'
+import type { RequestContext } from '../http/log.ts'
 import { FormError } from './layout/form-errors.ts'
 import { hash } from 'node:crypto'
 import { raw } from 'hono/html'
@@ -39,11 +39,10 @@ export function siteOriginOf({ request }: Pick<RequestContext, 'request'>, confi
   const { origin, hostname } = publicUrl === '' ? sent : new URL(publicUrl)
   const secure = origin.startsWith('https:')
   // A peer on this machine may be a proxy for remote clients, so the host name must be local too.
-  const isOwnPeer = isLoopbackAddress(clientAddress(request, trustedProxies))
+  const isOwnPeer = () => isLoopbackAddress(clientAddress(request, trustedProxies))
   // The peer of a container is a gateway. If the public address is on this machine, nobody elsewhere has another one to come from.
-  const isPublishedHere = publicUrl !== '' && isLoopbackName(sent.hostname)
-  const local = isLoopbackName(hostname) && (isOwnPeer || isPublishedHere)
-  const trustworthy = secure || local
+  const isPublishedHere = () => publicUrl !== '' && isLoopbackName(sent.hostname)
+  const trustworthy = secure || (isLoopbackName(hostname) && (isOwnPeer() || isPublishedHere()))
   const isAddress = isIP(hostname.replace(/^\[(.*)\]$/, '$1')) !== 0
   return {
     origin,

@@ -6,7 +6,7 @@ import type { HttpError } from '../contract/errors.ts'
 import type { Config } from '../config.ts'
 import { ENVELOPE, JSON_TYPE, SECURITY_HEADERS } from '../contract/responses.ts'
 import type { LongText } from '../resources/handler.ts'
-import { announcesBody, type RequestContext, type RequestSummary } from './context.ts'
+import { announcesBody, type RequestContext, type RequestSummary } from './log.ts'
 import type { RateLimits } from './rate-limits.ts'
 
 /** The headers of every response; with https at the public address also the one that lets browsers use nothing else for a year. */

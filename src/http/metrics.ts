@@ -8,7 +8,7 @@ import type { LimitName } from './limits.ts'
 import type { Config } from '../config.ts'
 import { version } from '../version.ts'
 import { isLoopbackName, withoutMapping } from './addresses.ts'
-import type { RequestSummary } from './context.ts'
+import type { RequestSummary } from './log.ts'
 
 /** A value of the store that every process reads. */
 export interface StoredValue {

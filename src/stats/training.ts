@@ -84,6 +84,10 @@ export class Totals {
     else this.measured += distance
   }
 
+  get passedPercent(): number | null {
+    return roundedRatio(this.passed * 100, this.sessions)
+  }
+
   /** Measured or estimated; null if there are sessions and the distance of none is known. */
   get distance(): number | null {
     return this.sessions > 0 && this.unknownDistances === this.sessions ? null : this.measured + this.approximate

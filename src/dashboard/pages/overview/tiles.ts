@@ -13,7 +13,19 @@ import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName, programLink, type Programs } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import { daysName } from '../../text/period.ts'
-import { ageText, capital, countText, longDistanceText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
+import {
+  ageText,
+  capital,
+  countText,
+  longDistanceText,
+  durationText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  timeAgo,
+  shortDay,
+} from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
 import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'

@@ -1,6 +1,5 @@
 import { trainingWriter } from '../../../archive/formats/tables.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
-import { roundedRatio } from '../../../contract/numbers.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import type { GradeSpread, KindTotals, SessionStats } from '../../../stats/training.ts'
@@ -249,8 +248,8 @@ function noneText({ query, period, everything }: ShownTraining): Html {
 
 /** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
 function totalTiles(viewer: Viewer, { query, period, summary: { totals, grade } }: ShownTraining): Html {
-  const { sessions, passed, reps, distance } = totals
-  const rate = { name: 'Passed', of: 'passedPercent', value: roundedRatio(passed * 100, sessions), text: percentText }
+  const { sessions, passedPercent, reps, distance } = totals
+  const rate = { name: 'Passed', of: 'passedPercent', value: passedPercent, text: percentText }
   const figures = [
     { name: 'Sessions', of: 'sessions', value: sessions, text: numberText },
     ...(query.passed === undefined ? [rate] : []),

@@ -6,7 +6,17 @@ import { card, facts, noRecords, stat, stats } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
-import { countText, longDistanceText, durationText, NONE, numberText, partText, percentText, unbroken, shortDay } from '../../text/text.ts'
+import {
+  countText,
+  longDistanceText,
+  durationText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  unbroken,
+  shortDay,
+} from '../../text/text.ts'
 import { lockedPercent, shares } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
