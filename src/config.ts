@@ -1,6 +1,5 @@
 import { BlockList, isIP } from 'node:net'
-import { isBlockedPort, isHost, parseAddress, parseKey } from './contract/address.ts'
-import { isLoopbackHost, isPrivateAddress } from './contract/loopback.ts'
+import { isBlockedPort, isHost, parseAddress, parseKey, isLoopbackHost, isPrivateAddress } from './contract/address.ts'
 import { isDigits, isName } from './contract/names.ts'
 import { Refusal } from './contract/refusal.ts'
 

@@ -1,5 +1,6 @@
-import { isLoopbackHost } from './loopback.ts'
 import { Refusal } from './refusal.ts'
+
+/** Addresses of servers: those that an API key may be sent to, and those of this machine and its networks. */
 
 /** The address of a source without `/api/v1`. Without TLS it is on this machine, or one of the listed origins. Throws Refusal. */
 export function parseAddress(text: string, listed: readonly string[] = []): string {
@@ -50,3 +51,21 @@ const BLOCKED_PORTS: ReadonlySet<number> = new Set([
   540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061,
   6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ])
+
+/** Whether a host, as URLs write it, is this machine whatever name servers say. */
+export function isLoopbackHost(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
+}
+
+/** Whether an address is of this machine, or of a private network by RFC 1918, RFC 6598 or RFC 4193. */
+export function isPrivateAddress(address: string): boolean {
+  return isLoopbackAddress(address) || PRIVATE.test(address)
+}
+
+const PRIVATE =
+  /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|f[cd][0-9a-f]{2}:)/i
+
+/** Whether an address of a connection is one of this machine. */
+export function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || address.startsWith('127.')
+}

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { type Config, publicPath } from '../config.ts'
-import { isLoopbackAddress } from '../contract/loopback.ts'
+import { isLoopbackAddress } from '../contract/address.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RequestContext } from '../http/log.ts'

@@ -80,7 +80,7 @@ export async function visitOf(
 }
 
 /** The viewer of a session, with the display settings of this browser. Access is looked up on every request. */
-export async function viewerOf(
+async function viewerOf(
   store: Store,
   session: BrowserSession,
   { cookies, site, now }: Pick<Visit, 'cookies' | 'site' | 'now'>,

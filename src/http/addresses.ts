@@ -1,5 +1,5 @@
 import { type BlockList, isIP, isIPv4 } from 'node:net'
-import { isLoopbackHost } from '../contract/loopback.ts'
+import { isLoopbackHost } from '../contract/address.ts'
 
 /** The part of an incoming HTTP message that identifies its sender. */
 interface Message {

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import ipaddr from 'ipaddr.js'
 import { type Config, settings } from '../config.ts'
-import { isLoopbackHost, isPrivateAddress } from '../contract/loopback.ts'
+import { isLoopbackHost, isPrivateAddress } from '../contract/address.ts'
 import { CERTIFICATE_ERROR, type Send, SourceError, UnreachableError } from './source.ts'
 import { networkInterfaces } from 'node:os'
 

@@ -1,5 +1,4 @@
 import { devices } from '../contract/devices.ts'
-import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordPage } from './lists/list-pages.ts'
 import { recordById } from './record-queries.ts'
@@ -9,8 +8,8 @@ const trainingDevices = { table: 'training_device', order: 'id' } as const
 
 export const handlers: Handlers<typeof devices> = {
   listLockDevices(caller, params) {
-    const access = accessTo(caller, lockDevices.table, params.ownerId ?? caller.grant.accountId)
-    return recordPage(caller, lockDevices, access, params, devices.listLockDevices)
+    const owner = params.ownerId ?? caller.grant.accountId
+    return recordPage(caller, lockDevices, params, devices.listLockDevices, owner)
   },
 
   getLockDevice(caller, { id }) {
@@ -18,8 +17,8 @@ export const handlers: Handlers<typeof devices> = {
   },
 
   listTrainingDevices(caller, params) {
-    const access = accessTo(caller, trainingDevices.table, params.ownerId ?? caller.grant.accountId)
-    return recordPage(caller, trainingDevices, access, params, devices.listTrainingDevices)
+    const owner = params.ownerId ?? caller.grant.accountId
+    return recordPage(caller, trainingDevices, params, devices.listTrainingDevices, owner)
   },
 
   getTrainingDevice(caller, { id }) {

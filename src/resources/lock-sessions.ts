@@ -1,5 +1,4 @@
 import { lockSessions } from '../contract/lock-sessions.ts'
-import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordPage } from './lists/list-pages.ts'
 import { type RecordView, newestRecord, recordById } from './record-queries.ts'
@@ -7,8 +6,7 @@ import { type RecordView, newestRecord, recordById } from './record-queries.ts'
 export const handlers: Handlers<typeof lockSessions> = {
   listLockSessions(caller, params) {
     const list = { ...viewOf(params), order: 'newest', filters: { lock_state: params.lockState } } as const
-    const access = accessTo(caller, list.table, params.ownerId)
-    return recordPage(caller, list, access, params, lockSessions.listLockSessions)
+    return recordPage(caller, list, params, lockSessions.listLockSessions)
   },
 
   getLatestLockSession(caller, params) {

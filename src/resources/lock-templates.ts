@@ -23,8 +23,7 @@ const templates = { table: 'lock_template', order: 'newest' } as const
 
 export const handlers: Handlers<typeof lockTemplates> = {
   listLockTemplates(caller, params) {
-    const access = accessTo(caller, templates.table, params.ownerId)
-    return recordPage(caller, templates, access, params, lockTemplates.listLockTemplates)
+    return recordPage(caller, templates, params, lockTemplates.listLockTemplates)
   },
 
   async getActiveLockTemplate(caller, { ownerId }) {

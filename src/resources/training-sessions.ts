@@ -1,5 +1,4 @@
 import { trainingSessions } from '../contract/training-sessions.ts'
-import { accessTo } from '../accounts/access.ts'
 import type { Handlers } from './handler.ts'
 import { recordPage } from './lists/list-pages.ts'
 import { type RecordView, newestRecord, recordById } from './record-queries.ts'
@@ -8,8 +7,7 @@ export const handlers: Handlers<typeof trainingSessions> = {
   listTrainingSessions(caller, params) {
     const filters = { passed: params.passed === undefined ? undefined : Number(params.passed) }
     const list = { ...viewOf(params), order: 'newest', filters } as const
-    const access = accessTo(caller, list.table, params.ownerId)
-    return recordPage(caller, list, access, params, trainingSessions.listTrainingSessions)
+    return recordPage(caller, list, params, trainingSessions.listTrainingSessions)
   },
 
   getLatestTrainingSession(caller, params) {

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { baseline, forEngine } from './baseline.ts'
-import type { Engine } from './query.ts'
+import { type Engine, query } from './query.ts'
 import { type Step, steps } from './steps.ts'
-import { SchemaError, type Store } from './store.ts'
+import { SchemaError, type Store, StoreUnavailableError } from './store.ts'
 import { newRevision, type RecordName, recordTables, type Tables } from './tables.ts'
 
 const BASELINE: Step = { name: 'baseline', statements: baseline('sqlite') }
@@ -100,4 +100,18 @@ async function hasMigrations(db: Kysely<Tables>, engine: Engine): Promise<boolea
 
 function checksumOf({ name, statements }: Step): string {
   return hash('sha256', JSON.stringify([name, statements]))
+}
+
+const newestVersion = query<object, { version: number }>(() => sql`select max(version) as version from migration`)
+
+/** Throws StoreUnavailableError unless the store responds and has the schema this program works with. */
+export async function checkReadiness(store: Pick<Store, 'read'>): Promise<void> {
+  let version: number | undefined
+  try {
+    const [row] = await store.read(newestVersion, {})
+    version = row?.version
+  } catch (error) {
+    throw new StoreUnavailableError('the schema of the database cannot be read', { cause: error })
+  }
+  if (version !== currentVersion) throw new StoreUnavailableError('the schema of the database is not the one expected')
 }

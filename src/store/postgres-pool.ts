@@ -2,8 +2,7 @@ import type { PostgresPool, PostgresPoolClient } from 'kysely'
 import pg from 'pg'
 import { isInDoubt, translate, unavailable } from './postgres-errors.ts'
 import { parseAddress } from './postgres-address.ts'
-import { requirePrimary } from './postgres-primary.ts'
-import type { OpenOptions, StoreUnavailableError } from './store.ts'
+import { type OpenOptions, StoreUnavailableError } from './store.ts'
 
 interface PoolOptions extends pg.PoolConfig {
   /** Settings of the server for each session. */
@@ -96,3 +95,37 @@ const types: pg.CustomTypesConfig = {
   getTypeParser: (type, format) =>
     type === pg.types.builtins.INT8 ? Number : (pg.types.getTypeParser(type, format) as (text: string) => unknown),
 }
+
+/**
+ * Throws StoreUnavailableError where a new connection does not lead to the primary. A server that is promoted begins a new timeline,
+ * so one with a lower timeline than this process has seen is a former primary: what is written there is lost, and API keys that were
+ * revoked since are valid there. The statement is prepared, so that a pooler that loses or confuses those of its clients is found out.
+ */
+async function requirePrimary(client: pg.ClientBase) {
+  const { rows } = await client.query<ServerRow>({ name: 'lockstep_server', text: SERVER, ...CHECK_TIMEOUT })
+  const { system = '', timeline = null } = rows[0] ?? {}
+  if (timeline === null) throw new StoreUnavailableError('the database server is a replica')
+  const number = Number.parseInt(timeline, 16)
+  const highest = timelines.get(system) ?? 0
+  if (number < highest) {
+    throw new StoreUnavailableError(
+      `the database server is a former primary: its timeline is ${number}, not ${highest}`,
+    )
+  }
+  timelines.set(system, number)
+}
+
+interface ServerRow {
+  readonly system: string
+  readonly timeline: string | null
+}
+
+/** The name of the file that the next log record goes to begins with the timeline, in hexadecimal. A replica has no such file. */
+const SERVER = `select (select system_identifier::text from pg_control_system()) as system,
+  case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline`
+
+/** Commands have no other timeout. */
+const CHECK_TIMEOUT = { query_timeout: 2000 }
+
+/** The highest timeline that this process has seen, by database system: an address leads to another one after a restore. */
+const timelines = new Map<string, number>()

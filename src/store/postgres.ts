@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
-import type pg from 'pg'
 import { allowDistributedPlans, requireOneServer } from './distributed.ts'
-import { checkReadiness } from './readiness.ts'
+import { checkReadiness } from './migrations.ts'
 import { APPLICATION_NAME, guarded, makePool, takeClient } from './postgres-pool.ts'
-import { makeReader } from './postgres-reader.ts'
-import { type OpenOptions, type Store, StoreError } from './store.ts'
+import { type OpenOptions, type Store, StoreError, runTransaction } from './store.ts'
 import type { Tables } from './tables.ts'
-import { runTransaction } from './transaction.ts'
+import { hash } from 'node:crypto'
+import type pg from 'pg'
+import { isConnectionLost, isInDoubt, translate } from './postgres-errors.ts'
+import { type Compiled, compile, type Query } from './query.ts'
 
 /** Opens a PostgreSQL database. Throws StoreUnavailableError if it is away, or behind a pooler that loses prepared statements. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Store> {
@@ -90,4 +91,49 @@ async function runLocked<Result>(connection: Kysely<Tables>, work: () => Promise
     await sql`select pg_advisory_xact_lock(${WRITE_LOCK})`.execute(connection)
     return work()
   })
+}
+
+interface Prepared {
+  /** The same for the same text in every process: a pooler may give one process the statements of another. */
+  readonly name: string
+  readonly text: string
+  readonly parameters: Compiled['parameters']
+}
+
+/** Runs compiled queries on a pool, as prepared statements; once more where the connection was lost before there was an answer. */
+function makeReader(db: Kysely<Tables>, pool: pg.Pool, isDistributed: () => boolean) {
+  const statements = new WeakMap<object, Prepared>()
+
+  const prepare = (query: Query<never, unknown>): Prepared => {
+    const { sql: text, parameters } = compile(db, 'postgres', query, isDistributed())
+    return { name: `lockstep_${hash('sha256', text, 'base64url')}`, text, parameters }
+  }
+
+  return async <Values extends object, Row>(query: Query<Values, Row>, values: Values): Promise<Row[]> => {
+    const { name, text, parameters } = statements.getOrInsertComputed(query, () => prepare(query))
+    const statement = { name, text, values: parameters(values) }
+    try {
+      return await run<Row>(pool, statement).catch((error: unknown) => {
+        if (isConnectionLost(error)) return run<Row>(pool, statement)
+        throw error
+      })
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+}
+
+async function run<Row>(pool: pg.Pool, statement: pg.QueryConfig): Promise<Row[]> {
+  const client = await takeClient(pool)
+  let failure: unknown
+  try {
+    const { rows } = await client.query(statement)
+    // The columns of a query are those of its Row.
+    return rows as Row[]
+  } catch (error) {
+    failure = error
+    throw error
+  } finally {
+    client.release(isInDoubt(failure))
+  }
 }

@@ -24,14 +24,14 @@ import {
   StoreLocationError,
   StoreUnavailableError,
   TooLongError,
+  runTransaction,
 } from './store.ts'
-import { checkReadiness } from './readiness.ts'
+import { checkReadiness } from './migrations.ts'
 import { BLOCKING_BUSY_TIMEOUT_MS, isBusy, MEMORY, messageOf, openWriter } from './sqlite-connection.ts'
 import { makeExecutor, type SqliteExecutor } from './sqlite-executor.ts'
 import { startWriterThread } from './sqlite-thread.ts'
 import { type Compiled, compile, type Query } from './query.ts'
 import type { Tables } from './tables.ts'
-import { runTransaction } from './transaction.ts'
 
 /** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
 export function openSqlite(path: string, options: OpenOptions): Store {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { Engine, Query } from './query.ts'
 import type { Tables } from './tables.ts'
 
@@ -83,4 +83,22 @@ export interface OpenOptions {
   readonly exclusive?: boolean
   /** For a database that others may be writing: only `reads` and `snapshot` may be used. Nothing is changed, and no file is created. */
   readonly inspect?: boolean
+}
+
+/** Runs work in the transaction that `begin` starts on a connection; if it fails, nothing of it is stored. */
+export async function runTransaction<Result>(
+  connection: Kysely<Tables>,
+  begin: RawBuilder<unknown>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await begin.execute(connection)
+  try {
+    const result = await work()
+    await sql`commit`.execute(connection)
+    return result
+  } catch (error) {
+    // A connection that cannot roll back has lost the transaction already.
+    await sql`rollback`.execute(connection).catch(() => {})
+    throw error
+  }
 }

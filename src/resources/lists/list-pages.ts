@@ -1,26 +1,35 @@
-import { type Access, areaOf, type Asked, readChecked } from '../../accounts/access.ts'
+import { accessTo, areaOf, type Asked, readChecked } from '../../accounts/access.ts'
 import type { ListEndpoint } from '../../contract/endpoint.ts'
 import type { End } from '../../contract/parameters.ts'
 import { type Store, StoreUnavailableError, TooLongError } from '../../store/index.ts'
 import type { RecordName } from '../../store/tables.ts'
 import type { Caller, ListPage } from '../handler.ts'
 import { CHUNK_CHARACTERS, type PageQueries, type PageRow } from './page-queries.ts'
-import type { PageKey } from './page-validators.ts'
 import { pageOfRecords, type RecordList } from './record-lists.ts'
-import { longPageResult, type PageParams, pageResult, type ListPageSource, unchangedPage } from './page-results.ts'
+import {
+  longPageResult,
+  type PageParams,
+  pageResult,
+  type ListPageSource,
+  unchangedPage,
+  type PageKey,
+} from './page-results.ts'
 
 interface RangeParams extends PageParams {
   readonly from?: number | undefined
   readonly to?: End | undefined
 }
 
+/** A page of the records of one account, or of all that the caller may read. Throws owner_not_accessible. */
 export async function recordPage<Table extends RecordName>(
-  { store, ifNoneMatch }: Pick<Caller, 'store' | 'ifNoneMatch'>,
+  caller: Caller,
   list: RecordList<Table>,
-  access: Access,
-  params: RangeParams,
+  params: RangeParams & { readonly ownerId?: number | undefined },
   endpoint: Pick<ListEndpoint, 'listOf'>,
+  ownerId = params.ownerId,
 ): Promise<ListPage> {
+  const { store, ifNoneMatch } = caller
+  const access = accessTo(caller, list.table, ownerId)
   const range = list.order === 'newest' ? timeRangeOf(params) : idRangeOf(params)
   const { name, queries, values } = pageOfRecords(list, access, range)
   const ownersRead = [{ area: areaOf(list.table), owners: access.owners }]

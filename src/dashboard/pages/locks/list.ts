@@ -89,7 +89,7 @@ function bucketOf(days: Days, timeZone: string): Bucket {
 }
 
 /** The sessions that ran within a time. */
-export function sessionsWithin(
+function sessionsWithin(
   sessions: readonly LockStats[],
   { from, to }: { readonly from: number; readonly to: number },
   until: number,

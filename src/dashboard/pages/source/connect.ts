@@ -1,6 +1,6 @@
 import { operatorPullCommands } from '../../../accounts/first-steps.ts'
 import { settings } from '../../../config.ts'
-import { isLoopbackHost } from '../../../contract/loopback.ts'
+import { isLoopbackHost } from '../../../contract/address.ts'
 import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'

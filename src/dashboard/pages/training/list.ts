@@ -27,7 +27,7 @@ export const measures = { repetitions: 'Repetitions', distance: 'Distance' } as 
 export type Measure = keyof typeof measures
 
 const sorts = ['at', 'program', 'result', 'grade', 'segments', 'reps', 'distance'] as const
-export type Sort = (typeof sorts)[number]
+type Sort = (typeof sorts)[number]
 
 export const trainingAddresses: Addresses<TrainingQuery> = {
   path: '/training',
