@@ -62,12 +62,9 @@ export class Quota {
 /** Whether the disk of an SQLite database has too little room for more records. */
 export function isDiskFull({ databaseUrl }: Pick<QuotaConfig, 'databaseUrl'>): boolean {
   const file = sqliteFile(databaseUrl)
-  return file !== undefined && freeBytes(dirname(file)) < MIN_FREE_BYTES
-}
-
-function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
+  if (file === undefined) return false
+  const { bavail, bsize } = statfsSync(dirname(file))
+  return bavail * bsize < MIN_FREE_BYTES
 }
 
 /**

@@ -6,24 +6,21 @@ import { noteChangedRecords } from '../archive/revisions.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { ChangedBy } from './connections.ts'
-import { type SourceList, sourceLists, type SourceData } from './lists.ts'
+import { type SourceList, sourceLists } from './lists.ts'
 import type { RoundState } from './round-state.ts'
-import { checked, type PullRow, rowsOfAccount, saveRows } from './state.ts'
+import { checked, rowsOfAccount, saveRows } from './state.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /**
  * Marks rows that a complete walk of a list did not find: missing at first, gone if they are still missing a day later and the
- * source has no record with this id. Returns how many rows became gone, and the records that the source still has.
+ * source has no record with this id. Returns how many rows became gone.
  */
 export async function markGone(
   { store, pulled, reader, startedAt: at, check }: RoundState,
   list: SourceList,
   listedIds: ReadonlySet<number>,
-): Promise<{ gone: number; found: readonly SourceData[] }> {
+): Promise<number> {
   let gone = 0
-  const found: SourceData[] = []
-  const mark = (row: PullRow, marks: Partial<PullRow>) =>
-    checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
   for await (const rows of rowsOfAccount(store, pulled, list.kind)) {
     const ids = rows.map(({ id }) => id)
     const deleted = await deletedAmong(store.db, { kind: list.kind, owner: pulled.account_id }, ids)
@@ -34,12 +31,12 @@ export async function markGone(
       if (record === 'unanswered') continue
       // If the source has the record although it is not in the list, it is checked again after another day.
       const isGone = row.missing_at !== null && record === undefined
-      await mark(row, isGone ? { gone_at: at, open_at: null } : { missing_at: at })
+      const marks = isGone ? { gone_at: at, open_at: null } : { missing_at: at }
+      await checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
       if (isGone) gone += 1
-      if (record !== undefined) found.push(record)
     }
   }
-  return { gone, found }
+  return gone
 }
 
 /** Records of one kind that are gone at their source. */

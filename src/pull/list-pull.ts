@@ -86,9 +86,7 @@ export class ListPull {
         },
       )
       if (walk.stoppedEarly || walk.steppedBack) return
-      const { gone, found } = await markGone(this.#state, list, listedIds)
-      report.said.gone += gone
-      for (const data of found) await this.storeAgain(list, data)
+      report.said.gone += await markGone(this.#state, list, listedIds)
     } catch (error) {
       if (!(error instanceof MissingListError)) throw error
       report.said.missingLists.push(title)

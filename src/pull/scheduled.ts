@@ -94,19 +94,13 @@ async function startDue(options: ScheduledOptions, running: Map<number, Promise<
     if (due === undefined) return
     if (due.holder !== null)
       onProblem(new Error(`the pull ${holderText(due.holder)} stands still: this one takes over`))
-    const sentThere = sent.getOrInsertComputed(due.origin, () => sentBefore(options, due))
+    const sentThere = sent.getOrInsertComputed(due.origin, () => [...(progressOf(due).sentAt ?? [])])
     const pulled = new ConnectedPull(options, due, sentThere).run().catch(onProblem)
     running.set(
       due.account_id,
       pulled.finally(() => running.delete(due.account_id)),
     )
   }
-}
-
-/** When the last process sent requests to the source, by the clock of this one. */
-function sentBefore({ clock }: ScheduledOptions, connection: Connection): number[] {
-  const start = clock.now() - clock.elapsed()
-  return (progressOf(connection).sentAt ?? []).map(at => at - start)
 }
 
 /** One round of one connection. */
@@ -192,13 +186,6 @@ class ConnectedPull {
     this.#pause = undefined
   }
 
-  /** When requests were sent, in whole seconds. */
-  #sentAt(): readonly number[] | undefined {
-    const { clock } = this.#options
-    const start = clock.now() - clock.elapsed()
-    return this.#sent.length === 0 ? undefined : this.#sent.map(at => Math.ceil((start + at) / 1000) * 1000)
-  }
-
   /** Renews the lease until the round has ended; ends the round if the lease is lost. */
   async #keepLease() {
     let misses = 0
@@ -208,7 +195,7 @@ class ConnectedPull {
       const progress = JSON.stringify({
         read: [...this.#read.values()],
         pause: this.#pause,
-        sentAt: this.#sentAt(),
+        sentAt: this.#sent,
       } satisfies RoundProgress)
       const changed = progress === this.#shown ? {} : { report: progress }
       this.#shown = progress
@@ -247,7 +234,7 @@ class ConnectedPull {
       await update(db, this.#accountId, values, {
         ...(every === 0 ? { state: 'done', next_at: null } : { state: 'waiting', next_at: next }),
         attempts: 0,
-        report: JSON.stringify({ read: [], notFound, sentAt: this.#sentAt() } satisfies RoundProgress),
+        report: JSON.stringify({ read: [], notFound, sentAt: this.#sent } satisfies RoundProgress),
       })
       if (every === 0 && store.erase !== undefined) await noteDeleted(db)
     })

@@ -34,7 +34,7 @@ export interface SourceOptions {
   readonly key: string
   /** Requests a minute; 0 for no limit. */
   readonly rate: number
-  /** When requests were or will be sent, by all who keep to the rate together, by the clock's `elapsed`; of this source alone if absent. */
+  /** When requests were or will be sent, by all who keep to the rate together; of this source alone if absent. */
   readonly sent?: number[]
   readonly clock: Clock
   /** Aborted when the pull should stop: the request under way is completed, and no further one is sent. */
@@ -186,9 +186,10 @@ export class Source {
   async #pace() {
     const { rate, clock, onLimit } = this.#options
     if (rate === 0) return
-    const now = clock.elapsed()
+    const now = clock.now()
     const oldest = this.#sent.length < rate ? undefined : this.#sent.shift()
-    const at = oldest === undefined ? now : Math.max(now, oldest + MINUTE_MS)
+    // The clock may have been set back.
+    const at = oldest === undefined ? now : Math.min(Math.max(now, oldest + MINUTE_MS), now + MINUTE_MS)
     // Noted before the wait, so that others wait for their own turn.
     this.#sent.push(at)
     if (at > now) onLimit?.(at - now)
@@ -255,14 +256,11 @@ const MEANINGS: Readonly<Record<string, string>> = {
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Milliseconds since some moment, by a monotonic clock. */
-  elapsed(): number
   /** Resolves after this time; rejects when the signal is aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>
 }
 
 export const systemClock: Clock = {
   now: Date.now,
-  elapsed: () => performance.now(),
   wait: (ms, signal) => sleep(ms, undefined, { signal }),
 }

@@ -147,7 +147,8 @@ export class Uploads {
     })
     if (names.length === 0) throw new Refusal('refused', 'choose a file')
     this.#folder.finish(id)
-    const name = names.length === 1 ? shortName(escapeControls(names[0] ?? '')) : `${names.length} files`
+    const name =
+      names.length === 1 ? [...escapeControls(names[0] ?? '')].slice(0, MAX_NAME).join('') : `${names.length} files`
     await setState(store.db, { id }, 'receiving', { state: 'checking', name, bytes })
   }
 
@@ -365,14 +366,6 @@ export async function setState(
 async function afterFailure(db: Kysely<Tables>, id: string, failure: string) {
   await setState(db, { id }, 'checking', { state: 'failed', failure })
   await setState(db, { id }, 'storing', { state: 'ready', failure })
-}
-
-/** A name that is too long, without its middle: its ending says what the file is. */
-function shortName(name: string): string {
-  const characters = [...name]
-  return characters.length <= MAX_NAME
-    ? name
-    : `${characters.slice(0, MAX_NAME / 2).join('')}…${characters.slice(-MAX_NAME / 2).join('')}`
 }
 
 const MAX_NAME = 80

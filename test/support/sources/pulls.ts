@@ -20,7 +20,6 @@ export function makeClock(time = Date.now()): TestClock {
     time,
     waits: [],
     now: () => clock.time,
-    elapsed: () => clock.time,
     wait: async ms => {
       clock.waits.push(ms)
       clock.time += ms
