@@ -7,19 +7,21 @@ import { overwrite, sha256Without } from './files.ts'
 
 /** The description of a backup, stored in its table `backup` as names and values. */
 
-export interface Manifest {
+export type Manifest = Readonly<Type.Static<typeof ManifestSchema>>
+
+const ManifestSchema = Type.Object({
   /** The version of the program that made it. */
-  readonly version: string
-  readonly schema: number
+  version: Type.String(),
+  schema: Type.Integer(),
   /** The time of its content. */
-  readonly madeAt: string
-  readonly engine: string
-  readonly rows: Readonly<Record<string, number>>
+  madeAt: Type.String(),
+  engine: Type.String(),
+  rows: Type.Record(Type.String(), Type.Integer()),
   /** The SHA-256 of an export of all records. */
-  readonly exportSha256: string
+  exportSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
   /** The SHA-256 of the file, in which these digits count as zeros. */
-  readonly fileSha256: string
-}
+  fileSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+})
 
 /** Writes the manifest with random digits in place of the digest of the file, which `writeFileDigest` replaces. Returns these digits. */
 export async function writeManifest(db: Kysely<Tables>, manifest: Omit<Manifest, 'fileSha256'>): Promise<string> {
@@ -60,13 +62,3 @@ export async function readManifest(db: Kysely<Tables>): Promise<Manifest | undef
     throw new Refusal('no-backup', 'the manifest of the backup cannot be read: the backup was changed or is damaged')
   }
 }
-
-const ManifestSchema = Type.Object({
-  version: Type.String(),
-  schema: Type.Integer(),
-  madeAt: Type.String(),
-  engine: Type.String(),
-  rows: Type.Record(Type.String(), Type.Integer()),
-  exportSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-  fileSha256: Type.String({ pattern: '^[0-9a-f]{64}$' }),
-})
