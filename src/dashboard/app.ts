@@ -48,7 +48,7 @@ export function makePages({ load, ...pageOptions }: PageOptions): Pages {
     if (context.target.path.startsWith('/assets/')) return
     if (load.isOverloaded(context.startedAt)) throw new LimitError('lag', 'unavailable', 1)
     const session = claimedSession(request.headers.cookie, siteOriginOf(context, config))
-    pageLimits.count(session, clientAddress(request.raw, config.trustedProxies), context.startedAt)
+    pageLimits.count(session, () => clientAddress(request.raw, config.trustedProxies), context.startedAt)
     if (session !== undefined) context.confirmSession = () => pageLimits.confirm(session)
   }
 

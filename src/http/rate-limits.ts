@@ -142,11 +142,11 @@ export class PageLimits {
    * Counts a page against its session if that is known to exist, else against the address, so that strangers at an address cannot use up the
    * limit of those who are signed in there. Throws rate_limited if there were too many.
    */
-  count(session: string | undefined, address: string, now: number) {
+  count(session: string | undefined, addressOf: () => string, now: number) {
     const { pageLimit, addressPageLimit } = this.#config
     if (session !== undefined && this.#confirmed.has(session))
       this.#sessions.use(session, 'sessionPages', pageLimit, now)
-    else this.#addresses.use(networkOf(address), 'addressPages', addressPageLimit, now)
+    else this.#addresses.use(networkOf(addressOf()), 'addressPages', addressPageLimit, now)
   }
 
   /** Says that a session exists. */
