@@ -61,6 +61,7 @@ interface SessionRow {
   readonly at: number
   readonly passed: number
   readonly settings_id: number
+  readonly segments: number
   readonly grade: number | null
   readonly reps: number
   readonly distance_um: number | null
@@ -82,12 +83,13 @@ type KindCells = [
 ]
 
 function sessionOf(row: SessionRow): SessionStats {
-  const { id, at, passed, settings_id: program, grade, reps, distance_um: distance, approximate } = row
+  const { id, at, passed, settings_id: program, segments, grade, reps, distance_um: distance, approximate } = row
   return {
     id,
     at,
     passed: passed === 1,
     program,
+    segments,
     grade,
     reps,
     distance,
@@ -112,7 +114,7 @@ function kindsOf(text: string): KindStats[] {
 }
 
 /** The columns of SessionRow. */
-const SESSION_STATS = sql.raw('id, at, passed, settings_id, grade, reps, distance_um, approximate, kinds')
+const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
 
 const nextSessions = recordQuery<OwnerAccess & { at: number; id: number; limit: number }, SessionRow>(
   'training sessions in parts',

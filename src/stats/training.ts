@@ -26,6 +26,7 @@ export interface SessionStats {
   readonly passed: boolean
   /** The identifier of its program. */
   readonly program: number
+  readonly segments: number
   /** The unweighted mean of the grades of its graded segments, rounded half up; null without any. */
   readonly grade: number | null
   readonly reps: number
@@ -185,13 +186,14 @@ export function matching(session: SessionStats, { kind, program, passed }: Filte
   if (kind === undefined) return session
   const results = session.kinds.find(one => one.kind === kind)
   if (results === undefined) return undefined
-  const { reps, distance } = results
+  const { segments, reps, distance } = results
   const { id, at, approximate } = session
   return {
     id,
     at,
     passed: session.passed,
     program: session.program,
+    segments,
     grade: meanGrade(results),
     reps,
     distance,

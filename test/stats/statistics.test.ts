@@ -192,6 +192,7 @@ test('a kind without graded segments has no grades, and its segments are counted
     at: at('2026-03-02T00:00:00Z'),
     passed: true,
     program: 1,
+    segments: 4,
     grade: 70,
     reps: 2,
     distance: null,

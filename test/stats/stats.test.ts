@@ -99,6 +99,7 @@ function session(id: number, when: number, more: Partial<SessionStats> = {}): Se
     at: when,
     passed: true,
     program: 1,
+    segments: 1,
     grade: 80,
     reps: 10,
     distance: 1_000_000,

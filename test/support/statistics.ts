@@ -228,6 +228,7 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
     return {
       id,
       program: 1,
+      segments: sum(kinds.map(({ segments }) => segments)),
       grade: null,
       at: Math.floor(from + random() * (to - from)),
       passed: random() < 0.7,
