@@ -9,7 +9,6 @@ import {
   checkedQuery,
   readChecked,
 } from './access.ts'
-import type { AccessPair } from './shared-access.ts'
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
 
@@ -28,16 +27,11 @@ export interface GivenAccess extends Omit<ReceivedAccess, 'accountId'> {
   readonly lastReadAt: number | null
 }
 
-export interface AccessLists {
-  readonly given: readonly GivenAccess[]
-  readonly received: readonly ReceivedAccess[]
-}
-
 /**
  * Who may read the records of an account now, and whose records it may read, by identifier. Access that was given to a username
  * comes last, by name, until somebody has read with it: so the order does not tell whether there is such an account.
  */
-export async function listAccess(store: Store, accountId: number, now: number): Promise<AccessLists> {
+export async function listAccess(store: Store, accountId: number, now: number) {
   const rows = await readChecked(store, givenAndReceived, { owner: accountId, now })
   // A username may have been given access before an account got that name, and later the account itself.
   const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
@@ -58,15 +52,8 @@ export async function listReceivedAccess(store: Store, accountId: number, now: n
   return (await readChecked(store, receivedAccess, { owner: accountId, now })).map(receivedOf)
 }
 
-/** Access in the list of the operator, which includes ended access. */
-export interface StoredPair extends AccessPair, AccessTerms {
-  readonly owner: string
-  readonly partner: string
-  readonly since: number | null
-  readonly endedAt: number | null
-}
-
-export async function listAllAccess(store: Store): Promise<StoredPair[]> {
+/** All access, ended access included, for the operator. */
+export async function listAllAccess(store: Store) {
   const rows = await store.reads
     .selectFrom('partnership')
     .innerJoin('account as owner', 'owner.id', 'partnership.owner_id')

@@ -101,17 +101,13 @@ function parseSharedAccess(text: string | null): SharedAccess[] {
   return shared.toSorted((a, b) => a.ownerId - b.ownerId)
 }
 
-/** Keeps grants for less than a second, so that an API key in steady use does not cost a look-up for each request. */
-export interface GrantCache {
-  /** The grant of an API key, at once if it is known; undefined if there is no such key. Takes at most one look-up. */
-  find(key: string): Grant | Promise<Grant | undefined>
-}
+export type GrantCache = ReturnType<typeof makeGrantCache>
 
 /**
- * Entries live for less than a second, so that revoking an API key, or changing anything else that a grant depends on,
- * takes effect everywhere within a second. A change by this process clears the cache at once.
+ * Keeps grants for less than a second: an API key in steady use does not cost a look-up for each request, and revoking one, or changing
+ * anything else that a grant depends on, takes effect everywhere within a second. A change by this process clears the cache at once.
  */
-export function makeGrantCache(store: Store): GrantCache {
+export function makeGrantCache(store: Store) {
   const entries = new Map<string, { readonly grant: Grant; readonly readAt: number }>()
   let knownChanges = grantChanges
 
@@ -126,7 +122,8 @@ export function makeGrantCache(store: Store): GrantCache {
   }
 
   return {
-    find(key) {
+    /** The grant of an API key, at once if it is known; undefined if there is no such key. Takes at most one look-up. */
+    find(key: string): Grant | Promise<Grant | undefined> {
       if (grantChanges !== knownChanges) entries.clear()
       knownChanges = grantChanges
       const entry = entries.get(key)

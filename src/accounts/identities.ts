@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
 import * as Type from 'typebox'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
@@ -34,9 +34,7 @@ export function spellingsOf(issuer: string): readonly string[] {
   return [issuer, `${issuer}/`]
 }
 
-export type LinkFacts = Pick<Selectable<Tables['linked_identity']>, 'linked_at' | 'last_used_at'>
-
-export function findLink({ reads }: Store, accountId: number, issuer: string): Promise<LinkFacts | undefined> {
+export function findLink({ reads }: Store, accountId: number, issuer: string) {
   return reads
     .selectFrom('linked_identity')
     .select(['linked_at', 'last_used_at'])

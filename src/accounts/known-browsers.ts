@@ -10,12 +10,6 @@ import { seal, unseal } from './sealed.ts'
  * browser keeps a sealed mark. Signing out all browsers changes a number in it, so that no earlier mark is valid.
  */
 
-export interface KnownBrowser {
-  readonly name: string
-  /** Of the account that somebody signed in to. */
-  readonly username: string
-}
-
 interface Mark {
   readonly accountId: number
   readonly name: string
@@ -31,8 +25,8 @@ export async function markBrowser(store: Store, accountId: number): Promise<stri
   return seal(store, PURPOSE, mark, Date.now() + KNOWN_BROWSER_MS)
 }
 
-/** The browser that has this mark; undefined if it is not valid. */
-export async function knownBrowser(store: Store, sealed: string): Promise<KnownBrowser | undefined> {
+/** The browser that has this mark, with the username of the account that somebody signed in to; undefined if it is not valid. */
+export async function knownBrowser(store: Store, sealed: string) {
   // Only `markBrowser` seals for this purpose.
   const mark = (await unseal(store, PURPOSE, sealed, Date.now())) as Mark | undefined
   if (mark === undefined) return undefined

@@ -35,14 +35,7 @@ export interface OidcIdentity {
   readonly authenticatedAt: number | undefined
 }
 
-export interface Oidc {
-  readonly name: string
-  readonly issuer: string
-  /** The address at the issuer that the browser is sent to. Throws OidcError. */
-  begin(redirectUri: string, options: { readonly asksAgain: boolean }): Promise<{ url: string; request: OidcRequest }>
-  /** Whom the issuer has identified, by the address that it sent the browser back to. Throws OidcError. */
-  finish(returned: URL, request: OidcRequest): Promise<OidcIdentity>
-}
+export type Oidc = ReturnType<typeof makeOidc>
 
 /** Why nobody can sign in at the issuer now: it does not respond, or calls itself otherwise; undefined if neither. */
 export async function issuerProblem(settings: OidcSettings): Promise<string | undefined> {
@@ -55,7 +48,7 @@ export async function issuerProblem(settings: OidcSettings): Promise<string | un
   }
 }
 
-export function makeOidc(settings: OidcSettings): Oidc {
+export function makeOidc(settings: OidcSettings) {
   const { issuer, name } = settings
   let known: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined
 
@@ -73,7 +66,8 @@ export function makeOidc(settings: OidcSettings): Oidc {
   return {
     name,
     issuer,
-    async begin(redirectUri, { asksAgain }) {
+    /** The address at the issuer that the browser is sent to. Throws OidcError. */
+    async begin(redirectUri: string, { asksAgain }: { readonly asksAgain: boolean }) {
       const configuration = await configurationOf()
       const client = await loadClient()
       const request: OidcRequest = {
@@ -95,7 +89,8 @@ export function makeOidc(settings: OidcSettings): Oidc {
       })
       return { url: url.href, request }
     },
-    async finish(returned, { state, nonce, verifier, startedAt, asksAgain }) {
+    /** Whom the issuer has identified, by the address that it sent the browser back to. Throws OidcError. */
+    async finish(returned: URL, { state, nonce, verifier, startedAt, asksAgain }: OidcRequest): Promise<OidcIdentity> {
       const configuration = await configurationOf()
       const client = await loadClient()
       const elapsed = Math.max(0, Math.floor(Date.now() / 1000) - startedAt)

@@ -93,7 +93,7 @@ export class Tally<Row> {
     }
   }
 
-  #subtract(batch: Batch<Row>) {
+  #subtract(batch: ReadonlyMap<string, Counted<Row>>) {
     for (const [key, { count }] of batch) {
       const known = this.#rows.get(key)
       if (known === undefined) continue
@@ -108,8 +108,6 @@ export class Tally<Row> {
     this.#lost = 0
   }
 }
-
-type Batch<Row> = ReadonlyMap<string, Counted<Row>>
 
 /** Other writers can write between two batches. */
 const MAX_BATCH_ROWS = 1000

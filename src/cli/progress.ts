@@ -1,22 +1,16 @@
 import { escapeControls } from '../contract/control-characters.ts'
 
-/** A line on stderr with how much of the current work is done, and how long the rest takes. */
-export interface ProgressLine {
-  /** `count` says how much is done, if that is not a number of rows. */
-  show(title: string, done: number, expected?: number, count?: string): void
-  end(): void
-}
-
 /**
- * Undefined if stderr is no terminal. It does not listen to the keyboard: a library that does would catch the interrupt and exit
- * with 0.
+ * A line on stderr with how much of the current work is done, and how long the rest takes; undefined if stderr is no terminal. It does
+ * not listen to the keyboard: a library that does would catch the interrupt and exit with 0.
  */
-export function startProgress(verb?: string): ProgressLine | undefined {
+export function startProgress(verb?: string) {
   if (!process.stderr.isTTY) return undefined
   let current = ''
   let startedAt = 0
   return {
-    show(title, done, expected = 0, count) {
+    /** `count` says how much is done, if that is not a number of rows. */
+    show(title: string, done: number, expected = 0, count?: string) {
       if (title !== current) startedAt = performance.now()
       current = title
       const seconds = (performance.now() - startedAt) / 1000

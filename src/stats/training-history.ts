@@ -7,9 +7,9 @@ import { bucketsOf } from './buckets.ts'
 import { cacheOf, type OwnerCache } from './history-cache.ts'
 import type { Periods } from './periods.ts'
 import { type TrainingStatus, trainingStatusOf } from './status.ts'
-import { type Streaks, streaksOf } from './streaks.ts'
+import { streaksOf } from './streaks.ts'
 import { trainingSessions } from './training-queries.ts'
-import { type TrainingStatistics, trainingStatistics } from './training-statistics.ts'
+import { trainingStatistics } from './training-statistics.ts'
 import {
   type Filters,
   matching,
@@ -89,7 +89,7 @@ export class TrainingHistory {
   }
 
   /** By bucket and in total, with the streaks over all days. */
-  async statistics(filters: Filters, range: BucketRange, timeZone: string, now: number): Promise<RangeStatistics> {
+  async statistics(filters: Filters, range: BucketRange, timeZone: string, now: number) {
     const clock = zoneClock(timeZone)
     const today = clock.dayOf(now)
     const compute = async () => {
@@ -113,12 +113,6 @@ export class TrainingHistory {
 export interface Selection {
   readonly name: string
   readonly sessions: readonly SessionStats[]
-}
-
-export interface RangeStatistics {
-  readonly total: TrainingStatistics
-  readonly buckets: readonly TrainingStatistics[]
-  readonly streaks: Streaks
 }
 
 /** How often a program was run, and with what result. */

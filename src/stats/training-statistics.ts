@@ -20,20 +20,8 @@ export interface TrainingStatistics {
   readonly duration: number
   readonly points: number
   /** By kind of segment, in the order of their names; kinds without graded segments are left out. */
-  readonly grades: readonly GradeStatistics[]
+  readonly grades: readonly ReturnType<typeof gradeStatistics>[]
   readonly ungradedSegments: number
-}
-
-/** Counts and grades of graded segments. */
-interface GradeStatistics {
-  readonly kind: string
-  readonly segments: number
-  readonly passed: number
-  readonly mean: number
-  readonly median: number
-  readonly p90: number
-  readonly min: number
-  readonly max: number
 }
 
 /** The statistics of sessions, the oldest first, by bucket and in total. Others have their turns while there are many. */
@@ -96,6 +84,7 @@ class TrainingSums {
   }
 }
 
+/** Counts and grades of graded segments. */
 function gradeStatistics([kind, { counts, passed }]: [string, { counts: GradeCounts; passed: number }]) {
   // Only kinds with a graded segment get here.
   const [median = 0, p90 = 0, min = 0, max = 0] = [50, 90, 0, 100].map(share => counts.percentile(share) ?? 0)
