@@ -29,7 +29,7 @@ describe('records that are seldom seen', () => {
   })
 
   test('an active lock session that starts later has not been running, and is not over', async () => {
-    assert.match((await ann.get('/')).text, /<h2>Starts <time /)
+    assert.match((await ann.get('/')).text, /<h1><span data-live="state">Starts <time /)
     assert.match((await ann.get('/locks')).text, /<strong>Starts <time /)
     assert.match(
       (await ann.get('/locks/53')).text,
