@@ -157,7 +157,7 @@ export interface Words {
 }
 
 /** `▼ 36 under the usual 2,480 to 2,900`, `● as usual (2,480 to 2,900)`. */
-export function besideUsual(value: number, usual: Usual, { text, differenceText = text }: Words): string {
+function besideUsual(value: number, usual: Usual, { text, differenceText = text }: Words): string {
   const beyond = beyondUsual(value, usual)
   const range = `${numberText(usual.low)} to ${text(usual.high)}`
   return beyond === 0
