@@ -8,6 +8,7 @@ import {
 } from '../archive/retry-rejected.ts'
 import type { Store } from '../store/index.ts'
 import { type BatchOptions, OWNER_UNKNOWN, storeBatch } from '../archive/batch-importer.ts'
+import type { Cell } from '../archive/kind.ts'
 import { isObject } from '../archive/values.ts'
 import { readConnection } from './connections.ts'
 import { trainingSessions, toRecord } from './lists.ts'
@@ -36,7 +37,7 @@ export async function rejectedByReason(
   { accountId, origin }: RejectedOf,
   limit: number,
 ): Promise<RejectedReasons> {
-  const { rows } = await sql<RejectedRow & { readonly count: number; readonly total: number }>`
+  const { rows } = await sql<RejectedRow & { readonly count: number; readonly total: Cell }>`
     select example.id, kind, record_id as "recordId", example.reason, raw, encoding, first_seen_at as "firstSeenAt", count, total
     from (select min(id) as first, count(*) as count, sum(count(*)) over () as total from set_aside
       where account_id = ${accountId} and source = ${origin}
@@ -44,7 +45,7 @@ export async function rejectedByReason(
     join set_aside as example on example.id = grouped.first order by count desc, example.reason`.execute(reads)
   const reasons = rows.map(({ count, total: _, ...example }) => ({
     reason: example.reason,
-    count: Number(count),
+    count,
     example,
   }))
   return { count: Number(rows[0]?.total ?? 0), reasons }

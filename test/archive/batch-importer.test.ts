@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type BatchOptions, type IncomingRecord, OWNER_UNKNOWN, storeBatch } from '../../src/archive/batch-importer.ts'
 import { retryRejected } from '../../src/archive/retry-rejected.ts'
 import { openStore, type TestStore } from '../support/archives.ts'
-import { account, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
+import { lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 
 const incoming = ({ kind, data, ...envelope }: { kind: string; data: object }): IncomingRecord => ({
   kind,

@@ -1,6 +1,5 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
-import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { exportArchive } from '../../../src/archive/export.ts'
@@ -65,15 +64,13 @@ test('saved responses of this API hold the records that they came from, in every
     const { data } = JSON.parse(response) as { data: { data?: unknown[] } }
     return path.includes('?') ? (data.data ?? []) : [data]
   }
-  const forms: Record<string, (path: string, response: string) => string | Buffer> = {
+  const forms: Record<string, (path: string, response: string) => string> = {
     'as they were sent': (_, response) => response,
-    'with line ends and indented': (_, response) => JSON.stringify(JSON.parse(response), null, 2),
     'as bare arrays': (path, response) => JSON.stringify(itemsOf(path, response), null, 1),
     'with pagination first': (path, response) => {
       const { data } = JSON.parse(response) as { data: { data: unknown; pagination: unknown } }
       return path.includes('?') ? JSON.stringify({ pagination: data.pagination, data: data.data }) : response
     },
-    compressed: (_, response) => gzipSync(zstdCompressSync(gzipSync(response))),
   }
   for (const [name, form] of Object.entries(forms)) {
     await t.test(name, async () => {
