@@ -43,11 +43,7 @@ export async function rejectedByReason(
       where account_id = ${accountId} and source = ${origin}
       group by reason order by count(*) desc, reason limit ${limit}) as grouped
     join set_aside as example on example.id = grouped.first order by count desc, example.reason`.execute(reads)
-  const reasons = rows.map(({ count, total: _, ...example }) => ({
-    reason: example.reason,
-    count,
-    example,
-  }))
+  const reasons = rows.map(({ count, total: _, ...example }) => ({ reason: example.reason, count, example }))
   return { count: Number(rows[0]?.total ?? 0), reasons }
 }
 

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listAllAccess } from '../../src/accounts/access-lists.ts'

@@ -8,7 +8,7 @@ import { openStore, type TestStore } from '../support/archives.ts'
 import { account, lockTemplate, trainingSession, trainingTemplate } from '../support/records.ts'
 import { makeClock, pull } from '../support/sources/pulls.ts'
 import { bareOptions, SourceWorld, startSource } from '../support/sources/source-server.ts'
-// engine: both
+// engine: sqlite, slowly postgres
 
 const now = Date.parse('2026-03-10T12:00:00Z')
 

@@ -1,4 +1,4 @@
-// engine: both
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'

@@ -1,3 +1,4 @@
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
