@@ -20,16 +20,11 @@ export interface BackupOptions extends Watching {
   readonly beforePublished?: (unfinished: string) => Promise<void>
 }
 
-export interface BackupReport {
-  readonly bytes: number
-  readonly madeAt: number
-}
-
 /**
  * Writes a backup of one moment while the store is in use. The file is written completely or not at all. Throws StoreError, also if a
  * record is damaged.
  */
-export async function writeBackup(store: Store, path: string, options: BackupOptions): Promise<BackupReport> {
+export async function writeBackup(store: Store, path: string, options: BackupOptions) {
   const { recipients = [], beforePublished, databaseUrl, signal } = options
   return withUnfinished(path, workFoldersOf(databaseUrl), async (unfinished, folder) => {
     const isPlain = recipients.length === 0

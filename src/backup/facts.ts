@@ -1,14 +1,7 @@
 import type { Store } from '../store/index.ts'
 import { writeNote } from '../store/notes.ts'
 
-/** The times of backups and checks, stored in the database for the metrics. */
-interface BackupFacts {
-  /** When the last backup was made, in milliseconds since 1970. */
-  readonly madeAt: number | undefined
-  readonly bytes: number | undefined
-  /** When a backup last passed its check. */
-  readonly checkedAt: number | undefined
-}
+/** The times of backups and checks, in milliseconds since 1970, stored in the database for the metrics. */
 
 export async function recordBackup(store: Store, { madeAt, bytes }: { madeAt: number; bytes: number }) {
   await store.db.transaction().execute(async db => {
@@ -21,7 +14,7 @@ export async function recordCheck(store: Store, checkedAt: number) {
   await writeNote(store.db, CHECKED_AT, String(checkedAt))
 }
 
-export async function readBackupFacts({ reads }: Store): Promise<BackupFacts> {
+export async function readBackupFacts({ reads }: Store) {
   const rows = await reads.selectFrom('note').selectAll().where('name', 'in', [MADE_AT, BYTES, CHECKED_AT]).execute()
   const valueOf = (wanted: string) => {
     const row = rows.find(({ name }) => name === wanted)
@@ -30,6 +23,8 @@ export async function readBackupFacts({ reads }: Store): Promise<BackupFacts> {
   return { madeAt: valueOf(MADE_AT), bytes: valueOf(BYTES), checkedAt: valueOf(CHECKED_AT) }
 }
 
+/** Of the last backup. */
 const MADE_AT = 'backup made at'
 const BYTES = 'backup bytes'
+/** When a backup last passed its check. */
 const CHECKED_AT = 'backup checked at'

@@ -16,35 +16,19 @@ import { findSource, type PullSource } from './state.ts'
 
 /** Rows of a source that could not be stored, for the owner of the account. */
 
-/** Rows that were rejected for the same reason. */
-export interface RejectedReason {
-  readonly reason: string
-  readonly count: number
-  /** One of them, as it was received. */
-  readonly example: RejectedRow
-}
-
-export interface RejectedReasons {
-  readonly count: number
-  readonly reasons: readonly RejectedReason[]
-}
-
 type RejectedRow = ReturnType<typeof rejectedInParts> extends AsyncGenerator<(infer Row)[]> ? Row : never
 
-/** The rejected rows by reason, the most frequent first, and how many there are in all. */
-export async function rejectedByReason(
-  { reads }: Store,
-  { accountId, origin }: RejectedOf,
-  limit: number,
-): Promise<RejectedReasons> {
+export type RejectedReasons = Awaited<ReturnType<typeof rejectedByReason>>
+
+/** The rejected rows by reason, one of each and how many there are, the most frequent first, and how many there are in all. */
+export async function rejectedByReason({ reads }: Store, { accountId, origin }: RejectedOf, limit: number) {
   const { rows } = await sql<RejectedRow & { readonly count: number; readonly total: Cell }>`
     select example.id, kind, record_id as "recordId", example.reason, raw, encoding, first_seen_at as "firstSeenAt", count, total
     from (select min(id) as first, count(*) as count, sum(count(*)) over () as total from set_aside
       where account_id = ${accountId} and source = ${origin}
       group by reason order by count(*) desc, reason limit ${limit}) as grouped
     join set_aside as example on example.id = grouped.first order by count desc, example.reason`.execute(reads)
-  const reasons = rows.map(({ count, total: _, ...example }) => ({ reason: example.reason, count, example }))
-  return { count: Number(rows[0]?.total ?? 0), reasons }
+  return { count: Number(rows[0]?.total ?? 0), reasons: rows }
 }
 
 /** All of them, in the order in which they came. */

@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../../../contract/time.ts'
-import { allRejected, type RejectedReason, type RejectedReasons } from '../../../pull/rejected.ts'
+import { allRejected, type RejectedReasons } from '../../../pull/rejected.ts'
 import { pullStatus } from '../../../pull/state.ts'
 import type { Store } from '../../../store/index.ts'
 import { ndjsonFile } from '../../files.ts'
@@ -32,7 +32,7 @@ export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReas
   )
 }
 
-function exampleOf({ discreet }: Pick<Viewer, 'discreet'>, { example }: RejectedReason): Html {
+function exampleOf({ discreet }: Pick<Viewer, 'discreet'>, example: RejectedReasons['reasons'][number]): Html {
   const { kind, recordId, raw, encoding } = example
   const name = `${kind === '' ? 'record' : kind.replaceAll('-', ' ')}${recordId === null ? '' : ` ${recordId}`}`
   if (discreet || encoding !== 'utf-8') return html`${name}`
