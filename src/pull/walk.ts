@@ -22,13 +22,6 @@ export interface PageResult {
   readonly canStop: boolean
 }
 
-export interface Walk {
-  /** Whether rows moved so far during the walk that a part of the list was read again. */
-  readonly steppedBack: boolean
-  /** Whether it ended before the list did. */
-  readonly stoppedEarly: boolean
-}
-
 type ReadPage = (position: Position) => Promise<SourcePage>
 type HandleRows = (rows: readonly SourceRow[]) => Promise<PageResult>
 
@@ -41,9 +34,10 @@ const MAX_SAME_PAGES = 3
 
 /**
  * Walks a list to its end, or until a page result allows to stop. Rows that were added in front meanwhile are read
- * afterwards. Throws SourceError if the list cannot be walked.
+ * afterwards. Returns whether it ended before the list did, and whether rows moved so far meanwhile that a part of the list was read
+ * again. Throws SourceError if the list cannot be walked.
  */
-export async function walkList(read: ReadPage, handle: HandleRows): Promise<Walk> {
+export async function walkList(read: ReadPage, handle: HandleRows) {
   let restarts = 0
   let steppedBack = false
 

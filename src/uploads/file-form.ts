@@ -16,19 +16,13 @@ interface FileFormOptions {
   readonly signal: AbortSignal
 }
 
-/** The files of a form, in their order. */
-export interface ReceivedFiles {
-  /** As the sender calls them. */
-  readonly names: readonly string[]
-  readonly bytes: number
-}
-
 /**
- * Reads a form with files, as browsers send it (multipart/form-data), into a folder. Its bounds are those of `limits.upload…`:
+ * Reads a form with files, as browsers send it (multipart/form-data), into a folder. Returns their names, in their order, as the sender calls
+ * them. Its bounds are those of `limits.upload…`:
  * `@fastify/multipart` has none for the whole body, nor for its time. Rejects as soon as one is reached, or if the body is cut off or not
  * well-formed. Then the files are incomplete, and the connection must be closed after the response.
  */
-export async function readFileForm(request: FastifyRequest, options: FileFormOptions): Promise<ReceivedFiles> {
+export async function readFileForm(request: FastifyRequest, options: FileFormOptions) {
   const { raw } = request
   const { maxBytes, periodMs, signal } = options
   if (!request.isMultipart()) throw new ApiError('malformed_request')
