@@ -12,16 +12,13 @@ import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { Exports } from './files.ts'
 import { renderLayout } from './layout/layout.ts'
 import type { DashboardOptions } from './options.ts'
-import { checkDownloadOrigin, siteOriginOf, PAGE_HEADERS } from './site.ts'
+import { checkDownloadOrigin, displayValue, PAGE_HEADERS, parseCookies, siteOriginOf } from './site.ts'
 import { type DashboardPage, type PageResult, sharedAreas, type View, type Viewer, type Visit } from './page.ts'
 import { insecureExplanation, sendSignedOutPage } from './layout/signed-out-page.ts'
 import { accessEndedView, notShared } from './layout/subject-notes.ts'
-import { deletedPages } from './pages/settings/deleted.ts'
-import { deleteAccountPages } from './pages/settings/delete-account.ts'
 import { yearPages } from './pages/year/year.ts'
 import { displayPages } from './pages/settings/display.ts'
 import { livePages } from './pages/overview/live.ts'
-import { keyRecipePages } from './pages/keys/recipes.ts'
 import { keyPages } from './pages/keys/keys.ts'
 import { overviewPages } from './pages/overview/overview.ts'
 import { peoplePages } from './pages/people/people.ts'
@@ -37,12 +34,10 @@ import { uploadPages } from './pages/source/upload.ts'
 import { registerFirstAccount } from './sign-in/first-account.ts'
 import { registerInvitations } from './sign-in/invitation.ts'
 import { registerOidc } from './sign-in/oidc.ts'
-import { oidcPages } from './pages/settings/oidc.ts'
-import { passkeyPages } from './pages/settings/passkeys.ts'
-import { passwordPages } from './pages/settings/password.ts'
-import { askToSignIn, makeSignIn } from './sign-in/signin.ts'
+import { askToSignIn, registerSignIn } from './sign-in/signin.ts'
 import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
 import { makeSignInSteps } from './sign-in/sign-in-steps.ts'
+import { inLanguage, languageOf } from './text/language.ts'
 import { visitOf } from './visit.ts'
 
 /**
@@ -53,8 +48,8 @@ import { visitOf } from './visit.ts'
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
  *  - Names, kinds and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
- *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account; cards, tables, tabs
- *    and empty states are in layout/components.ts.
+ *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account and the language of the
+ *    browser (text/language.ts); cards, tables, tabs and empty states are in layout/components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
  */
@@ -69,16 +64,10 @@ export const pages: readonly DashboardPage[] = [
   ...lockSessionPages,
   ...lockTemplatePages,
   ...keyPages,
-  ...keyRecipePages,
   ...peoplePages,
   ...sourcePages,
   ...uploadPages,
   ...settingsPages,
-  ...passwordPages,
-  ...passkeyPages,
-  ...oidcPages,
-  ...deletedPages,
-  ...deleteAccountPages,
   ...displayPages,
   ...livePages,
   ...confirmationPages,
@@ -100,7 +89,7 @@ export function registerDashboard(scope: FastifyInstance, options: DashboardOpti
       if (siteOriginOf(request.context, options.config).maySignIn) return undefined
       return sendSignedOutPage(request, reply.code(403), insecureExplanation)
     })
-    makeSignIn(options, signInSteps).register(signingIn)
+    registerSignIn(signingIn, options, signInSteps)
     registerInvitations(signingIn, options)
     registerFirstAccount(signingIn, options)
     registerPasskeyOptions(signingIn, options)
@@ -164,17 +153,22 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
     // Statements have a time limit of their own.
     ...(isDownload || takesLong ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
     config: { receivesFiles, takesLong },
-    handler: async (request, reply) => {
-      const outcome = await visitPage(options, reply, page)
-      if (outcome === undefined) return askToSignIn(request, reply)
-      const { visit, result } = outcome
-      // The body of a file is not read yet.
-      if (result.kind === 'download') checkDownloadOrigin(request.raw)
-      if (result.kind === 'download' && isExport) await beginExport(exports, visit, reply)
-      recordReads(readLog, visit, page, result)
-      return send(reply, visit, page, result, options.log)
-    },
+    handler: (request, reply) =>
+      inLanguage(languageIn(request), async () => {
+        const outcome = await visitPage(options, reply, page)
+        if (outcome === undefined) return askToSignIn(request, reply)
+        const { visit, result } = outcome
+        // The body of a file is not read yet.
+        if (result.kind === 'download') checkDownloadOrigin(request.raw)
+        if (result.kind === 'download' && isExport) await beginExport(exports, visit, reply)
+        recordReads(readLog, visit, page, result)
+        return send(reply, visit, page, result, options.log)
+      }),
   })
+}
+
+function languageIn({ headers }: FastifyRequest) {
+  return languageOf(displayValue(parseCookies(headers.cookie), 'language'), headers['accept-language'])
 }
 
 /** Records that everything of an account is about to be sent. */

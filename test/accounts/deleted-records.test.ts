@@ -106,7 +106,7 @@ test('only its owner sees the button, and a fresh sign-in deletes and allows by 
   assert.match((await ann.get('/training/5/delete')).text, /Training sessions: number 5/)
   assert.equal((await ann.post('/training/5/delete', {})).status, 303)
   assert.equal((await ann.get('/training/5')).status, 404)
-  assert.match((await ann.get('/settings/deleted')).text, /Allow again/)
+  assert.match((await ann.get('/settings/deleted')).text, /Restore/)
   assert.equal((await ann.post('/settings/deleted', { kind: 'training-session', id: '5' })).status, 303)
   assert.match((await ann.get('/settings/deleted')).text, /None\./)
   await service.import([session])

@@ -240,8 +240,8 @@ const actions: readonly Action[] = [
     leaves: 'signed-in-oidc',
   },
   {
-    route: 'POST /settings/password/new',
-    act: ({ ann }) => ann.post('/settings/password/new', { next, again: next }),
+    route: 'POST /settings/password',
+    act: ({ ann }) => ann.post('/settings/password', { next, again: next }),
     leaves: 'password-set',
   },
   { route: 'POST /settings/oidc/remove', act: ({ ann }) => ann.post('/settings/oidc/remove') },

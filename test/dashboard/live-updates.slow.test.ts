@@ -105,7 +105,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     const key = page.getByRole('group', { name: 'Key D' })
     const off = key.getByRole('button', { name: 'Off' })
     await off.click()
-    await page.getByRole('button', { name: 'Off', pressed: true }).waitFor()
+    await key.getByRole('button', { name: 'Off', pressed: true }).waitFor()
     await page.waitForLoadState()
     await page.locator('h1').click()
     await page.keyboard.press('d')

@@ -270,7 +270,7 @@ test('what needs a fresh sign-in is confirmed with a passkey', async () => {
   assert.match((await ann.post('/keys', fields)).text, /Your new key/)
   await service.age(11)
   assert.equal((await ann.post('/confirm', proof)).status, 403, 'a second time')
-  for (const path of ['/settings/passkeys/new', '/settings/password/new']) {
+  for (const path of ['/settings/passkeys/new', '/keys/new']) {
     const page = await ann.get(path)
     assert.equal(page.status, 403, path)
     assert.match(page.text, new RegExp(`name="next" value="${path}"`))
@@ -305,14 +305,14 @@ test('an account with two passkeys can remove its password, and always keeps one
   assert.equal((await service.passkeys()).length, 1)
 
   await service.age(11)
-  const asked = await ann.get('/settings/password/new')
+  const asked = await ann.get('/settings/password')
   assert.doesNotMatch(asked.text, /type="password"/)
   assert.match(asked.text, /data-passkey="confirm"/)
   const again = { next: PASSWORD, again: PASSWORD }
-  assert.equal((await ann.post('/settings/password/new', again)).status, 403, 'not fresh')
+  assert.equal((await ann.post('/settings/password', again)).status, 403, 'not fresh')
   const answer = first.get(await optionsOf(ann, 'confirm'))
-  assert.equal((await ann.post('/confirm', { next: '/settings/password/new', 'confirm-passkey': answer })).status, 303)
-  assert.equal((await ann.post('/settings/password/new', again)).to, '/settings?saved=password')
+  assert.equal((await ann.post('/confirm', { next: '/settings/password', 'confirm-passkey': answer })).status, 303)
+  assert.equal((await ann.post('/settings/password', again)).to, '/settings?saved=password')
   assert.equal((await visitor(service.origin).signIn('ann')).status, 303)
 })
 
@@ -466,7 +466,7 @@ test('a passkey that was made at another address says where it works, and does n
   await service.store.db.updateTable('passkey').set({ rp_id: 'old.example' }).execute()
   await service.store.db.updateTable('account').set({ password_hash: null }).where('id', '=', 1).execute()
   await service.age(11)
-  const stuck = (await ann.get('/settings/password/new')).text
+  const stuck = (await ann.get('/settings/password')).text
   assert.match(
     stuck,
     /No sign-in method of this account works at this address\. Ask whoever runs this service for an invitation/,

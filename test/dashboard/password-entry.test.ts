@@ -31,7 +31,7 @@ test('fields for passwords are masked, take what is pasted, and tell password ma
   const invitation = await createInvitation(service.store, { accountId: 2 }, Date.now())
   const pages = [await ann.get('/signin'), await ann.get(`/invitation/${invitation}`)]
   await ann.signIn('ann')
-  pages.push(await ann.get('/settings'), await ann.get('/settings/delete'))
+  pages.push(await ann.get('/settings/password'), await ann.get('/settings/delete'))
   const fields = pages.flatMap(({ text }) => text.match(/<input [^>]*(?:type="password"|-password")[^>]*>/g) ?? [])
   assert.ok(fields.length >= 6, `${fields.length} fields`)
   for (const field of fields) {

@@ -59,11 +59,10 @@ test('People says who may read what, from when, until when and since when', asyn
   await using it = await signedIn()
   assert.match((await it.ann.get('/')).text, /href="\/people">People<\/a><\/li><li><a href="\/source">Source<\/a>/)
   const before = (await it.ann.get('/people')).text
-  assert.deepEqual(rowsOf(before, 'Who may read my records')[0]?.slice(0, 4), [
+  assert.deepEqual(rowsOf(before, 'Access I gave')[0]?.slice(0, 3), [
     'ben',
-    'Locks, Training',
-    'All',
-    'No end',
+    'Locks, Training all records, no end',
+    'Not yet',
   ])
   assert.match(before, /Nobody gave you access/)
   const given = await it.ann.post('/people/give', {
@@ -73,13 +72,14 @@ test('People says who may read what, from when, until when and since when', asyn
     last: '9990-01-01',
   })
   assert.equal(given.to, '/people?done=given')
-  const rows = rowsOf((await it.ann.get('/people')).text, 'Who may read my records')
-  assert.deepEqual(rows[1]?.slice(0, 4), ['cas', 'Training', '16 Feb 2026', 'End of 1 Jan 9990'])
-  assert.match(rows[1]?.[4] ?? '', /^\d+ \w+ 20\d\d$/)
-  assert.equal(rows[1]?.[5], 'Not yet')
+  const rows = rowsOf((await it.ann.get('/people')).text, 'Access I gave')
+  const terms = /^Training records from 16 Feb 2026 on, until the end of 1 Jan 9990, since \d+ \w+ 20\d\d$/
+  assert.equal(rows[1]?.[0], 'cas')
+  assert.match(rows[1]?.[1] ?? '', terms)
   const cas = await signInAs(it.service, 'cas')
-  const received = rowsOf((await cas.get('/people')).text, 'Whose records I may read')
-  assert.deepEqual(received[0]?.slice(0, 4), ['ann', 'Training', '16 Feb 2026', 'End of 1 Jan 9990'])
+  const received = rowsOf((await cas.get('/people')).text, 'Access I have')
+  assert.equal(received[0]?.[0], 'ann')
+  assert.match(received[0]?.[1] ?? '', terms)
   assert.match((await cas.get('/people')).text, /Nobody has access to your records/)
   const [, subject = ''] =
     /name="subject" value="(\d+)" aria-label="Show the records of ann"/.exec((await cas.get('/people')).text) ?? []
@@ -115,7 +115,7 @@ test('access can be given, narrowed and ended, but not widened', async () => {
 
   assert.equal((await it.ann.post(actionOf(page, 'ben', 'end'))).to, '/people?done=ended')
   assert.equal(await it.status('ben'), 404)
-  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Who may read my records')
+  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Access I gave')
   assert.equal(only?.[0], 'cas')
   assert.deepEqual(rest, [])
   await give(it, 'ben')
@@ -134,7 +134,7 @@ test('no page and no form shows whether an account exists', async () => {
     }
     await visit(give(it, username, [['last', '9990-01-01']]))
     const page = await visit(it.ann.get('/people?done=given'))
-    assert.match(page, /We do not say whether an account with this name exists/)
+    assert.match(page, /Access is given, if there is such an account/)
     const narrow = actionOf(page, username, 'narrow')
     await visit(it.ann.get(narrow))
     await visit(it.ann.post(narrow, { area: 'dtt', last: '9991-01-01' }))
@@ -207,8 +207,7 @@ test('an owner is shown the account that was given access by name once it has re
 test('the name of an account that is removed before it has read stays, like a name without an account, and gives no access', async () => {
   await using it = await signedIn()
   const { store } = it.service
-  const names = async () =>
-    rowsOf((await it.ann.get('/people')).text, 'Who may read my records').map(row => row.slice(0, 6))
+  const names = async () => rowsOf((await it.ann.get('/people')).text, 'Access I gave').map(row => row.slice(0, 3))
   for (const username of ['quinby', 'cas']) await give(it, username, [['last', '9990-01-01']])
   const before = await names()
   assert.deepEqual(
@@ -271,7 +270,7 @@ test('a name without an account gives no access, not even to a later account of 
   await give(it, 'quinby')
   const { id } = await addAccount(it.service.store, { username: 'quinby', tier: 'ultra' })
   assert.equal(await it.status('quinby'), 404)
-  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Who may read my records').length, 2)
+  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Access I gave').length, 2)
   await give(it, 'quinby')
   assert.equal(await it.status('quinby'), 200)
   const given = await listGiven(it.service.store, 1, Date.now())
@@ -328,20 +327,20 @@ async function withReads() {
 test('the log of reads is newest first, paged, filtered by reader, and a CSV', async () => {
   await using it = await withReads()
   const first = (await it.ann.get('/people')).text
-  const rows = rowsOf(first, 'Who read my records')
+  const rows = rowsOf(first, 'Read log')
   assert.equal(rows.length, 25)
   const texts = rows.map(row => row.slice(1).join(' | '))
   assert.ok(texts.includes('You | API key =own &quot;key&quot; | Locks, single record | 1'))
   assert.ok(texts.includes('Operator | Command line | Training, download | 1'))
   assert.ok(texts.includes('ben | API key | Locks, single record | 1'))
   assert.doesNotMatch(first, /secret name of ben/)
-  assert.match(rowsOf(first, 'Who may read my records')[0]?.[5] ?? '', /^In the last hour$/)
-  assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Who read my records').length, 8)
+  assert.match(rowsOf(first, 'Access I gave')[0]?.[2] ?? '', /^In the last hour$/)
+  assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Read log').length, 8)
   const ofBen = (await it.ann.get('/people?reader=2')).text
-  assert.ok(rowsOf(ofBen, 'Who read my records').every(([, who]) => who === 'ben'))
+  assert.ok(rowsOf(ofBen, 'Read log').every(([, who]) => who === 'ben'))
   assert.match(ofBen, /<option value="2" selected>ben<\/option>/)
   assert.match(ofBen, /href="\/people\?reader=2&amp;page=2#reads"/)
-  assert.equal(rowsOf((await it.ann.get('/people?reader=2&page=2')).text, 'Who read my records').length, 6)
+  assert.equal(rowsOf((await it.ann.get('/people?reader=2&page=2')).text, 'Read log').length, 6)
 
   const all = await it.ann.get('/people/reads.csv')
   assert.match(all.headers.get('Content-Disposition') ?? '', /attachment; filename="reads-\d{4}-\d\d-\d\d\.csv"/)
@@ -355,12 +354,28 @@ test('the log of reads is newest first, paged, filtered by reader, and a CSV', a
   assert.equal((await it.ann.get('/people/reads.csv?reader=2')).text.trimEnd().split('\r\n').length, 32)
 })
 
+test('somebody who may read sees on Overview what was recorded since they last looked', async () => {
+  await using it = await signedIn()
+  const look = async (at: string) => {
+    const log = makeReadLog(it.service.store, { days: 5000, onFailure: error => assert.fail(String(error)) })
+    log.record({ accountId: 2, via: 'dashboard', keyName: '' }, 1, 'dtt', 'statistics', Date.parse(at))
+    await log.close()
+  }
+  const ben = await signInAs(it.service, 'ben')
+  await ben.post('/subject', { subject: '1', back: '/' })
+  assert.doesNotMatch((await ben.get('/')).text, /Since you last looked/)
+  await look('2025-12-01')
+  assert.match((await ben.get('/')).text, /Since you last looked, .* ago: 1 training session and 1 lock\./)
+  await look('2026-06-01')
+  assert.match((await ben.get('/')).text, /Since you last looked, .* ago: nothing new\./)
+})
+
 test('reads of a removed account stay in the log, without its name', async () => {
   await using it = await withReads()
   await it.service.store.db.deleteFrom('account').where('id', '=', 2).execute()
   const page = (await it.ann.get('/people?reader=2')).text
-  assert.ok(rowsOf(page, 'Who read my records').every(([, who]) => who === 'removed account'))
-  assert.equal(rowsOf(page, 'Who read my records').length, 25)
+  assert.ok(rowsOf(page, 'Read log').every(([, who]) => who === 'removed account'))
+  assert.equal(rowsOf(page, 'Read log').length, 25)
 })
 
 test('discreet mode shows no name on the page, in its source or CSV, and each person under one neutral name', async () => {
@@ -368,7 +383,7 @@ test('discreet mode shows no name on the page, in its source or CSV, and each pe
   await give(it, 'quinby')
   await it.ann.post('/display', { discreet: '1' })
   const page = (await it.ann.get('/people')).text
-  const given = rowsOf(page, 'Who may read my records').map(([name]) => name)
+  const given = rowsOf(page, 'Access I gave').map(([name]) => name)
   assert.deepEqual(given, ['Person 1', 'Person 2'])
   const csv = (await it.ann.get('/people/reads.csv')).text
   assert.match(csv, /Person 1,Pages/)

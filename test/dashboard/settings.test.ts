@@ -49,6 +49,19 @@ test('the server renders theme and discreet mode from cookies of the browser', a
   assert.match((await it.ann.get('/settings')).text, /<meta name="color-scheme" content="light dark">/)
 })
 
+test('dates are written as the language of the browser writes them, or another one that was chosen', async () => {
+  await using it = await signedIn()
+  const page = async (accepted: string) => (await it.ann.get('/training/61', { 'Accept-Language': accepted })).text
+  assert.match(await page('xx, en;q=0.5'), /16 Feb/)
+  assert.match(await page('de-AT, en;q=0.5'), /16\. Feb\./)
+  await it.ann.post('/display', { language: 'es' })
+  assert.match(await page('de'), /16 feb/)
+  await it.ann.post('/display', { language: 'tlh' })
+  assert.match(await page('de'), /16 feb/)
+  await it.ann.post('/display', { language: '' })
+  assert.match(await page('de'), /16\. Feb\./)
+})
+
 test('a new password needs the current one, ends the other sessions and keeps this one', async () => {
   await using it = await signedIn()
   const other = await visitorAs(it.service.url, 'ann')

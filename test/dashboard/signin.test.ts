@@ -123,7 +123,9 @@ test('a username is found in any case and with spaces around it, one that is spe
   const nameOf = async (entered: string) => {
     const person = visitor(service.url)
     assert.equal((await person.signIn(entered)).to, '/', entered)
-    return /name="username" autocomplete="username" value="([^"]*)"/.exec((await person.get('/settings')).text)?.[1]
+    return /name="username" autocomplete="username" value="([^"]*)"/.exec(
+      (await person.get('/settings/password')).text,
+    )?.[1]
   }
   assert.deepEqual(await Promise.all(['Ann', 'ann ', ' ANN', 'Eve', 'eve'].map(nameOf)), [
     'ann',
@@ -154,7 +156,7 @@ test('the rules for a new password stand on each form that asks for one', async 
   await using service = await withAnn()
   const ann = await visitorAs(service.url, 'ann')
   const invited = `/invitation/${await createInvitation(service.store, { accountId: 2 }, Date.now())}`
-  for (const { text } of [await ann.get('/settings'), await visitor(service.url).get(invited)]) {
+  for (const { text } of [await ann.get('/settings/password'), await visitor(service.url).get(invited)]) {
     const [, id = ''] = /<input name="next" [^>]*aria-describedby="([^" ]+)/.exec(text) ?? []
     const [, rules = ''] = new RegExp(`id="${id}">([^<]*)<`).exec(text) ?? assert.fail(text)
     assert.ok(rules.includes(GUESSABLE), rules)

@@ -77,10 +77,10 @@ test('for an unknown path a browser gets a page that says so, a program gets JSO
 test('the address of a form, opened in a browser, gets a page as well, a program learns that the method is wrong', async () => {
   await using service = await startService(world)
   const somebody = visitor(service.url)
-  const page = await somebody.get('/settings/password')
+  const page = await somebody.get('/settings/sessions')
   assert.equal(page.status, 404)
   assert.match(page.text, /There is nothing here/)
-  const answer = await somebody.get('/settings/password', { Accept: '*/*' })
+  const answer = await somebody.get('/settings/sessions', { Accept: '*/*' })
   assert.deepEqual([answer.status, JSON.parse(answer.text).code], [405, 'method_not_allowed'])
 })
 

@@ -105,7 +105,7 @@ describe('what came in is taken out again in a browser', needsChromium, () => {
 
     await send(80, 70, 90)
     await page.getByText('1 record of the file was deleted here and stays away.').waitFor()
-    await page.getByRole('button', { name: 'Allow again' }).click()
+    await page.getByRole('button', { name: 'Restore' }).click()
     await page.getByRole('button', { name: 'Store' }).click()
     await page.getByText('Training sessions: 1 new').waitFor()
     const stored = await service.store.db.selectFrom('training_session').select('grade').orderBy('at').execute()

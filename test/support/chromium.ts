@@ -44,7 +44,7 @@ export async function openPage(options: BrowserContextOptions = {}): Promise<Wat
     args: ARGUMENTS,
     timeout: TIMEOUT_MS,
   })
-  const context = await (await browser).newContext(options)
+  const context = await (await browser).newContext({ locale: 'en-GB', ...options })
   context.setDefaultTimeout(TIMEOUT_MS)
   const requests: string[] = []
   const problems: string[] = []

@@ -15,6 +15,27 @@ export function card(title: string, body: Part, more: { readonly actions?: Html;
   `
 }
 
+/** A part of a page that is a list of settings or forms: its heading and a sentence, and beside them its card. */
+export function section(title: string, text: Part, body: Part, look = ''): Html {
+  return html`
+    <section class="section">
+      <div><h2>${title}</h2><p class="muted">${text}</p></div>
+      <div class="card${look}">${body}</div>
+    </section>
+  `
+}
+
+/** In such a card: what it is, what it is set to or does, what can be done, and below that what takes more room. */
+export function setting(title: Part, text: Part, actions: Part = nothing, more: Part = nothing): Html {
+  return html`
+    <div class="setting">
+      <div><h3>${title}</h3><p class="muted">${text}</p></div>
+      ${actions === nothing ? nothing : html`<div class="buttons">${actions}</div>`}
+      ${more}
+    </div>
+  `
+}
+
 export function emptyState(title: string, text: Part, action: Part = nothing): Html {
   return html`<div class="card empty"><h2>${title}</h2><p>${text}</p>${action}</div>`
 }

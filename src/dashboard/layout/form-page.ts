@@ -36,7 +36,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     back: sectionStart,
     status,
     body: html`
-      <div class="card narrow">
+      <div class="card narrow${isDangerous ? ' danger' : ''}">
         <form class="stack" method="post" action="${action}">
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
           ${body}
@@ -82,7 +82,7 @@ export function doAct<Input, Result>(
   return act(store, { ...entered, accountId: viewer.session.accountId } as Input, now, actor)
 }
 
-interface ActForm<Input, Result, Found> {
+interface ActForm<Input, Result, Found> extends Pick<FormPage, 'isDangerous' | 'focusesButton'> {
   readonly section: Section
   /** Of the page with the form, to which it is sent. */
   readonly path: string
@@ -90,7 +90,10 @@ interface ActForm<Input, Result, Found> {
   readonly takesLong?: boolean
   /** What the path names. Throws ApiError unless it is of the account that signed in. */
   readonly find: (visit: Visit) => Found | Promise<Found>
-  readonly show: (visit: Visit, found: Found, problem?: string) => PageResult | Promise<PageResult>
+  /** What the form says and has. Its title and its button are those of the act. */
+  readonly body?: (visit: Visit, found: Found, problem?: string) => Html
+  /** The page, if it is more than such a form. */
+  readonly show?: (visit: Visit, found: Found, problem?: string) => PageResult | Promise<PageResult>
   readonly enter: (visit: Visit, found: Found) => { readonly [Field in keyof Input]?: unknown }
   /** What does the act, if this process may not. */
   readonly perform?: (
@@ -103,7 +106,11 @@ interface ActForm<Input, Result, Found> {
 
 /** The page of a form that does an act, and what the form does. */
 export function actPages<Input, Result, Found>(form: ActForm<Input, Result, Found>): readonly DashboardPage[] {
-  const { section, path, act, takesLong = false, find, show, enter, perform = doAct, done } = form
+  const { section, path, act, takesLong = false, find, enter, perform = doAct, done } = form
+  const { body = () => nothing, isDangerous = false, focusesButton = false } = form
+  const ask = (visit: Visit, found: Found, problem?: string) =>
+    formPage(visit, { title: act.title, problem, isDangerous, focusesButton, body: body(visit, found, problem) })
+  const { show = ask } = form
   const page = { section, path, reads: null } as const
   const submitFound = async (visit: Visit) => {
     const found = await find(visit)

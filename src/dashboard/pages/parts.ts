@@ -10,6 +10,7 @@ import type { TableColumn } from '../layout/components.ts'
 import type { Viewer } from '../page.ts'
 import { dayText } from '../text/period.ts'
 import { capital, monthText, NONE, numberText } from '../text/text.ts'
+import { dateFormat, numberFormat } from '../text/language.ts'
 
 /** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
 export type Unit = 'week' | 'month' | 'quarter' | 'year'
@@ -186,7 +187,7 @@ function unitText(viewer: Viewer, unit: Unit, part: TimePart): string {
     : `Q${Math.floor(new Date(daysOf(viewer, part)[0] * DAY_MS).getUTCMonth() / 3) + 1} ${year}`
 }
 
-const WEEK = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+const WEEK = dateFormat({ day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
 /** The days of a part that are shown, with those to come. */
 export function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly [first: number, last: number] {
@@ -360,7 +361,7 @@ function shortText(value: number): string {
   return value < 100_000 ? numberText(value) : COMPACT.format(value)
 }
 
-const COMPACT = new Intl.NumberFormat('en', { notation: 'compact' })
+const COMPACT = numberFormat({ notation: 'compact' })
 
 function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space

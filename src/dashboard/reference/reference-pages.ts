@@ -2,7 +2,7 @@ import type { Header, OpenApi, Tag } from '../../openapi/types.ts'
 import { card, table } from '../layout/components.ts'
 import { htmlDocument, ring } from '../layout/layout.ts'
 import { html, type Html, type Part } from '../html.ts'
-import { codeBlock, inline, markdown } from './markdown.ts'
+import { inline, markdown } from './markdown.ts'
 import { operationCard } from './operation.ts'
 import { fieldTable, schemasIn } from './schemas.ts'
 import type { Display } from '../page.ts'
@@ -43,7 +43,6 @@ export function guidePage(context: ReferenceContext): Html {
       <section class="card prose">${markdown(api.info.description)}</section>
       ${card('Response headers', headerTable(api))}
       ${schemaCards(api, ['Error'])}
-      ${card('Example of an error', errorExample(api))}
     `,
   })
 }
@@ -141,9 +140,4 @@ function headerTable({ components }: OpenApi): Html {
     ],
     Object.entries(components.headers),
   )
-}
-
-function errorExample({ components }: OpenApi): Part {
-  const [example] = Object.values(components.examples)
-  return example === undefined ? null : codeBlock(JSON.stringify(example.value, null, 2), 'Example of an error')
 }

@@ -11,10 +11,10 @@ export function newPasswordFields(
 ): Html {
   const rules = html`type="password" autocomplete="new-password" minlength="${MIN_PASSWORD_LENGTH}" maxlength="${MAX_PASSWORD_LENGTH}" required`
   return html`
-    <label>${label} <span class="muted">${MIN_PASSWORD_LENGTH} characters or more</span>
+    <label>${label}
       <input name="next" ${rules}${focuses ? html` autofocus` : nothing} aria-describedby="password-rules${problem === undefined ? '' : ' problem'}">
     </label>
-    <p class="muted small" id="password-rules">It must not be ${GUESSABLE}.</p>
+    <p class="muted small" id="password-rules">${MIN_PASSWORD_LENGTH} characters or more, and not ${GUESSABLE}.</p>
     <label>${label} again<input name="again" ${rules}></label>
   `
 }

@@ -35,7 +35,7 @@ const PASSKEY_FIELD = 'confirm-passkey'
  */
 export async function askAgain(
   visit: Visit,
-  { path, isDownload = false }: DashboardPage,
+  { path, isDownload = false }: Pick<DashboardPage, 'path' | 'isDownload'>,
   confirms: string,
 ): Promise<PageResult | undefined> {
   if (isFresh(visit.viewer.session, visit.now)) return undefined

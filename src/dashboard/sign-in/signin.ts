@@ -12,34 +12,28 @@ import { noSessionCookie } from './session-cookie.ts'
 import { type SignInSteps, type SignInVisit, signInVisit } from './sign-in-steps.ts'
 
 /** Signing in with a password or a passkey, and signing out. */
-export function makeSignIn({ store, config }: DashboardOptions, signInSteps: SignInSteps) {
-  return {
-    register(scope: FastifyInstance) {
-      scope.get('/signin', async (request, reply) => {
-        const site = siteOriginOf(request.context, config)
-        const query = new URLSearchParams(request.context.target.query)
-        const next = safePath(query.get('next'))
-        if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)
-        return signInSteps.show(
-          { request, reply, site, form: query },
-          { next, isDeleted: query.get('done') === 'deleted' },
-        )
-      })
-      scope.post('/signin', async (request, reply) => {
-        const visit = signInVisit(config, request, reply)
-        const username = visit.form.get('username') ?? ''
-        const wrong = 'The username or the password is wrong.'
-        return signInSteps.attempt(visit, { method: 'password', username, wrong }, () =>
-          verifyPassword(store, username, visit.form.get('password') ?? ''),
-        )
-      })
-      scope.post('/signin/passkey', async (request, reply) => {
-        const visit = signInVisit(config, request, reply)
-        return signInSteps.attempt(visit, { method: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
-      })
-      scope.post('/signout', (request, reply) => signOut(store, signInVisit(config, request, reply)))
-    },
-  }
+export function registerSignIn(scope: FastifyInstance, { store, config }: DashboardOptions, signInSteps: SignInSteps) {
+  scope.get('/signin', async (request, reply) => {
+    const site = siteOriginOf(request.context, config)
+    const query = new URLSearchParams(request.context.target.query)
+    const next = safePath(query.get('next'))
+    if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)
+    const visit = { request, reply, site, form: query }
+    return signInSteps.show(visit, { next, isDeleted: query.get('done') === 'deleted' })
+  })
+  scope.post('/signin', async (request, reply) => {
+    const visit = signInVisit(config, request, reply)
+    const username = visit.form.get('username') ?? ''
+    const wrong = 'The username or the password is wrong.'
+    return signInSteps.attempt(visit, { method: 'password', username, wrong }, () =>
+      verifyPassword(store, username, visit.form.get('password') ?? ''),
+    )
+  })
+  scope.post('/signin/passkey', async (request, reply) => {
+    const visit = signInVisit(config, request, reply)
+    return signInSteps.attempt(visit, { method: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
+  })
+  scope.post('/signout', (request, reply) => signOut(store, signInVisit(config, request, reply)))
 }
 
 /** The account whose passkey answered the challenge of this browser; undefined if the answer proves nothing. */

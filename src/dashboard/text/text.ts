@@ -4,6 +4,7 @@ import { countedUntil } from '../../stats/known-time.ts'
 import { endOfTomorrow, zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing } from '../html.ts'
 import type { Units, Viewer } from '../page.ts'
+import { dateFormat, numberFormat } from './language.ts'
 
 /** Numbers, times and lengths as text for people. A number and its unit stay on one line. */
 
@@ -43,16 +44,13 @@ export function futureMark({ timeZone }: Zoned, now: number, ...instants: readon
 /** `18:00` for an instant of today, in the zone of the account; another one in full. */
 export function momentText(viewer: Zoned, instant: number, now: number): string {
   const day = dateText(viewer, instant)
-  return day === dateText(viewer, now)
-    ? dateTimeText(viewer, instant).slice(day.length + 2)
-    : dateTimeText(viewer, instant)
+  return day === dateText(viewer, now) ? timeOfDay(viewer, instant) : dateTimeText(viewer, instant)
 }
 
 /** Two instants as `<time>`; the second without its day if that is the same. */
 export function timeSpan(viewer: Zoned, start: number, end: number): Html {
-  const [text, day] = [dateTimeText(viewer, end), dateText(viewer, end)]
-  const isSameDay = dateText(viewer, start) === day
-  return html`${dateTime(viewer, start)} – <time datetime="${new Date(end).toISOString()}">${isSameDay ? text.slice(day.length + 2) : text}</time>`
+  const isSameDay = dateText(viewer, start) === dateText(viewer, end)
+  return html`${dateTime(viewer, start)} – <time datetime="${new Date(end).toISOString()}">${isSameDay ? timeOfDay(viewer, end) : dateTimeText(viewer, end)}</time>`
 }
 
 /** `Thu 5 Feb, 19:55 → Fri 08:06`, in the zone of the account; the day only where it is another one. */
@@ -180,7 +178,7 @@ export function countText(count: number, one: string, many = `${one}s`): string 
   return `${NUMBER.format(count)} ${count === 1 ? one : many}`
 }
 
-const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
+const NUMBER = numberFormat({ maximumFractionDigits: 1 })
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 const METRES_PER_FOOT = 0.3048
 const UNITS = [
@@ -200,14 +198,14 @@ const forms = {
   time: { hour: '2-digit', minute: '2-digit' },
 } as const
 
-const formats = new Map<string, Intl.DateTimeFormat>()
+const formats = new Map<string, ReturnType<typeof dateFormat>>()
 
 /** Cached, because formats are slow to create. */
-function formatIn(timeZone: string, form: keyof typeof forms): Intl.DateTimeFormat {
+function formatIn(timeZone: string, form: keyof typeof forms): ReturnType<typeof dateFormat> {
   const key = `${form} ${timeZone}`
   const known = formats.get(key)
   if (known !== undefined) return known
-  const format = new Intl.DateTimeFormat('en-GB', { ...forms[form], timeZone })
+  const format = dateFormat({ ...forms[form], timeZone })
   formats.set(key, format)
   return format
 }
@@ -226,5 +224,5 @@ export function shortDay(day: number): string {
   return DAY.format(day)
 }
 
-const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' })
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const MONTH = dateFormat({ month: 'short', timeZone: 'UTC' })
+const DAY = dateFormat({ day: 'numeric', month: 'short', timeZone: 'UTC' })

@@ -8,8 +8,8 @@ import {
 } from '../../../accounts/api-keys.ts'
 import { expiryOf } from '../../../accounts/grants.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { card, emptyState, facts, table } from '../../layout/components.ts'
-import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
+import { emptyState, facts, table } from '../../layout/components.ts'
+import { actPages, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { scopeLabels } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
@@ -19,6 +19,7 @@ import { DAY_MS } from '../../../contract/time.ts'
 import { readKeyForm, showKeyForm } from './form.ts'
 import { showNewKey } from './new-key.ts'
 import { keysOf, ownKey } from './own-keys.ts'
+import { keyRecipePages } from './recipes.ts'
 
 const OF_KEYS = { section: 'keys', reads: null } as const
 
@@ -47,7 +48,8 @@ export const keyPages: readonly DashboardPage[] = [
     path: '/keys/:id/regenerate',
     act: replaceKey,
     find: ownKey,
-    show: showRegenerating,
+    focusesButton: true,
+    body: regenerating,
     enter: (_, { id }) => ({ id }),
     done: showCreated,
   }),
@@ -56,10 +58,12 @@ export const keyPages: readonly DashboardPage[] = [
     path: '/keys/:id/revoke',
     act: revokeKey,
     find: ownKey,
-    show: showRevoking,
+    isDangerous: true,
+    body: revoking,
     enter: (_, { id }) => ({ id }),
     done: () => redirect('/keys?done=revoked'),
   }),
+  ...keyRecipePages,
 ]
 
 /** Shows the key that was just created. */
@@ -73,28 +77,30 @@ async function showKeys(visit: Visit) {
   const { query } = visit
   const { keys, inUse, entitled, tierEnded } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
-  const why = entitled
-    ? `All ${MAX_ACTIVE_KEYS} are in use. Revoke one to make room for another.`
-    : 'Keys need a subscription.'
+  const why = entitled ? 'Revoke one to make room for another.' : 'Keys need a subscription.'
+  const create =
+    full || !entitled
+      ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
+      : html`<a class="button primary" href="/keys/new">Create key</a>`
+  const isEmpty = keys.length === 0
   return view({
     title: 'API keys',
-    lead: html`${inUse} of ${MAX_ACTIVE_KEYS} in use`,
-    actions:
-      full || !entitled
-        ? html`<span class="muted" id="why">${why}</span><button class="primary" disabled aria-describedby="why">Create key</button>`
-        : html`<a class="button primary" href="/keys/new">Create key</a>`,
+    lead: isEmpty
+      ? undefined
+      : html`${inUse} of ${MAX_ACTIVE_KEYS} in use · <a href="/keys/recipes">Recipes</a> · <a href="/docs">API reference</a>`,
+    actions: isEmpty ? undefined : create,
     body: html`
       ${query.get('done') === 'revoked' ? html`<p class="note" role="status">The key was revoked. Programs that use it are refused from now on.</p>` : nothing}
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
       ${
-        keys.length === 0
+        isEmpty
           ? emptyState(
               'No keys yet',
-              html`Scripts and other programs read your history with an API key. Create one for each program, so that you can revoke it alone. A key is shown only once. The <a href="/docs">API reference</a> lists all requests.`,
+              html`A program reads your history with a key, and cannot change anything. <a href="/keys/recipes">Recipes</a> and the <a href="/docs">API reference</a> show how.`,
+              html`<div class="buttons">${create}</div>`,
             )
-          : card('Keys', keyTable(visit, keys, entitled))
+          : html`<div class="card">${keyTable(visit, keys, entitled)}</div>`
       }
-      <p class="muted">A key can read what you can read, and cannot change anything. <a href="/keys/recipes">Recipes</a> show how programs use one.</p>
     `,
   })
 }
@@ -153,43 +159,31 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
 }
 
 function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html {
-  const action = (path: string, text: string) =>
-    html`<a class="button small" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
-  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
+  const action = (path: string, text: string, look = '') =>
+    html`<a class="button small${look}" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
+  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke', ' danger')}</span>`
 }
 
-function showRegenerating(visit: Visit, key: ListedKey, problem?: string) {
-  const { viewer, now } = visit
+function regenerating({ viewer, now }: Visit, key: ListedKey): Html {
   const { last4, created_at, expires_at } = key
   const days = expires_at === null ? null : Math.round((expires_at - created_at) / DAY_MS)
-  return formPage(visit, {
-    title: 'Regenerate key',
-    problem,
-    focusesButton: true,
-    body: html`
-      <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? The new key has the same name, may read the same, and ${
-        days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
-      }.</p>
-      <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that you have time to change your programs.</p>
-    `,
-  })
+  return html`
+    <p>Create a new key in place of <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? The new key has the same name, may read the same, and ${
+      days === null ? 'never expires' : `expires in ${countText(Math.max(1, days), 'day')}`
+    }.</p>
+    <p>The old key works until ${dateTime(viewer, expiryOf({ ...key, replaced_at: now }) ?? now)}, so that you have time to change your programs.</p>
+  `
 }
 
-function showRevoking(visit: Visit, key: ListedKey, problem?: string) {
-  const { viewer, now } = visit
+function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   const { last4, last_used_at: at } = key
-  return formPage(visit, {
-    title: 'Revoke key',
-    problem,
-    isDangerous: true,
-    body: html`
-      <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
-      ${facts([
-        ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
-        ['Created', dateTime(viewer, key.created_at)],
-      ])}
-    `,
-  })
+  return html`
+    <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
+    ${facts([
+      ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
+      ['Created', dateTime(viewer, key.created_at)],
+    ])}
+  `
 }
 
 function scopeText(names: readonly string[]): string {

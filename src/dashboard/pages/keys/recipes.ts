@@ -9,38 +9,28 @@ export const keyRecipePages: readonly DashboardPage[] = [
   { section: 'keys', reads: null, path: '/keys/recipes', handler: showRecipes },
 ]
 
-interface Recipe {
-  readonly name: string
-  readonly title: string
-  readonly file: string
-  readonly text: string
-}
+type Recipe = readonly [name: string, title: string, file: string, text: string]
 
 const recipes: readonly Recipe[] = [
-  {
-    name: 'curl',
-    title: 'curl',
-    file: 'curl/status.sh',
-    text: 'Prints the current status and the last four weeks of training. Needs curl and jq.',
-  },
-  {
-    name: 'home-assistant',
-    title: 'Home Assistant',
-    file: 'home-assistant/lockstep.yaml',
-    text: 'A package with sensors. Its first lines say where the file and the key go.',
-  },
-  {
-    name: 'python',
-    title: 'Python',
-    file: 'python/sessions.py',
-    text: 'Prints all training sessions. Needs only the standard library.',
-  },
-  {
-    name: 'typescript',
-    title: 'TypeScript',
-    file: 'typescript/weeks.ts',
-    text: 'Prints the last weeks of training. Its first lines fetch the typed client from this service.',
-  },
+  [
+    'curl',
+    'curl',
+    'curl/status.sh',
+    'Prints the status and four weeks of training. Needs curl, jq and a key with status:read.',
+  ],
+  [
+    'home-assistant',
+    'Home Assistant',
+    'home-assistant/lockstep.yaml',
+    'Sensors. The first lines say where file and key go.',
+  ],
+  ['python', 'Python', 'python/sessions.py', 'Prints all training sessions. Needs only the standard library.'],
+  [
+    'typescript',
+    'TypeScript',
+    'typescript/weeks.ts',
+    'Prints weeks of training. The first lines fetch the typed client.',
+  ],
 ]
 
 function showRecipes(visit: Visit) {
@@ -52,21 +42,15 @@ function showRecipes(visit: Visit) {
     body: tabs(
       path,
       query.get('view'),
-      recipes.map(recipe => ({ name: recipe.name, title: recipe.title, body: () => recipeCard(recipe, baseUrl) })),
+      recipes.map(recipe => ({ name: recipe[0], title: recipe[1], body: () => recipeCard(recipe, baseUrl) })),
     ),
   })
 }
 
-function recipeCard({ title, file, text }: Recipe, baseUrl: string): Html {
-  const isShell = file.endsWith('.sh')
+function recipeCard([, title, file, text]: Recipe, baseUrl: string): Html {
   const [, name = ''] = file.split('/')
-  return card(
-    title,
-    html`<div class="stack">
-      <p>${text}${isShell ? html` The scope <code>status:read</code> is enough.` : ''}</p>
-      ${code(readExample(file).replaceAll(EXAMPLE_URL, baseUrl), name)}
-    </div>`,
-  )
+  const example = readExample(file).replaceAll(EXAMPLE_URL, baseUrl)
+  return card(title, html`<div class="stack"><p>${text}</p>${code(example, name)}</div>`)
 }
 
 /** The address that the examples have. */

@@ -10,6 +10,7 @@ import { countText, dateTimeText } from '../../text/text.ts'
 import { intervalName, lockText, stateName } from './states.ts'
 import { STRETCHES } from './stretches.ts'
 import { overMaximum } from './time.ts'
+import { dateFormat } from '../../text/language.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
@@ -124,9 +125,9 @@ function axisOf({ origin, length, count }: Lines): Html {
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
 }
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
-const DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
-const DATE = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })
+const CLOCK = dateFormat({ hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
+const DAY = dateFormat({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
+const DATE = dateFormat({ day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })
 
 function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): string {
   const locked = intervals.filter(interval => interval.locked)

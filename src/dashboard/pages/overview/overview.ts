@@ -14,6 +14,7 @@ import { lockText } from '../locks/states.ts'
 import { sourceNotice } from '../source/states.ts'
 import { readTraining, repsFigure } from '../training/training.ts'
 import { newsOf } from './news.ts'
+import { sinceLastLook } from './since.ts'
 import { lastSession, lockCard, lockHeading, STRIP_DAYS, thisWeek, weeksCard } from './tiles.ts'
 import { formatDate, parseDate, type Unit } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
@@ -34,12 +35,13 @@ async function showOverview(visit: Visit) {
     sourceNotice(visit),
   ])
   if (shown === undefined) return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
-  const { heading, news, cards } = shown
+  const { heading, news, cards, trained, locked } = shown
+  const since = await sinceLastLook(visit, trained, locked)
   return view({
     title: 'Overview',
     ...(heading === undefined ? {} : { heading: html`<span data-live="state">${heading}</span>` }),
     lead: html`<span class="news" data-live="news">${news}</span>`,
-    body: html`${notice}${cards}`,
+    body: html`${notice}${since}${cards}`,
   })
 }
 
@@ -89,7 +91,13 @@ export async function readOverview(reader: Reader, goal: number | null) {
     ${weeksCard(reader, training, shownLock)}
     ${await yearLine(reader, history, locked.year)}
   `
-  return { heading: readable.includes('lkbx') ? lockHeading(reader, current, last, until) : undefined, news, cards }
+  return {
+    heading: readable.includes('lkbx') ? lockHeading(reader, current, last, until) : undefined,
+    news,
+    cards,
+    trained: history.sessions,
+    locked: locks.entries,
+  }
 }
 
 /** How much was locked of each of the last days, and of this year. */

@@ -4,7 +4,6 @@ import { type Area, areas } from '../../../contract/areas.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { DAY_MS, parseDay, formatDate } from '../../../contract/time.ts'
 import { dayAt, dayFrom } from '../../../stats/periods.ts'
-import { formPage } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { areaLabels } from '../../text/labels.ts'
 import type { Viewer, Visit } from '../../page.ts'
@@ -16,15 +15,13 @@ export function areasOf({ areas }: Pick<AccessTerms, 'areas'>, separator = ', ')
   return areas.map(area => areaLabels[area]).join(separator)
 }
 
-/** Days are those of UTC, whatever the zone of the account. */
-export function firstDayText({ recordsFrom }: Pick<AccessTerms, 'recordsFrom'>): string {
-  return recordsFrom === null ? 'All' : dateText({ timeZone: 'UTC' }, recordsFrom)
-}
-
-export function untilText({ timeZone }: Pick<Viewer, 'timeZone'>, { until }: Pick<AccessTerms, 'until'>): string {
-  if (until === null) return 'No end'
+/** `records from 16 Feb 2026 on, no end`. First days are those of UTC, whatever the zone of the account. */
+export function limitsText({ timeZone }: Pick<Viewer, 'timeZone'>, { recordsFrom, until }: AccessTerms): string {
+  const records = recordsFrom === null ? 'all records' : `records from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`
+  if (until === null) return `${records}, no end`
   const isEndOfDay = dayFrom(dayAt(until - 1, timeZone), timeZone)?.[1] === until
-  return isEndOfDay ? `End of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
+  const end = isEndOfDay ? `the end of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
+  return `${records}, until ${end}`
 }
 
 /** `recordsFrom` and `until` are undefined for an invalid day. */
@@ -65,41 +62,31 @@ export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): Ac
   }
 }
 
-export function showGiveForm(visit: Visit, { username, areas: chosen, from, last }: GiveForm, problem?: string) {
-  return formPage(visit, {
-    title: 'Give access',
-    problem,
-    body: html`
-      <p>Enter their exact username on this service. They can read, never change. We do not say whether an account exists: the name is listed in any case.</p>
-      <div>
-        <label for="username">Username</label>
-        <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${fieldText(username)}" autofocus${
-          problem === undefined ? nothing : html` aria-describedby="problem"`
-        }>
-      </div>
-      ${areaFields(areas, chosen)}${dayFields(visit, { from, last })}
-    `,
-  })
+export function giveFields(visit: Visit, { username, areas: chosen, from, last }: GiveForm, problem?: string): Html {
+  return html`
+    <p>They can read, never change. Nothing says whether there is such an account: the name is listed in any case.</p>
+    <div>
+      <label for="username">Username <span class="muted">exactly as it is on this service</span></label>
+      <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${fieldText(username)}" autofocus${
+        problem === undefined ? nothing : html` aria-describedby="problem"`
+      }>
+    </div>
+    ${areaFields(areas, chosen)}${dayFields(visit, { from, last })}
+  `
 }
 
-export function showNarrowForm(
+export function narrowFields(
   visit: Visit,
   { access, name }: { readonly access: NamedAccess; readonly name: string },
-  problem?: string,
-) {
+): Html {
   const { recordsFrom, until } = access
-  const { timeZone } = visit.viewer
-  return formPage(visit, {
-    title: 'Narrow access',
-    problem,
-    body: html`
-      <p>Here you can only reduce what <strong>${name}</strong> may read. To allow more, give access again.</p>
-      ${areaFields(access.areas, access.areas)}${dayFields(visit, {
-        from: recordsFrom === null ? '' : formatDate(recordsFrom / DAY_MS),
-        last: until === null ? '' : dayAt(until - 1, timeZone),
-      })}
-    `,
-  })
+  return html`
+    <p>This can only reduce what <strong>${name}</strong> may read. To allow more, give access again.</p>
+    ${areaFields(access.areas, access.areas)}${dayFields(visit, {
+      from: recordsFrom === null ? '' : formatDate(recordsFrom / DAY_MS),
+      last: until === null ? '' : dayAt(until - 1, visit.viewer.timeZone),
+    })}
+  `
 }
 
 function areaFields(offered: readonly Area[], chosen: readonly Area[]): Html {

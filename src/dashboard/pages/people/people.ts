@@ -3,21 +3,13 @@ import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/acces
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'
-import { actPages, formPage } from '../../layout/form-page.ts'
+import { actPages } from '../../layout/form-page.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
-import { dateText, NONE, timeAgo } from '../../text/text.ts'
+import { dateText, timeAgo } from '../../text/text.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
 import { makeNames, type PeopleNames } from './names.ts'
-import {
-  areasOf,
-  firstDayText,
-  readGiveForm,
-  readNarrowForm,
-  showGiveForm,
-  showNarrowForm,
-  untilText,
-} from './forms.ts'
+import { areasOf, limitsText, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
 import { readsSection, readsPages } from './reads.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const
@@ -30,7 +22,7 @@ export const peoplePages: readonly DashboardPage[] = [
     path: '/people/give',
     act: giveByName,
     find: readGiveForm,
-    show: showGiveForm,
+    body: giveFields,
     enter: (_, form) => form,
     done: () => redirect('/people?done=given'),
   }),
@@ -39,7 +31,7 @@ export const peoplePages: readonly DashboardPage[] = [
     path: '/people/:id/narrow',
     act: narrowGiven,
     find: ownAccess,
-    show: showNarrowForm,
+    body: narrowFields,
     enter: (visit, { access }) => ({ username: access.username, ...readNarrowForm(visit, access) }),
     done: () => redirect('/people?done=narrowed'),
   }),
@@ -48,7 +40,9 @@ export const peoplePages: readonly DashboardPage[] = [
     path: '/people/:id/end',
     act: endGiven,
     find: ownAccess,
-    show: showEnding,
+    isDangerous: true,
+    body: (_, { access, name }) =>
+      html`<p>End the access of <strong>${name}</strong> to ${areasOf(access, ' and ')}? It ends within a second. You can give access again.</p>`,
     enter: (_, { access }) => ({ username: access.username }),
     done: () => redirect('/people?done=ended'),
   }),
@@ -76,13 +70,13 @@ async function showPeople(visit: Visit) {
     body: html`
       ${doneNotice(query.get('done'))}
       ${card(
-        'Who may read my records',
+        'Access I gave',
         given.length === 0
-          ? html`<p class="muted">Nobody has access to your records. <em>Give access</em> lets somebody on this service read all or part of them. They can read, never change.</p>`
-          : html`${givenTable(visit, given, names)}${viewer.discreet ? nothing : html`<p class="muted">Names are listed as you entered them. We do not say whether an account exists.</p>`}`,
+          ? html`<p class="muted">Nobody has access to your records.</p>`
+          : givenTable(visit, given, names),
       )}
       ${card(
-        'Whose records I may read',
+        'Access I have',
         received.length === 0
           ? html`<p class="muted">Nobody gave you access to their records.</p>`
           : receivedTable(visit, received, names),
@@ -98,7 +92,7 @@ function doneNotice(done: string | null): Html {
 }
 
 const NOTES: ReadonlyMap<string, string> = new Map([
-  ['given', 'Access is given. We do not say whether an account with this name exists.'],
+  ['given', 'Access is given, if there is such an account.'],
   ['narrowed', 'The access is narrowed within a second.'],
   ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
 ])
@@ -110,11 +104,12 @@ function lastRead(viewer: Viewer, hour: number, now: number): Part {
 
 function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
   const { viewer, now } = visit
+  const action = ({ handle, username }: NamedAccess, path: string, text: string, look = '') =>
+    html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${names.of(username)}">${text}</a>`
   return table(
-    'Who may read my records',
+    'Access I gave',
     [
-      { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
-      ...termColumns(visit),
+      ...termColumns(visit, names),
       {
         title: 'Last read',
         cell: ({ lastReadAt }) =>
@@ -123,10 +118,8 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
       {
         title: html`<span class="hidden">Actions</span>`,
         numeric: true,
-        cell: ({ handle, username }) => html`
-          <a class="button small" href="/people/${handle}/narrow" aria-label="Narrow ${names.of(username)}">Narrow</a>
-          <a class="button small" href="/people/${handle}/end" aria-label="End ${names.of(username)}">End</a>
-        `,
+        cell: access =>
+          html`<span class="buttons">${action(access, 'narrow', 'Narrow')}${action(access, 'end', 'End', ' danger')}</span>`,
       },
     ],
     given,
@@ -136,10 +129,9 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
 
 function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names: PeopleNames): Html {
   return table(
-    'Whose records I may read',
+    'Access I have',
     [
-      { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
-      ...termColumns(visit),
+      ...termColumns(visit, names),
       {
         title: html`<span class="hidden">Action</span>`,
         numeric: true,
@@ -155,20 +147,14 @@ function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names:
   )
 }
 
-function termColumns({ viewer }: Visit): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
+function termColumns({ viewer }: Visit, names: PeopleNames): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
+  const since = (at: number | null) => (at === null ? '' : `, since ${dateText(viewer, at)}`)
   return [
-    { title: 'Areas', cell: access => areasOf(access) },
-    { title: 'Records from', cell: firstDayText },
-    { title: 'Until', cell: access => untilText(viewer, access) },
-    { title: 'Since', cell: ({ since }) => (since === null ? NONE : dateText(viewer, since)) },
+    { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
+    {
+      title: 'May read',
+      cell: access =>
+        html`${areasOf(access)} <small class="muted">${limitsText(viewer, access)}${since(access.since)}</small>`,
+    },
   ]
-}
-
-function showEnding(visit: Visit, { access, name }: { access: NamedAccess; name: string }, problem?: string) {
-  return formPage(visit, {
-    title: 'End access',
-    problem,
-    isDangerous: true,
-    body: html`<p>End the access of <strong>${name}</strong> to ${areasOf(access, ' and ')}? It ends within a second. You can give access again.</p>`,
-  })
 }

@@ -37,16 +37,16 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
   const range = { readerId, limit: ROWS + 1, offset: (page - 1) * ROWS }
   const entries = await listReads(store, viewer.session.accountId, range)
   const chosen = new URLSearchParams(readerId === undefined ? {} : { reader: String(readerId) })
+  if (entries.length === 0 && readerId === undefined) {
+    return card('Read log', html`<p class="muted">No reads yet. One appears within a minute.</p>`, { id: 'reads' })
+  }
   return card(
-    'Who read my records',
+    'Read log',
     html`
       ${filter(names, readerId)}
-      ${
-        entries.length === 0
-          ? html`<p class="muted">No reads by other people or by your API keys are in the log yet. They appear within about a minute.</p>`
-          : html`${readsTable(visit, entries.slice(0, ROWS), names)}${openPager({ path: '/people', query: chosen, anchor: 'reads' }, page, entries.length > ROWS)}`
-      }
-      <p class="muted">Each row counts the reads of one kind in one hour. What you read yourself on these pages is not listed.</p>
+      ${readsTable(visit, entries.slice(0, ROWS), names)}
+      ${openPager({ path: '/people', query: chosen, anchor: 'reads' }, page, entries.length > ROWS)}
+      <p class="muted">A row counts the reads of one kind in one hour. Your own on these pages are not listed.</p>
     `,
     {
       id: 'reads',
@@ -72,7 +72,7 @@ function filter({ readers, of }: PeopleNames, readerId: number | undefined): Htm
 
 function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: PeopleNames): Html {
   return table(
-    'Who read my records',
+    'Read log',
     [
       { title: 'Hour', cell: ({ hour }) => dateTime(viewer, hour) },
       { title: 'Who', cell: entry => whoOf(viewer.session.accountId, entry, names) },

@@ -1,7 +1,8 @@
 import { eraseDeleted, removeAccount } from '../../../accounts/removal.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
-import { html, type Html, nothing } from '../../html.ts'
-import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
+import { html, nothing } from '../../html.ts'
+import { formPage } from '../../layout/form-page.ts'
+import { type DashboardPage, redirect, type Visit } from '../../page.ts'
 import { clearSiteData } from '../../site.ts'
 import { noSessionCookie } from '../../sign-in/session-cookie.ts'
 
@@ -30,42 +31,26 @@ export const deleteAccountPages: readonly DashboardPage[] = [
   },
 ]
 
-/** The card in Settings that links to the form. */
-export const deleteAccountCard: Html = html`
-  <section class="card danger stack">
-    <h2>Delete account</h2>
-    <p>Permanently deletes this account and everything that belongs to it. Export it first if you want to keep anything.</p>
-    <p><a class="button danger" href="/settings/delete">Delete account…</a></p>
-  </section>
-`
-
 function showForm(visit: Visit, problem?: string) {
   const { viewer } = visit
-  return view({
+  return formPage(visit, {
     title: 'Delete account',
-    back: visit.sectionStart,
-    status: problem === undefined ? 200 : 422,
+    problem,
+    isDangerous: true,
     body: html`
-      <form class="card danger narrow stack" method="post" action="/settings/delete">
-        <p>This permanently deletes:</p>
-        <ul>
-          <li>your records, all data that came with them from other servers, and what could not be stored and was rejected;</li>
-          <li>your password, passkeys and linked sign-in, API keys, settings, browser sessions and the log of events;</li>
-          <li>all access that you gave or received.</li>
-        </ul>
-        <p>Only the number of this account is kept, so that no import or pull brings your records back. What you read of others stays in their lists, under that number. Existing backups are not changed.</p>
-        <p>To keep a copy, <a href="/settings">export everything</a> first.</p>
-        ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-        <label>Your username${viewer.discreet ? nothing : html`, <strong>${viewer.session.username}</strong>`}
-          <input name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false"${
-            problem === undefined ? nothing : html` aria-describedby="problem" autofocus`
-          }>
-        </label>
-        <div class="buttons">
-          <button class="danger">Delete account</button>
-          <a class="button" href="/settings">Keep it</a>
-        </div>
-      </form>
+      <p>This permanently deletes:</p>
+      <ul>
+        <li>your records, all data that came with them from other servers, and what could not be stored and was rejected;</li>
+        <li>your password, passkeys and linked sign-in, API keys, settings, browser sessions and the log of events;</li>
+        <li>all access that you gave or received.</li>
+      </ul>
+      <p>Only the number of this account is kept, so that no import or pull brings your records back. What you read of others stays in their lists, under that number. Existing backups are not changed.</p>
+      <p>To keep a copy, <a href="/settings">export everything</a> first.</p>
+      <label>To confirm, enter your username${viewer.discreet ? nothing : html`: <strong>${viewer.session.username}</strong>`}
+        <input name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false"${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+      </label>
     `,
   })
 }

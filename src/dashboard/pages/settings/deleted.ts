@@ -45,17 +45,12 @@ export const deletedPages: readonly DashboardPage[] = [
   }),
 ]
 
-export const deletedCard: Html = html`
-  <p>Records that you deleted stay away: what is copied or uploaded later does not bring them back, unless you allow it.</p>
-  <p><a class="button" href="/settings/deleted">Deleted records</a></p>
-`
-
 function showForm(visit: Visit, kind: string, problem?: string) {
   const { id } = visit
   return recordForm(visit, deleteRecords, {
     title: 'Delete this record',
     problem,
-    what: html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and nothing that is copied or uploaded later brings it back. You can allow that again in Settings.</p>`,
+    what: html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and stays away from later copies and files. Settings can restore it.</p>`,
     command: `record remove ${kind} ${id}`,
   })
 }
@@ -76,7 +71,7 @@ async function showDeleted(visit: Visit, problem?: string) {
       'Deleted records',
       html`
         ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
-        <p>One that you allow again comes back when it is copied or uploaded again.${mayWrite ? nothing : html` Whoever runs this service allows one with <code>lockstep record allow</code>.`}</p>
+        <p class="muted">A record that you restore comes back with the next copy or file that has it.${mayWrite ? nothing : html` Whoever runs this service restores one with <code>lockstep record allow</code>.`}</p>
         ${
           rows.length === 0
             ? html`<p class="muted">None.</p>`
@@ -104,7 +99,7 @@ function allowForm({ kind, id }: Deleted): Html {
   return html`
     <form method="post" action="/settings/deleted">
       <input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}">
-      <button class="small">Allow again</button>
+      <button class="small">Restore</button>
     </form>
   `
 }

@@ -1,8 +1,17 @@
 import { type DashboardPage, redirect, themes } from '../../page.ts'
-import { safePath, cookie } from '../../site.ts'
+import { cookie, safePath } from '../../site.ts'
+import { languages } from '../../text/language.ts'
 import { subjectCookie } from '../../visit.ts'
 
 const OF_HEADER = { section: null, reads: null } as const
+
+/** What this browser can show in several ways, and how. The first one needs no cookie. */
+const choices: Readonly<Record<string, readonly string[]>> = {
+  theme: themes,
+  discreet: ['0', '1'],
+  shortcut: ['1', '0'],
+  language: ['', ...languages],
+}
 
 /** The switches of the header: theme, discreet mode, and whose records are shown. */
 export const displayPages: readonly DashboardPage[] = [
@@ -12,17 +21,13 @@ export const displayPages: readonly DashboardPage[] = [
     path: '/display',
     handler({ form, site: { secure } }) {
       const cookies: string[] = []
-      const set = (name: string, value: string, maxAge: number) => {
-        cookies.push(cookie(name, value, { maxAge, secure }))
+      for (const [name, values] of Object.entries(choices)) {
+        const value = form.get(name) ?? 'none'
+        if (!values.includes(value)) continue
+        cookies.push(cookie(name, value, { maxAge: value === values[0] ? 0 : YEAR_SECONDS, secure }))
         // Versions before this one set it without the prefix, and so do scripts while there is no connection.
         if (secure) cookies.push(cookie(name, '', { maxAge: 0, secure: false }))
       }
-      const theme = form.get('theme')
-      if (themes.some(known => known === theme)) set('theme', String(theme), YEAR_SECONDS)
-      const discreet = form.get('discreet')
-      if (discreet === '1' || discreet === '0') set('discreet', discreet, discreet === '1' ? YEAR_SECONDS : 0)
-      const shortcut = form.get('shortcut')
-      if (shortcut === '1' || shortcut === '0') set('shortcut', shortcut, shortcut === '0' ? YEAR_SECONDS : 0)
       return redirect(safePath(form.get('back')), { cookies })
     },
   },

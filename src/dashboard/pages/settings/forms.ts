@@ -1,47 +1,99 @@
+import { setting } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { ownName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
+import { displayValue } from '../../site.ts'
+import { languages } from '../../text/language.ts'
+import { capital } from '../../text/text.ts'
 import { unitNames } from '../../visit.ts'
 
-export function accountForm({ viewer }: Visit): Html {
+/** How the account sees its records, everywhere. */
+export function recordsForm({ viewer }: Visit): Html {
   const { session, timeZone, units } = viewer
   return html`
     <form class="stack" method="post" action="/settings">
-      <p class="muted">Signed in as ${ownName(viewer)}.</p>
-      <label>Time zone
-        <select name="timeZone">${zones(timeZone).map(
-          zone =>
-            html`<option value="${zone}"${zone === timeZone ? html` selected` : nothing}>${zone.replaceAll('_', ' ')}</option>`,
-        )}</select>
-      </label>
-      <label>Distances in
-        <select name="units">${Object.entries(unitNames).map(
-          ([name, title]) =>
-            html`<option value="${name}"${name === units ? html` selected` : nothing}>${title}</option>`,
-        )}</select>
-      </label>
-      <label>Weekly goal <span class="muted">repetitions; a line in the chart, or empty for none</span>
-        <input name="weeklyGoal" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
-      </label>
+      <div class="fields">
+        <label>Time zone
+          <select name="timeZone">${options(
+            zones(timeZone).map(zone => [zone, zone.replaceAll('_', ' ')]),
+            timeZone,
+          )}</select>
+        </label>
+        <label>Distances in
+          <select name="units">${options(Object.entries(unitNames), units)}</select>
+        </label>
+        <label>Weekly goal <span class="muted">repetitions</span>
+          <input name="weeklyGoal" placeholder="None" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
+        </label>
+      </div>
       <div><button class="primary">Save</button></div>
     </form>
   `
 }
 
-export function lookForms({ viewer }: Visit): Html {
+function options(all: Choices, chosen: string): Html[] {
+  return all.map(
+    ([value, title]) => html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${title}</option>`,
+  )
+}
+
+/** What this browser shows. */
+export function browserSettings({ viewer, cookies }: Visit): Html {
+  const { theme, discreet, hasShortcut } = viewer
   return html`
-    <div class="stack">
-      <form class="row" method="post" action="/display" data-display>
-        <input type="hidden" name="back" value="/settings">
-        <span id="shortcut">Key <kbd>D</kbd></span>
-        <span class="choice" role="group" aria-labelledby="shortcut">
-          <button name="shortcut" value="0" aria-pressed="${String(!viewer.hasShortcut)}">Off</button>
-          <button name="shortcut" value="1" aria-pressed="${String(viewer.hasShortcut)}">On</button>
-        </span>
-      </form>
-      <p class="muted">The menu at the top changes the theme, and hides names, kinds and texts, as the key <kbd>D</kbd> does. All of this applies to this browser.</p>
-    </div>
+    ${setting(
+      'Dates and numbers',
+      'As this language writes them.',
+      html`
+        <form class="row" method="post" action="/display" data-submit-on-change>
+          <input type="hidden" name="back" value="/settings">
+          <select name="language" aria-label="Dates and numbers">${options(languageChoices, displayValue(cookies, 'language') ?? '')}</select>
+          <button class="small no-script">Save</button>
+        </form>
+      `,
+    )}
+    ${choice(
+      'Theme',
+      'Of this browser.',
+      'theme',
+      [
+        ['auto', 'System'],
+        ['light', 'Light'],
+        ['dark', 'Dark'],
+      ],
+      theme,
+    )}
+    ${choice('Hide names', 'Names, kinds and texts, in this browser.', 'discreet', SWITCH, discreet ? '1' : '0')}
+    ${choice('Key D', 'Hides names, and shows them again.', 'shortcut', SWITCH, hasShortcut ? '1' : '0')}
   `
+}
+
+const languageChoices: Choices = [
+  ['', 'As this browser'],
+  ...languages.map(tag => [tag, capital(new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag)] as const),
+]
+
+type Choices = readonly (readonly [value: string, title: string])[]
+
+const SWITCH: Choices = [
+  ['0', 'Off'],
+  ['1', 'On'],
+]
+
+/** Of several values, each a button that sets it at once. */
+function choice(title: string, text: string, name: string, choices: Choices, chosen: string): Html {
+  return setting(
+    title,
+    text,
+    html`
+      <form method="post" action="/display" data-display>
+        <input type="hidden" name="back" value="/settings">
+        <span class="choice" role="group" aria-label="${title}">${choices.map(
+          ([value, label]) =>
+            html`<button name="${name}" value="${value}" aria-pressed="${String(value === chosen)}">${label}</button>`,
+        )}</span>
+      </form>
+    `,
+  )
 }
 
 let allZones: readonly string[] | undefined

@@ -2,9 +2,9 @@ import { findLink, linkOwnIdentity } from '../../../accounts/identities.ts'
 import type { Oidc } from '../../../accounts/oidc.ts'
 import { removeIdentity } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { card, facts } from '../../layout/components.ts'
 import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { actPages, formPage } from '../../layout/form-page.ts'
+import { setting } from '../../layout/components.ts'
 import { html, type Html } from '../../html.ts'
 import type { DashboardPage, Visit } from '../../page.ts'
 import { dateText, lastUsed } from '../../text/text.ts'
@@ -17,27 +17,28 @@ export const oidcPages: readonly DashboardPage[] = [
     path: '/settings/oidc/remove',
     act: removeIdentity,
     find: issuerOf,
-    show: showRemoving,
+    isDangerous: true,
+    body: (_, { name }) =>
+      html`<p>Remove the link with ${name}? You can no longer sign in with it, and every other browser is signed out.</p>`,
     enter: visit => ({ address: signInAddress(visit), keepSession: visit.viewer.session.id }),
     done: visit => othersSignedOut(visit, 'oidc'),
   }),
 ]
 
-/** The card about the link in Settings. */
-export async function oidcCard({ store, viewer, now }: Visit, oidc: Oidc, message: Html): Promise<Html> {
+export async function oidcSetting({ store, viewer, now }: Visit, oidc: Oidc): Promise<Html> {
   const link = await findLink(store, viewer.session.accountId, oidc.issuer)
-  return card(
-    `Sign-in with ${oidc.name}`,
-    link === undefined
-      ? html`${message}<p>Signs you in here with your account there. Only your id there is used.</p>
-          <p><a class="button" href="/settings/oidc">Link</a></p>`
-      : html`${message}
-          ${facts([
-            ['Linked', dateText(viewer, link.linked_at)],
-            ['Last used', lastUsed(viewer, link.last_used_at, now)],
-          ])}
-          <p><a class="button" href="/settings/oidc/remove">Remove link</a></p>`,
-  )
+  const title = `Sign-in with ${oidc.name}`
+  return link === undefined
+    ? setting(
+        title,
+        'Signs you in here with your account there. Only your id there is used.',
+        html`<a class="button" href="/settings/oidc">Link</a>`,
+      )
+    : setting(
+        title,
+        html`Linked on ${dateText(viewer, link.linked_at)}. Last used: ${lastUsed(viewer, link.last_used_at, now)}`,
+        html`<a class="button" href="/settings/oidc/remove">Remove link</a>`,
+      )
 }
 
 function issuerOf({ oidc }: Visit): Oidc {
@@ -51,14 +52,5 @@ function showLinking(visit: Visit) {
     title: `Link with ${name}`,
     button: `Continue with ${name}`,
     body: html`<p>You sign in there next. From then on, whoever can sign in there as you can also sign in to this account.</p>`,
-  })
-}
-
-function showRemoving(visit: Visit, { name }: Oidc, problem?: string) {
-  return formPage(visit, {
-    title: 'Remove link',
-    problem,
-    isDangerous: true,
-    body: html`<p>Remove the link with ${name}? You can no longer sign in with it, and every other browser is signed out.</p>`,
   })
 }

@@ -3,7 +3,7 @@ import { listPasskeys, type PasskeyFacts, registerPasskey, verifyNewPasskey } fr
 import { removePasskey } from '../../../accounts/sign-in-methods.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
-import { table } from '../../layout/components.ts'
+import { setting, table } from '../../layout/components.ts'
 import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
@@ -51,7 +51,9 @@ export const passkeyPages: readonly DashboardPage[] = [
     path: '/settings/passkeys/:id/remove',
     act: removePasskey,
     find: ownPasskey,
-    show: showRemoving,
+    isDangerous: true,
+    body: ({ viewer }, passkey) =>
+      html`<p>Remove <strong>${recordName(viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Also remove it from the device.</p>`,
     enter: (visit, { id }) => ({ id, address: signInAddress(visit), keepSession: visit.viewer.session.id }),
     done: visit => othersSignedOut(visit, 'passkeys'),
   }),
@@ -59,26 +61,17 @@ export const passkeyPages: readonly DashboardPage[] = [
 
 const TOO_LATE = 'That took too long. Try again.'
 
-/** The card about passkeys in Settings. */
-export async function passkeyCard(visit: Visit): Promise<Html> {
+export async function passkeysSetting(visit: Visit): Promise<Html> {
   const { store, viewer, site } = visit
   const passkeys = await listPasskeys(store, viewer.session.accountId)
   const why = whyNoPasskeys(site)
-  return html`
-    ${
-      passkeys.length === 0
-        ? html`<p>A passkey signs you in with the screen lock of your device: a fingerprint, a face or a PIN. There is no password to send or to guess.</p>`
-        : passkeyTable(visit, passkeys)
-    }
-    ${
-      why === undefined
-        ? html`
-            <p class="needs-script"><a class="button" href="/settings/passkeys/new">Add a passkey</a></p>
-            <p class="no-script">Passkeys need JavaScript, which is off in this browser.</p>
-          `
-        : html`<p class="muted">${why}</p>`
-    }
-  `
+  return setting(
+    'Passkeys',
+    why ??
+      html`Sign in with the screen lock of your device.<span class="no-script"> They need JavaScript, which is off in this browser.</span>`,
+    why === undefined ? html`<a class="button needs-script" href="/settings/passkeys/new">Add a passkey</a>` : nothing,
+    passkeys.length === 0 ? nothing : passkeyTable(visit, passkeys),
+  )
 }
 
 function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFacts[]): Html {
@@ -139,13 +132,4 @@ export function passkeyName(name: string): Html {
       <input name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}">
     </label>
   `
-}
-
-function showRemoving(visit: Visit, passkey: PasskeyFacts, problem?: string) {
-  return formPage(visit, {
-    title: 'Remove passkey',
-    problem,
-    isDangerous: true,
-    body: html`<p>Remove <strong>${recordName(visit.viewer, 'passkey', passkey)}</strong>? You can no longer sign in with it, and every other browser is signed out. Also remove it from the device.</p>`,
-  })
 }

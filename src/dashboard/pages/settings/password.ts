@@ -1,39 +1,35 @@
 import { setPassword } from '../../../accounts/passwords.ts'
 import { readSignInMethods, removePassword, type SignInMethods } from '../../../accounts/sign-in-methods.ts'
-import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
+import { askAgain, checkPassword, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
+import { setting } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from '../../sign-in/new-password.ts'
-import { type DashboardPage, redirect, type Visit } from '../../page.ts'
+import type { DashboardPage, PageResult, Visit } from '../../page.ts'
 
-const OF_SETTINGS = { section: 'settings', reads: null } as const
+const PASSWORD = { section: 'settings', reads: null, path: '/settings/password' } as const
 
-/** Setting the password of an account that has none, and removing it. Settings itself has the form that changes it. */
+/** Setting, changing and removing the password of the account that signed in. */
 export const passwordPages: readonly DashboardPage[] = [
+  { ...PASSWORD, handler: visit => showForm(visit) },
   {
-    ...OF_SETTINGS,
-    path: '/settings/password/new',
-    act: setPassword,
-    handler: visit => showNew(visit),
-  },
-  {
-    ...OF_SETTINGS,
+    ...PASSWORD,
     method: 'POST',
-    path: '/settings/password/new',
-    act: setPassword,
     async handler(visit) {
-      const { form, store, viewer } = visit
-      const { accountId, id: keepSession } = viewer.session
-      if ((await readSignInMethods(store.reads, accountId, signInAddress(visit))).hasPassword)
-        return redirect('/settings')
+      const { form, viewer } = visit
+      const { hasPassword } = await methodsOf(visit)
+      const asked = hasPassword ? undefined : await askBefore(visit)
+      if (asked !== undefined) return asked
       const password = readNewPassword(form)
-      if (password === undefined) return showNew(visit, PASSWORDS_DIFFER)
+      if (password === undefined) return showForm(visit, PASSWORDS_DIFFER)
+      const proof = hasPassword ? await checkPassword(visit, form.get('current') ?? '') : undefined
+      if (typeof proof === 'string') return showForm(visit, proof)
       return submitAct(
         visit,
         setPassword,
-        { password, keepSession },
+        { password, keepSession: viewer.session.id },
         () => othersSignedOut(visit, 'password'),
-        problem => showNew(visit, problem),
+        problem => showForm(visit, problem),
       )
     },
   },
@@ -42,65 +38,55 @@ export const passwordPages: readonly DashboardPage[] = [
     path: '/settings/password/remove',
     act: removePassword,
     find: () => undefined,
-    show: (visit, _, problem) => showRemoving(visit, problem),
+    isDangerous: true,
+    body: () =>
+      html`<p>Remove the password of this account? Every other browser is signed out. You then sign in with the other methods that Settings lists. You can set a password again at any time.</p>`,
     enter: visit => ({ address: signInAddress(visit), keepSession: visit.viewer.session.id }),
     done: visit => othersSignedOut(visit, 'password'),
   }),
 ]
 
-/** The card about the password in Settings. */
-export function passwordCard({ viewer }: Visit, { hasPassword, passkeys, isLinked }: SignInMethods): Html {
+function methodsOf(visit: Visit): Promise<SignInMethods> {
+  return readSignInMethods(visit.store.reads, visit.viewer.session.accountId, signInAddress(visit))
+}
+
+/** An account without a password proves itself in another way. One that has it enters it into the form. */
+function askBefore(visit: Visit): Promise<PageResult | undefined> {
+  return askAgain(visit, PASSWORD, setPassword.title)
+}
+
+export function passwordSetting({ hasPassword, passkeys, isLinked }: SignInMethods): Html {
+  const isOnly = passkeys + Number(isLinked) === 1
   if (!hasPassword) {
-    return html`
-      <p>This account has no password.</p>
-      ${
-        passkeys + Number(isLinked) === 1
-          ? html`<p>It has only one sign-in method. Set a password or add a passkey, in case you lose that one.</p>`
-          : nothing
-      }
-      <p><a class="button" href="/settings/password/new">Set a password</a></p>
-    `
+    return setting(
+      'Password',
+      html`This account has no password.${isOnly ? ' It has only one sign-in method. Set a password or add a passkey, in case you lose that one.' : ''}`,
+      html`<a class="button" href="/settings/password">Set a password</a>`,
+    )
   }
-  return html`
-    ${changeForm(viewer.session.username, viewer.discreet)}
-    ${
-      passkeys >= 2 || isLinked
-        ? html`<p><a class="button" href="/settings/password/remove">Remove password</a></p>`
-        : nothing
-    }
-  `
-}
-
-function changeForm(username: string, discreet: boolean): Html {
-  return html`
-    <form class="stack" method="post" action="/settings/password">
-      ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
-      <label>Current password<input type="password" name="current" autocomplete="current-password" required></label>
-      ${newPasswordFields('New password')}
-      <div><button>Change password</button></div>
-      <p class="muted">This signs out every other browser. API keys are not changed.</p>
-    </form>
-  `
-}
-
-function showNew(visit: Visit, problem?: string) {
-  const { viewer } = visit
-  return formPage(visit, {
-    title: 'Set a password',
-    problem,
-    button: 'Set password',
-    body: html`
-      ${viewer.discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${viewer.session.username}">`}
-      ${newPasswordFields('New password', { problem })}
+  return setting(
+    'Password',
+    'A change signs out every other browser.',
+    html`
+      <a class="button" href="/settings/password">Change password</a>
+      ${passkeys >= 2 || isLinked ? html`<a class="button" href="/settings/password/remove">Remove password</a>` : nothing}
     `,
-  })
+  )
 }
 
-function showRemoving(visit: Visit, problem?: string) {
+async function showForm(visit: Visit, problem?: string): Promise<PageResult> {
+  const { discreet, session } = visit.viewer
+  const { hasPassword } = await methodsOf(visit)
+  const asked = hasPassword ? undefined : await askBefore(visit)
+  if (asked !== undefined) return asked
   return formPage(visit, {
-    title: 'Remove password',
+    title: hasPassword ? 'Change password' : 'Set a password',
     problem,
-    isDangerous: true,
-    body: html`<p>Remove the password of this account? Every other browser is signed out. You then sign in with the other methods that Settings lists. You can set a password again at any time.</p>`,
+    body: html`
+      ${discreet ? nothing : html`<input type="hidden" name="username" autocomplete="username" value="${session.username}">`}
+      ${hasPassword ? html`<label>Current password<input type="password" name="current" autocomplete="current-password" required></label>` : nothing}
+      ${newPasswordFields('New password', { problem })}
+      <p class="muted">Every other browser is signed out. API keys keep working.</p>
+    `,
   })
 }

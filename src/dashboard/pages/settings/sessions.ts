@@ -1,14 +1,19 @@
 import { browserName } from '../../../accounts/events.ts'
 import type { SessionFacts } from '../../../accounts/browser-sessions.ts'
-import { table } from '../../layout/components.ts'
-import { html, type Html } from '../../html.ts'
+import { setting, table } from '../../layout/components.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { dateTime, timeAgo } from '../../text/text.ts'
 
-export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionFacts[]): Html {
+export function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts[]): Html {
   const own = viewer.session.id
-  return html`
-    ${table(
+  return setting(
+    'Browsers',
+    sessions.length > 1 ? 'Where this account is signed in.' : 'No other browser is signed in.',
+    sessions.length > 1
+      ? html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`
+      : nothing,
+    table(
       'Open browser sessions',
       [
         { title: 'Browser', cell: ({ browser }) => browserName(browser) },
@@ -16,6 +21,7 @@ export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionF
         { title: 'Last used', cell: ({ seen_at }) => timeAgo(viewer, seen_at, now) },
         {
           title: html`<span class="hidden">Action</span>`,
+          numeric: true,
           cell: ({ id, browser }) =>
             id === own
               ? html`<span class="muted">This one</span>`
@@ -26,11 +32,6 @@ export function sessionTable({ viewer, now }: Visit, sessions: readonly SessionF
       ],
       sessions,
       { look: 'stacks' },
-    )}
-    ${
-      sessions.length > 1
-        ? html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`
-        : html`<p class="muted">No other browser is signed in.</p>`
-    }
-  `
+    ),
+  )
 }

@@ -1,27 +1,25 @@
 import { listSessions, signOutOthers } from '../../../accounts/browser-sessions.ts'
-import { setPassword } from '../../../accounts/passwords.ts'
 import { setPreferences } from '../../../accounts/preferences.ts'
 import { archiveParts } from '../../../archive/export.ts'
-import { AS_STORED, card } from '../../layout/components.ts'
+import { AS_STORED, section, setting } from '../../layout/components.ts'
 import { htmlFile, ndjsonFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
-import { submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { PASSWORDS_DIFFER, readNewPassword } from '../../sign-in/new-password.ts'
-import { checkPassword, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
+import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { parseId } from '../../../contract/parameters.ts'
+import { ownName } from '../../text/names.ts'
 import { knownTimeZone } from '../../../contract/time.ts'
 import { isUnits } from '../../visit.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
-import { deleteAccountCard } from './delete-account.ts'
-import { deletedCard } from './deleted.ts'
-import { accountForm, lookForms } from './forms.ts'
+import { browserSettings, recordsForm } from './forms.ts'
+import { deleteAccountPages } from './delete-account.ts'
+import { deletedPages } from './deleted.ts'
 import { eventPages } from './events.ts'
-import { oidcCard } from './oidc.ts'
-import { passkeyCard } from './passkeys.ts'
-import { passwordCard } from './password.ts'
-import { sessionTable } from './sessions.ts'
+import { oidcPages, oidcSetting } from './oidc.ts'
+import { passkeyPages, passkeysSetting } from './passkeys.ts'
+import { passwordPages, passwordSetting } from './password.ts'
+import { sessionsSetting } from './sessions.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const
 
@@ -37,36 +35,13 @@ export const settingsPages: readonly DashboardPage[] = [
       const units = form.get('units') ?? ''
       const weeklyGoal = readGoal(form.get('weeklyGoal'))
       if (weeklyGoal === undefined) {
-        return showSettings(visit, {
-          account: 'Enter the weekly goal as a whole number of repetitions, or leave it empty.',
-        })
+        return showSettings(visit, 'Enter the weekly goal as a whole number of repetitions, or leave it empty.')
       }
       if (knownTimeZone(timeZone) === undefined || !isUnits(units)) {
-        return showSettings(visit, {
-          account: 'That cannot be saved: choose a time zone and units.',
-        })
+        return showSettings(visit, 'That cannot be saved: choose a time zone and units.')
       }
       await setPreferences(store, viewer.session.accountId, { timeZone, units, weeklyGoal })
       return redirect('/settings?saved=account')
-    },
-  },
-  {
-    ...OF_SETTINGS,
-    method: 'POST',
-    path: '/settings/password',
-    async handler(visit) {
-      const { form, viewer } = visit
-      const password = readNewPassword(form)
-      if (password === undefined) return showSettings(visit, { password: PASSWORDS_DIFFER })
-      const proof = await checkPassword(visit, form.get('current') ?? '')
-      if (typeof proof === 'string') return showSettings(visit, { password: proof })
-      return submitAct(
-        visit,
-        setPassword,
-        { password, keepSession: viewer.session.id },
-        () => othersSignedOut(visit, 'password'),
-        problem => showSettings(visit, { password: problem }),
-      )
     },
   },
   {
@@ -99,7 +74,12 @@ export const settingsPages: readonly DashboardPage[] = [
     isExport: true,
     handler: visit => htmlFile(visit, 'lockstep', keptPage(visit.store, visit.viewer, visit.now)),
   },
+  ...passwordPages,
+  ...passkeyPages,
+  ...oidcPages,
   ...eventPages,
+  ...deletedPages,
+  ...deleteAccountPages,
 ]
 
 /** Null for no goal; undefined if the text is not a valid one. */
@@ -108,52 +88,71 @@ function readGoal(text: string | null): number | null | undefined {
   return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : undefined
 }
 
-type Forms = 'account' | 'password' | 'passkeys' | 'oidc' | 'sessions'
+/** What the forms on other pages come back with. */
+const SAVED = {
+  password: 'The password is saved. Other browsers were signed out.',
+  passkeys: 'The passkeys are saved.',
+  oidc: 'The link is saved.',
+  sessions: 'The browser was signed out.',
+} as const
 
-const CONFIRMED = html`<p class="note" role="status">Confirmed for ten minutes.</p>`
-
-async function showSettings(visit: Visit, problems: Partial<Record<Forms, string>> = {}) {
-  const { store, viewer, now, query } = visit
+async function showSettings(visit: Visit, problem?: string) {
+  const { store, viewer, now, query, oidc } = visit
   const { accountId } = viewer.session
   const sessions = await listSessions(store, accountId, now)
-  const saved = query.get('saved')
-  const message = (form: Forms) => messageOf(problems[form], saved === form)
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
-  const passkeys = await passkeyCard(visit)
-  const linked = visit.oidc === undefined ? nothing : await oidcCard(visit, visit.oidc, message('oidc'))
+  const saved = query.get('saved')
+  const signIn = Object.entries(SAVED).find(([name]) => name === saved)?.[1]
   return view({
     title: 'Settings',
-    status: Object.keys(problems).length === 0 ? 200 : 422,
+    lead: html`Signed in as ${ownName(viewer)}.`,
+    status: problem === undefined ? 200 : 422,
     body: html`
-      <div class="columns">
-        <div>
-          ${card('Account', html`${message('account')}${accountForm(visit)}`)}
-          ${card('Appearance', lookForms(visit))}
-        </div>
-        <div>
-          ${card('Password', html`${message('password')}${passwordCard(visit, methods)}`)}
-          ${card('Passkeys', html`${message('passkeys')}${passkeys}`)}
-          ${linked}
-          ${card(
-            'Export',
-            html`
-              ${query.has('confirmed') ? CONFIRMED : nothing}
-              <p>All records of this account as NDJSON, one on each line, in the format that <code>lockstep import</code> reads. Passwords and API keys are not included.${viewer.discreet ? html` ${AS_STORED}` : nothing}</p>
-              <p><a class="button" href="/settings/export">Download</a></p>
-              <p>Or all of it as one page to keep: every year, and all tables. It needs no network, and is not for <code>import</code>.</p>
-              <p><a class="button" href="/settings/page">Download the page</a></p>
-            `,
-          )}
-        </div>
-      </div>
-      ${card('Open browser sessions', html`${message('sessions')}${sessionTable(visit, sessions)}<p><a href="/settings/events">Account events</a>: sign-ins, also failed ones, and changes of keys, access and sign-in methods.</p>`)}
-      ${card('Deleted records', deletedCard)}
-      ${deleteAccountCard}
+      ${section(
+        'Display',
+        'Times, units and what this browser shows.',
+        html`
+          ${problem === undefined ? note(saved === 'account' ? 'Saved.' : undefined) : html`<p class="problem" role="alert">${problem}</p>`}
+          ${recordsForm(visit)}
+          ${browserSettings(visit)}
+        `,
+      )}
+      ${section(
+        'Sign-in',
+        'Ways in, and where they are used.',
+        html`
+          ${note(signIn)}
+          ${passwordSetting(methods)}
+          ${await passkeysSetting(visit)}
+          ${oidc === undefined ? nothing : await oidcSetting(visit, oidc)}
+          ${sessionsSetting(visit, sessions)}
+          ${setting('Account events', 'Sign-ins, and changes of keys, access and sign-in methods.', html`<a class="button" href="/settings/events">Show</a>`)}
+        `,
+      )}
+      ${section(
+        'Data',
+        'Your records, to keep or to bring back.',
+        html`
+          ${note(query.has('confirmed') ? 'Confirmed for ten minutes.' : undefined)}
+          ${setting('Export', html`All records as NDJSON, which <code>lockstep import</code> reads.${viewer.discreet ? html` ${AS_STORED}` : nothing}`, html`<a class="button" href="/settings/export">Download</a>`)}
+          ${setting('One page to keep', 'Every year and all tables as one HTML file, which needs no network.', html`<a class="button" href="/settings/page">Download the page</a>`)}
+          ${setting('Deleted records', 'What you deleted stays away until you restore it.', html`<a class="button" href="/settings/deleted">Show</a>`)}
+        `,
+      )}
+      ${section(
+        'Danger',
+        'This cannot be undone.',
+        setting(
+          'Delete account',
+          'Deletes this account and everything that belongs to it. Export it first if you want to keep anything.',
+          html`<a class="button danger" href="/settings/delete">Delete account…</a>`,
+        ),
+        ' danger',
+      )}
     `,
   })
 }
 
-function messageOf(problem: string | undefined, saved: boolean): Html {
-  if (problem !== undefined) return html`<p class="problem" role="alert">${problem}</p>`
-  return saved ? html`<p class="note" role="status">Saved.</p>` : nothing
+function note(text: string | undefined): Html {
+  return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
 }

@@ -5,7 +5,7 @@ import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
-import { card, code, facts } from '../../layout/components.ts'
+import { code, facts, section } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
@@ -56,8 +56,8 @@ export function intervalOf(form: URLSearchParams): number {
   return [...intervals, ONCE].some(([offered]) => offered === minutes) ? minutes : DEFAULT_MINUTES
 }
 
-/** The card of the page Source while nothing is connected. */
-export async function connectCard(visit: Visit): Promise<Html> {
+/** The section of the page Source while nothing is connected. */
+export async function connectSection(visit: Visit): Promise<Html> {
   const { store, config, viewer, now } = visit
   const why = await whyNotOffered(store, config)
   const body =
@@ -65,11 +65,13 @@ export async function connectCard(visit: Visit): Promise<Html> {
       ? operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
       : isFresh(viewer.session, now)
         ? connectForm(visit, {})
-        : html`${intro}<p><a class="button primary" href="/source/connect">Connect a server</a></p>`
-  return card('From another server', html`<div class="stack">${body}</div>`, { id: 'server' })
+        : html`<p><a class="button primary" href="/source/connect">Connect a server</a></p>`
+  return section('From another server', WHAT, body)
 }
 
-const intro = html`<p>Lockstep copies your records from a hosted service of this API, or from another Lockstep. It changes nothing there.</p>`
+/** What somebody will get, and in how long: a server usually takes 60 requests a minute. */
+const WHAT =
+  'Copies your records from a hosted service of this API, or another Lockstep, and changes nothing there. A thousand take about three minutes.'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',
@@ -78,7 +80,6 @@ const whyTexts = {
 
 function operatorOnly(accountId: number, why: string, setting: string): Html {
   return html`
-    ${intro}
     <p>${why} The setting <code>${setting}</code> changes that. Until then, whoever runs this service starts the copy with these commands:</p>
     ${operatorCommands(accountId)}
   `
@@ -98,26 +99,27 @@ function connectForm({ config }: Visit, { origin = '', every = DEFAULT_MINUTES, 
   const isOnce = isPassing(config)
   const described = problem === undefined ? nothing : html` aria-describedby="problem"`
   return html`
-    ${intro}
     <form class="stack" method="post" action="/source/connect">
       ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+      <div class="fields">
       <label>Address of the server
         <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
       </label>
       ${keyField(described)}
-      <label>Keep it current
+      <label>Copy again
         <select name="every">${intervalOptions(every, isOnce ? [ONCE] : [...intervals, ONCE])}</select>
       </label>
+      </div>
       ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
-      <p class="muted">The key is stored encrypted, and sent to that server only. Nothing is copied before you have seen whose key it is.</p>
-      <div><button class="primary" data-waiting="Checking…">Check</button></div>
+      <p class="muted">The key is stored encrypted and sent nowhere else. Nothing is copied before you confirm.</p>
+      <div><button class="primary" data-waiting="Checking…">Check and connect</button></div>
     </form>
   `
 }
 
 function keyField(described: Html): Html {
   return html`
-    <label>API key there <span class="muted">from the settings of your account on that server</span>
+    <label>API key <span class="muted">of that server</span>
       <input type="password" name="key" required maxlength="1000" autocomplete="off" spellcheck="false"${described}>
     </label>
   `
@@ -131,7 +133,7 @@ async function showForm(visit: Visit, entered: Entered = {}, status?: number): P
     title: 'From another server',
     back: visit.sectionStart,
     status: status ?? (entered.problem === undefined ? 200 : 422),
-    body: html`<div class="card narrow stack">${connectForm(visit, entered)}</div>`,
+    body: html`<div class="card narrow stack"><p>${WHAT}</p>${connectForm(visit, entered)}</div>`,
   })
 }
 

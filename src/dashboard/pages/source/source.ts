@@ -24,13 +24,13 @@ import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import { countText, dateTime, durationText, momentText, NONE, numberText } from '../../text/text.ts'
-import { connectCard, connectPages, intervalOf, intervalOptions } from './connect.ts'
+import { connectPages, connectSection, intervalOf, intervalOptions } from './connect.ts'
 import { changePages, rejectedActions } from './changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
 import { filePages, filesCard } from './files.ts'
 import { hostOf, isBusy, connectionProblem } from './states.ts'
 import { typedCard, typedPages } from './typed.ts'
-import { uploadCard } from './upload.ts'
+import { uploadSection } from './upload.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
 
@@ -79,16 +79,17 @@ async function showSource(visit: Visit) {
   const others = sources.filter(source => source !== connected)
   return view({
     title: 'Source',
-    lead: 'Where your records come from.',
+    lead:
+      connection === undefined
+        ? html`No server is connected.${viewer.asOf === null ? nothing : html` Your records are known up to ${dateTime(viewer, viewer.asOf)}.`}`
+        : undefined,
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
       ${doneNote(visit.query)}
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
-      <div class="columns">
-        ${connection === undefined ? await connectCard(visit) : nothing}
-        ${await uploadCard(visit)}
-      </div>
+      ${connection === undefined ? await connectSection(visit) : nothing}
+      ${await uploadSection(visit)}
       ${await typedCard(visit)}
       ${await filesCard(visit)}
     `,
@@ -303,7 +304,7 @@ function link(path: string, text: string, isPrimary = false): Html {
 function intervalForm(every: number): Html {
   return html`
     <form class="filters" method="post" action="/source/interval">
-      <label>Keep it current
+      <label>Copy again
         <select name="every">${intervalOptions(every)}</select>
       </label>
       <button>Save</button>

@@ -5,7 +5,7 @@ import { csvLine } from '../../../archive/csv.ts'
 import { templates } from '../../../archive/formats/tables.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { limits } from '../../../http/limits.ts'
-import { card } from '../../layout/components.ts'
+import { section, setting } from '../../layout/components.ts'
 import { submit } from '../../layout/form-page.ts'
 import { doRecordAct } from '../../layout/record-acts.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -96,25 +96,24 @@ function columnsIn(pairs: readonly string[]): Readonly<Record<string, string>> |
 
 const MAX_COLUMNS = 20
 
-/** The card of the page Source. */
-export async function uploadCard(visit: Visit): Promise<Html> {
+/** The section of the page Source. */
+export async function uploadSection(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
-  return card(
+  return section(
     'From a file',
-    html`
-      <div class="stack">
-        <p>Upload an export, responses of this API that you saved, or a table. You see what is in a file before anything of it is stored.</p>
-        ${visit.uploads.maxBytes === 0 ? html`<p class="muted">Whoever runs this service has switched this off.</p>` : offer(upload)}
-      </div>
-    `,
-    { id: 'file' },
+    'An export, saved responses or a table (CSV).',
+    setting(
+      'Your file',
+      'You see what is in it before anything is stored.',
+      visit.uploads.maxBytes === 0 ? 'Whoever runs this service has switched this off.' : offer(upload),
+    ),
   )
 }
 
 function offer(upload: Upload | undefined): Html {
   return upload === undefined || upload.state === 'stored' || upload.state === 'failed'
-    ? html`<p><a class="button" href="/source/upload">Choose a file</a></p>`
-    : html`<p><a class="button" href="/source/file">See the file that you sent</a></p>`
+    ? html`<a class="button" href="/source/upload">Choose a file</a>`
+    : html`<a class="button primary" href="/source/file">See the file that you sent</a>`
 }
 
 function ownUpload({ store, viewer, now }: Visit): Promise<Upload | undefined> {
@@ -285,7 +284,7 @@ function allowForm(upload: Upload): Html {
     <form class="card stack" method="post" action="/source/upload/allow">
       <input type="hidden" name="id" value="${upload.id}">
       <p>${countText(length, 'record')} of the file ${length === 1 ? 'was' : 'were'} deleted here and ${length === 1 ? 'stays' : 'stay'} away.</p>
-      <div class="buttons"><button>Allow again</button></div>
+      <div class="buttons"><button>Restore</button></div>
     </form>
   `
 }
