@@ -153,6 +153,7 @@ export async function checkLocksByMinute(at: number, zone: string, random: Rando
   const { clock, range, minutes } = minutesAround(at, reach, zone)
   const until = at + Math.floor(random() * (reach + 1) * 24) * HOUR
   const sessions = lockSessionsAround(at, (reach + 1) * DAY, random, until)
+  const withEvents = sessions.filter(({ intervals }) => intervals.length > 0)
   const since = random() < 0.3 ? -Infinity : Math.min(...sessions.map(session => session.at))
   const counted = new Map<number, Record<'elapsed' | 'known' | 'locked' | 'break' | 'open', number>>()
   for (const minute of minutes) {
@@ -161,7 +162,9 @@ export async function checkLocksByMinute(at: number, zone: string, random: Rando
     const state = stateAt(sessions, minute.at)
     day.elapsed += 60
     if (state !== undefined) day[state] += 60
-    if (isKnown(sessions, minute.at, since)) day.known += 60
+    // Not known is the time before `since`, and that in which only sessions without events run.
+    const isKnown = state === undefined ? minute.at >= since : stateAt(withEvents, minute.at) !== undefined
+    if (isKnown) day.known += 60
   }
   const units = ['day', 'week', 'month', 'hour'] as const
   const lists = units.map(unit => bucketsOf({ ...range, unit }, clock, until))
@@ -190,12 +193,6 @@ export async function checkLocksByMinute(at: number, zone: string, random: Rando
 /** With one decimal, rounded half up. */
 function percentOf(part: number, whole: number): number | null {
   return whole === 0 ? null : Math.floor((part * 2000 + whole) / (2 * whole)) / 10
-}
-
-/** Whether the state of a minute is known: not before `since`, and not where only sessions without events run. */
-function isKnown(sessions: readonly LockTimes[], at: number, since: number): boolean {
-  const withEvents = sessions.filter(({ intervals }) => intervals.length > 0)
-  return stateAt(withEvents, at) !== undefined || (stateAt(sessions, at) === undefined && at >= since)
 }
 
 function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break' | 'open' | undefined {
