@@ -23,13 +23,6 @@ export async function programsOf(store: Store, access: Access) {
 /** The programs of some accounts with their segments. */
 export const programs = templateQueries<TrainingTemplate>('training_template', 'program')
 
-/** The newest program in use. */
-export async function programInUse(store: Store, access: Access): Promise<ListedProgram | undefined> {
-  const [row] = await readChecked(store, activeProgram, access)
-  // The archive wrote it in the form of the contract.
-  return row && (JSON.parse(row.summary) as ListedProgram)
-}
-
 /** The names of programs that only tables have, by the numbers that stand for them. */
 export async function namedInTables(store: Store, access: Access): Promise<ReadonlyMap<number, string>> {
   const rows = await readChecked(store, namesInTables, access)
@@ -52,12 +45,4 @@ const programsByOwner = recordQuery<Access, { id: number; summary: string }>(
     select ${owned}, id, summary from training_template
     where ${isReadable(param, ANY_OWNERS)}
     order by at desc, id desc limit ${sql.lit(ONE_MORE)}`,
-)
-
-const activeProgram = recordQuery<Access, { summary: string }>(
-  'active program',
-  (param, owned) => sql`
-    select ${owned}, summary from training_template
-    where ${isReadable(param, ANY_OWNERS)} and is_active = 1
-    order by at desc, id desc limit 1`,
 )

@@ -52,9 +52,7 @@ export class TrainingHistory {
   /** What pages show of some sessions, in all and by period. */
   async summary({ name, sessions }: Selection, periods: Periods = []): Promise<TrainingSummary> {
     const compute = () => summarize(sessions, periods)
-    return this.#cached(`summary ${name} ${periods.join()}`, compute, ({ kindSpreads }) => {
-      return periods.length * (kindSpreads.size + 2) * FIGURES_BYTES
-    })
+    return this.#cached(`summary ${name} ${periods.join()}`, compute, () => (periods.length + 1) * 2 * FIGURES_BYTES)
   }
 
   /** The present state, which depends on the day, not on the time of day. */

@@ -37,12 +37,6 @@ export interface SessionStats {
   readonly kinds: readonly KindStats[]
 }
 
-/** The mean grade of the graded segments of one kind within a session; null when it has none. */
-export function gradeOfKind({ kinds }: Pick<SessionStats, 'kinds'>, kind: string): number | null {
-  const stats = kinds.find(one => one.kind === kind)
-  return stats === undefined ? null : meanGrade(stats)
-}
-
 /** The mean grade of graded segments; null without any. */
 function meanGrade({ grades }: Pick<KindStats, 'grades'>): number | null {
   return roundedRatio(sum(grades), grades.length)
@@ -110,60 +104,42 @@ export interface TrainingSummary {
   readonly grade: GradeSpread | null
   /** By kind of segment, the most frequent first. */
   readonly kinds: readonly KindTotals[]
-  /** By period, as the following two. */
+  /** By period, as the spreads. */
   readonly periods: readonly Totals[]
   readonly spreads: readonly (GradeSpread | null)[]
-  /** The spreads of their mean grades of each kind. */
-  readonly kindSpreads: ReadonlyMap<string, readonly (GradeSpread | null)[]>
 }
 
 /** The summary of sessions, the oldest first. Others have their turns while many are summed. */
 export async function summarize(sessions: readonly SessionStats[], periods: Periods = []): Promise<TrainingSummary> {
   const totals = new Totals()
   const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new Totals())
-  const grades = new GradesByPeriod()
-  const kindGrades = new Map<string, GradesByPeriod>()
+  const grades = new GradeCounts()
+  const byPeriod: (GradeCounts | undefined)[] = sums.map(() => undefined)
+  const kinds = new Map<string, { segments: number; readonly grades: GradeCounts }>()
   let index = -1
   await forEachPausing(sessions, session => {
     index = periodNear(index, session.at, periods)
     totals.add(session)
     sums[index]?.add(session)
-    grades.add(index, session.grade)
+    if (session.grade !== null) {
+      grades.add(session.grade)
+      if (index !== -1) (byPeriod[index] ??= new GradeCounts()).add(session.grade)
+    }
     for (const stats of session.kinds) {
-      const ofKind = kindGrades.getOrInsertComputed(stats.kind, () => new GradesByPeriod())
+      const ofKind = kinds.getOrInsertComputed(stats.kind, () => ({ segments: 0, grades: new GradeCounts() }))
       ofKind.segments += stats.segments
-      ofKind.add(index, meanGrade(stats))
+      const grade = meanGrade(stats)
+      if (grade !== null) ofKind.grades.add(grade)
     }
   })
   return {
     totals,
-    grade: grades.total(),
-    kinds: [...kindGrades]
-      .map(([kind, one]) => ({ kind, segments: one.segments, grade: one.total() }))
+    grade: spreadOf(grades),
+    kinds: [...kinds]
+      .map(([kind, { segments, grades }]) => ({ kind, segments, grade: spreadOf(grades) }))
       .toSorted((a, b) => b.segments - a.segments || (a.kind < b.kind ? -1 : 1)),
     periods: sums,
-    spreads: grades.spreads(sums.length),
-    kindSpreads: new Map([...kindGrades].map(([kind, one]) => [kind, one.spreads(sums.length)])),
-  }
-}
-
-class GradesByPeriod {
-  segments = 0
-  readonly #all = new GradeCounts()
-  readonly #counts: (GradeCounts | undefined)[] = []
-
-  add(period: number, grade: number | null) {
-    if (grade === null) return
-    this.#all.add(grade)
-    if (period !== -1) (this.#counts[period] ??= new GradeCounts()).add(grade)
-  }
-
-  total(): GradeSpread | null {
-    return spreadOf(this.#all)
-  }
-
-  spreads(length: number): (GradeSpread | null)[] {
-    return Array.from({ length }, (_, period) => spreadOf(this.#counts[period]))
+    spreads: byPeriod.map(spreadOf),
   }
 }
 

@@ -100,7 +100,7 @@ test('only its owner sees the button, and a fresh sign-in deletes and allows by 
   await using service = await startService([...history, lines.partnership(1, 2)], unlimited)
   const ann = await signInAs(service, 'ann')
   const ben = await signInAs(service, 'ben')
-  assert.match((await ann.get('/training/5')).text, /href="\/training\/5\/delete"/)
+  assert.match((await ann.get('/training/5?view=data')).text, /href="\/training\/5\/delete"/)
   assert.doesNotMatch((await ben.get('/training/5')).text, /\/delete"/)
   assert.equal((await ben.post('/training/5/delete', {})).status, 422)
   assert.match((await ann.get('/training/5/delete')).text, /Training sessions: number 5/)

@@ -33,7 +33,7 @@ describe('records that are seldom seen', () => {
     assert.match((await ann.get('/locks')).text, /<strong>Starts <time /)
     assert.match(
       (await ann.get('/locks/53')).text,
-      /<span class="state on">Pending<\/span> <time [^>]*>[^<]*<\/time> <span class="state">Date in the future<\/span>\s*<\/p>/,
+      /<span class="state on">Pending<\/span><\/h1>\s*<p class="lead"><time [^>]*>[^<]*<\/time> <span class="state">Date in the future<\/span>\s*<\/p>/,
     )
   })
 
@@ -84,8 +84,10 @@ test('weeks and months of which nothing is known yet are not 0', async () => {
   await using service = await startService(history, unlimited)
   const ann = await signedIn(service)
   const summaryOf = async (path: string, chart: string) =>
-    new RegExp(`<section[^>]* id="${chart}"[^]*?<p class="summary">([^<]*)`).exec((await ann.get(path)).text)?.[1] ?? ''
-  assert.match(await summaryOf('/training?range=6m', 'repetitions'), /^\d+ in the last whole week[^;]*\.$/)
+    new RegExp(`<section[^>]* id="${chart}"[^]*?<p class="summary"><b>([^]*?)</p>`).exec(
+      (await ann.get(path)).text,
+    )?.[1] ?? ''
+  assert.match(await summaryOf('/training?range=6m', 'repetitions'), /^\d+<\/b> in the last whole week[^;.]*$/)
   // Locked for fifty of the seventy-five days that are known.
   const { text } = await ann.get('/locks?range=all')
   assert.match(text, /Locked<\/dt><dd><data[^>]*>67\s%<\/data><small>50\sd<\/small>/)

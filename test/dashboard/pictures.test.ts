@@ -89,7 +89,7 @@ describe('pictures', () => {
   test('behind the bars is what was usual in the weeks before, and a sentence and the figures say how the last one compares', async () => {
     const text = await pageOf('/training?range=6m')
     assert.ok(boxes(text, 'repetitions', 'usual').length > 10)
-    assert.match(text, /Usual: middle half of 12 weeks before/)
+    assert.match(text, /Usual in 12 weeks before/)
     assert.match(
       shownText({ text }),
       /[\d,]+ in the last whole week, (●\sas usual|[▲▼]\s[\d,]+ (over|under) the usual)/,

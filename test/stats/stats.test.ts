@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
 import { gradeRank } from '../../src/stats/bests.ts'
-import { gradeOfKind, type SessionStats, matching, summarize } from '../../src/stats/training.ts'
+import { type SessionStats, matching, summarize } from '../../src/stats/training.ts'
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 const length = (intervals: readonly { start: number; end: number }[]) =>
@@ -117,8 +117,8 @@ function kindOf(kind: string, grades: readonly number[], passed: number) {
 
 test('a mean is rounded half up, and the mean of no values is null', () => {
   const two = session(1, 0, { kinds: [kindOf('bounce', [80, 81], 1)] })
-  assert.equal(gradeOfKind(two, 'bounce'), 81)
-  assert.equal(gradeOfKind(two, 'warmup'), null)
+  assert.equal(matching(two, { kind: 'bounce' })?.grade, 81)
+  assert.equal(matching(session(1, 0, { kinds: [kindOf('bounce', [], 1)] }), { kind: 'bounce' })?.grade, null)
 })
 
 test('a grade has a place among the ten or more of its program, if it is one of the first three and few share it', () => {

@@ -168,7 +168,7 @@ export function dataOf(page: string): Map<string, number> {
 
 /** The texts of the tiles of a page by their titles. */
 export function tilesOf(page: string): Map<string, string> {
-  const tiles = [...page.matchAll(/<div class="stat"><dt>([^<]+)<\/dt><dd>(?:<data[^>]*>)?([^<]+)/g)]
+  const tiles = [...page.matchAll(/<div class="stat(?: main)?"><dt>([^<]+)<\/dt><dd>(?:<data[^>]*>)?([^<]+)/g)]
   return new Map(tiles.map(([, name = '', value = '']) => [name, value.replaceAll(/\s/g, ' ')]))
 }
 

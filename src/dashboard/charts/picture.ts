@@ -10,31 +10,25 @@ export interface Picture {
   /** Its name on the page and in addresses. */
   readonly id: string
   readonly title: string
-  /** What it shows, in a sentence or two. */
-  readonly summary: Part
-  /** One more. */
-  readonly note?: Part
+  /** What it shows, in a sentence. */
+  readonly summary?: Part
+  /** Beside the title. */
+  readonly actions?: Html | undefined
+  /** Below what its marks mean. */
+  readonly note?: Part | undefined
   readonly isWide?: boolean
-  readonly plots: readonly Plot[]
-  readonly legend?: readonly LegendItem[]
-  /** Its table; or the id of one that it shares with other pictures. */
-  readonly figures?: Html
-  readonly figuresId?: string
-}
-
-/** One of the drawings of a picture. */
-export interface Plot {
-  /** Its heading, if there are several. */
-  readonly title?: string
   /** Undefined if there is nothing to draw. */
   readonly drawing: Html | undefined
   /** The text in its place. */
   readonly empty: string
   /** Which cells of a row are shown where somebody points at its mark. */
   readonly cells: readonly number[]
-  readonly look?: 'lines'
   /** How many lines it has, if time goes on from the end of one to the start of the next. */
-  readonly lines?: number
+  readonly lines?: number | undefined
+  readonly legend?: readonly LegendItem[]
+  /** Its table; or the id of one that it shares with other pictures. */
+  readonly figures?: Html
+  readonly figuresId?: string
 }
 
 /** A style of marks in a picture, and what it means. */
@@ -55,25 +49,15 @@ export type LegendItem = readonly [
   text: string,
 ]
 
-export function picture({
-  id,
-  title,
-  summary,
-  note,
-  isWide = false,
-  plots,
-  legend = [],
-  figures,
-  figuresId,
-}: Picture): Html {
-  const [first] = plots
+export function picture(shown: Picture): Html {
+  const { id, title, summary, actions, note, isWide = false, legend = [], figures, figuresId } = shown
   return html`
     <section class="card chart${isWide ? ' wide' : ''}" id="${id}"${figuresId === undefined ? nothing : html` data-figures="${figuresId}"`}>
-      <h2>${title}</h2>
-      <p class="summary">${summary}</p>
-      ${note}
-      ${first !== undefined && plots.length === 1 ? plotOf(first, title) : html`<div class="plots">${plots.map(plot => html`<div><h3>${plot.title}</h3>${plotOf(plot, title)}</div>`)}</div>`}
+      <div class="card-head"><h2>${title}</h2>${actions}</div>
+      ${summary === undefined ? nothing : html`<p class="summary">${summary}</p>`}
+      ${plotOf(shown)}
       ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li>${legendMark(look)}${text}</li>`)}</ul>`}
+      ${note}
       ${figures}
     </section>
   `
@@ -132,11 +116,14 @@ export function figuresTable<Row>({ id, title, columns, rows, placeOf, dayOf, da
 /** More rows would be too many for a page. */
 export const MAX_ROWS = 200
 
-function plotOf({ title, drawing, empty, cells, look, lines }: Plot, of: string): Html {
+function plotOf({ title, drawing, empty, cells, lines }: Picture): Html {
   if (drawing === undefined) return html`<p class="plot nothing">${empty}</p>`
-  const name = title === undefined ? of : `${of}: ${title}`
-  return html`<div class="plot${look === undefined ? '' : ` ${look}`}" data-name="${name}" data-cells="${cells.join(' ')}"${lines === undefined ? nothing : html` data-lines="${lines}"`}><svg class="plane" aria-hidden="true"${lines === undefined ? nothing : html` height="${lines * LINE_HEIGHT}em"`}>${drawing}</svg></div>`
+  const [look, data, height] =
+    lines === undefined
+      ? ['', nothing, nothing]
+      : [' lines', html` data-lines="${lines}"`, html` height="${lines * LINE_HEIGHT}em"`]
+  return html`<div class="plot${look}" data-name="${title}" data-cells="${cells.join(' ')}"${data}><svg class="plane" aria-hidden="true"${height}>${drawing}</svg></div>`
 }
 
 /** Of a line of a drawing that has several, in the size of its letters. */
-export const LINE_HEIGHT = 1.75
+export const LINE_HEIGHT = 2

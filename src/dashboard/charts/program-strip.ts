@@ -53,14 +53,28 @@ export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[
   const rects = parts.map(({ type, length }) => {
     const start = end
     end += (length * 100) / whole
-    const letter =
-      end - start < LETTER_WIDTH
-        ? nothing
-        : html`<text x="${percent((start + end) / 2)}" y="50%">${kindLetter(viewer, type)}</text>`
-    const kind = segmentKinds.indexOf(type)
-    return html`<g class="kind-${kind + 1}"><rect fill-opacity="${KIND_SHADES[kind] ?? 0.15}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
+    return partOf(viewer, type, start, end)
   })
   return html`<svg class="program-strip" role="img" aria-label="${programText(viewer, segments)}">${rects}</svg>`
+}
+
+/** What the letters of strips stand for. */
+export function stripKey(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
+  const kinds = segmentKinds.filter(kind => segments.some(({ type }) => type === kind))
+  return html`<ul class="legend">${kinds.map(
+    kind =>
+      html`<li><svg class="program-strip key" aria-hidden="true">${partOf(viewer, kind, 0, 100)}</svg>${kindName(viewer, kind)}</li>`,
+  )}</ul>`
+}
+
+/** A segment as wide as it is long, with its letter where there is room. */
+function partOf(viewer: Viewer, type: string, start: number, end: number): Html {
+  const letter =
+    end - start < LETTER_WIDTH
+      ? nothing
+      : html`<text x="${percent((start + end) / 2)}" y="50%">${kindLetter(viewer, type)}</text>`
+  const kind = segmentKinds.indexOf(type)
+  return html`<g class="kind-${kind + 1}"><rect fill-opacity="${KIND_SHADES[kind] ?? 0.15}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
 }
 
 /** The first letter of a kind; while names are hidden, the one that it is called by. */

@@ -53,8 +53,13 @@ export function noRecords({ session, subject }: Viewer, title: string, text: Par
 /** A picture of what comes, of no records. */
 const EXAMPLE = html`<span class="example"><svg viewBox="0 0 118 40" preserveAspectRatio="none" aria-hidden="true"><path d="${[3, 5, 4, 6, 5, 7, 6, 8, 7, 9, 8, 10].map((value, week) => `M${week * 10} 40v${-4 * value}h8V40z`).join('')}"/></svg><small>Example: twelve weeks</small></span>`
 
-export function stat(name: string, value: Part, note?: Part): Html {
-  return html`<div class="stat"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
+export function stat(name: string, value: Part, note?: Part, look = 'stat'): Html {
+  return html`<div class="${look}"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`
+}
+
+/** The one that answers what somebody opens the page for. */
+export function mainStat(name: string, value: Part, note?: Part): Html {
+  return stat(name, value, note, 'stat main')
 }
 
 export function stats(...items: readonly Html[]): Html {
@@ -225,9 +230,10 @@ export function recordTabs(
             ${code(curlLine(baseUrl, apiPath), 'curl command')}
           </div>`,
         )}
+        ${isOwn ? html`<p class="buttons"><a class="button danger small" href="${path}/delete">Delete</a></p>` : nothing}
       `,
     },
-  ])}${isOwn ? html`<p class="buttons"><a class="button danger small" href="${path}/delete">Delete</a></p>` : nothing}`
+  ])}`
 }
 
 /** What discreet mode does not change, to say before it is downloaded. */

@@ -5,7 +5,7 @@ import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
 import { csvFile } from '../files.ts'
 import { figure, html, type Html, nothing, type Part } from '../html.ts'
-import { emptyState, noRecords, stat, stats } from '../layout/components.ts'
+import { emptyState, mainStat, noRecords, stat, stats } from '../layout/components.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import {
   daysText,
@@ -74,8 +74,6 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   /** What is shown of a period, all days if it is undefined; undefined if there are no records at all. */
   readonly read: (visit: Visit, query: Query, period: Period | undefined) => Promise<Shown | undefined>
   readonly isEmpty: (shown: Shown) => boolean
-  /** The sentence on the figures. */
-  readonly lead: (viewer: Viewer, shown: Shown) => Html | string
   /** The title and the text where no session is in the period, or matches. */
   readonly none: (viewer: Viewer, shown: Shown) => readonly [title: string, text: Part]
   /** What does not depend on the period. */
@@ -150,7 +148,6 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
   const isOneDay = period !== undefined && period.first === period.last
   return view({
     title,
-    lead: isEmpty ? undefined : area.lead(viewer, shown),
     body: html`
       ${area.before?.(visit, shown)}
       ${filterBar(addresses, query, period, area.fields?.(visit, shown))}
@@ -225,14 +222,14 @@ export interface Figure {
   /** Null if it is not known. */
   readonly value: number | null
   readonly text: (value: number) => string
-  readonly note?: string | undefined
+  readonly note?: Part | undefined
 }
 
-/** Figures of the days and filters of `scope` as tiles. */
+/** Figures of the days and filters of `scope` as tiles, of which the first answers what somebody opens the page for. */
 export function figureTiles(figures: readonly Figure[], scope: string): Html {
   return stats(
-    ...figures.map(({ name, of, value, text, note }) =>
-      stat(name, value === null ? NONE : figure(`${of} ${scope}`, value, text(value)), note),
+    ...figures.map(({ name, of, value, text, note }, index) =>
+      (index === 0 ? mainStat : stat)(name, value === null ? NONE : figure(`${of} ${scope}`, value, text(value)), note),
     ),
   )
 }

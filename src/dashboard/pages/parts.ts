@@ -5,7 +5,7 @@ import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../sta
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
 import { boxes, levels, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Viewer } from '../page.ts'
 import { dayText } from '../text/period.ts'
@@ -157,13 +157,12 @@ export interface Words {
   readonly cellText?: (value: number) => string
 }
 
-/** `▼ 36 under the usual 2,480 to 2,900`, `● as usual (2,480 to 2,900)`. */
-function besideUsual(value: number, usual: Usual, { text, differenceText = text }: Words): string {
+/** `▼ 36 under the usual`, `● as usual` */
+function beyondText(value: number, usual: Usual, { text, differenceText = text }: Words): string {
   const beyond = beyondUsual(value, usual)
-  const range = `${numberText(usual.low)} to ${text(usual.high)}`
   return beyond === 0
-    ? `●\u00a0as usual (${range})`
-    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual ${range}`
+    ? '●\u00a0as usual'
+    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual`
 }
 
 /** `6–12 Apr 2026`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
@@ -282,9 +281,7 @@ export function usualBand(space: Plane, parts: readonly TimePart[], usual: reado
 }
 
 export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): LegendItem[] {
-  return usual.some(one => one !== undefined)
-    ? [['usual', `Usual: middle half of ${MAX_USUAL_PARTS} ${unit}s before`]]
-    : []
+  return usual.some(one => one !== undefined) ? [['usual', `Usual in ${MAX_USUAL_PARTS} ${unit}s before`]] : []
 }
 
 /** The values of some parts of a bar, which are stacked. */
@@ -297,8 +294,7 @@ interface Series {
 interface Bars extends Words, MeasuredTime {
   readonly id: string
   readonly title: string
-  /** After the sentence on the newest parts. */
-  readonly note?: Html | undefined
+  readonly actions?: Html | undefined
   readonly isWide?: boolean
   readonly series: readonly Series[]
   readonly earlier: readonly Measured[]
@@ -309,7 +305,7 @@ interface Bars extends Words, MeasuredTime {
 
 /** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
 export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
-  const { id, title, note, isWide = false, time, series, measured, goal } = bars
+  const { id, title, actions, isWide = false, time, series, measured, goal } = bars
   const { unit, parts } = time
   const usual = usualOf(time, bars.earlier, measured)
   const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0))
@@ -334,14 +330,10 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
         title,
         isWide,
         summary,
-        note,
-        plots: [
-          {
-            drawing: isEmpty ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}`,
-            empty: `${bars.empty}.`,
-            cells: [0, ...Array.from({ length: series.length + (hasUsual ? 1 : 0) }, (_, index) => column + index)],
-          },
-        ],
+        actions,
+        drawing: isEmpty ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}`,
+        empty: `${bars.empty}.`,
+        cells: [0, ...Array.from({ length: series.length + (hasUsual ? 1 : 0) }, (_, index) => column + index)],
         legend,
         figuresId,
         figures,
@@ -424,24 +416,23 @@ interface MeasuredTime {
   readonly empty: string
 }
 
-/** `2,444 repetitions in the last whole week, ▼ 36 under the usual 2,480 to 2,900; 1,200 repetitions this week so far.` */
+/** `2,444 in the last whole week, ▼ 36 under usual`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty }: MeasuredTime,
   usual: readonly (Usual | undefined)[],
-): string {
+): Part {
   const { text } = words
   if (measured.every(({ value }) => value === null)) return `${empty}.`
   const { unit, parts } = time
   const last = lastWhole(time, measured, usual)
-  const running = measured[parts.findIndex(({ isCurrent }) => isCurrent)]?.value ?? null
-  const now = running === null ? '' : `${text(running)} this ${unit} so far`
-  if (last === undefined) {
-    if ((running ?? 0) > 0) return `${capital(now)}; no whole ${unit} before it.`
-    return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
+  if (last !== undefined) {
+    const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
+    return html`<b>${text(last.value)}</b> in the last whole ${unit}${beside}`
   }
-  const beside = last.usual === undefined ? '' : `, ${besideUsual(last.value, last.usual, words)}`
-  return `${capital(text(last.value))} in the last whole ${unit}${beside}${now === '' ? '' : `; ${now}`}.`
+  const running = measured[parts.findIndex(({ isCurrent }) => isCurrent)]?.value ?? null
+  if ((running ?? 0) > 0) return html`<b>${text(running ?? 0)}</b> this ${unit} so far`
+  return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
 }
 
 /** What a hatched bar is, where there is one. */

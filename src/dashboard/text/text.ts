@@ -121,6 +121,11 @@ export function durationText(seconds: number): string {
   return seconds < 0 ? `−${text}` : text
 }
 
+/** As far as it has whole minutes, in a column of hours: `1 h 16 min`, `43 min`. */
+export function minutesText(milliseconds: number): string {
+  return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.round(milliseconds / 60_000) * 60)
+}
+
 /** `3:05`, `1:03:05`. */
 export function clockText(seconds: number): string {
   const whole = Math.round(Math.abs(seconds))

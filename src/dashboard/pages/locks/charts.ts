@@ -1,12 +1,11 @@
 import { roundedRatio } from '../../../contract/numbers.ts'
-import { DAY_MS } from '../../../contract/time.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { figure, html, type Html } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
-import { comparedText, daysName, periodText } from '../../text/period.ts'
-import { countText, dateText, durationText, numberText, percentText, round1, unbroken } from '../../text/text.ts'
-import { addressOf, figureTiles } from '../area.ts'
+import { comparedText, daysName } from '../../text/period.ts'
+import { countText, durationText, numberText, percentText, unbroken } from '../../text/text.ts'
+import { addressOf, type Figure, figureTiles } from '../area.ts'
 import { barPicture, type PartPicture, partPictures } from '../parts.ts'
 import type { Endings } from './endings.ts'
 import { lockAddresses, type ShownLocks } from './list.ts'
@@ -14,14 +13,11 @@ import { lockText, stateName } from './states.ts'
 
 /** The figures and the chart of time under lock. */
 
-/** `43 % of the time under lock in the last 12 weeks; 51 % in the 12 weeks before.` */
-export function shareText(viewer: Viewer, { query, period, total, before, first }: ShownLocks): Html {
-  const when = period === undefined ? `since ${dateText({ timeZone: 'UTC' }, first * DAY_MS)}` : periodText(period)
-  if (total.knownSeconds === 0) return html`${lockText(`No time under lock is known ${when}.`, viewer)}`
-  const text = html`${lockedFigure(total, daysName(period))} ${lockText(`of the time under lock ${when}`, viewer)}`
-  if (period === undefined || before === undefined || before.total.knownSeconds === 0) return html`${text}.`
+/** `51 % in the 12 weeks before` */
+function beforeText({ query, period, before }: ShownLocks): Html | undefined {
+  if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
   const address = addressOf(lockAddresses, query, { days: [before.first, before.last] })
-  return html`${text}; <a href="${address}">${lockedFigure(before.total, daysName(before))} ${comparedText(period)}</a>.`
+  return html`<br><a href="${address}">${lockedFigure(before.total, daysName(before))} ${comparedText(period)}</a>`
 }
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | undefined): Html {
@@ -33,13 +29,6 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
   const practice = sessions.length - counted.length
   // Discreet mode hides rules.
   const late = viewer.discreet ? 0 : (endings?.lateBreaks ?? 0)
-  const notes = [
-    ...(practice === 0 ? [] : [`${numberText(practice)} not counted`]),
-    ...(endings === undefined || endings.later === 0 ? [] : [`${numberText(endings.later)} ended later than planned`]),
-    ...(endings === undefined || endings.earlier === 0
-      ? []
-      : [`${numberText(endings.earlier)} ended earlier than planned`]),
-  ]
   return figureTiles(
     [
       {
@@ -47,18 +36,25 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
         of: 'lockedPercent',
         value: lockedPercent(total),
         text: percentText,
-        note: isKnown ? durationText(total.lockedSeconds) : undefined,
+        note: isKnown ? html`${durationText(total.lockedSeconds)}${beforeText(shown)}` : undefined,
       },
       {
         name: 'Breaks',
         of: 'breaks',
         value: isKnown ? breaksOf(shownIntervals).count : null,
         text: numberText,
-        note: late === 0 ? undefined : `${numberText(late)} over the maximum`,
+        note: late === 0 ? undefined : `${numberText(late)} too long`,
       },
-      { name: 'Sessions', of: 'lockSessions', value: counted.length, text: numberText, note: notes.join(', ') },
       {
-        name: lockText('Longest locked stretch', viewer),
+        name: 'Sessions',
+        of: 'lockSessions',
+        value: counted.length,
+        text: numberText,
+        note: practice === 0 ? undefined : `${numberText(practice)} not counted`,
+      },
+      ...(endings === undefined ? [] : [offPlan(endings)]),
+      {
+        name: 'Longest stretch',
         of: 'longestLockedSeconds',
         value: total.longestLockedSeconds === 0 ? null : total.longestLockedSeconds,
         text: durationText,
@@ -66,6 +62,13 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
     ],
     daysName(period),
   )
+}
+
+/** Those that ended earlier or later than planned. */
+function offPlan({ earlier, later }: Endings): Figure {
+  const notes = [...(earlier === 0 ? [] : [`${earlier} early`]), ...(later === 0 ? [] : [`${later} late`])]
+  const note = notes.length === 0 ? undefined : notes.join(', ')
+  return { name: 'Not as planned', of: 'offPlan', value: earlier + later, text: numberText, note }
 }
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
@@ -92,8 +95,9 @@ export function shares(
     ],
     measured: buckets.map(measured),
     earlier: earlier.map(measured),
-    text: percentText,
-    differenceText: value => unbroken(countText(round1(value), 'point')),
+    text: value => percentText(Math.round(value)),
+    differenceText: value => unbroken(countText(Math.round(value), 'point')),
+    cellText: percentText,
     axisText: percentText,
   })
 }

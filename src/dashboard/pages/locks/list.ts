@@ -133,7 +133,10 @@ export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<
     {
       title: label('lockState'),
       line: 'first',
-      cell: ({ state, isActive }) => stateMark(viewer, state, isActive),
+      cell: ({ state, isActive }) =>
+        isActive || state !== 'completed'
+          ? stateMark(viewer, state, isActive)
+          : html`<span class="muted">${stateName(state, viewer)}</span>`,
     },
     {
       title: 'Lasted',

@@ -10,7 +10,7 @@ import { type PeriodQuery, periodText } from '../../text/period.ts'
 import { ageText } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek } from '../parts.ts'
-import { lockTiles, sharePicture, shareText } from './charts.ts'
+import { lockTiles, sharePicture } from './charts.ts'
 import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Endings, endingsOf } from './endings.ts'
 import { lockNow, missingEnd, plannedEndText } from './time.ts'
@@ -42,7 +42,6 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     return { ...shown, active, endings: await endingsOf(visit, shown) }
   },
   isEmpty: ({ sessions }) => sessions.length === 0,
-  lead: shareText,
   none: (_viewer, { period }) => [
     'No lock sessions',
     `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
@@ -60,7 +59,8 @@ type Active = Awaited<ReturnType<typeof activeLock>>
 
 /** The running lock in a line, which leads to its page. */
 function nowLine({ viewer, now }: Visit, active: Active): Html {
-  if (active === undefined) return html`<p data-live="now"><strong>No lock</strong>${ageText(viewer, now)}.</p>`
+  if (active === undefined)
+    return html`<p class="card" data-live="now"><strong>No lock</strong>${ageText(viewer, now)}.</p>`
   const until = countedUntil(viewer.asOf, now)
   const missing = missingEnd(viewer, active, viewer.subject.id)
   const plannedEnd =
@@ -72,6 +72,6 @@ function nowLine({ viewer, now }: Visit, active: Active): Html {
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
   return html`
-    <p data-live="now"><strong>${lockNow(viewer, active, { until, now })}</strong>${ageText(viewer, now)}${practiceMark(active.rules)}${plannedEnd} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a></p>
+    <p class="card" data-live="now"><strong>${lockNow(viewer, active, { until, now })}</strong>${ageText(viewer, now)}${practiceMark(active.rules)}${plannedEnd} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a></p>
   `
 }

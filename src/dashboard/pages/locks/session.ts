@@ -9,7 +9,7 @@ import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { jsonFile, recordTabs, stat, stats, TYPED } from '../../layout/components.ts'
+import { jsonFile, mainStat, recordTabs, stat, stats, TYPED } from '../../layout/components.ts'
 import {
   ageText,
   dateTime,
@@ -22,8 +22,8 @@ import {
 } from '../../text/text.ts'
 import { stretchCard } from './stretches.ts'
 import { timeline } from './timeline.ts'
-import { breaksText, latenessOf, latenessText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
-import { knownEnd, lockText, practiceMark, stateMark, stateName } from './states.ts'
+import { breaksText, type Clock, latenessOf, latenessText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
+import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
   { section: 'locks', reads: 'record', area: 'lkbx', path: '/locks/:id', handler: showSession },
@@ -51,25 +51,20 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: recordName(viewer, 'lock', record),
     back: visit.sectionStart,
-    lead: html`${stateMark(viewer, record.lockState, record.isActive)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing} ${timesText(
-      viewer,
-      session,
-      { until, now },
-    )}${futureMark(viewer, now, session.at, session.endAt)}${lateness === undefined ? nothing : `, ${lateness}`}${session.endAt === null && session.at <= until ? html` · ${lockNow(viewer, session, { until, now })}` : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
+    heading: html`${recordName(viewer, 'lock', record)} ${stateMark(viewer, record.lockState, record.isActive)}${lateness === undefined ? nothing : html` <span class="beside">${lateness}</span>`}`,
+    lead: html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
-    body: html`
-      ${sessionStats(viewer, session, shown, until)}
-      ${recordTabs(visit, {
-        owner,
-        apiPath: `/api/v1/lkbx/sessions/${record.id}`,
-        json: shownJson,
-        summary: () => html`
-          ${patterns}${drawn}
-          ${stretchCard(visit, session, shown, placeOf)}
-        `,
-      })}
-    `,
+    body: recordTabs(visit, {
+      owner,
+      apiPath: `/api/v1/lkbx/sessions/${record.id}`,
+      json: shownJson,
+      summary: () => html`
+        ${sessionStats(viewer, session, shown, { until, now })}
+        ${patterns}${drawn}
+        ${stretchCard(visit, session, shown, placeOf)}
+      `,
+    }),
   })
 }
 
@@ -85,11 +80,7 @@ async function findSession({ store, viewer, pageAccess, id, now }: Visit) {
 }
 
 /** From when to when the session was, as far as that is known. */
-function timesText(
-  viewer: Viewer,
-  { record, endAt }: LockDetails,
-  { until, now }: { readonly until: number; readonly now: number },
-): Part {
+function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now }: Clock): Part {
   const started = Date.parse(record.startDate)
   const start = dateTime(viewer, started)
   if (endAt === null) return started > until ? start : html`${start} – ${presentText(viewer, until, now)}`
@@ -102,20 +93,24 @@ function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
-function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, until: number): Html {
+function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
   const planned = record.duration === 0 ? undefined : `planned: ${durationText(record.duration)}`
   return stats(
-    stat(stateName('locked', viewer), intervals.length === 0 ? NONE : durationText(locked / 1000)),
+    mainStat(
+      stateName('locked', viewer),
+      intervals.length === 0 ? NONE : durationText(locked / 1000),
+      endAt === null && at <= clock.until ? lockNow(viewer, session, clock) : undefined,
+    ),
     intervals.length === 0
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
-    stat(lockText('Longest locked stretch', viewer), locked === 0 ? NONE : durationText(longest / 1000)),
+    stat('Longest stretch', locked === 0 ? NONE : durationText(longest / 1000)),
     endAt === null
-      ? plannedEndStat(viewer, session, until)
+      ? plannedEndStat(viewer, session, clock.until)
       : ended === null
         ? stat(stateName(record.lockState, viewer), NONE, planned)
         : stat(`${stateName(record.lockState, viewer)} after`, durationText((ended - at) / 1000), planned),

@@ -5,7 +5,7 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { card, table, type TableColumn } from '../../layout/components.ts'
 import type { Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
-import { durationText, stretchText } from '../../text/text.ts'
+import { durationText, minutesText, stretchText } from '../../text/text.ts'
 import { intervalName, lockText, stateName } from './states.ts'
 import { overMaximum } from './time.ts'
 
@@ -41,10 +41,11 @@ export function stretchCard(
       numeric: true,
       line: 'second',
       unit: `\u00a0${stateName('locked', viewer).toLowerCase()}`,
-      cell: ({ locked }) => (locked === undefined ? '' : durationText((locked.end - locked.start) / 1000)),
+      cell: ({ locked }) => (locked === undefined ? '' : minutesText(locked.end - locked.start)),
     },
     {
       title: 'Then',
+      numeric: true,
       line: 'second',
       cell: ({ after }) =>
         after.map((interval, index) => html`${index === 0 ? nothing : ', '}${openText(interval, template)}`),
@@ -60,7 +61,7 @@ export function stretchCard(
 /** `Break 1 h 12 min`, and how much that is over the maximum of the template. */
 function openText(interval: LockInterval, template: LockTemplate | undefined): Part {
   const over = overMaximum(interval, template)
-  const text = `${intervalName(interval)}\u00a0${durationText((interval.end - interval.start) / 1000)}`
+  const text = `${intervalName(interval)}\u00a0${minutesText(interval.end - interval.start)}`
   return html`${text}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
 }
 

@@ -10,7 +10,16 @@ import { HIDDEN } from '../../text/hidden-time.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { card, jsonFile, noRecords, recordTabs, table, type TableColumn } from '../../layout/components.ts'
+import {
+  card,
+  jsonFile,
+  mainStat,
+  noRecords,
+  recordTabs,
+  stats,
+  table,
+  type TableColumn,
+} from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
 import { countText, dateText, durationText, numberText } from '../../text/text.ts'
 import { knownEnd } from './states.ts'
@@ -33,7 +42,6 @@ async function showTemplates(visit: Visit) {
   const templates = await withUses(store, page, pageAccess.ofAll('lock_session'))
   return view({
     title: 'Lock templates',
-    lead: total === 0 ? undefined : 'The rules that lock sessions start from.',
     body:
       total === 0
         ? noRecords(
@@ -43,7 +51,6 @@ async function showTemplates(visit: Visit) {
           )
         : html`
             <section class="card" id="sessions">
-              <div class="card-head"><h2>${countText(total, 'template')}</h2></div>
               ${table('Lock templates', lockTemplateColumns(viewer), templates)}
               ${templates.length === total ? nothing : tableFoot(path, query, paged(templates, total, rows))}
             </section>
@@ -60,7 +67,7 @@ export function lockTemplateColumns(viewer: Viewer): TableColumn<TemplateUse>[] 
         html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
     },
     { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
-    { title: label('isBreakEnabled'), cell: ({ record }) => breakText(record) },
+    { title: label('isBreakEnabled'), line: 'second', cell: ({ record }) => breakText(record) },
     {
       title: 'Sessions',
       numeric: true,
@@ -74,10 +81,6 @@ export function lockTemplateColumns(viewer: Viewer): TableColumn<TemplateUse>[] 
         last === null
           ? html`<span class="muted">Never</span>`
           : html`<span class="nowrap">${dateText(viewer, last)}</span>`,
-    },
-    {
-      title: label('createdAt'),
-      cell: ({ record }) => html`<span class="nowrap">${dateText(viewer, Date.parse(record.createdAt))}</span>`,
     },
   ]
 }
@@ -111,8 +114,9 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
+        ${lengthStats(newest, entries.length)}
         ${card('Rules', ruleList(viewer, record))}
-        ${card('Sessions with this template', html`${lengthsText(newest, entries.length)}${sessions}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Sessions with this template', html`${sessions}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
@@ -122,8 +126,8 @@ function idsOf(entries: readonly { readonly id: number }[]): number[] {
   return entries.map(({ id }) => id)
 }
 
-/** `4 sessions have ended, after 1 h to 2 d`: the lengths that the rules produced. */
-function lengthsText(newest: readonly LockStats[], all: number): Html {
+/** The lengths that the rules produced. */
+function lengthStats(newest: readonly LockStats[], all: number): Html {
   const lengths = newest.flatMap(session => {
     const end = knownEnd(session)
     return end === null ? [] : [(end - session.at) / 1000]
@@ -132,7 +136,7 @@ function lengthsText(newest: readonly LockStats[], all: number): Html {
   const which = newest.length < all ? ` of the newest ${numberText(newest.length)}` : ''
   const [shortest, longest] = [Math.min(...lengths), Math.max(...lengths)].map(durationText)
   const range = shortest === longest ? longest : `${shortest} to ${longest}`
-  return html`<p class="summary">${countText(lengths.length, 'session')}${which} ended, after ${range}.</p>`
+  return stats(mainStat('Ended after', range, `${countText(lengths.length, 'session')}${which}`))
 }
 
 /** More would take long. */

@@ -12,7 +12,7 @@ import { knownEnd, lockText, stateName } from './states.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
 
-interface Clock {
+export interface Clock {
   /** Up to when time counts; the page keeps counting only if that is now. */
   readonly until: number
   readonly now: number
@@ -70,9 +70,9 @@ export function latenessOf(
   return events.some(([, , kind]) => isFreeze(kind)) ? undefined : ended - at - duration * 1000
 }
 
-/** What a template says of breaks, in the words of its fields. */
+/** What a template says of breaks. */
 export function breakRules({ breakRegularity, breakMaximum }: LockTemplate): string {
-  return `Regularity ${durationText(breakRegularity)}, maximum ${durationText(breakMaximum)}`
+  return `Every ${durationText(breakRegularity)}, up to ${durationText(breakMaximum)}`
 }
 
 /** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */

@@ -6,7 +6,6 @@ import { percent, round, stretched } from '../../charts/plane.ts'
 import { LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
-import { countText, dateTimeText } from '../../text/text.ts'
 import { intervalName, lockText, stateName } from './states.ts'
 import { STRETCHES } from './stretches.ts'
 import { overMaximum } from './time.ts'
@@ -44,17 +43,11 @@ export function timeline(
   const drawn = picture({
     id: 'timeline',
     title: lockText('Locked and open', viewer),
-    summary: lockText(timelineSummary(viewer, all), viewer),
     isWide: true,
-    plots: [
-      {
-        drawing: lines && html`${axisOf(lines)}${marks}${over}`,
-        empty: 'No events, so the times of this session are not known.',
-        cells: [0, 1, 2],
-        look: 'lines',
-        lines: lines?.count ?? 1,
-      },
-    ],
+    drawing: lines && html`${axisOf(lines)}${marks}${over}`,
+    empty: 'No events, so the times of this session are not known.',
+    cells: [0, 1, 2],
+    lines: lines?.count,
     legend:
       lines === undefined
         ? []
@@ -100,7 +93,7 @@ function blocks(look: string, start: number, end: number): Html[] {
   return found
 }
 
-const GAP = 0.45
+const GAP = 0.5
 
 /** Hours of a day, or days of weeks, and the name of each line. */
 function axisOf({ origin, length, count }: Lines): Html {
@@ -128,11 +121,3 @@ function axisOf({ origin, length, count }: Lines): Html {
 const CLOCK = dateFormat({ hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
 const DAY = dateFormat({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
 const DATE = dateFormat({ day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })
-
-function timelineSummary(viewer: Viewer, intervals: LockDetails['intervals']): string {
-  const locked = intervals.filter(interval => interval.locked)
-  const [first] = locked
-  if (first === undefined) return 'No time under lock is known.'
-  const longest = locked.reduce((best, one) => (one.end - one.start > best.end - best.start ? one : best), first)
-  return `${countText(locked.length, 'locked stretch', 'locked stretches')}; the longest began ${dateTimeText(viewer, longest.start)}.`
-}

@@ -159,7 +159,7 @@ function verdict(beyond: number): string {
 function goalBar(goal: number | null, reps: number): Html {
   if (goal === null) return nothing
   const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
-  return html`<p class="small muted">Weekly goal: ${text}</p>${measureBar(reps, goal, goal)}`
+  return html`<p class="small muted">Weekly goal: ${text}</p>${measureBar(reps, goal)}`
 }
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */

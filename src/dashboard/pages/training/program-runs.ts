@@ -9,7 +9,7 @@ import { card, emptyState, type TableColumn, table } from '../../layout/componen
 import type { Viewer, Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import { kindName } from '../../text/names.ts'
-import { capital, countText, dateText, NONE, numberText, partText, percentText } from '../../text/text.ts'
+import { capital, dateText, NONE, percentText } from '../../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
 
@@ -38,17 +38,13 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
     query,
     RECORD_ROWS,
   )
-  const total = sessions.length
-  const passed = sessions.filter(({ passed }) => passed).length
   return card(
     'What fails',
     html`
       <p class="summary">${failedText(viewer, runs)}</p>
-      <p class="summary">${passed} of ${countText(total, 'session')} passed (${partText(passed, total)}).</p>
       ${table('Segments in the last sessions, the newest first', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
-      <ul class="legend"><li>Grade, and the repetitions below</li><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li>${legendMark('hollow')}Not passed</li></ul>
+      <ul class="legend"><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li>${legendMark('hollow')}Not passed</li></ul>
       ${recordTableFoot(path, query, paged, 'runs')}
-      <p><a href="/training?range=all&amp;program=${program.id}">All ${numberText(total)} sessions with this program</a></p>
     `,
     { id: 'runs' },
   )
@@ -102,8 +98,7 @@ function runColumns(
     {
       title: 'Passes at',
       numeric: true,
-      cell: position =>
-        lines(passingAt(position) === 0 ? NONE : percentText(passingAt(position)), targetOf(newestAt(position))),
+      cell: position => (passingAt(position) === 0 ? NONE : percentText(passingAt(position))),
     },
     ...runs.map(({ session, segments }): TableColumn<number> => {
       const day = dateText(viewer, session.at)
@@ -118,28 +113,14 @@ function runColumns(
   ]
 }
 
-/** The grade of a segment, shaded by how far it is above the passing grade, and its repetitions. */
+/** The grade of a segment, shaded by how far it is above the passing grade. */
 function runCell(segment: TrainerSegment | undefined, passing: number): Html {
   if (segment === undefined) return html`${NONE}`
-  const { passed, percentGrade: grade, repsMeasured } = segment
+  const { passed, percentGrade: grade } = segment
   const above = Math.max(0, grade - passing) / Math.max(1, 100 - passing)
   const shade = passed ? (SHADES[Math.min(SHADES.length - 1, Math.floor(above * SHADES.length))] ?? 'one') : 'none'
   const mark = passed ? nothing : html`${legendMark('hollow')}<span class="hidden">Not passed </span>`
-  return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>${small(numberText(repsMeasured))}`
-}
-
-function lines(first: string, second: string): Html {
-  return html`${first}<br>${small(second)}`
-}
-
-function small(text: string): Html {
-  return html`<small class="muted">${text}</small>`
-}
-
-/** A dash where there is no target. */
-function targetOf(segment: TrainerSegment | undefined): string {
-  const { repsTarget = 0 } = segment ?? {}
-  return repsTarget === 0 ? NONE : numberText(repsTarget)
+  return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>`
 }
 
 function segmentName(viewer: Viewer, position: number, segment: TrainerSegment | undefined): string {

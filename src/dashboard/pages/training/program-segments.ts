@@ -1,22 +1,22 @@
 import { isCounted, type TemplateSegment, type TrainingTemplate } from '../../../contract/training-templates.ts'
 import { programStrip, segmentLength } from '../../charts/program-strip.ts'
 import { html, type Html } from '../../html.ts'
-import { card, drawnText, table, type TableColumn } from '../../layout/components.ts'
+import { card, drawnText } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
-import { label } from '../../text/labels.ts'
 import { kindName } from '../../text/names.ts'
-import { countText, durationText, NONE, numberText, percentText } from '../../text/text.ts'
+import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 
 /** The segments of a program as one strip, and as a table. */
 export function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate): Html {
   if (Segment.length === 0) return card('Segments', html`<p class="muted">This program has no segments.</p>`)
-  const rows = Segment.slice(0, MAX_ROWS).map((segment, index) => ({ ...segment, position: index + 1 }))
   return card(
     'Segments',
     html`
       <p class="summary">${segmentsSummary(Segment)}${drawnText(Segment.length, MAX_ROWS)}</p>
       ${programStrip(viewer, Segment)}
-      ${table('Segments', columnsOf(viewer), rows, { look: 'compact' })}
+      <ol class="segments">${Segment.slice(0, MAX_ROWS).map(
+        segment => html`<li>${kindName(viewer, segment.type)} <span class="muted">${detailsText(segment)}</span></li>`,
+      )}</ol>
     `,
     { id: 'segments' },
   )
@@ -25,18 +25,15 @@ export function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate): Htm
 /** More rows would be too many for a page. */
 const MAX_ROWS = 200
 
-function columnsOf(viewer: Viewer): TableColumn<TemplateSegment & { readonly position: number }>[] {
+/** `50 repetitions, 2 ×, passes at 68 %` */
+function detailsText(segment: TemplateSegment): string {
+  const { repeat, passFailEnabled, passGradeThreshold } = segment
+  const isPassing = passFailEnabled !== false && passGradeThreshold !== undefined
   return [
-    { title: label('type'), cell: ({ position, type }) => `${position} ${kindName(viewer, type)}` },
-    { title: label('duration'), numeric: true, cell: segmentLength },
-    { title: label('repeat'), numeric: true, cell: ({ repeat }) => `${numberText(repeat)} ×` },
-    {
-      title: label('passGradeThreshold'),
-      numeric: true,
-      cell: ({ passFailEnabled, passGradeThreshold }) =>
-        passFailEnabled === false || passGradeThreshold === undefined ? NONE : percentText(passGradeThreshold),
-    },
-  ]
+    segmentLength(segment),
+    ...(repeat > 1 ? [`${numberText(repeat)}\u00a0×`] : []),
+    ...(isPassing ? [`passes at ${percentText(passGradeThreshold)}`] : []),
+  ].join(', ')
 }
 
 /** `8 segments: 12 min and 40 repetitions.` */

@@ -3,13 +3,13 @@ import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { jsonFile, facts, recordTabs } from '../../layout/components.ts'
+import { facts, jsonFile, mainStat, recordTabs, stat, stats } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
 import { DEFAULT_PRESET } from '../../text/period.ts'
-import { dateTimeText, NONE, numberText } from '../../text/text.ts'
+import { countText, dateTimeText, NONE, numberText, partText } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { segmentsCard } from './program-segments.ts'
@@ -41,7 +41,8 @@ export async function showProgram(visit: Visit) {
   const asked = trainingAddresses.read({ query: new URLSearchParams(), viewer })
   const query = { ...asked, preset: DEFAULT_PRESET, program: id } as const
   const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, shown)
-  const trend = step && html`<p class="summary">Median grade since the beginning: ${step}.</p>`
+  const passed = sessions.filter(one => one.passed).length
+  const of = html`${numberText(passed)} of <a href="/training?range=all&amp;program=${id}">${countText(sessions.length, 'session')}</a>`
   return view({
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
@@ -52,8 +53,16 @@ export async function showProgram(visit: Visit) {
       apiPath: `/api/v1/dtt/templates/${program.id}`,
       json: document,
       summary: () => html`
+        ${
+          sessions.length === 0
+            ? nothing
+            : stats(
+                mainStat('Passed', partText(passed, sessions.length), of),
+                stat('Median grade since the beginning', step ?? NONE),
+              )
+        }
         ${runs}
-        ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown, trend)])}
+        ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown)])}
         ${segmentsCard(viewer, program)}
         <details class="more card"><summary>Facts</summary>${programFacts(viewer, program)}</details>
       `,
@@ -79,6 +88,5 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 }
 
 export function stateMarks({ isActive, isPublic }: ListedProgram): Part {
-  if (!isActive && !isPublic) return html`<span class="muted">${NONE}</span>`
   return html`${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`
 }

@@ -1,14 +1,13 @@
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
-import { type ListedProgram, programInUse, programs } from '../../../stats/program-queries.ts'
+import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
 import { noRecords, table, type TableColumn } from '../../layout/components.ts'
 import { html, nothing, type Part } from '../../html.ts'
-import { label } from '../../text/labels.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { paged, rowsOfPage, tableFoot } from '../../paging.ts'
-import { programStrip } from '../../charts/program-strip.ts'
-import { countText, dateText, NONE, numberText, partText, timeAgo } from '../../text/text.ts'
+import { programStrip, stripKey } from '../../charts/program-strip.ts'
+import { NONE, numberText, partText, timeAgo } from '../../text/text.ts'
 import { showProgram, stateMarks } from './program.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
@@ -20,9 +19,8 @@ export const programPages: readonly DashboardPage[] = [
 
 async function showPrograms({ store, viewer, pageAccess, now, path, query }: Visit) {
   const access = pageAccess.templates('training_template')
-  const [total, inUse, history] = await Promise.all([
+  const [total, history] = await Promise.all([
     programs.count(store, access),
-    programInUse(store, access),
     trainingHistory(store, pageAccess.sessions('dtt')),
   ])
   const rows = rowsOfPage(total, query)
@@ -34,11 +32,6 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
   )
   return view({
     title: 'Programs',
-    ...(total === 0
-      ? {}
-      : {
-          lead: `${countText(total, 'program')}${inUse === undefined ? ', none of them in use' : `; ${recordName(viewer, 'program', inUse)} is in use`}.`,
-        }),
     body:
       total === 0
         ? noRecords(
@@ -46,7 +39,10 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), shown.rows)}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), shown.rows)}${stripKey(
+            viewer,
+            shown.rows.flatMap(({ Segment }) => Segment),
+          )}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
   })
 }
 
@@ -60,11 +56,9 @@ export function programColumns(
       title: 'Program',
       line: 'first',
       cell: program =>
-        html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>${oneLine(viewer, program)}`,
+        html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}${oneLine(viewer, program)}`,
     },
-    { title: 'Segments', cell: ({ Segment }) => programStrip(viewer, Segment) },
-    { title: 'State', cell: stateMarks },
-    { title: label('createdDate'), cell: ({ createdDate }) => dateText(viewer, Date.parse(createdDate)) },
+    { title: 'Segments', line: 'second', cell: ({ Segment }) => programStrip(viewer, Segment) },
     {
       title: 'Sessions',
       numeric: true,
@@ -73,7 +67,7 @@ export function programColumns(
       cell: ({ id }) => numberText(useOf.get(id)?.sessions ?? 0),
     },
     {
-      title: 'Pass rate',
+      title: 'Passed',
       numeric: true,
       line: 'second',
       unit: ' passed',
@@ -81,6 +75,7 @@ export function programColumns(
     },
     {
       title: 'Last session',
+      line: 'second',
       cell: ({ id }) => {
         const use = useOf.get(id)
         if (use === undefined) return html`<span class="muted">None yet</span>`

@@ -12,7 +12,18 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { kindName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { card, jsonFile, recordTabs, type TableColumn, resultMark, table, TYPED } from '../../layout/components.ts'
+import {
+  card,
+  jsonFile,
+  mainStat,
+  recordTabs,
+  resultMark,
+  stat,
+  stats,
+  table,
+  type TableColumn,
+  TYPED,
+} from '../../layout/components.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import {
   clockText,
@@ -24,7 +35,9 @@ import {
   futureMark,
   NONE,
   numberText,
+  percentText,
 } from '../../text/text.ts'
+import { stepTo } from '../area.ts'
 import { strip } from '../parts.ts'
 import { distanceOf } from './list.ts'
 
@@ -51,34 +64,44 @@ async function showSession(visit: Visit) {
   const ofProgram = programLink(programs, session.program)
   const usual = session.grade === null ? undefined : usualGrade(sessions, place)
   const rank = gradeRank(sessions, session, now)
+  const beside = [
+    ...(session.grade === null || usual === undefined
+      ? []
+      : [`${usualText(session.grade, usual, isOwn)} (${usual.low} to ${usual.high})`]),
+    ...(rank === undefined ? [] : [placeText(rank)]),
+  ].join(' · ')
+  const besideText = beside === '' ? undefined : beside
   return view({
     owner,
     title: recordName(viewer, 'training', record),
-    heading: html`${session.grade === null ? NONE : `${session.grade}\u00a0%`} ${resultMark(session.passed)} <span class="beside">${
-      session.grade === null || usual === undefined
-        ? ofProgram
-        : html`${usualText(session.grade, usual, isOwn)} with ${ofProgram} (${usual.low} to ${usual.high})`
-    }${rank === undefined ? nothing : ` · ${placeText(rank)}`}</span>`,
     back: visit.sectionStart,
-    lead: html`${recordName(viewer, 'training', record)} · ${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)}${found.isTyped ? TYPED : nothing} · ${amountsText(visit, session, segments)}${failedText(session, segments)}${
+    lead: html`${dateTime(viewer, session.at)} · ${ofProgram}${futureMark(viewer, now, session.at)}${found.isTyped ? TYPED : nothing}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
-    actions: html`${step(sessions[place - 1], '‹', 'Earlier session', 'prev')}${step(place === -1 ? undefined : sessions[place + 1], '›', 'Later session', 'next')}`,
+    actions: html`<nav class="stepper" aria-label="Sessions">${step('prev', place - 1, 'Earlier session')}${step('next', place + 1, 'Later session')}</nav>`,
     body: recordTabs(visit, {
       owner,
       apiPath: `/api/v1/dtt/sessions/${record.id}`,
       json: document,
       summary: () => html`
-        ${card('Segments', segmentTables(visit, segments, usual !== undefined), { id: 'rows' })}
+        ${stats(
+          mainStat(
+            'Grade',
+            html`${session.grade === null ? NONE : percentText(session.grade)} ${resultMark(session.passed)}`,
+            besideText,
+          ),
+          ...amountStats(visit, session, segments),
+        )}
+        ${card('Segments', segmentTables(visit, segments), { id: 'rows' })}
         ${lastTen(viewer, sessions.slice(0, place + 1), session)}
       `,
     }),
   })
 
-  function step(to: { readonly id: number } | undefined, text: string, name: string, rel: string): Html {
-    if (to === undefined) return nothing
+  function step(rel: 'prev' | 'next', index: number, name: string): Html {
+    const to = place === -1 ? undefined : sessions[index]
     const search = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
-    return html`<a class="button small" rel="${rel}" href="/training/${to.id}${search}" aria-label="${name}" title="${name}">${text}</a>`
+    return stepTo(rel, to && `/training/${to.id}${search}`, name)
   }
 }
 
@@ -101,6 +124,9 @@ function lastTen(viewer: Viewer, sessions: readonly SessionStats[], session: Ses
   if (ten.length < 2) return nothing
   const isMost = (valueOf: (one: SessionStats) => number) =>
     same.length >= ten.length && same.every(one => one.id === session.id || valueOf(one) < valueOf(session))
+  const grades = ten.flatMap(({ grade }) => grade ?? [])
+  const lowest = Math.min(90, Math.floor(Math.min(...grades, 100) / 10) * 10 - 10)
+  const heightOf = (grade: number) => Math.max(4, Math.min(100, ((grade - lowest) * 100) / (100 - lowest)))
   const most = [
     ...(isMost(({ reps }) => reps) ? ['repetitions'] : []),
     ...(isMost(({ distance }) => distance ?? 0) ? ['distance'] : []),
@@ -112,35 +138,32 @@ function lastTen(viewer: Viewer, sessions: readonly SessionStats[], session: Ses
       ${best === '' ? nothing : html`<p class="summary">${best}</p>`}
       ${patterns}
       <ol class="last-ten">${ten.map(one => {
-        const bar = { x: [10, 90], y: [100 - Math.max(0, Math.min(100, one.grade ?? 0)), 100] } as const
+        const bar = { x: [5, 95], y: [100 - heightOf(one.grade ?? lowest), 100] } as const
         const current = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
         return html`<li><a href="/training/${one.id}" title="${name}"${current}>${strip(boxes(one.passed ? 'solid' : 'open', [bar]))}${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
       })}</ol>
-      <ul class="legend"><li>${legendMark('solid')}Passed</li><li>${legendMark('open')}Not passed</li></ul>
+      <ul class="legend"><li>Grades from ${lowest} to 100 %</li><li>${legendMark('solid')}Passed</li><li>${legendMark('open')}Not passed</li></ul>
     `,
   )
 }
 
-function amountsText({ viewer }: Visit, session: Parameters<typeof distanceOf>[1], segments: readonly Row[]): string {
+/** The sums of a session; and why it was not passed, as far as its segments tell. */
+function amountStats({ viewer }: Visit, session: SessionStats, segments: readonly Row[]): Html[] {
+  const failed = session.passed ? 0 : segments.filter(segment => !segment.passed).length
   const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
   return [
-    countText(session.reps, 'repetition'),
-    ...(session.distance === null ? [] : [distanceOf(viewer, session)]),
-    ...(segments.length === 0 ? [] : [durationText(seconds)]),
-  ].join(' · ')
-}
-
-/** Why a session was not passed, as far as its segments tell. */
-function failedText({ passed }: { readonly passed: boolean }, segments: readonly Row[]): string {
-  const failed = segments.filter(segment => !segment.passed).length
-  return passed || failed === 0 ? '' : ` · ${numberText(failed)} of ${countText(segments.length, 'segment')} not passed`
+    stat('Repetitions', numberText(session.reps)),
+    stat('Distance', distanceOf(viewer, session)),
+    stat('Time', segments.length === 0 ? NONE : durationText(seconds)),
+    stat('Segments', numberText(segments.length), failed === 0 ? undefined : `${numberText(failed)} not passed`),
+  ]
 }
 
 type Row = TrainerSegment & { readonly position: number }
 
 /** What matters of each segment as bars, and every other field of the results below. Those that no segment has are left out. */
-function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[], isUsualKnown: boolean): Html {
+function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[]): Html {
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
   const paged = paginate(segments, query, RECORD_ROWS)
   const name: TableColumn<Row> = {
@@ -149,12 +172,6 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[],
   }
   return html`
     ${table<Row>('Segments', [name, ...barColumns()], paged.rows, { look: 'stacks bars' })}
-    <ul class="legend">
-      <li>${legendMark('tick')}Target</li>
-      <li>A session’s grade is the mean of its graded segments.${
-        isUsualKnown ? ' Usual: the middle half of the last 20 grades with this program.' : ''
-      }</li>
-    </ul>
     <details class="more">
       <summary>More columns</summary>
       ${table<Row>('More of the segments', [name, ...otherColumns(viewer, segments)], paged.rows, { look: 'stacks' })}
@@ -169,23 +186,23 @@ function segmentName(viewer: Viewer, { type, position }: Row): string {
 }
 
 function barColumns(): TableColumn<Row>[] {
-  const against = (measured: number, target: number, text: (value: number) => string) =>
-    target === 0
-      ? text(measured)
-      : html`${text(measured)} of ${text(target)}${measureBar(measured, target, Math.max(measured, target))}`
   return [
     {
       title: label('percentGrade'),
-      cell: ({ percentGrade, passed }) => html`${percentGrade}\u00a0%${measureBar(percentGrade, 0, 100, !passed)}`,
+      cell: ({ percentGrade }) => percentText(percentGrade),
     },
     { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
     {
       title: label('durationMeasured'),
-      cell: ({ durationMeasured, durationTarget }) => against(durationMeasured, durationTarget, clockText),
+      cell: ({ durationMeasured, durationTarget }) =>
+        html`${clockText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? nothing : ` of ${clockText(durationTarget)}`}`,
     },
     {
       title: label('repsMeasured'),
-      cell: ({ repsMeasured, repsTarget }) => against(repsMeasured, repsTarget, numberText),
+      cell: ({ repsMeasured, repsTarget, passed }) =>
+        repsTarget === 0
+          ? numberText(repsMeasured)
+          : html`${numberText(repsMeasured)} of ${numberText(repsTarget)}${measureBar(repsMeasured, repsTarget, !passed)}`,
     },
   ]
 }

@@ -57,7 +57,6 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   ],
   read: readTraining,
   isEmpty: ({ sessions }) => sessions.length === 0,
-  lead: stepsText,
   none: (_viewer, shown) => [
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
@@ -168,11 +167,11 @@ function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
   const { query } = shown
   const isOwn = viewer.subject.id === viewer.session.accountId
   const goal = isOwn ? (viewer.session.weeklyGoal ?? undefined) : undefined
-  const note = measureChoice(query)
+  const actions = measureChoice(query)
   const amounts =
     query.measure === 'distance'
-      ? distancePicture(viewer, shown, now, note)
-      : repetitionsPicture(viewer, shown, now, { goal, note })
+      ? distancePicture(viewer, shown, now, actions)
+      : repetitionsPicture(viewer, shown, now, { goal, actions })
   const grades = gradePicture(viewer, shown, kindRow(viewer, shown))
   const cards = partPictures(viewer, shown.time, shown.daysAddress, [
     grades,
@@ -194,19 +193,17 @@ function measureChoice(query: TrainingQuery): Html {
 function kindRow(viewer: Viewer, { query, period, summary }: ShownTraining): Html {
   const kinds = gradedKinds(summary.kinds)
   if (query.kind !== undefined || kinds.length < 2) return nothing
-  return html`<ul class="legend kinds">${kinds.map(({ kind, median }) => {
+  return html`<ul class="legend"><li>By kind:</li>${kinds.map(({ kind, median }) => {
     const ofKind = { ...query, kind }
     return html`<li><a href="${addressOf(trainingAddresses, ofKind)}">${kindName(viewer, kind)}</a>${medianFigure(median, scopeOf(ofKind, period))}</li>`
   })}</ul>`
 }
 
-/** `Median grade: this period 90 to 91 % · since the beginning 66 to 92 %`. Each number links to its days. */
-function stepsText(viewer: Viewer, shown: ShownTraining): Html | string {
-  const { period, everything, summary } = shown
-  const since = stepText(viewer, shown, everything)
-  if (since === undefined) return `${countText(summary.totals.sessions, 'session')}, none of them graded.`
-  const now = period === undefined ? undefined : stepText(viewer, shown, shown)
-  return html`Median grade: ${now === undefined ? nothing : html`this period ${now} · `}since the beginning ${since}`
+/** `66 to 92 % since the beginning, 90 to 91 % in this period`. Each number links to its days. */
+function stepsText(viewer: Viewer, shown: ShownTraining): Html | undefined {
+  const since = stepText(viewer, shown, shown.everything)
+  const now = shown.period && stepText(viewer, shown, shown)
+  return since && html`${since} since the beginning${now && html`<br>${now} in this period`}`
 }
 
 /** From the median of the first part that has grades to that of the last one. */
@@ -247,13 +244,15 @@ function noneText({ query, period, everything }: ShownTraining): Html {
 }
 
 /** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
-function totalTiles(viewer: Viewer, { query, period, summary: { totals, grade } }: ShownTraining): Html {
-  const { sessions, passedPercent, reps, distance } = totals
+function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
+  const { query, period, summary } = shown
+  const { sessions, passedPercent, reps, distance } = summary.totals
   const rate = { name: 'Passed', of: 'passedPercent', value: passedPercent, text: percentText }
+  const median = summary.grade?.median ?? null
   const figures = [
-    { name: 'Sessions', of: 'sessions', value: sessions, text: numberText },
+    { name: 'Median grade', of: 'medianGrade', value: median, text: percentText, note: stepsText(viewer, shown) },
     ...(query.passed === undefined ? [rate] : []),
-    { name: 'Median grade', of: 'medianGrade', value: grade?.median ?? null, text: percentText },
+    { name: 'Sessions', of: 'sessions', value: sessions, text: numberText },
     { name: 'Repetitions', of: 'reps', value: reps, text: numberText },
     { name: 'Distance', of: 'distance', value: distance, text: (value: number) => longDistanceText(viewer, value) },
   ]
