@@ -215,7 +215,7 @@ function formatIn(timeZone: string, form: keyof typeof forms): ReturnType<typeof
   return format
 }
 
-export function round1(value: number): number {
+function round1(value: number): number {
   return Math.round(value * 10) / 10
 }
 
