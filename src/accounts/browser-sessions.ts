@@ -12,6 +12,7 @@ import { hashSecret, makeSecret, SECRET_FORM } from './secrets.ts'
 
 /** A session ends a week after sign-in, or earlier if it is not used for MAX_IDLE_MS. */
 export const MAX_SESSION_MS = 7 * 24 * 3_600_000
+const MAX_IDLE_MS = 12 * 3_600_000
 
 /** Somebody who is signed in, with the facts about the account that every page of the dashboard needs. */
 export interface BrowserSession {
@@ -225,7 +226,6 @@ export async function endSessionsAndInvitation(
   await db.deleteFrom('invitation').where('account_id', '=', accountId).execute()
 }
 
-const MAX_IDLE_MS = 12 * 3_600_000
 const SEEN_INTERVAL_MS = 60_000
 
 type SessionRow = Omit<BrowserSessionRow, 'hash' | 'browser'> &

@@ -37,7 +37,7 @@ import { registerOidc } from './sign-in/oidc.ts'
 import { askToSignIn, registerSignIn } from './sign-in/signin.ts'
 import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
 import { makeSignInSteps } from './sign-in/sign-in-steps.ts'
-import { inLanguage, languageOf } from './text/language.ts'
+import { inLanguage, languageOf } from './text/text.ts'
 import { visitOf } from './visit.ts'
 
 /**
@@ -49,7 +49,7 @@ import { visitOf } from './visit.ts'
  *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
  *  - Names, kinds and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
  *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account and the language of the
- *    browser (text/language.ts); cards, tables, tabs and empty states are in layout/components.ts.
+ *    browser; cards, tables, tabs and empty states are in layout/components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
  */

@@ -37,7 +37,11 @@ export const limits = {
   idleTimeout: limit('keepAlive', 'without a request', 'The connection closes (not counted)'),
   unreadTimeout: limit('requestTimeout', 'without a client reading its response', 'The connection closes'),
   responseTimeout: limit(RESPONSE_TIMEOUT_MS, 'milliseconds until a response from PostgreSQL', '503'),
-  lag: limit('overloadLag', `of delay of the event loop, with over ${MIN_OVERLOAD_REQUESTS} requests in work`, '503'),
+  lag: limit(
+    'overloadLag',
+    `of overload: delay of the event loop, with over ${MIN_OVERLOAD_REQUESTS} requests in work`,
+    '503',
+  ),
   rate: limit('rateLimit', 'requests in 60 seconds, by API key', '429'),
   concurrency: limit('concurrencyLimit', 'requests at the same time, by API key', '429'),
   statistics: limit(2, 'statistics in work, by account', WAITING),

@@ -4,20 +4,13 @@ import { after, before, describe, test } from 'node:test'
 import { timeTicks } from '../../src/dashboard/charts/plane.ts'
 import { setPreferences } from '../../src/accounts/preferences.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
-import { figures, shownText, signInAs, type Visitor } from '../support/dashboard.ts'
+import { boxes, figures, shownText, signInAs, type Visitor } from '../support/dashboard.ts'
 import { MAX_PAGE_BYTES, MAX_PAGE_NODES, nodesOf } from '../support/page-budgets.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
 const now = Math.floor(Date.now() / 1000) * 1000
 const ago = (days: number) => formatTimestamp(now - days * DAY_MS)
-
-/** The boxes of a look in a picture, each as its left, top, right and bottom edge. */
-function boxes(page: string, picture: string, look: string): number[][] {
-  const [, card = ''] = new RegExp(`<section[^>]* id="${picture}"([^]*?)</section>`).exec(page) ?? []
-  const [, path = ''] = new RegExp(`<path class="${look}" d="([^"]*)"`).exec(card) ?? []
-  return [...path.matchAll(/M([\d.-]+) ([\d.-]+)H([\d.-]+)V([\d.-]+)/g)].map(found => found.slice(1).map(Number))
-}
 
 /** How many points a line has, or how many dots there are, in each of its unbroken parts. */
 function pathsOf(page: string, picture: string, look: string): number[] {

@@ -9,12 +9,14 @@ const MAX_WORDS = 25
 
 const views = ['/training?range=4w', '/training?range=1y', '/training?range=all', '/locks/37']
 
-test('no text beside a chart has more than 25 words', async () => {
+test('no text beside a chart has more than 25 words, and no page has an id twice', async () => {
   await using service = await sampleService()
   const alex = await visitorAs(service.url, 'alex')
   let texts = 0
   for (const path of [...samplePages, ...views]) {
     const { text: page } = await alex.get(path)
+    const ids = Array.from(page.matchAll(/\sid="([^"]*)"/g), ([, id]) => id)
+    assert.deepEqual(ids, [...new Set(ids)], path)
     const charts = page
       .split('<section')
       .filter(card => /class="(?:plot|calendar|bars|runs|spark|measure)\b/.test(card))

@@ -154,6 +154,13 @@ export function figures(page: string, column: string, { card = 'figures', after 
   })
 }
 
+/** The filled boxes of a look in a picture, each as its left, top, right and bottom edge; what is hatched is a rect instead. */
+export function boxes(page: string, picture: string, look: string): number[][] {
+  const [, card = ''] = new RegExp(`<section[^>]* id="${picture}"([^]*?)</section>`).exec(page) ?? []
+  const [, path = ''] = new RegExp(`<path class="${look}" d="([^"]*)"`).exec(card) ?? []
+  return [...path.matchAll(/M([\d.-]+) ([\d.-]+)H([\d.-]+)V([\d.-]+)/g)].map(found => found.slice(1).map(Number))
+}
+
 /** The address of the page of this year or of the one before it, whichever has had more days. */
 export function fullerYear(): string {
   const now = new Date()

@@ -9,8 +9,7 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Viewer } from '../page.ts'
 import { dayText } from '../text/period.ts'
-import { capital, monthText, NONE, numberText } from '../text/text.ts'
-import { dateFormat, numberFormat } from '../text/language.ts'
+import { capital, dateFormat, monthText, NONE, numberFormat, numberText } from '../text/text.ts'
 
 /** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
 export type Unit = 'week' | 'month' | 'quarter' | 'year'

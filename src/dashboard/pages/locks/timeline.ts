@@ -9,7 +9,7 @@ import type { Viewer } from '../../page.ts'
 import { intervalName, lockText, stateName } from './states.ts'
 import { STRETCHES } from './stretches.ts'
 import { overMaximum } from './time.ts'
-import { dateFormat } from '../../text/language.ts'
+import { dateFormat } from '../../text/text.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 

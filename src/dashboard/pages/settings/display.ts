@@ -1,6 +1,6 @@
 import { type DashboardPage, redirect, themes } from '../../page.ts'
 import { cookie, safePath } from '../../site.ts'
-import { languages } from '../../text/language.ts'
+import { languages } from '../../text/text.ts'
 import { subjectCookie } from '../../visit.ts'
 
 const OF_HEADER = { section: null, reads: null } as const

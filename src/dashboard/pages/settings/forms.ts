@@ -2,8 +2,7 @@ import { setting } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { displayValue } from '../../site.ts'
-import { languages } from '../../text/language.ts'
-import { capital } from '../../text/text.ts'
+import { capital, languages } from '../../text/text.ts'
 import { unitNames } from '../../visit.ts'
 
 /** How the account sees its records, everywhere. */
