@@ -44,7 +44,7 @@ const FIRST: readonly string[] = [
   'api/status.slow',
   'api/large-pages.slow',
   'store/postgres-trouble',
-  'cli/serve',
+  'cli/serve.slow',
   'http/timeouts',
   // Its public address has a path, which holds for all pages of a process.
   'docs/integrations-client',

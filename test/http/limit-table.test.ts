@@ -30,7 +30,7 @@ const reachedBy: Readonly<Record<LimitName, readonly [file: string, title: strin
   uploadTime: ['http/uploads', 'an upload that takes longer than an hour gets 408'],
   uploadFiles: ['http/uploads', 'more files than allowed are refused'],
   uploads: ['http/uploads', 'an upload is refused before its body is read'],
-  uploadsInWork: ['cli/uploads', 'one file is checked after the other, and a check ends when its'],
+  uploadsInWork: ['cli/uploads.slow', 'one file is checked after the other, and a check ends when its'],
   idleTimeout: ['http/timeouts', 'an idle connection is kept open for the configured time, which'],
   unreadTimeout: [HERE, 'what does not arrive, or is not read, in time is counted'],
   responseTimeout: ['store/postgres-trouble', 'a silent network blocks no request for long, and the service'],
