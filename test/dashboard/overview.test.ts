@@ -88,7 +88,7 @@ const ofThisWeek = { days: 1, reps: 400 }
 test('the overview begins with what is new: at most two items, for seven days', async () => {
   assert.match((await newsAt(steady)).text, /^As usual$/)
   const best = await newsAt([...steady, ofThisWeek])
-  assert.match(best.text, /^Best week so far: 400 \(before 204\)\./)
+  assert.match(best.text, /^Best week so far, of \d+ \w+: 400 repetitions \(before 204\)\./)
   assert.equal(best.links[0], '/training?from=2026-11-23&to=2026-11-27')
   const rows = [0, 1, 2, 3].map(days => ({ days, reps: 20 }))
   assert.match((await newsAt([...steady, ...rows])).text, /^4 days in a row, the most so far \(before 1\)\.$/)
@@ -123,5 +123,5 @@ test('to somebody who may read from a day on, the news is since that day', async
   const best = [{ days: 100, reps: 5000 }, ...steady, ofThisWeek]
   assert.doesNotMatch((await newsAt(best)).text, /Best week/)
   const { text } = await newsAt(best, { recordsFrom: '2026-09-01' })
-  assert.match(text, /^Best week since 1 Sept 2026: 400 \(before 204\)\./)
+  assert.match(text, /^Best week since 1 Sept 2026, of \d+ \w+: 400 repetitions \(before 204\)\./)
 })

@@ -95,7 +95,7 @@ describe('pages say no more than is known', () => {
     const ticks = / data-since=/
     for (const path of ['/', '/locks']) {
       const { text } = await ann.get(path)
-      assert.match(shownText({ text }), /Locked, day 2 1 d without a break/, path)
+      assert.match(shownText({ text }), /Locked, day 2 , 1 d without a break/, path)
       assert.match(text, /in 5\sd/, path)
       assert.doesNotMatch(text, ticks, path)
     }

@@ -147,7 +147,7 @@ test('the records of a year count no day of the next one, also in a week of both
   const ann = await signInAs(service, 'ann')
   const text = async (of: number) => shownText({ text: (await ann.get(`/year/${of}`)).text }).replaceAll('\u00a0', ' ')
   assert.match(await text(2024), /Most repetitions in a week 500 week of 4 Dec 2023/)
-  assert.match(await text(2025), /Most repetitions in a week 550 week of 30 Dec 2024; before 500/)
+  assert.match(await text(2025), /Most repetitions in a week 550 week of 30 Dec 2024; before that 500/)
 })
 
 test('the large figures say how the year differs from the one before only where that was known from its start', async () => {
@@ -211,16 +211,16 @@ test('a record says which one it replaced, and the records of a year end with it
   }
   const [before, last] = [await recordsOf(2023), await recordsOf(2024)]
   assert.equal(before.get('Most repetitions in a week'), '500 week of 27 Feb 2023')
-  assert.equal(last.get('Most repetitions in a week'), '610 week of 6 May 2024; before 500, week of 27 Feb 2023')
-  assert.equal(last.get('Most repetitions in a session'), '610 6 May 2024; before 400, 2 May 2023')
-  assert.equal(last.get('Longest streak'), '3 days until 5 Jun 2024; before 2 days, until 2 Mar 2023')
+  assert.equal(last.get('Most repetitions in a week'), '610 week of 6 May 2024; before that 500, week of 27 Feb 2023')
+  assert.equal(last.get('Most repetitions in a session'), '610 6 May 2024; before that 400, 2 May 2023')
+  assert.equal(last.get('Longest streak'), '3 days until 5 Jun 2024; before that 2 days, until 2 Mar 2023')
   // The latest of equal ones, and the one that it equals.
   const equal = await recordsOf(2025)
   assert.equal(equal.get('Most repetitions in a session'), '610 4 Mar 2025; also 6 May 2024')
   assert.equal(equal.get('Longest streak'), '3 days until 6 Mar 2025; also until 5 Jun 2024')
   // The stretch that went on into the next year counts there.
-  assert.equal(before.get('Longest locked stretch'), '5 d 20 Dec 2023; before 2 d, 1 Feb 2023')
-  assert.equal(last.get('Longest locked stretch'), '6 d 31 Dec 2023; before 5 d, 20 Dec 2023')
+  assert.equal(before.get('Longest locked stretch'), '5 d 20 Dec 2023; before that 2 d, 1 Feb 2023')
+  assert.equal(last.get('Longest locked stretch'), '6 d 31 Dec 2023; before that 5 d, 20 Dec 2023')
   assert.equal(totalsOf((await ann.get('/year/2024')).text).get('Repetitions'), '960')
 
   const ben = await signInAs(service, 'ben')

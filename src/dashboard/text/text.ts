@@ -177,7 +177,7 @@ export function durationText(seconds: number): string {
 
 /** As far as it has whole minutes, in a column of hours: `1 h 16 min`, `43 min`. */
 export function minutesText(milliseconds: number): string {
-  return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.round(milliseconds / 60_000) * 60)
+  return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60)
 }
 
 /** `3:05`, `1:03:05`. */

@@ -28,11 +28,11 @@ export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   if (current === undefined) return `${stateName(lock.state, viewer)}, ${day}`
   const time = tickingTime(current.start, clock)
   if (!current.locked)
-    return html`${current.kind === 'break' ? 'On a break' : 'Open'}, ${day} <span class="beside">${time} so far</span>`
+    return html`${current.kind === 'break' ? 'On a break' : 'Open'}, ${day}<span class="beside">, ${time} so far</span>`
   const before = lock.intervals.at(-2)
   const since =
     before === undefined ? 'without a break' : before.kind === 'break' ? 'since the last break' : 'since it was open'
-  return html`${lockText('Locked', viewer)}, ${day} <span class="beside">${time} ${since}</span>`
+  return html`${lockText('Locked', viewer)}, ${day}<span class="beside">, ${time} ${since}</span>`
 }
 
 /** `5 h 12 min, 1 over the maximum`: how long breaks were, and how many were longer than the template allows. */

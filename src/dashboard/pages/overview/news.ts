@@ -8,7 +8,7 @@ import type { LockHistory } from '../../../stats/lock-history.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import type { Reader } from '../../page.ts'
 import { dayText, daysName } from '../../text/period.ts'
-import { countText, durationText, numberText, percentText } from '../../text/text.ts'
+import { countText, durationText, numberText, percentText, shortDay } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 import { daysOf, lastWhole, usualOf } from '../parts.ts'
 import { measuredOf } from '../training/pictures.ts'
@@ -98,7 +98,7 @@ function bestWeek(known: Known): Html | undefined {
   const { week } = known.bests
   if (!isBetter(week, ({ reps }) => reps) || !isNew(known, Date.parse(week.best.to) / DAY_MS)) return undefined
   const { from, to, reps } = week.best
-  const text = html`Best week${known.extent}: ${repsFigure(reps, `${from}/${to}`)}`
+  const text = html`Best week${known.extent}, of ${shortDay(Date.parse(from))}: ${repsFigure(reps, `${from}/${to}`)} repetitions`
   return html`${link(`/training?from=${from}&to=${to}`, text)} (before ${numberText(week.before?.reps ?? 0)}).`
 }
 

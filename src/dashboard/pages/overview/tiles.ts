@@ -112,8 +112,7 @@ function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number
   )
   const first = today + 1 - days.length
   const address = `/locks?from=${formatDate(first)}&to=${formatDate(today)}`
-  const name = lockText('Time locked by day', viewer)
-  return html`<a class="days-strip" href="${address}" aria-label="${name}">${strip(
+  return html`<a class="days-strip" href="${address}"><span class="hidden">${lockText('Time locked by day', viewer)}</span>${strip(
     html`${boxes(
       'usual',
       barsFrom(() => 0),

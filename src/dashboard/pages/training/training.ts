@@ -199,7 +199,7 @@ function kindRow(viewer: Viewer, { query, period, summary }: ShownTraining): Htm
   })}</ul>`
 }
 
-/** `66 to 92 % since the beginning, 90 to 91 % in this period`. Each number links to its days. */
+/** `from 66 to 92 % since the beginning, from 90 to 91 % in this period`. Each number links to its days. */
 function stepsText(viewer: Viewer, shown: ShownTraining): Html | undefined {
   const since = stepText(viewer, shown, shown.everything)
   const now = shown.period && stepText(viewer, shown, shown)
@@ -222,7 +222,7 @@ export function stepText(
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
   if (first === -1) return undefined
-  return first === last ? link(last) : html`${link(first, numberText)} to ${link(last)}`
+  return first === last ? link(last) : html`from ${link(first, numberText)} to ${link(last)}`
 }
 
 export function medianFigure(median: number, scope: string, text = percentText): Html {

@@ -58,7 +58,8 @@ function record<Item>(
   const { best, before } = found
   const value = valueOf(best)
   const former = before && valueOf(before)
-  const earlier = before && (former === value ? `; also ${whenOf(before)}` : `; before ${former}, ${whenOf(before)}`)
+  const earlier =
+    before && (former === value ? `; also ${whenOf(before)}` : `; before that ${former}, ${whenOf(before)}`)
   const note = `${whenOf(best)}${earlier ?? ''}`
   return [[name, html`<a href="${addressOf(best)}">${value}</a> <small>${note}</small>`]]
 }
