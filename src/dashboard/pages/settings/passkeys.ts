@@ -68,7 +68,7 @@ export async function passkeysSetting(visit: Visit): Promise<Html> {
   return setting(
     'Passkeys',
     why ??
-      html`Sign in with the screen lock of your device.<span class="no-script"> They need JavaScript, which is off in this browser.</span>`,
+      html`Sign in with the screen lock of your device.<span class="no-script"> Passkeys need JavaScript, which is off in this browser.</span>`,
     why === undefined ? html`<a class="button needs-script" href="/settings/passkeys/new">Add a passkey</a>` : nothing,
     passkeys.length === 0 ? nothing : passkeyTable(visit, passkeys),
   )
