@@ -206,7 +206,7 @@ describe('in a browser', needsChromium, () => {
       if (what !== 'while it copies') return
       await page
         .getByRole('cell', { name: 'Lock templates' })
-        .locator('xpath=following-sibling::td[1][.="5"]')
+        .locator('xpath=following-sibling::td[1][.="6"]')
         .waitFor()
       address = await it.restart()
       await page.goto(`${address}/source`)

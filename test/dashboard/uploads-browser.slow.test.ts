@@ -98,6 +98,7 @@ describe('what came in is taken out again in a browser', needsChromium, () => {
     await page.waitForURL(`${service.url}/source`)
     await page.goto(`${service.url}/training?range=all`)
     await page.locator('#session-table tbody a[href^="/training/"]').first().click()
+    await page.getByRole('link', { name: 'Data' }).click()
     await page.getByRole('link', { name: 'Delete' }).click()
     await assertAccessible(page, 'what deleting does')
     await page.getByRole('button', { name: 'Delete' }).click()
