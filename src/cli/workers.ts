@@ -77,10 +77,6 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
     process.exit(0)
   }
 
-  /** For the end of a supervisor whose first worker did not start, which has logged why. */
-  const codeOf = (error: unknown) =>
-    stopping ? 0 : error instanceof Error && typeof error.cause === 'number' ? error.cause : 1
-
   process.on('SIGTERM', () => void stop())
   process.on('SIGINT', () => void stop())
   ignoreSignals()
@@ -95,8 +91,13 @@ export async function supervise({ count, maxStopMs, logFailure, secret }: Superv
     await Promise.all(Array.from({ length: count - 1 }, () => replace(0)))
     return port
   } catch (error) {
-    process.exit(codeOf(error))
+    process.exit(stopping ? 0 : codeOf(error))
   }
+}
+
+/** For the end of a supervisor whose first worker did not start, which has logged why. */
+function codeOf(error: unknown): number {
+  return error instanceof Error && typeof error.cause === 'number' ? error.cause : 1
 }
 
 /** Resolves with the port when the worker listens; rejects if it exits before, with its exit code as the cause. */

@@ -31,23 +31,23 @@ export interface SectionInNavigation {
    * Where the navigation shows it: in the bar, as another list of a section there, or in the menu of the account. A section of that
    * menu is about the account that signed in, whichever account's records the others show.
    */
-  readonly place: 'bar' | 'training' | 'locks' | 'account'
+  readonly menu: 'bar' | 'training' | 'locks' | 'account'
   /** The area that it shows alone. */
   readonly area?: Area
 }
 
 /** The sections of the dashboard, in the order of the navigation. */
 export const sections = {
-  overview: { title: 'Overview', path: '/', place: 'bar' },
-  training: { title: 'Training', path: '/training', place: 'bar', area: 'dtt' },
-  programs: { title: 'Programs', path: '/programs', place: 'training' },
-  locks: { title: 'Locks', path: '/locks', place: 'bar', area: 'lkbx' },
-  lockTemplates: { title: 'Templates', path: '/lock-templates', place: 'locks' },
-  year: { title: 'Year', path: '/year', place: 'bar' },
-  people: { title: 'People', path: '/people', place: 'account' },
-  source: { title: 'Source', path: '/source', place: 'account' },
-  keys: { title: 'API keys', path: '/keys', place: 'account' },
-  settings: { title: 'Settings', path: '/settings', place: 'account' },
+  overview: { title: 'Overview', path: '/', menu: 'bar' },
+  training: { title: 'Training', path: '/training', menu: 'bar', area: 'dtt' },
+  programs: { title: 'Programs', path: '/programs', menu: 'training' },
+  locks: { title: 'Locks', path: '/locks', menu: 'bar', area: 'lkbx' },
+  lockTemplates: { title: 'Templates', path: '/lock-templates', menu: 'locks' },
+  year: { title: 'Year', path: '/year', menu: 'bar' },
+  people: { title: 'People', path: '/people', menu: 'account' },
+  source: { title: 'Source', path: '/source', menu: 'account' },
+  keys: { title: 'API keys', path: '/keys', menu: 'account' },
+  settings: { title: 'Settings', path: '/settings', menu: 'account' },
 } as const satisfies Readonly<Record<string, SectionInNavigation>>
 export type Section = keyof typeof sections
 /** Null for what is in no section, such as the switches of the header. */
@@ -55,7 +55,7 @@ export type PageSection = Section | null
 
 /** Whether it is about the account that signed in, whichever account's records the others show. */
 export function isOwnSection(section: PageSection): boolean {
-  return section !== null && sections[section].place === 'account'
+  return section !== null && sections[section].menu === 'account'
 }
 
 export interface Person {

@@ -55,35 +55,35 @@ export async function bestsOf(
   }
 }
 
-/** The place of a grade among those of all sessions with its program. */
+/** The rank of a grade among those of all sessions with its program. */
 export interface GradeRank {
-  /** 0 for the best one. */
-  readonly place: number
+  /** How many are higher: 0 for the best one. */
+  readonly better: number
   /** How many others share it. */
   readonly equals: number
   readonly of: number
 }
 
-/** Fewer grades have no places. */
+/** Fewer grades have no rank. */
 const MIN_RANKED = 10
-const MAX_PLACES = 3
+const MAX_BETTER = 3
 const MAX_EQUALS = 2
 
-/** One of the first three places, if it is not that of many; among the sessions that have begun. */
+/** One of the first three ranks, if it is not that of many; among the sessions that have begun. */
 export function gradeRank(
   sessions: readonly SessionStats[],
   { program, grade }: Pick<SessionStats, 'program' | 'grade'>,
   now: number,
 ): GradeRank | undefined {
   if (grade === null) return undefined
-  let [place, equals, of] = [0, -1, 0]
+  let [better, equals, of] = [0, -1, 0]
   for (const other of sessions) {
     if (other.program !== program || other.grade === null || other.at > now) continue
     of += 1
-    if (other.grade > grade) place += 1
+    if (other.grade > grade) better += 1
     else if (other.grade === grade) equals += 1
   }
-  return of < MIN_RANKED || place >= MAX_PLACES || equals > MAX_EQUALS ? undefined : { place, equals, of }
+  return of < MIN_RANKED || better >= MAX_BETTER || equals > MAX_EQUALS ? undefined : { better, equals, of }
 }
 
 /** A time that was locked without a break, and the session that it began in. */

@@ -125,14 +125,14 @@ test('a grade has a place among the ten or more of its program, if it is one of 
   const grades = [90, 80, 97, 70, 97, 60, 95, 50, 40, 30]
   const all = grades.map((grade, id) => session(id, id, { grade, program: 1 }))
   const rankOf = (grade: number, sessions = all, now = 100) => gradeRank(sessions, { program: 1, grade }, now)
-  assert.deepEqual(rankOf(97), { place: 0, equals: 1, of: 10 })
-  assert.deepEqual(rankOf(95), { place: 2, equals: 0, of: 10 })
+  assert.deepEqual(rankOf(97), { better: 0, equals: 1, of: 10 })
+  assert.deepEqual(rankOf(95), { better: 2, equals: 0, of: 10 })
   assert.equal(rankOf(90), undefined)
   assert.equal(rankOf(97, all, 8), undefined, 'what has not begun does not count')
   assert.equal(rankOf(97, all.slice(1)), undefined)
   const many = [session(11, 11, { grade: 97, program: 1 }), session(12, 12, { grade: 97, program: 1 })]
   assert.equal(rankOf(97, [...all, ...many]), undefined)
-  assert.deepEqual(rankOf(97, [...all, session(11, 11, { grade: 97, program: 2 })]), { place: 0, equals: 1, of: 10 })
+  assert.deepEqual(rankOf(97, [...all, session(11, 11, { grade: 97, program: 2 })]), { better: 0, equals: 1, of: 10 })
 })
 
 test('statistics by kind count segments, and a filter by kind keeps the sessions that have such segments', async () => {

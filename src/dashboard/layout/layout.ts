@@ -94,8 +94,8 @@ const sectionNames = Object.keys(sections) as Section[]
 
 /** The sections of the bar, each with the lists that are shown with it. */
 const destinations = sectionNames
-  .filter(name => sections[name].place === 'bar')
-  .map(first => ({ first, others: sectionNames.filter(name => sections[name].place === first) }))
+  .filter(name => sections[name].menu === 'bar')
+  .map(first => ({ first, others: sectionNames.filter(name => sections[name].menu === first) }))
 
 function header(viewer: Viewer, section: PageSection, path: string, owner = viewer.subject.id): Html {
   return html`

@@ -12,7 +12,7 @@ import { countText, durationText, numberText, percentText, shortDay } from '../.
 import { lockText } from '../locks/states.ts'
 import { daysOf, lastWhole, usualOf } from '../parts.ts'
 import { measuredOf } from '../training/pictures.ts'
-import { placeText } from '../training/session.ts'
+import { rankText } from '../training/session.ts'
 import { repsFigure, type ShownTraining } from '../training/training.ts'
 import type { Programs } from '../../text/names.ts'
 
@@ -150,19 +150,19 @@ const USUAL_GAPS = 12
 /** More sessions of the last week are not looked at. */
 const MAX_NEW = 20
 
-/** The best place that a grade of the last week has among all with its program. */
+/** The best rank that a grade of the last week has among all with its program. */
 function bestGrade(known: Known): Html | undefined {
   const { sessions, programs, reader, extent } = known
   const ranked = sessions.slice(-MAX_NEW).flatMap(session => {
     const rank = isNew(known, dayOf(known, session.at)) ? gradeRank(sessions, session, reader.now) : undefined
     return rank === undefined ? [] : [{ session, rank }]
   })
-  const [best] = ranked.toReversed().toSorted((a, b) => a.rank.place - b.rank.place)
+  const [best] = ranked.toReversed().toSorted((a, b) => a.rank.better - b.rank.better)
   if (best === undefined) return undefined
   const { id, program, grade } = best.session
   const text = `${percentText(grade ?? 0)} with ${programs.nameOf(program)}`
   const since = extent === SO_FAR ? '' : extent
-  return html`${link(`/training/${id}`, text)}, ${placeText(best.rank)}${since}.`
+  return html`${link(`/training/${id}`, text)}, ${rankText(best.rank)}${since}.`
 }
 
 function longestStretch(known: Known): Html | undefined {

@@ -31,7 +31,7 @@ import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
 import { strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
-import { placeText, usualText } from '../training/session.ts'
+import { rankText, usualText } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import type { ShownLocks } from '../locks/list.ts'
@@ -186,7 +186,7 @@ export function lastSession(
     html`
       <p class="big">${grade === null ? NONE : percentText(grade)}</p>
       <p>${resultMark(passed)}${grade === null || usual === undefined ? nothing : `, ${usualText(grade, usual, isOwn)}`}${
-        rank === undefined ? nothing : ` · ${placeText(rank)} with this program`
+        rank === undefined ? nothing : ` · ${rankText(rank)} with this program`
       }</p>
       <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
     `,

@@ -56,19 +56,19 @@ async function showSession(visit: Visit) {
   ])
   const file = jsonFile(visit, `training-session-${id}`, document)
   if (file !== undefined) return file
-  const place = sessions.findLastIndex(one => one.id === id)
+  const own = sessions.findLastIndex(one => one.id === id)
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
   const segments = record.TrainerSegment.map((segment, index) => ({ ...segment, position: index + 1 }))
   const isOwn = owner === viewer.session.accountId
   const ofProgram = programLink(programs, session.program)
-  const usual = session.grade === null ? undefined : usualGrade(sessions, place)
+  const usual = session.grade === null ? undefined : usualGrade(sessions, own)
   const rank = gradeRank(sessions, session, now)
   const beside = [
     ...(session.grade === null || usual === undefined
       ? []
       : [`${usualText(session.grade, usual, isOwn)} (${usual.low} to ${usual.high})`]),
-    ...(rank === undefined ? [] : [placeText(rank)]),
+    ...(rank === undefined ? [] : [rankText(rank)]),
   ].join(' · ')
   const besideText = beside === '' ? undefined : beside
   return view({
@@ -78,7 +78,7 @@ async function showSession(visit: Visit) {
     lead: html`${dateTime(viewer, session.at)} · ${ofProgram}${futureMark(viewer, now, session.at)}${found.isTyped ? TYPED : nothing}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
-    actions: html`<nav class="stepper" aria-label="Sessions">${step('prev', place - 1, 'Earlier session')}${step('next', place + 1, 'Later session')}</nav>`,
+    actions: html`<nav class="stepper" aria-label="Sessions">${step('prev', own - 1, 'Earlier session')}${step('next', own + 1, 'Later session')}</nav>`,
     body: recordTabs(visit, {
       owner,
       apiPath: `/api/v1/dtt/sessions/${record.id}`,
@@ -93,13 +93,13 @@ async function showSession(visit: Visit) {
           ...amountStats(visit, session, segments),
         )}
         ${card('Segments', segmentTables(visit, segments), { id: 'rows' })}
-        ${lastTen(viewer, sessions.slice(0, place + 1), session)}
+        ${lastTen(viewer, sessions.slice(0, own + 1), session)}
       `,
     }),
   })
 
   function step(rel: 'prev' | 'next', index: number, name: string): Html {
-    const to = place === -1 ? undefined : sessions[index]
+    const to = own === -1 ? undefined : sessions[index]
     const search = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
     return stepTo(rel, to && `/training/${to.id}${search}`, name)
   }
@@ -113,8 +113,8 @@ export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
 }
 
 /** `third best of 109`, `shared best of 20` */
-export function placeText({ place, equals, of }: GradeRank): string {
-  return `${equals === 0 ? '' : 'shared '}${['best', 'second best', 'third best'][place]} of ${numberText(of)}`
+export function rankText({ better, equals, of }: GradeRank): string {
+  return `${equals === 0 ? '' : 'shared '}${['best', 'second best', 'third best'][better]} of ${numberText(of)}`
 }
 
 /** The last sessions with the program, up to this one, and what was best in it. */
