@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { matchesEtag } from '../contract/responses.ts'
 import { joinModules } from './joined-modules.ts'
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { isFromAnotherSite } from './site.ts'
 
 /** Assets and pages as they are sent: compressed where that reveals nothing, and kept by browsers where they do not change. */

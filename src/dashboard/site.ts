@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
+import { hash } from 'node:crypto'
+import { raw } from 'hono/html'
 import { type Config, publicPath } from '../config.ts'
 import { isLoopbackAddress } from '../contract/address.ts'
 import { clientAddress, isLoopbackName } from '../http/addresses.ts'
 import { ApiError } from '../contract/errors.ts'
 import type { RequestContext } from '../http/log.ts'
 import { FormError } from './layout/form-errors.ts'
-import { hash } from 'node:crypto'
-import { raw } from 'hono/html'
 import type { Html } from './html.ts'
 
 /** How browsers see this service: its address, the path below which it is, cookies, and the headers of pages. */

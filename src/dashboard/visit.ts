@@ -1,3 +1,4 @@
+import type { FastifyRequest, FastifyReply } from 'fastify'
 import { type BrowserSession, findSession } from '../accounts/browser-sessions.ts'
 import { listReceivedAccess } from '../accounts/access-lists.ts'
 import { readKnownTime } from '../stats/known-time.ts'
@@ -23,7 +24,6 @@ import {
 } from './page.ts'
 import { knownTimeZone } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
-import type { FastifyRequest, FastifyReply } from 'fastify'
 import { SECRET_FORM } from '../accounts/secrets.ts'
 import { type Actor, browserName } from '../accounts/events.ts'
 import type { Config } from '../config.ts'

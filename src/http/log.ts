@@ -1,5 +1,5 @@
-import { escapeControls } from '../contract/control-characters.ts'
 import type { IncomingMessage } from 'node:http'
+import { escapeControls } from '../contract/control-characters.ts'
 import type { LimitName } from './limits.ts'
 import type { RateWindow } from './rate-limits.ts'
 

@@ -415,7 +415,7 @@ interface MeasuredTime {
   readonly empty: string
 }
 
-/** `2,444 in the last whole week, ▼ 36 under usual`, with one large number. */
+/** `2,444 in the last whole week, ▼ 36 under the usual`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty }: MeasuredTime,

@@ -1,7 +1,7 @@
+import { hash } from 'node:crypto'
 import { encodeCursor, type Position } from '../../contract/cursor.ts'
 import { etagOf, type ListPage } from '../handler.ts'
 import { DOCUMENT_SEPARATOR, type PageRow, type RowSizes } from './page-queries.ts'
-import { hash } from 'node:crypto'
 import { etagsIn } from '../../contract/responses.ts'
 
 /** Pages of lists, from their rows or from a validator. */
