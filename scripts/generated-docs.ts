@@ -124,8 +124,8 @@ again. With fewer, a busy service answers late. \`/healthz\`, \`/readyz\` and th
 turns. \`addressPages\` counts pages before the sign-in; a browser session has \`sessionPages\`.
 
 The page Source stores nothing more beyond \`${settings.maxRecords.env}\` and \`${settings.maxBytes.env}\`, or if less than ${MIN_FREE_BYTES / 2 ** 20} MB of the disk
-would stay free (SQLite). Figures of an account get 503 if its training sessions take more than ${maxMegabytes.training} MB of memory (50,000 with five kinds of
-segments). Its lock sessions may take ${maxMegabytes.locks} MB (37,000 with six events). Beyond ${MAX_EVENTS_PER_HOUR} account events of one kind that strangers cause in an
+would stay free (SQLite). Figures of an account get 503 if its training sessions take more than ${maxMegabytes.training} MB of memory (50,000 with five types of
+segments). Its lock sessions may take ${maxMegabytes.locks} MB (37,000 with six events). Beyond ${MAX_EVENTS_PER_HOUR} account events of one type that strangers cause in an
 hour, one has a count. Up to ${MAX_PENDING_EVENTS.toLocaleString('en')} wait to be written; the log says how many were dropped.
 `
 }

@@ -3,7 +3,7 @@ import { IsOptional, type Static, type TObject } from 'typebox'
 import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { type Actor, type EventKind, type NewEvent, OPERATOR, recordEvent } from './events.ts'
+import { type Actor, type EventType, type NewEvent, OPERATOR, recordEvent } from './events.ts'
 import { noteGrantChange } from './grants.ts'
 
 /**
@@ -20,7 +20,7 @@ export interface ActFacts {
   /** Whether a page asks for a proof of identity before it, unless there was one in the last ten minutes. */
   readonly confirms?: boolean
   /** The event that it leaves. */
-  readonly event: EventKind
+  readonly event: EventType
 }
 
 interface NewAct<Input extends TObject, Result, Prepared> extends ActFacts {
@@ -38,7 +38,7 @@ export interface Scene {
   readonly db: Kysely<Tables>
   readonly store: Store
   readonly now: number
-  readonly record: (about: Pick<NewEvent, 'accountId' | 'subject' | 'subjectId'>, kind?: EventKind) => Promise<void>
+  readonly record: (about: Pick<NewEvent, 'accountId' | 'subject' | 'subjectId'>, type?: EventType) => Promise<void>
 }
 
 type Entered<Input extends TObject> = {
@@ -70,8 +70,8 @@ export function act<const Input extends TObject, Result, Prepared = undefined>({
 }
 
 /** Records an event of an act, within its transaction. */
-export function recorder(db: Kysely<Tables>, event: EventKind, now: number, actor: Actor): Scene['record'] {
-  return (about, kind = event) => recordEvent(db, { ...about, kind, now, actor })
+export function recorder(db: Kysely<Tables>, event: EventType, now: number, actor: Actor): Scene['record'] {
+  return (about, type = event) => recordEvent(db, { ...about, type, now, actor })
 }
 
 async function check({ properties }: TObject, input: object): Promise<void> {

@@ -4,7 +4,7 @@ import { act } from './act.ts'
 import { checkedQuery, readChecked } from './access.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, BrowserSessionRow, Tables } from '../store/tables.ts'
-import { type Actor, type EventKind, recordEvent } from './events.ts'
+import { type Actor, type EventType, recordEvent } from './events.ts'
 import { forgetBrowsers } from './known-browsers.ts'
 import { suggestTimeZone } from './preferences.ts'
 import { isCurrent, type Proof } from './proofs.ts'
@@ -53,14 +53,14 @@ export function beginSession(
   const { accountId, method } = proof
   return store.db.transaction().execute(async db => {
     if (!(await isCurrent(db, store, proof))) return undefined
-    return beginSessionIn(db, { ...start, accountId, kind: `signed-in-${method}`, confirmedAt: confirmedAt(proof) })
+    return beginSessionIn(db, { ...start, accountId, event: `signed-in-${method}`, confirmedAt: confirmedAt(proof) })
   })
 }
 
 /** Begins a session within a transaction, and records the event that it begins with. */
 export async function beginSessionIn(
   db: Kysely<Tables>,
-  { accountId, browser, actor, now, replaces, timeZone, kind, confirmedAt = null }: NewSession,
+  { accountId, browser, actor, now, replaces, timeZone, event, confirmedAt = null }: NewSession,
 ): Promise<string> {
   const secret = makeSecret()
   if (timeZone !== undefined) await suggestTimeZone(db, accountId, timeZone)
@@ -81,13 +81,13 @@ export async function beginSessionIn(
       confirmed_at: confirmedAt,
     })
     .execute()
-  await recordEvent(db, { accountId, kind, now, actor })
+  await recordEvent(db, { accountId, type: event, now, actor })
   return secret
 }
 
 interface NewSession extends SessionStart {
   readonly accountId: number
-  readonly kind: EventKind
+  readonly event: EventType
   readonly confirmedAt?: number | null
 }
 

@@ -3,14 +3,14 @@ import { isName } from '../contract/names.ts'
 import { HOUR_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import type { EventKind } from './events.ts'
+import type { EventType } from './events.ts'
 import { accountNamed } from './accounts.ts'
 import { type Counted, Tally } from './tally.ts'
 
 export type EventCounter = ReturnType<typeof makeEventCounter>
 
 interface CountedEvent {
-  readonly kind: EventKind
+  readonly type: EventType
   readonly account: { readonly id: number } | { readonly username: string }
   readonly now: number
   /** As `networkPart` writes it. */
@@ -50,7 +50,7 @@ export function makeEventCounter(store: Store, onFailure: (error: unknown) => vo
 }
 
 async function write(db: Kysely<Tables>, { row: event, count: times }: Counted<CountedEvent>): Promise<void> {
-  const { kind, now: at } = event
+  const { type, now: at } = event
   const account = await accountOf(db, event.account)
   if (account === undefined) return
   const accountId = account.id
@@ -59,12 +59,12 @@ async function write(db: Kysely<Tables>, { row: event, count: times }: Counted<C
     .select(['network', 'browser'])
     .where('account_id', '=', accountId)
     .where('at', '=', at)
-    .where('kind', '=', kind)
+    .where('kind', '=', type)
     .execute()
   const { network, browser } = event
   const isCounted = rows.some(row => row.network === network && row.browser === browser)
   const where = isCounted || rows.length < MAX_EVENTS_PER_HOUR ? { network, browser } : { network: '', browser: '' }
-  const row = { account_id: accountId, at, kind, actor: '', subject: '', subject_id: 0, ...where } as const
+  const row = { account_id: accountId, at, kind: type, actor: '', subject: '', subject_id: 0, ...where } as const
   await db
     .insertInto('account_event')
     .values({ ...row, times })
@@ -86,5 +86,5 @@ function accountOf(db: Kysely<Tables>, account: CountedEvent['account']) {
 /** How many events wait to be written in a process: about 300 KB. */
 export const MAX_PENDING_EVENTS = 1000
 
-/** Rows of one kind that an account gets in an hour. Further networks are counted together, in one more. */
+/** Rows of one type that an account gets in an hour. Further networks are counted together, in one more. */
 export const MAX_EVENTS_PER_HOUR = 20

@@ -5,8 +5,8 @@ import type { Tables } from '../store/tables.ts'
 
 /** The log of what concerns the safety of an account, for its owner. Rows are added, never changed but for counts. */
 
-/** Every kind of event, with its text. To add one, add a row and call `recordEvent` where it happens. */
-const eventKinds = {
+/** Every type of event, with its text. To add one, add a row and call `recordEvent` where it happens. */
+const eventTypes = {
   'signed-in-password': 'Signed in with the password',
   'signed-in-passkey': 'Signed in with a passkey',
   'signed-in-oidc': 'Signed in with the linked sign-in',
@@ -40,7 +40,7 @@ const eventKinds = {
   'source-gone-removed': 'Records removed that are gone at the source',
   'source-forgotten': 'Source and its API key forgotten',
 } as const satisfies Readonly<Record<string, string>>
-export type EventKind = keyof typeof eventKinds
+export type EventType = keyof typeof eventTypes
 
 /** Who did something: the account itself, in a browser, the operator with a command, or the service without being asked. */
 export interface Actor {
@@ -56,7 +56,7 @@ export const SERVICE: Actor = { ...OPERATOR, by: 'service' }
 
 export interface NewEvent {
   readonly accountId: number
-  readonly kind: EventKind
+  readonly type: EventType
   readonly now: number
   readonly actor: Actor
   /** The name of the key, the passkey or the person that it is about. */
@@ -68,12 +68,12 @@ export interface NewEvent {
 /** Adds an event, within the transaction of what it records: neither is stored without the other. */
 export async function recordEvent(
   db: Kysely<Tables>,
-  { accountId, kind, now, actor, subject = '', subjectId = 0 }: NewEvent,
+  { accountId, type, now, actor, subject = '', subjectId = 0 }: NewEvent,
 ): Promise<void> {
   const about = { subject, subject_id: subjectId, actor: actor.by, network: actor.network, browser: actor.browser }
   await db
     .insertInto('account_event')
-    .values({ account_id: accountId, at: now, kind, ...about, times: 1 })
+    .values({ account_id: accountId, at: now, kind: type, ...about, times: 1 })
     .execute()
 }
 
@@ -97,9 +97,9 @@ export function listEvents(
     .execute()
 }
 
-/** What an event says. A later version may have stored a kind that this one does not know. */
+/** What an event says. A later version may have stored a type that this one does not know. */
 export function eventText({ kind }: Pick<AccountEvent, 'kind'>): string {
-  const texts: Readonly<Record<string, string>> = eventKinds
+  const texts: Readonly<Record<string, string>> = eventTypes
   return texts[kind] ?? kind
 }
 

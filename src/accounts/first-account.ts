@@ -63,7 +63,7 @@ export async function addFirstAccount(
     if (await hasAccounts({ reads: db })) return undefined
     const { id: accountId } = await addAccountIn(db, { username, tier: 'ultra' })
     await storePassword(db, accountId, passwordHash)
-    return { accountId, secret: await beginSessionIn(db, { ...start, accountId, kind: 'password-set' }) }
+    return { accountId, secret: await beginSessionIn(db, { ...start, accountId, event: 'password-set' }) }
   })
 }
 

@@ -91,7 +91,7 @@ export async function acceptInvitation(
     const session = {
       ...start,
       accountId,
-      kind: `invitation-${chosen.method}`,
+      event: `invitation-${chosen.method}`,
       confirmedAt: confirmedAt(chosen),
     } as const
     return { accountId, secret: await beginSessionIn(db, session) }

@@ -12,10 +12,10 @@ export class OidcError extends Error {
 
   /** Keeps no part of `cause` that can contain the code or a token. */
   constructor(cause: unknown, reason?: Reason) {
-    const kind = kindOf(cause)
-    const [known, words] = KINDS[kind] ?? (['refused', undefined] as const)
-    const why = words ?? detailOf(kind, cause)
-    super(`the sign-in at the OIDC issuer was not completed: ${why} (${kind})`)
+    const type = typeOf(cause)
+    const [known, words] = TYPES[type] ?? (['refused', undefined] as const)
+    const why = words ?? detailOf(type, cause)
+    super(`the sign-in at the OIDC issuer was not completed: ${why} (${type})`)
     this.reason = reason ?? known
     this.why = why
   }
@@ -29,12 +29,12 @@ export function statedIssuer(error: unknown): unknown {
 }
 
 /** The code of an error, which is one of a few words, or else its name. */
-function kindOf(error: unknown): string {
+function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'none'
   if (error.cause instanceof ResponseTooLargeError) return error.cause.name
   // It can come from the address that the browser was sent back to.
   if ('error' in error)
-    return typeof error.error === 'string' && Object.hasOwn(KINDS, error.error) ? error.error : 'other'
+    return typeof error.error === 'string' && Object.hasOwn(TYPES, error.error) ? error.error : 'other'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
@@ -47,7 +47,7 @@ const SECRET_REFUSED = [
 ] as const
 
 /** `away` where the issuer does not respond, not as an issuer should, or not to this service: no guess of anybody. */
-const KINDS: Readonly<Record<string, readonly [reason: Reason, words?: string]>> = {
+const TYPES: Readonly<Record<string, readonly [reason: Reason, words?: string]>> = {
   access_denied: DECLINED,
   interaction_required: DECLINED,
   login_required: DECLINED,
@@ -69,14 +69,14 @@ const KINDS: Readonly<Record<string, readonly [reason: Reason, words?: string]>>
   TypeError: ['away'],
 }
 
-function detailOf(kind: string, error: unknown): string {
+function detailOf(type: string, error: unknown): string {
   const { message, facts } = innermost(error)
-  if (kind === 'TypeError') return `it cannot be reached (${message})`
-  if (kind === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
+  if (type === 'TypeError') return `it cannot be reached (${message})`
+  if (type === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
     return `it calls itself ${quoted(statedIssuer(error))}, and ${settings.oidcIssuer.env} is ${quoted(facts['expected'])}`
   }
   // The library's own texts contain no values.
-  return kind.startsWith('OAUTH_') ? `its response was refused: ${message}` : 'its response cannot be used'
+  return type.startsWith('OAUTH_') ? `its response was refused: ${message}` : 'its response cannot be used'
 }
 
 type Facts = Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Area, isArea } from '../contract/areas.ts'
-import { type ReadKind, readKinds, type ReadWay, readWays } from '../contract/reads.ts'
+import { type ReadType, readTypes, type ReadWay, readWays } from '../contract/reads.ts'
 import type { Store } from '../store/index.ts'
 import type { Params } from '../store/query.ts'
 import type { ReadRow } from '../store/tables.ts'
@@ -21,7 +21,7 @@ export interface ReadEntry {
   /** The name of the owner's own key; null otherwise. */
   readonly tokenName: string | null
   readonly area: Area | null
-  readonly kind: ReadKind | null
+  readonly kind: ReadType | null
   readonly count: number
 }
 
@@ -93,7 +93,7 @@ function entryOf(row: NamedRead, ownerId: number): ReadEntry {
     via,
     tokenName: via === 'token' && row.reader_id === ownerId ? row.token_name : null,
     area: isArea(row.area) ? row.area : null,
-    kind: readKinds.find(kind => kind === row.kind) ?? null,
+    kind: readTypes.find(kind => kind === row.kind) ?? null,
     count: row.reads,
   }
 }

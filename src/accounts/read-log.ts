@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely'
 import { type Area, areas } from '../contract/areas.ts'
-import type { ReadKind, ReadWay } from '../contract/reads.ts'
+import type { ReadType, ReadWay } from '../contract/reads.ts'
 import { DAY_MS, HOUR_MS } from '../contract/time.ts'
 import { type Engine, jsonRows, type Store } from '../store/index.ts'
 import { OPERATOR, pruneEvents, recordEvent } from './events.ts'
@@ -46,7 +46,7 @@ export function makeReadLog(store: Store, options: ReadLogOptions) {
   )
   return {
     /** Counts a read of the records of an owner; written later. */
-    record({ accountId, via, keyName }: Reader, ownerId: number, area: Area, kind: ReadKind, now: number) {
+    record({ accountId, via, keyName }: Reader, ownerId: number, area: Area, kind: ReadType, now: number) {
       tally.add({ owner_id: ownerId, hour: hourOf(now), reader_id: accountId, via, token_name: keyName, area, kind })
     },
     /** Writes what is pending and stops. */
@@ -63,7 +63,7 @@ export async function recordOperatorExport(store: Store, ownerId: number): Promi
     store.engine,
     areas.map(area => ({ row: { ...read, area }, count: 1 })),
   )
-  await recordEvent(store.db, { accountId: ownerId, kind: 'exported', now, actor: OPERATOR })
+  await recordEvent(store.db, { accountId: ownerId, type: 'exported', now, actor: OPERATOR })
 }
 
 const FLUSH_INTERVAL_MS = 60_000

@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { areas as allAreas } from '../contract/areas.ts'
 import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Tables } from '../store/tables.ts'
-import type { EventKind } from './events.ts'
+import type { EventType } from './events.ts'
 import { act, type Scene } from './act.ts'
 import { type AccessTerms, hasEnded, isOpenAccess, termsOf, columnsOf, type GivenTerms } from './access.ts'
 import { Refusal } from '../contract/refusal.ts'
@@ -84,9 +84,9 @@ export async function endAccessIn(scene: Scene, pair: AccessPair): Promise<boole
 }
 
 /** Records a change of access for its owner, under the name of the partner. */
-async function recordAccess({ db, record }: Scene, { ownerId, partnerId }: AccessPair, kind?: EventKind) {
+async function recordAccess({ db, record }: Scene, { ownerId, partnerId }: AccessPair, type?: EventType) {
   const partner = await db.selectFrom('account').select('username').where('id', '=', partnerId).executeTakeFirst()
-  await record({ accountId: ownerId, subject: partner?.username ?? '' }, kind)
+  await record({ accountId: ownerId, subject: partner?.username ?? '' }, type)
 }
 
 export const NO_ACCESS = 'there is no such access'

@@ -4,7 +4,7 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { act } from './act.ts'
-import type { EventKind } from './events.ts'
+import type { EventType } from './events.ts'
 import { spellingsOf } from './identities.ts'
 import { clearPassword } from './passwords.ts'
 import { lockAccount } from './proofs.ts'
@@ -73,7 +73,7 @@ interface RemovedMethod {
  */
 function removal(
   title: string,
-  event: EventKind,
+  event: EventType,
   remove: (db: Kysely<Tables>, method: RemovedMethod) => Promise<string | void>,
 ) {
   return act({

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import * as Type from 'typebox'
 import { belongs } from './cursor.ts'
 import type { FieldError } from './errors.ts'
-import type { ReadKind } from './reads.ts'
+import type { ReadType } from './reads.ts'
 import { cursor, type End, integer, type Parameter, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
 /** What an API key can be allowed to read. */
@@ -36,8 +36,8 @@ export interface Endpoint<
   readonly entitled: boolean
   /** Names the record in the text of a 404; undefined where the endpoint never sends one. */
   readonly resourceName: string | undefined
-  /** The kind of its reads in the log of reads, if it returns records. */
-  readonly readKind: ReadKind
+  /** The type of its reads in the log of reads, if it returns records. */
+  readonly readType: ReadType
   /** Whether it reads a long history, so that an account may ask for few at the same time. */
   readonly isLong: boolean
   readonly query: Query
@@ -69,7 +69,7 @@ interface Facts {
   readonly scope?: Scope | readonly Scope[]
   readonly entitled?: boolean
   readonly resourceName?: string
-  readonly readKind?: ReadKind
+  readonly readType?: ReadType
   readonly isLong?: boolean
 }
 
@@ -81,7 +81,7 @@ export function get<const Path extends string, Data extends TSchema, Query exten
   return {
     ...commonFacts(path, facts),
     resourceName: facts.resourceName,
-    readKind: facts.readKind ?? 'record',
+    readType: facts.readType ?? 'record',
     // Without `query` in the facts, Query is inferred as {}.
     query: facts.query ?? ({} as Query),
     data: facts.data,
@@ -114,7 +114,7 @@ export function listEndpoint<
   return {
     ...commonFacts(path, facts),
     resourceName: undefined,
-    readKind: 'list',
+    readType: 'list',
     // The defaults of Filters and Options are {}, which is what is missing here when they are not given.
     query: { ...paging, ...(facts.filters as Filters), ...(facts.options as Options) },
     data: Type.Object({

@@ -12,7 +12,7 @@ const labels: Readonly<Record<string, string>> = {
   created_at: 'Recorded',
   createdDate: 'Created',
   updatedAt: 'Changed',
-  type: 'Kind of segment',
+  type: 'Type of segment',
   order: 'Position',
 
   // Lock sessions

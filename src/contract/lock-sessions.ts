@@ -7,7 +7,7 @@ import { choice, from, ownerFilter, ownerOrCaller, text, to } from './parameters
 export type LockSegment = Static<typeof LockSegment>
 export const LockSegment = record('An event in the history of a lock session.', {
   id: Integer('Id of the event.'),
-  type: OpenText('Kind of the event.', ['start', 'locked', 'break', 'unlocked']),
+  type: OpenText('Type of the event.', ['start', 'locked', 'break', 'unlocked']),
   createdAt: Timestamp('When it happened.'),
   isLocked: Flag('Whether the lock was closed after it.'),
 })

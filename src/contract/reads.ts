@@ -3,5 +3,5 @@ export const readWays = ['token', 'dashboard', 'operator'] as const
 export type ReadWay = (typeof readWays)[number]
 
 /** What was read: rows of a list, one record, statistics, or records to keep. */
-export const readKinds = ['list', 'record', 'statistics', 'export'] as const
-export type ReadKind = (typeof readKinds)[number]
+export const readTypes = ['list', 'record', 'statistics', 'export'] as const
+export type ReadType = (typeof readTypes)[number]

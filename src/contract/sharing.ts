@@ -4,7 +4,7 @@ import { areas } from './areas.ts'
 import { areaScopes, get, listEndpoint } from './endpoint.ts'
 import { Choice, Id, Integer, list, nullable, record, Text, Timestamp } from './fields.ts'
 import { from, id, to } from './parameters.ts'
-import { readKinds, readWays } from './reads.ts'
+import { readTypes, readWays } from './reads.ts'
 
 const access = {
   username: Text('Its name.'),
@@ -57,7 +57,7 @@ export const Read = record(
     ),
     tokenName: nullable(Text("The name of the API key, of the caller's own keys; null for others.")),
     area: nullable(Choice('Which records.', [...areas])),
-    kind: nullable(Choice('What was read: rows of a list, one record, statistics, or an export.', [...readKinds])),
+    kind: nullable(Choice('What was read: rows of a list, one record, statistics, or an export.', [...readTypes])),
     count: Integer('How often.', { minimum: 1 }),
   },
 )

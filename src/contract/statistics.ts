@@ -25,7 +25,7 @@ import {
   type WeekStart,
   weekStarts,
 } from './time.ts'
-import { segmentKinds } from './training-templates.ts'
+import { segmentTypes } from './training-templates.ts'
 
 const Day = (description: string) => Type.String({ description, format: 'date', examples: ['2026-02-16'] })
 
@@ -39,8 +39,8 @@ const StatisticsSources = record('What the statistics of a range are computed fr
   ungradedSegments: Count('Training segments without a grade, which `grades` does not count.'),
 })
 
-export const GradeStatistics = record('The grades of the graded segments of one kind.', {
-  type: OpenText('Kind of the segments.', segmentKinds),
+export const GradeStatistics = record('The grades of the graded segments of one type.', {
+  type: OpenText('Type of the segments.', segmentTypes),
   segments: Count('Graded segments.'),
   passed: Count('Those of them that were passed.'),
   mean: Decimal('Mean grade, with one decimal.'),
@@ -63,7 +63,7 @@ const trainingTotals = {
   durationMeasured: Integer('Seconds in segments.'),
   points: Integer('Points of segments.'),
   grades: list(
-    'Grades by kind of segment, in the order of the names; kinds without graded segments are left out.',
+    'Grades by type of segment, in the order of the names; types without graded segments are left out.',
     GradeStatistics,
   ),
 }
@@ -178,11 +178,11 @@ export const statistics = {
     description:
       'Sessions, repetitions, distances, durations, points and grades of the caller, or of `ownerId`, in the buckets of a range and in total, and the streak of days. At most 400 buckets, which are 16 days of hours; empty ones are zero.',
     scope: ['dtt:read', 'status:read'],
-    readKind: 'statistics',
+    readType: 'statistics',
     isLong: true,
     query: {
       ...rangeParameters,
-      type: text('Counts only segments of this kind, and only sessions that have one.'),
+      type: text('Counts only segments of this type, and only sessions that have one.'),
       programId: id('Only sessions that were run with this program.'),
     },
     data: TrainingStatistics,
@@ -193,7 +193,7 @@ export const statistics = {
     description:
       'Time locked, in breaks and open of the caller, or of `ownerId`, in the buckets of a range and in total. At most 400 buckets, which are 16 days of hours; empty ones are zero. Practice locks do not count.',
     scope: ['lkbx:read', 'status:read'],
-    readKind: 'statistics',
+    readType: 'statistics',
     isLong: true,
     query: rangeParameters,
     data: LockStatistics,

@@ -71,7 +71,7 @@ export const status = {
     description:
       'One flat object for displays and home automation: the lock, the newest training session, this week, streaks. Its validator changes with events, at midnight and once an hour. If the records are more than an hour old, `lockedSeconds` and `remainingSeconds` are computed for the time up to which the records are known, not for now.',
     scope: 'status:read',
-    readKind: 'statistics',
+    readType: 'statistics',
     query: {
       ...ownerOrCaller,
       tz: zoneParameter,

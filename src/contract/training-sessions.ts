@@ -3,12 +3,12 @@ import * as Type from 'typebox'
 import { get, listEndpoint } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { choice, flag, from, ownerFilter, ownerOrCaller, to } from './parameters.ts'
-import { segmentKinds } from './training-templates.ts'
+import { segmentTypes } from './training-templates.ts'
 
 export type TrainerSegment = Static<typeof TrainerSegment>
 export const TrainerSegment = record('The result of one segment of a training session.', {
   id: Integer('Id of the result.'),
-  type: OpenText('Kind of the segment.', segmentKinds),
+  type: OpenText('Type of the segment.', segmentTypes),
   passed: Flag('Whether the segment was passed.'),
   percentGrade: Integer('Grade in percent, usually 0 to 100; 0 when the segment was not graded.'),
   points: Integer('Points of the segment.'),

@@ -4,22 +4,22 @@ import { get, listEndpoint } from './endpoint.ts'
 import { Decimal, Flag, Id, Integer, list, nullable, OpenText, record, Text, Timestamp, whenKnown } from './fields.ts'
 import { ownerFilter, ownerOrCaller } from './parameters.ts'
 
-const knownKinds = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce'] as const
-export type SegmentKind = (typeof knownKinds)[number]
+const knownTypes = ['warmup', 'training', 'repetition', 'endurance', 'freeform', 'bounce'] as const
+export type SegmentType = (typeof knownTypes)[number]
 
-/** Kinds of a segment, in a program and in the results of a session. */
-export const segmentKinds: readonly string[] = knownKinds
+/** Types of a segment, in a program and in the results of a session. */
+export const segmentTypes: readonly string[] = knownTypes
 
-/** Whether the length of a segment of this kind is a number of repetitions; of all others it is seconds. */
-export function isCounted(kind: string): boolean {
-  return kind === 'repetition' || kind === 'bounce'
+/** Whether the length of a segment of this type is a number of repetitions; of all others it is seconds. */
+export function isCounted(type: string): boolean {
+  return type === 'repetition' || type === 'bounce'
 }
 
 export type TemplateSegment = Static<typeof TemplateSegment>
 export const TemplateSegment = record('A part of a training program.', {
   id: Integer('Id of the segment.'),
-  type: OpenText('Kind of the segment.', segmentKinds),
-  duration: Integer('Length: repetitions for the kinds `repetition` and `bounce`, seconds for all others.'),
+  type: OpenText('Type of the segment.', segmentTypes),
+  duration: Integer('Length: repetitions for the types `repetition` and `bounce`, seconds for all others.'),
   repeat: Integer('How often the segment is run.'),
   order: whenKnown(Integer('Place within the program. Absent when the source had none.')),
   speed: whenKnown(Decimal('Speed. The source does not say in which unit. Absent when it had none.')),

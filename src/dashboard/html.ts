@@ -34,7 +34,7 @@ export const nothing: Html = html``
 
 /**
  * A figure for people, with its value: `of` says what it is of which days, with filters. The same figure has one value on all pages.
- * `sessions 2026-09-07/2026-11-27 kind=endurance`
+ * `sessions 2026-09-07/2026-11-27 type=endurance`
  */
 export function figure(of: string, value: number, text: Part): Html {
   return html`<data value="${value}" data-of="${of}">${text}</data>`

@@ -19,7 +19,7 @@ import {
 import type { LimitName } from '../http/limits.ts'
 import type { Html } from './html.ts'
 import { type Area, areas as allAreas } from '../contract/areas.ts'
-import type { ReadKind } from '../contract/reads.ts'
+import type { ReadType } from '../contract/reads.ts'
 import type { SiteOrigin } from './site.ts'
 import type { Uploads } from '../uploads/uploads.ts'
 import type { RecordName } from '../store/tables.ts'
@@ -68,7 +68,7 @@ export type Units = 'metric' | 'imperial'
 /** How pages look and behave in this browser. Stored in cookies, because the server renders the pages. */
 export interface Display {
   readonly theme: Theme
-  /** Whether names, kinds and texts are replaced by neutral ones. */
+  /** Whether names, types and texts are replaced by neutral ones. */
   readonly discreet: boolean
   /** Whether the key D switches discreet mode. People who use voice control, or press keys by accident, switch it off. */
   readonly hasShortcut: boolean
@@ -181,7 +181,7 @@ export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
 
 interface PageOfRecords {
   /** What the log of reads says that the page reads. */
-  readonly reads: ReadKind
+  readonly reads: ReadType
   /** The area of those records, without which a list shows that it is not shared. */
   readonly area: Area | 'both'
 }
@@ -194,7 +194,7 @@ interface PageWithoutRecords {
 export type PageResult = View | Redirect | Download | LiveState
 
 export interface View {
-  readonly kind: 'view'
+  readonly shape: 'view'
   /** The account of the record that it shows; by default the one whose records the viewer chose. */
   readonly owner?: number | undefined
   /** Up to when the records of that account are known, if it is not the one that the viewer chose. */
@@ -223,35 +223,35 @@ interface Link {
 
 /** The validator of what open pages show. */
 export interface LiveState {
-  readonly kind: 'live'
+  readonly shape: 'live'
   readonly etag: string
 }
 
 export interface Redirect {
-  readonly kind: 'redirect'
+  readonly shape: 'redirect'
   readonly to: string
   readonly cookies?: readonly string[]
   readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface Download {
-  readonly kind: 'download'
+  readonly shape: 'download'
   readonly file: string
   readonly type: string
   readonly body: string | AsyncIterable<string>
 }
 
-export function view(view: Omit<View, 'kind'>): View {
-  return { kind: 'view', ...view }
+export function view(view: Omit<View, 'shape'>): View {
+  return { shape: 'view', ...view }
 }
 
 /** The response to a form that succeeded. */
-export function redirect(to: string, more: Omit<Redirect, 'kind' | 'to'> = {}): Redirect {
-  return { kind: 'redirect', to, ...more }
+export function redirect(to: string, more: Omit<Redirect, 'shape' | 'to'> = {}): Redirect {
+  return { shape: 'redirect', to, ...more }
 }
 
-export function download(download: Omit<Download, 'kind'>): Download {
-  return { kind: 'download', ...download }
+export function download(download: Omit<Download, 'shape'>): Download {
+  return { shape: 'download', ...download }
 }
 
 /** What a page may read. It notes whose records the page reads, for the log of reads. */

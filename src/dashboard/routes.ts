@@ -47,7 +47,7 @@ import { visitOf } from './visit.ts'
  *    which the policy forbids. Charts are drawn with charts/plane.ts.
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
- *  - Names, kinds and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
+ *  - Names, types and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
  *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account and the language of the
  *    browser; cards, tables, tabs and empty states are in layout/components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
@@ -159,8 +159,8 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
         if (outcome === undefined) return askToSignIn(request, reply)
         const { visit, result } = outcome
         // The body of a file is not read yet.
-        if (result.kind === 'download') checkDownloadOrigin(request.raw)
-        if (result.kind === 'download' && isExport) await beginExport(exports, visit, reply)
+        if (result.shape === 'download') checkDownloadOrigin(request.raw)
+        if (result.shape === 'download' && isExport) await beginExport(exports, visit, reply)
         recordReads(readLog, visit, page, result)
         return send(reply, visit, page, result, options.log)
       }),
@@ -175,7 +175,7 @@ function languageIn({ headers }: FastifyRequest) {
 async function beginExport(exports: Exports, { store, viewer, now, actor }: Visit, reply: FastifyReply) {
   const { accountId } = viewer.session
   exports.begin(accountId, reply.raw)
-  await recordEvent(store.db, { accountId, kind: 'exported', now, actor })
+  await recordEvent(store.db, { accountId, type: 'exported', now, actor })
 }
 
 /** Who is signed in, for the header of an error; undefined where that cannot be read either. */
@@ -215,7 +215,7 @@ function notSharedView({ viewer, sectionStart }: Visit, { reads, area }: Dashboa
 const NO_TIMEOUT_MS = 2 ** 31 - 1
 
 /** Counts what a page reads of others. A viewer's own records are not counted. */
-function recordReads(readLog: ReadLog, visit: Visit, page: DashboardPage, { kind }: PageResult) {
+function recordReads(readLog: ReadLog, visit: Visit, page: DashboardPage, { shape }: PageResult) {
   const { viewer, pageAccess, now } = visit
   const { accountId } = viewer.session
   for (const [area, owner] of pageAccess.noted()) {
@@ -223,13 +223,13 @@ function recordReads(readLog: ReadLog, visit: Visit, page: DashboardPage, { kind
       throw new Error(`the page ${page.path} reads more than it declares`)
     }
     if (owner === accountId) continue
-    const read = kind === 'download' ? 'export' : page.reads
+    const read = shape === 'download' ? 'export' : page.reads
     readLog.record({ accountId, via: 'dashboard', keyName: '' }, owner, area, read, now)
   }
 }
 
 function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, result: PageResult, log: Log) {
-  switch (result.kind) {
+  switch (result.shape) {
     case 'view': {
       const { viewer, path, query } = visit
       if (result.status !== undefined) reply.code(result.status)

@@ -1,10 +1,10 @@
 import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
-import type { SegmentKind, TrainingTemplate } from '../contract/training-templates.ts'
+import type { SegmentType, TrainingTemplate } from '../contract/training-templates.ts'
 import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
 
 export interface Step {
-  readonly type: SegmentKind
-  /** Repetitions for kinds that are counted, else seconds. */
+  readonly type: SegmentType
+  /** Repetitions for types that are counted, else seconds. */
   readonly amount: number
   /** Repetitions a minute. */
   readonly pace: number
@@ -30,16 +30,16 @@ export type Program = Facts & { readonly steps: readonly Step[] }
 /** The grade from which a segment counts as passed. */
 export const PASS_GRADE = 68
 
-/** Whether a kind is graded; segments of other kinds are always passed. */
-export const isGraded = (type: SegmentKind) => type !== 'warmup' && type !== 'freeform'
+/** Whether a type is graded; segments of other types are always passed. */
+export const isGraded = (type: SegmentType) => type !== 'warmup' && type !== 'freeform'
 
 /** A step is written as in `training 180@26 x2`: its amount, its pace, and how often it is run. */
 function program(facts: Facts, written: string): Program {
   const steps = Array.from(
     written.matchAll(/(\w+) (\d+)@(\d+)(?: x(\d))?/g),
     ([, type, amount, pace, repeat = '1']) => ({
-      // The texts below have no other kinds.
-      type: type as SegmentKind,
+      // The texts below have no other types.
+      type: type as SegmentType,
       amount: Number(amount),
       pace: Number(pace),
       repeat: Number(repeat),

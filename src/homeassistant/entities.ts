@@ -15,18 +15,18 @@ interface Entity {
   readonly id: string
   /** Follows the name of the device. */
   readonly name: string
-  readonly kind: 'flag' | 'time' | 'number'
+  readonly type: 'flag' | 'time' | 'number'
   readonly icon?: string
   readonly unit?: string
 }
 
-const flag = (field: Field, id: string, name: string, icon: string): Entity => ({ field, id, name, kind: 'flag', icon })
-const time = (field: Field, id: string, name: string): Entity => ({ field, id, name, kind: 'time' })
+const flag = (field: Field, id: string, name: string, icon: string): Entity => ({ field, id, name, type: 'flag', icon })
+const time = (field: Field, id: string, name: string): Entity => ({ field, id, name, type: 'time' })
 const number = (field: Field, id: string, name: string, unit: string): Entity => ({
   field,
   id,
   name,
-  kind: 'number',
+  type: 'number',
   unit,
 })
 
@@ -74,10 +74,10 @@ export const mainTemplate = (unknown: string) => [
 export type Read = (field: Field) => string
 
 /** When the value of an entity is known, as a condition of a template. */
-export function isKnown({ field, kind }: Entity, read: Read): string {
+export function isKnown({ field, type }: Entity, read: Read): string {
   const value = read(field)
-  if (kind === 'time') return `${value} is string and ${value} | length > 0`
-  return `${value} is ${kind === 'flag' ? 'boolean' : 'number'}`
+  if (type === 'time') return `${value} is string and ${value} | length > 0`
+  return `${value} is ${type === 'flag' ? 'boolean' : 'number'}`
 }
 
 export function valueOf({ field }: Entity, read: Read): string {
@@ -85,18 +85,18 @@ export function valueOf({ field }: Entity, read: Read): string {
   return field === 'locked' ? `${read(field)} and ${read('practiceLock')} is not true` : read(field)
 }
 
-export function componentOf({ kind }: Entity): 'binary_sensor' | 'sensor' {
-  return kind === 'flag' ? 'binary_sensor' : 'sensor'
+export function componentOf({ type }: Entity): 'binary_sensor' | 'sensor' {
+  return type === 'flag' ? 'binary_sensor' : 'sensor'
 }
 
 /** The options of an entity that are the same in a message and in YAML. */
-export function optionsOf({ kind, icon, unit }: Entity) {
-  const deviceClass = kind === 'time' ? 'timestamp' : unit === 'm' ? 'distance' : undefined
+export function optionsOf({ type, icon, unit }: Entity) {
+  const deviceClass = type === 'time' ? 'timestamp' : unit === 'm' ? 'distance' : undefined
   return {
     ...(icon === undefined ? {} : { icon }),
     ...(unit === undefined ? {} : { unit_of_measurement: unit }),
     ...(deviceClass === undefined ? {} : { device_class: deviceClass }),
-    ...(kind === 'number' ? { state_class: 'measurement' } : {}),
+    ...(type === 'number' ? { state_class: 'measurement' } : {}),
   }
 }
 
@@ -153,7 +153,7 @@ export function discoveryMessage(device: Device) {
   const components = entities.map(entity => {
     const value = valueOf(entity, read)
     const known = isKnown(entity, read)
-    const shown = entity.kind === 'flag' ? `('ON' if ${value} else 'OFF')` : value
+    const shown = entity.type === 'flag' ? `('ON' if ${value} else 'OFF')` : value
     const config = {
       platform: componentOf(entity),
       name: entity.name,

@@ -1,5 +1,5 @@
 import type { Endpoints } from '../contract/index.ts'
-import { segmentKinds } from '../contract/training-templates.ts'
+import { segmentTypes } from '../contract/training-templates.ts'
 
 /** The statistics in Home Assistant: what they are, and their rows. */
 
@@ -60,13 +60,13 @@ export const sums: readonly SumSeries[] = [
   { id: 'distance', name: 'distance', ...METERS, partsOf: hour => Math.round(metersOf(hour) * METERS.partsPerUnit) },
 ]
 
-/** Grades of different kinds of segments have no mean together. A kind that the contract does not list could be a text. */
-export const means: readonly MeanSeries[] = segmentKinds.map(kind => ({
-  id: `grade_${kind.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}`,
-  name: `grade ${kind}`,
+/** Grades of different types of segments have no mean together. A type that the contract does not list could be a text. */
+export const means: readonly MeanSeries[] = segmentTypes.map(name => ({
+  id: `grade_${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')}`,
+  name: `grade ${name}`,
   unit: '%',
   unitClass: 'unitless',
-  valuesOf: ({ training }) => training?.grades.find(({ type }) => type === kind) ?? null,
+  valuesOf: ({ training }) => training?.grades.find(({ type }) => type === name) ?? null,
 }))
 
 /** The id of a series; Home Assistant demands that it begins with the source. */

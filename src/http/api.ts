@@ -136,11 +136,11 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
 
   // A 304 also counts as a read.
   for (const { area, owners } of result.ownersRead ?? [])
-    for (const owner of owners) readLog.record(grant, owner, area, endpoint.readKind, context.now)
+    for (const owner of owners) readLog.record(grant, owner, area, endpoint.readType, context.now)
 
   const etag = `"${result.etag}"`
-  const link = result.kind === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
-  if (result.kind === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
+  const link = result.shape === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
+  if (result.shape === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
     if (context.window !== undefined) rateLimits.refund(context.window, context.startedAt)
     return answers.notModified(reply, etag, link)
   }

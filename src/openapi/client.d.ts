@@ -79,7 +79,7 @@ export interface LockSession {
 export interface LockSegment {
     /** Id of the event. */
     id: number;
-    /** Kind of the event. Known values: `start`, `locked`, `break`, `unlocked`. The set is open: expect values that are not listed here. */
+    /** Type of the event. Known values: `start`, `locked`, `break`, `unlocked`. The set is open: expect values that are not listed here. */
     type: string;
     /** When it happened. */
     createdAt: string;
@@ -166,9 +166,9 @@ export interface TrainingTemplateSummary {
 export interface TemplateSegment {
     /** Id of the segment. */
     id: number;
-    /** Kind of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
+    /** Type of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
     type: string;
-    /** Length: repetitions for the kinds `repetition` and `bounce`, seconds for all others. */
+    /** Length: repetitions for the types `repetition` and `bounce`, seconds for all others. */
     duration: number;
     /** How often the segment is run. */
     repeat: number;
@@ -214,7 +214,7 @@ export interface TrainingSession {
 export interface TrainerSegment {
     /** Id of the result. */
     id: number;
-    /** Kind of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
+    /** Type of the segment. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
     type: string;
     /** Whether the segment was passed. */
     passed: boolean;
@@ -506,7 +506,7 @@ export interface TrainingStatistics {
         durationMeasured: number;
         /** Points of segments. */
         points: number;
-        /** Grades by kind of segment, in the order of the names; kinds without graded segments are left out. */
+        /** Grades by type of segment, in the order of the names; types without graded segments are left out. */
         grades: (GradeStatistics)[];
     };
     /** The buckets of the range, without gaps, the oldest first. */
@@ -551,7 +551,7 @@ export interface TrainingBucket {
     durationMeasured: number;
     /** Points of segments. */
     points: number;
-    /** Grades by kind of segment, in the order of the names; kinds without graded segments are left out. */
+    /** Grades by type of segment, in the order of the names; types without graded segments are left out. */
     grades: (GradeStatistics)[];
 }
 /** Locks by hours, days, weeks or months. */
@@ -622,9 +622,9 @@ export interface LockBucket {
     /** `lockedSeconds` of the time that has passed here, in percent with one decimal; null where none has. */
     lockedPercent: number | null;
 }
-/** The grades of the graded segments of one kind. */
+/** The grades of the graded segments of one type. */
 export interface GradeStatistics {
-    /** Kind of the segments. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
+    /** Type of the segments. Known values: `warmup`, `training`, `repetition`, `endurance`, `freeform`, `bounce`. The set is open: expect values that are not listed here. */
     type: string;
     /** Graded segments. */
     segments: number;

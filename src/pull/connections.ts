@@ -161,7 +161,7 @@ export async function connectSource(
       .values({ name: pullJob(accountId), ...first })
       .onConflict(conflict => conflict.column('name').doUpdateSet({ ...first, ...ended }))
       .execute()
-    await recordEvent(db, { accountId, kind: 'source-connected', subject: origin, ...by })
+    await recordEvent(db, { accountId, type: 'source-connected', subject: origin, ...by })
   })
   noteChange()
 }
@@ -181,7 +181,7 @@ export async function changeKey(
       .executeTakeFirst()
     if (connection === undefined) return false
     const { origin, every_minutes: every } = connection
-    await recordEvent(db, { accountId, kind: 'source-key-changed', subject: origin, ...by })
+    await recordEvent(db, { accountId, type: 'source-key-changed', subject: origin, ...by })
     const values = { ...NEW, ...sealed(config, { accountId, origin }, key) }
     await changeIn({ db }, accountId, { ...values, key_until: every === 0 ? inMs(store, KEY_LIFE_MS) : null })
     return changeJob({ db }, accountId, { ...firstRound(store.engine), ...ended })
@@ -245,7 +245,7 @@ export async function forgetConnection(store: Store, accountId: number, by: Chan
       .returning('origin')
       .executeTakeFirst()
     if (forgotten !== undefined)
-      await recordEvent(db, { accountId, kind: 'source-forgotten', subject: forgotten.origin, ...by })
+      await recordEvent(db, { accountId, type: 'source-forgotten', subject: forgotten.origin, ...by })
     await db.deleteFrom('source_round').where('account_id', '=', accountId).execute()
     const none = { state: 'done', next_at: null, report: '', ...ended } as const
     await db.updateTable('job').set(none).where('name', '=', pullJob(accountId)).execute()

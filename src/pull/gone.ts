@@ -91,7 +91,7 @@ export async function removeGone(
         and gone_at is not null`.execute(db)
     }
     for (const accountId of new Set(found.map(one => one.accountId)))
-      await recordEvent(db, { accountId, kind: 'source-gone-removed', ...by })
+      await recordEvent(db, { accountId, type: 'source-gone-removed', ...by })
     if (removed > 0) await noteDeleted(db)
     return removed
   })

@@ -249,7 +249,7 @@ class ConnectedPull {
       if (failure === undefined) return update(db, accountId, {}, { state: 'due', next_at: databaseNow(store.engine) })
       if (failure === 'refused' && connection.refused_since === null) {
         const about = { subject: connection.origin, now: Date.now(), actor: SERVICE }
-        await recordEvent(db, { accountId, kind: 'source-refused', ...about })
+        await recordEvent(db, { accountId, type: 'source-refused', ...about })
       }
       await failRound(store, db, connection, failure)
     })

@@ -33,7 +33,7 @@ interface Validated {
 
 /** Data that is not a page. */
 export interface JsonResult extends Validated {
-  readonly kind: 'json'
+  readonly shape: 'json'
   /** The JSON text of `data`. */
   readonly data: readonly string[]
 }
@@ -47,20 +47,20 @@ interface PageFacts extends Validated {
 }
 
 interface JoinedPage extends PageFacts {
-  readonly kind: 'page'
+  readonly shape: 'page'
   /** In parts, because joining them would cost a copy. */
   readonly data: readonly string[]
 }
 
 /** A page whose rows are read while it is sent. */
 interface LongPage extends PageFacts {
-  readonly kind: 'long page'
+  readonly shape: 'long page'
   readonly data: LongText
 }
 
 /** A page that the caller has. */
 interface UnchangedPage extends PageFacts {
-  readonly kind: 'unchanged page'
+  readonly shape: 'unchanged page'
 }
 
 /** Accounts whose records of an area were read. */
@@ -81,7 +81,7 @@ type PageStart = { readonly offset: number } | { readonly cursor: string }
 
 /** Data that is computed, not stored. */
 export function jsonResult(data: string): JsonResult {
-  return { kind: 'json', data: [data], etag: etagOf(data) }
+  return { shape: 'json', data: [data], etag: etagOf(data) }
 }
 
 export function etagOf(text: string): string {

@@ -24,12 +24,12 @@ export type RecordRow = StoredRecord & OwnedRow
 
 /** One record as it is stored; undefined where there is none. */
 export function recordResult(record: StoredRecord | undefined): JsonResult | undefined {
-  return record && { kind: 'json', data: [record.document], etag: record.etag }
+  return record && { shape: 'json', data: [record.document], etag: record.etag }
 }
 
 /** One record as it is stored, or `null`. */
 export function recordOrNull(record: StoredRecord | undefined): JsonResult {
-  return recordResult(record) ?? { kind: 'json', data: ['null'], etag: 'null' }
+  return recordResult(record) ?? { shape: 'json', data: ['null'], etag: 'null' }
 }
 
 interface ById extends RecordView {

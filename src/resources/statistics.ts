@@ -17,7 +17,7 @@ export const handlers: Handlers<typeof statistics> = {
   async getTrainingStatistics(caller, params) {
     const { access, range, buckets, known, ownersRead } = await readScope(caller, 'dtt', params)
     const history = await trainingHistory(caller.store, access)
-    const filters = { kind: params.type, program: params.programId }
+    const filters = { type: params.type, program: params.programId }
     const sums = await history.statistics(filters, range, known.timeZone, caller.now)
     const { current, longest } = sums.streaks
     const { sessions: counted, ungradedSegments } = sums.total
@@ -114,6 +114,6 @@ function trainingFields(sums: TrainingStatistics) {
     distanceUnknownSessions: sums.unknownDistances,
     durationMeasured: sums.duration,
     points: sums.points,
-    grades: sums.grades.map(({ kind, ...grades }) => ({ type: kind, ...grades })),
+    grades: sums.grades,
   }
 }

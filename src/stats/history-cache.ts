@@ -93,7 +93,7 @@ const revisionColumns = sql.join(
 
 /** How many megabytes the sessions of an account take at most, beyond which there are no figures of them. */
 export const maxMegabytes = {
-  /** 50,000 sessions with five kinds of segments each. All of them have room in the cache of histories. */
+  /** 50,000 sessions with five types of segments each. All of them have room in the cache of histories. */
   training: 60,
   /** 37,000 sessions with six events each. Several requests read them at the same time. */
   locks: 40,

@@ -1,34 +1,34 @@
 import { sum } from '../contract/numbers.ts'
 
-/** An event of a lock session as the store holds it: when (milliseconds since 1970), locked from then on, and its kind. */
-export type LockEvent = readonly [at: number, locked: 0 | 1, kind: string]
+/** An event of a lock session as the store holds it: when (milliseconds since 1970), locked from then on, and its type. */
+export type LockEvent = readonly [at: number, locked: 0 | 1, type: string]
 
-/** A time in which the state of the lock did not change. `kind` is that of the event that started it. */
+/** A time in which the state of the lock did not change. `type` is that of the event that started it. */
 export interface LockInterval {
   readonly start: number
   readonly end: number
   readonly locked: boolean
-  readonly kind: string
+  readonly type: string
 }
 
 /**
  * The intervals of a lock session, without gaps, from its first event to its end, or to now while it is active (`endAt`
  * null). Later events are ignored. Events may be in any order, repeated or missing: a state lasts until the next event that
- * changes it. Repeated locked events make one interval; open intervals of different kinds (a break, the end) are separate.
+ * changes it. Repeated locked events make one interval; open intervals of different types (a break, the end) are separate.
  */
 export function lockIntervals(events: readonly LockEvent[], endAt: number | null, now: number): LockInterval[] {
   const end = Math.min(endAt ?? now, now)
   const ordered = events.filter(([at]) => at < end).toSorted(([a], [b]) => a - b)
   const intervals: LockInterval[] = []
-  for (const [index, [start, locked, kind]] of ordered.entries()) {
+  for (const [index, [start, locked, type]] of ordered.entries()) {
     const next = ordered[index + 1]?.[0] ?? end
     // Of events at one instant, the last counts.
     if (next === start) continue
     const before = intervals.at(-1)
-    if (before !== undefined && before.locked === (locked === 1) && (before.locked || before.kind === kind)) {
+    if (before !== undefined && before.locked === (locked === 1) && (before.locked || before.type === type)) {
       intervals[intervals.length - 1] = { ...before, end: next }
     } else {
-      intervals.push({ start, end: next, locked: locked === 1, kind })
+      intervals.push({ start, end: next, locked: locked === 1, type })
     }
   }
   return intervals
@@ -82,6 +82,6 @@ export function totalsOf(intervals: readonly LockInterval[]): { locked: number; 
 
 /** How many breaks there were, and how many milliseconds all of them and the longest one took. */
 export function breaksOf(intervals: readonly LockInterval[]): { count: number; total: number; longest: number } {
-  const lengths = intervals.filter(({ kind }) => kind === 'break').map(({ start, end }) => end - start)
+  const lengths = intervals.filter(({ type }) => type === 'break').map(({ start, end }) => end - start)
   return { count: lengths.length, total: sum(lengths), longest: lengths.reduce((a, b) => Math.max(a, b), 0) }
 }

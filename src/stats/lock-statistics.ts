@@ -188,9 +188,9 @@ function* statesOf({ at, endAt, intervals }: LockTimes, now: number) {
   const end = seconds(Math.min(endAt ?? now, now))
   const first = Math.min(seconds(intervals[0]?.start ?? Infinity), end)
   if (seconds(at) < first) yield { start: seconds(at), end: first, state: intervals.length === 0 ? 3 : 2 }
-  for (const { start, end, locked, kind } of intervals) {
+  for (const { start, end, locked, type } of intervals) {
     if (seconds(start) < seconds(end)) {
-      yield { start: seconds(start), end: seconds(end), state: locked ? 0 : kind === 'break' ? 1 : 2 }
+      yield { start: seconds(start), end: seconds(end), state: locked ? 0 : type === 'break' ? 1 : 2 }
     }
   }
 }

@@ -49,13 +49,13 @@ export function countdownOf(
     .filter(([at]) => at <= until)
     .toSorted(([a], [b]) => a - b)
     .at(-1)
-  const [at, , kind] = newest ?? [null, 0, '']
-  if (isFreeze(kind)) return { plannedEnd, isPaused: true, left: at === null ? null : plannedEnd - at }
+  const [at, , type] = newest ?? [null, 0, '']
+  if (isFreeze(type)) return { plannedEnd, isPaused: true, left: at === null ? null : plannedEnd - at }
   if (isFreeze(state)) return { plannedEnd, isPaused: true, left: null }
   return { plannedEnd, isPaused: false, left: plannedEnd - until }
 }
 
-/** States and kinds of events are open lists, and no source documents this one. */
+/** States and types of events are open lists, and no source documents this one. */
 export function isFreeze(name: string): boolean {
   return /^(freez|frozen)/i.test(name)
 }

@@ -38,9 +38,9 @@ export class TrainingHistory {
   /** The sessions that match, from one instant to before another. */
   async select(filters: Filters, from = -Infinity, to = Infinity): Promise<Selection> {
     const within = sessionsBetween(this.sessions, from, to)
-    const { kind, program, passed } = filters
-    const name = JSON.stringify([within[0]?.id, within.length, kind, program, passed])
-    if (kind === undefined && program === undefined && passed === undefined) return { name, sessions: within }
+    const { type, program, passed } = filters
+    const name = JSON.stringify([within[0]?.id, within.length, type, program, passed])
+    if (type === undefined && program === undefined && passed === undefined) return { name, sessions: within }
     const sessions: SessionStats[] = []
     await forEachPausing(within, session => {
       const found = matching(session, filters)

@@ -12,7 +12,7 @@ import { pause } from '../fairness.ts'
 import type { Store } from '../store/index.ts'
 import { documentsById } from './documents.ts'
 import { HistorySize, maxMegabytes } from './history-cache.ts'
-import type { KindStats, SessionStats } from './training.ts'
+import type { TypeStats, SessionStats } from './training.ts'
 
 /** Queries of training sessions for statistics: they read columns, not records. */
 
@@ -70,8 +70,8 @@ interface SessionRow {
   readonly kinds: string
 }
 
-type KindCells = [
-  kind: string,
+type TypeCells = [
+  type: string,
   segments: number,
   passed: number,
   grades: number[],
@@ -94,15 +94,15 @@ function sessionOf(row: SessionRow): SessionStats {
     reps,
     distance,
     approximate: approximate === 1,
-    kinds: kindsOf(row.kinds),
+    types: typesOf(row.kinds),
   }
 }
 
-function kindsOf(text: string): KindStats[] {
+function typesOf(text: string): TypeStats[] {
   // The archive wrote it as a list of these tuples.
-  const cells = JSON.parse(text) as KindCells[]
-  return cells.map(([kind, segments, , grades, gradedPassed, reps, distance, duration, points]) => ({
-    kind,
+  const cells = JSON.parse(text) as TypeCells[]
+  return cells.map(([type, segments, , grades, gradedPassed, reps, distance, duration, points]) => ({
+    type,
     segments,
     grades,
     gradedPassed,

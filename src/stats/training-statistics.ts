@@ -19,7 +19,7 @@ export interface TrainingStatistics {
   /** Seconds. */
   readonly duration: number
   readonly points: number
-  /** By kind of segment, in the order of their names; kinds without graded segments are left out. */
+  /** By type of segment, in the order of their names; types without graded segments are left out. */
   readonly grades: readonly ReturnType<typeof gradeStatistics>[]
   readonly ungradedSegments: number
 }
@@ -56,12 +56,12 @@ class TrainingSums {
     this.#totals.add(session)
     if (day !== this.#lastDay) this.#days += 1
     this.#lastDay = day
-    for (const stats of session.kinds) {
+    for (const stats of session.types) {
       this.#duration += stats.duration
       this.#points += stats.points
       this.#ungraded += stats.segments - stats.grades.length
       if (stats.grades.length === 0) continue
-      const sums = this.#grades.getOrInsertComputed(stats.kind, () => ({ counts: new GradeCounts(), passed: 0 }))
+      const sums = this.#grades.getOrInsertComputed(stats.type, () => ({ counts: new GradeCounts(), passed: 0 }))
       for (const grade of stats.grades) sums.counts.add(grade)
       sums.passed += stats.gradedPassed
     }
@@ -85,8 +85,8 @@ class TrainingSums {
 }
 
 /** Counts and grades of graded segments. */
-function gradeStatistics([kind, { counts, passed }]: [string, { counts: GradeCounts; passed: number }]) {
-  // Only kinds with a graded segment get here.
+function gradeStatistics([type, { counts, passed }]: [string, { counts: GradeCounts; passed: number }]) {
+  // Only types with a graded segment get here.
   const [median = 0, p90 = 0, min = 0, max = 0] = [50, 90, 0, 100].map(share => counts.percentile(share) ?? 0)
-  return { kind, segments: counts.count, passed, mean: counts.mean() ?? 0, median, p90, min, max }
+  return { type, segments: counts.count, passed, mean: counts.mean() ?? 0, median, p90, min, max }
 }

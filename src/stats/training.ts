@@ -3,9 +3,9 @@ import { forEachPausing } from '../fairness.ts'
 import { GradeCounts } from './grades.ts'
 import { periodNear, type Periods } from './periods.ts'
 
-/** Segments of one kind within a session. */
-export interface KindStats {
-  readonly kind: string
+/** Segments of one type within a session. */
+export interface TypeStats {
+  readonly type: string
   readonly segments: number
   /** Grades of the graded segments. */
   readonly grades: readonly number[]
@@ -34,20 +34,20 @@ export interface SessionStats {
   readonly distance: number | null
   /** Whether the distance may have been estimated. */
   readonly approximate: boolean
-  readonly kinds: readonly KindStats[]
+  readonly types: readonly TypeStats[]
 }
 
 /** The mean grade of graded segments; null without any. */
-function meanGrade({ grades }: Pick<KindStats, 'grades'>): number | null {
+function meanGrade({ grades }: Pick<TypeStats, 'grades'>): number | null {
   return roundedRatio(sum(grades), grades.length)
 }
 
 /** Where nothing was recorded for as many days, lines are broken, and nothing is usual. */
 export const BREAK_DAYS = 14
 
-/** The segments of one kind of some sessions. */
-export interface KindTotals {
-  readonly kind: string
+/** The segments of one type of some sessions. */
+export interface TypeTotals {
+  readonly type: string
   readonly segments: number
   /** The spread of their mean grades in each session; null where there are none. */
   readonly grade: GradeSpread | null
@@ -102,8 +102,8 @@ export interface TrainingSummary {
   readonly totals: Totals
   /** The spread of the grades of the sessions; null where there are none. */
   readonly grade: GradeSpread | null
-  /** By kind of segment, the most frequent first. */
-  readonly kinds: readonly KindTotals[]
+  /** By type of segment, the most frequent first. */
+  readonly types: readonly TypeTotals[]
   /** By period, as the spreads. */
   readonly periods: readonly Totals[]
   readonly spreads: readonly (GradeSpread | null)[]
@@ -115,7 +115,7 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
   const sums = Array.from({ length: Math.max(0, periods.length - 1) }, () => new Totals())
   const grades = new GradeCounts()
   const byPeriod: (GradeCounts | undefined)[] = sums.map(() => undefined)
-  const kinds = new Map<string, { segments: number; readonly grades: GradeCounts }>()
+  const types = new Map<string, { segments: number; readonly grades: GradeCounts }>()
   let index = -1
   await forEachPausing(sessions, session => {
     index = periodNear(index, session.at, periods)
@@ -125,19 +125,19 @@ export async function summarize(sessions: readonly SessionStats[], periods: Peri
       grades.add(session.grade)
       if (index !== -1) (byPeriod[index] ??= new GradeCounts()).add(session.grade)
     }
-    for (const stats of session.kinds) {
-      const ofKind = kinds.getOrInsertComputed(stats.kind, () => ({ segments: 0, grades: new GradeCounts() }))
-      ofKind.segments += stats.segments
+    for (const stats of session.types) {
+      const ofType = types.getOrInsertComputed(stats.type, () => ({ segments: 0, grades: new GradeCounts() }))
+      ofType.segments += stats.segments
       const grade = meanGrade(stats)
-      if (grade !== null) ofKind.grades.add(grade)
+      if (grade !== null) ofType.grades.add(grade)
     }
   })
   return {
     totals,
     grade: spreadOf(grades),
-    kinds: [...kinds]
-      .map(([kind, { segments, grades }]) => ({ kind, segments, grade: spreadOf(grades) }))
-      .toSorted((a, b) => b.segments - a.segments || (a.kind < b.kind ? -1 : 1)),
+    types: [...types]
+      .map(([type, { segments, grades }]) => ({ type, segments, grade: spreadOf(grades) }))
+      .toSorted((a, b) => b.segments - a.segments || (a.type < b.type ? -1 : 1)),
     periods: sums,
     spreads: byPeriod.map(spreadOf),
   }
@@ -150,17 +150,17 @@ function spreadOf(grades: GradeCounts | undefined): GradeSpread | null {
 }
 
 export interface Filters {
-  readonly kind?: string | undefined
+  readonly type?: string | undefined
   readonly program?: number | undefined
   readonly passed?: boolean | undefined
 }
 
-/** A session, if it matches; with a kind, reduced to its segments of that kind, of which it must have some. */
-export function matching(session: SessionStats, { kind, program, passed }: Filters): SessionStats | undefined {
+/** A session, if it matches; with a type, reduced to its segments of that type, of which it must have some. */
+export function matching(session: SessionStats, { type, program, passed }: Filters): SessionStats | undefined {
   if (program !== undefined && session.program !== program) return undefined
   if (passed !== undefined && session.passed !== passed) return undefined
-  if (kind === undefined) return session
-  const results = session.kinds.find(one => one.kind === kind)
+  if (type === undefined) return session
+  const results = session.types.find(one => one.type === type)
   if (results === undefined) return undefined
   const { segments, reps, distance } = results
   const { id, at, approximate } = session
@@ -174,7 +174,7 @@ export function matching(session: SessionStats, { kind, program, passed }: Filte
     reps,
     distance,
     approximate,
-    kinds: [results],
+    types: [results],
   }
 }
 

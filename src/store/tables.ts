@@ -110,7 +110,7 @@ export const baselineTables = {
     template_id: 'integer',
     /** Null also where the record has an end before its start. */
     ended_at: 'integer',
-    /** The events as JSON: `[[<milliseconds since 1970>, <locked: 0 or 1>, <kind>], …]`, in order. */
+    /** The events as JSON: `[[<milliseconds since 1970>, <locked: 0 or 1>, <type>], …]`, in order. */
     events: 'text not null',
     ...STORED,
   },
@@ -127,7 +127,7 @@ export const baselineTables = {
     distance_um: 'integer',
     approximate: 'integer not null',
     /**
-     * Its segments by kind as JSON: `[[<kind>, <segments>, <passed>, [<grade>, …], <graded and passed>, <repetitions>,
+     * Its segments by type as JSON: `[[<type>, <segments>, <passed>, [<grade>, …], <graded and passed>, <repetitions>,
      * <micrometres or null>, <seconds>, <points>], …]`. Grades are those of graded segments.
      */
     kinds: 'text not null',
@@ -286,7 +286,7 @@ export const baselineTables = {
     account_id: 'integer not null references account (id) on delete cascade',
     /** The start of the hour for events that are counted. */
     at: 'integer not null',
-    /** A kind of `eventKinds`. */
+    /** A type of `eventTypes`. */
     kind: 'text not null',
     /** Empty for events that are counted, of which nobody knows who caused them. */
     actor: oneOf('self', 'operator', 'service', ''),

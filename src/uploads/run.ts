@@ -134,7 +134,7 @@ async function storeFiles(store: Store, order: UploadOrder, files: UploadedFiles
       const report: UploadReport = { stored: stored.filter(({ added, replaced }) => added + replaced > 0) }
       const isOpen = await setState(db, order, 'storing', { state: 'stored', report: JSON.stringify(report) })
       if (!isOpen) throw new Error('the upload has ended meanwhile')
-      if (actor !== undefined) await recordEvent(db, { accountId, kind: 'file-stored', now: Date.now(), actor })
+      if (actor !== undefined) await recordEvent(db, { accountId, type: 'file-stored', now: Date.now(), actor })
     },
   })
 }

@@ -224,13 +224,13 @@ export class Uploads {
    * Runs one child process after the other, because each may need much memory (`limits.uploadsInWork`). After a minute of a check the
    * next one begins beside it.
    */
-  #inTurn({ work: kind }: UploadWork, work: () => Promise<Outcome>): Promise<Outcome> {
+  #inTurn({ work: type }: UploadWork, work: () => Promise<Outcome>): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
     void this.#turns(async () => {
       const done = this.#places(work)
       resolve(done)
       const ended = done.then(nothing, nothing)
-      await (kind === 'check' ? Promise.race([ended, sleep(TURN_MS, undefined, { ref: false })]) : ended)
+      await (type === 'check' ? Promise.race([ended, sleep(TURN_MS, undefined, { ref: false })]) : ended)
     })
     return promise
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fastify from 'fastify'
 import { makeEventCounter, MAX_EVENTS_PER_HOUR } from '../../src/accounts/event-counter.ts'
-import { type AccountEvent, type EventKind, listEvents, pruneEvents } from '../../src/accounts/events.ts'
+import { type AccountEvent, type EventType, listEvents, pruneEvents } from '../../src/accounts/events.ts'
 import { listGiven } from '../../src/accounts/given-access.ts'
 import { listFiles } from '../../src/accounts/imported-files.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
@@ -44,7 +44,7 @@ interface Action {
   readonly route: string
   readonly act: (scene: Scene) => Promise<{ readonly status: number }>
   /** What it leaves, if its page has no act that says so; nothing, if it does not concern the safety of the account. */
-  readonly leaves?: EventKind
+  readonly leaves?: EventType
   /** The name of the key, the passkey, the person or the source in the event. */
   readonly about?: string | (() => string)
 }
@@ -418,7 +418,7 @@ test('an account gets a bounded number of rows an hour, however many networks gu
   const counter = makeEventCounter(service.store, error => assert.fail(String(error)))
   const now = Date.now()
   for (let index = 0; index < 250; index += 1) {
-    const event = { kind: 'sign-in-failed', account: { username: 'ann' }, now, browser: '' } as const
+    const event = { type: 'sign-in-failed', account: { username: 'ann' }, now, browser: '' } as const
     counter.count({ ...event, network: `192.0.${index}.0/24` })
   }
   await counter.close()

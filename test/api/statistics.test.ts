@@ -107,7 +107,7 @@ test('training statistics have every field, in order, and sum to their total', a
   assert.deepEqual(data.streak, { currentDays: 0, longestDays: 2, longestFrom: '2026-03-02', longestTo: '2026-03-03' })
 })
 
-test('filters by kind and program also apply to the streak', async () => {
+test('filters by type and program also apply to the streak', async () => {
   await using service = await startService(lines, unlimited)
   const range = 'from=2026-03-02&to=2026-03-15'
   const warmup = await dataOf(service, `${TRAINING}?${range}&type=warmup`)

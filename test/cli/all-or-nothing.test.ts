@@ -80,7 +80,9 @@ async function signedIn(store: Store) {
   await setPassword(store, { accountId: 1, password: PASSWORD }, Date.now())
   await store.db
     .transaction()
-    .execute(db => beginSessionIn(db, { accountId: 1, browser: '', actor: inBrowser, now, kind: 'signed-in-password' }))
+    .execute(db =>
+      beginSessionIn(db, { accountId: 1, browser: '', actor: inBrowser, now, event: 'signed-in-password' }),
+    )
   await createInvitation(store, { accountId: 1 }, now)
 }
 

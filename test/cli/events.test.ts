@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { type EventKind, listEvents } from '../../src/accounts/events.ts'
+import { type EventType, listEvents } from '../../src/accounts/events.ts'
 import { createKey } from '../../src/accounts/api-keys.ts'
 import { writeBackup } from '../../src/backup/create.ts'
 import { importArchive } from '../../src/archive/import.ts'
@@ -23,7 +23,7 @@ interface Leaving {
   readonly args: readonly string[]
   readonly input?: string
   readonly before?: (store: Store, file: string) => Promise<unknown>
-  readonly leaves: EventKind
+  readonly leaves: EventType
   readonly about?: string
 }
 

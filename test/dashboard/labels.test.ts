@@ -4,10 +4,10 @@ import { scopes } from '../../src/contract/endpoint.ts'
 import { LockSegment } from '../../src/contract/lock-sessions.ts'
 import { Account, Token } from '../../src/contract/people.ts'
 import { TrainerSegment, TrainingSessionWithOwner } from '../../src/contract/training-sessions.ts'
-import { segmentKinds, TemplateSegment } from '../../src/contract/training-templates.ts'
+import { segmentTypes, TemplateSegment } from '../../src/contract/training-templates.ts'
 import {
   eventLabels,
-  kindLabels,
+  typeLabels,
   label,
   scopeLabels,
   scopeTexts,
@@ -35,12 +35,12 @@ const labels = Object.fromEntries(fields.map(field => [field, label(field)]))
 
 test('every field of the contract has plain words', () => {
   for (const text of Object.values(labels)) assert.match(text, /^[A-Z][a-z0-9]*(?:[ -][a-z0-9]+)*$/)
-  for (const kind of segmentKinds) assert.ok(kindLabels[kind], kind)
+  for (const type of segmentTypes) assert.ok(typeLabels[type], type)
   for (const scope of scopes) assert.ok(scopeLabels[scope] && scopeTexts[scope], scope)
 })
 
 test('plain words are not explicit', () => {
-  for (const table of [labels, kindLabels, stateLabels, eventLabels, scopeLabels, scopeTexts]) {
+  for (const table of [labels, typeLabels, stateLabels, eventLabels, scopeLabels, scopeTexts]) {
     for (const [field, text] of Object.entries(table)) assert.doesNotMatch(text, EXPLICIT, field)
   }
 })

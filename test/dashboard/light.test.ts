@@ -6,7 +6,7 @@ import { figures, type Seen, type Visitor, signInAs } from '../support/dashboard
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
-/** More sessions than a chart has marks: two a day, each with a grade in two kinds, and one with many segments. */
+/** More sessions than a chart has marks: two a day, each with a grade in two types, and one with many segments. */
 const SESSIONS = 500
 const now = Math.floor(Date.now() / 1000) * 1000
 

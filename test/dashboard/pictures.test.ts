@@ -146,12 +146,12 @@ describe('pictures', () => {
 })
 
 test('a picture has at most 60 marks and stays within the weight of a page, for 6,000 sessions in five years', async () => {
-  const kinds = ['warmup', 'training', 'repetitions', 'endurance', 'bounce', 'freeform']
+  const types = ['warmup', 'training', 'repetitions', 'endurance', 'bounce', 'freeform']
   const lines = Array.from({ length: 6000 }, (_, index) =>
     records.trainingSession(index + 1, 1, {
       created_at: formatTimestamp(now - (index * 5 * 365 * DAY_MS) / 6000 - 60_000),
-      TrainerSegment: kinds.map((type, kind) =>
-        records.trainerSegment(index * 6 + kind + 1, { type, percentGrade: 40 + ((index * 7 + kind) % 60) }),
+      TrainerSegment: types.map((type, place) =>
+        records.trainerSegment(index * 6 + place + 1, { type, percentGrade: 40 + ((index * 7 + place) % 60) }),
       ),
     }),
   )

@@ -84,7 +84,7 @@ describe('on any screen and on paper', needsChromium, () => {
   test('on a wide screen no table scrolls sideways, and the sections of the reference are on one line', async () => {
     await using browser = await openSession(service, { viewport: { width: 1440, height: 900 } })
     const { page } = browser
-    // Which kinds of segments and results a session of the sample has depends on the day of the week.
+    // Which types of segments and results a session of the sample has depends on the day of the week.
     const trainings = [100, 120, 140, 160, 180, 200, 220, 240, 260, 280].map(id => `/training/${id}`)
     for (const path of [...trainings, '/locks', '/keys', '/docs']) {
       await page.goto(service.url + path)
@@ -119,7 +119,7 @@ describe('on any screen and on paper', needsChromium, () => {
   test('printed pages say which period they show and as of when the records are, and have no links to what they lack', async () => {
     await using browser = await openSession(service, { viewport: { width: 360, height: 780 } })
     const { page } = browser
-    await page.goto(`${service.url}/training?range=1y&kind=endurance`)
+    await page.goto(`${service.url}/training?range=1y&type=endurance`)
     await page.emulateMedia({ media: 'print' })
     await page.setViewportSize({ width: 718, height: 1000 })
     assert.match(await page.locator('.stepper').innerText(), /\d+ \w+ \d{4}\s– \d+ \w+/)

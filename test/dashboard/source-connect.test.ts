@@ -58,7 +58,7 @@ async function setUp(more: Partial<SourceServerOptions> = {}, lines: readonly ob
     async age() {
       await service.store.db.updateTable('browser_session').set({ confirmed_at: 1 }).execute()
     },
-    async eventKinds() {
+    async eventTypes() {
       const events = await service.store.db.selectFrom('account_event').select('kind').orderBy('id').execute()
       return events.map(({ kind }) => kind).filter(kind => kind.startsWith('source-'))
     },
@@ -100,7 +100,7 @@ test('an address and a key are checked, the page asks whose key it is, and then 
   )
   assert.doesNotMatch(text, /http-equiv="refresh"/)
   assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 20)
-  assert.deepEqual(await it.eventKinds(), ['source-connected'])
+  assert.deepEqual(await it.eventTypes(), ['source-connected'])
 })
 
 test('the key is in no page, no redirect and no cookie that can be read', async () => {
@@ -198,7 +198,7 @@ test('a source that refuses the key is said with its time, what is kept and what
   assert.equal((await ann.post('/source/key', { key: SOURCE_TOKEN })).to, '/source')
   await it.pull()
   assert.doesNotMatch((await ann.get('/source')).text, /role="alert"/)
-  assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-refused', 'source-key-changed'])
+  assert.deepEqual(await it.eventTypes(), ['source-connected', 'source-refused', 'source-key-changed'])
   assert.match((await ann.get('/settings/events')).text, /Source refused its API key: <strong>http:\/\/127/)
 })
 
@@ -253,7 +253,7 @@ test('a source that is forgotten keeps its records, and its key is gone', async 
   await ann.post('/source/forget')
   assert.equal(await readConnection(it.service.store, ME), undefined)
   assert.match((await ann.get('/source')).text, /21 of 21 records[^]*name="key"/)
-  assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-forgotten'])
+  assert.deepEqual(await it.eventTypes(), ['source-connected', 'source-forgotten'])
 })
 
 test('every failure has a sentence that says what to do, or who can', async () => {
@@ -358,7 +358,7 @@ test('what is gone at the source is removed after its numbers were shown', async
   assert.match(changed.text, /That has changed meanwhile/)
   assert.equal((await ann.post('/source/gone', { count: '2' })).to, '/source')
   assert.equal((await db.selectFrom('training_session').select('id').execute()).length, 18)
-  assert.deepEqual(await it.eventKinds(), ['source-connected', 'source-gone-removed'])
+  assert.deepEqual(await it.eventTypes(), ['source-connected', 'source-gone-removed'])
 })
 
 test('numbers of lock sessions are kept for the next round, and a text that is none is shown again', async () => {

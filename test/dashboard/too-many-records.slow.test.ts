@@ -23,7 +23,7 @@ import { ask, serve } from '../support/serving.ts'
 /** As much as a small machine gives to a process. */
 const settings = { NODE_OPTIONS: '--max-old-space-size=320' }
 
-const pages = ['/', '/training?range=all', '/training?range=all&kind=kind1', '/locks?range=all', '/year', '/programs']
+const pages = ['/', '/training?range=all', '/training?range=all&type=kind1', '/locks?range=all', '/year', '/programs']
 const figures = ['/api/v1/status', '/api/v1/dtt/stats?bucket=month', '/api/v1/lkbx/stats?from=2026-01-01']
 
 test('an account with as much as it may bring in gets no figures of it, and does not end the process that makes them', async t => {

@@ -1,7 +1,7 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { segmentKinds } from '../../src/contract/training-templates.ts'
+import { segmentTypes } from '../../src/contract/training-templates.ts'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { dataOf, figures, type Seen, shownText, tableRows, signInAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
@@ -116,9 +116,9 @@ test('without sessions the page does not show 0 %, but says what it will show an
   }
   const filtered = await open()
   await using _ = filtered
-  const text = await filtered.page('/training?kind=bounce')
+  const text = await filtered.page('/training?type=bounce')
   assert.match(text, /No session matches No session in the last 12 weeks matches the filters\. Clear filters/)
-  assert.equal(tableRows((await filtered.reader.get('/training?kind=bounce')).text, 'session-table'), undefined)
+  assert.equal(tableRows((await filtered.reader.get('/training?type=bounce')).text, 'session-table'), undefined)
   assert.doesNotMatch(text, /\b0\s*%/)
 })
 
@@ -129,9 +129,9 @@ test('filters are read from the address, and the page says what changed', async 
   assert.deepEqual(await shown('?range=4w'), [1, 2, 3])
   assert.deepEqual(await shown('?range=4w&result=passed'), [1, 3])
   assert.deepEqual(await shown('?result=not-passed'), [2, 4])
-  // A kind keeps the sessions that have any segment of it.
-  assert.deepEqual(await shown('?kind=warmup'), [1])
-  assert.deepEqual(await shown('?kind=training'), [1, 4])
+  // A type keeps the sessions that have any segment of it.
+  assert.deepEqual(await shown('?type=warmup'), [1])
+  assert.deepEqual(await shown('?type=training'), [1, 4])
   assert.deepEqual(await shown('?program=2'), [2])
   assert.deepEqual(await shown(`?day=${ago(3).slice(0, 10)}`), [2])
   assert.deepEqual(await shown('?sort=reps'), [4, 1, 2, 3])
@@ -341,7 +341,7 @@ test('records of others are shown if they gave access, and do not exist otherwis
   assert.match(await ben.page('/'), /Last session 87 %/)
 })
 
-test('in discreet mode no name, kind or text is anywhere in a page', async () => {
+test('in discreet mode no name, type or text is anywhere in a page', async () => {
   await using ann = await open()
   ann.reader.cookies.set('discreet', '1')
   const said = [
@@ -360,7 +360,7 @@ test('in discreet mode no name, kind or text is anywhere in a page', async () =>
   const paths = [
     '/',
     '/training',
-    '/training?kind=type-b',
+    '/training?type=type-b',
     '/training/1',
     '/training/1?view=data',
     '/programs',
@@ -370,11 +370,11 @@ test('in discreet mode no name, kind or text is anywhere in a page', async () =>
     const { status, text } = await ann.reader.get(path)
     assert.equal(status, 200)
     for (const word of said) assert.ok(!text.includes(word), `${path} says ${word}`)
-    for (const kind of segmentKinds.filter(kind => kind !== 'training' && kind !== 'repetition')) {
-      assert.ok(!text.includes(kind), `${path} says ${kind}`)
+    for (const type of segmentTypes.filter(type => type !== 'training' && type !== 'repetition')) {
+      assert.ok(!text.includes(type), `${path} says ${type}`)
     }
   }
-  assert.deepEqual(listed(await ann.reader.get('/training?kind=type-b')), [1, 4])
+  assert.deepEqual(listed(await ann.reader.get('/training?type=type-b')), [1, 4])
   assert.match(await ann.page('/training/1'), /1 Type B .* 3 Type A/)
   assert.match(await ann.page('/programs'), /Program 1/)
 })
@@ -398,7 +398,7 @@ test('days are those of the zone of the account', async () => {
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])
 })
 
-test('the median grade of each kind is that of the page of its kind', async () => {
+test('the median grade of each type is that of the page of its type', async () => {
   const lines = Array.from({ length: 9 }, (_, index) =>
     records.trainingSession(index + 1, 1, {
       created_at: ago(20 - index),
@@ -411,7 +411,7 @@ test('the median grade of each kind is that of the page of its kind', async () =
   )
   await using ann = await open([...records.world, ...lines])
   const { text } = await ann.reader.get('/training')
-  const medians = [...text.matchAll(/<li><a href="([^"]*kind=\w+)">[^<]*<\/a><data value="(\d+)" data-of="([^"]*)"/g)]
+  const medians = [...text.matchAll(/<li><a href="([^"]*type=\w+)">[^<]*<\/a><data value="(\d+)" data-of="([^"]*)"/g)]
   assert.deepEqual(
     medians.map(([, , value]) => Number(value)).toSorted((a, b) => a - b),
     [90, 92, 100],

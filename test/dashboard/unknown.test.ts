@@ -104,8 +104,8 @@ describe('pages say no more than is known', () => {
   })
 
   test('a page that is filtered by a kind shows that kind alone, and says that results are of whole sessions', async () => {
-    const { text } = await ann.get('/training?range=all&kind=endurance')
-    assert.match(text, /are of segments of the kind Endurance only\. Results are of whole sessions\./)
+    const { text } = await ann.get('/training?range=all&type=endurance')
+    assert.match(text, /are of segments of the type Endurance only\. Results are of whole sessions\./)
     assert.deepEqual(figures(text, 'Grade', { card: 'grades' }), [45, 45, 45, 45])
     const tiles = tilesOf(text)
     assert.deepEqual([tiles.get('Median grade'), tiles.get('Repetitions'), tiles.get('Distance')], ['45 %', '44', '–'])

@@ -105,7 +105,7 @@ test('the longest times of locks that are all equally long are found by reading 
       endAt: end,
       get intervals() {
         reads += 1
-        return [{ start, end, locked: true, kind: 'lock' }]
+        return [{ start, end, locked: true, type: 'lock' }]
       },
     }
   })

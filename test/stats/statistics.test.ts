@@ -163,15 +163,15 @@ test('percentiles are actual grades, by nearest rank', () => {
   assert.equal(new GradeCounts().mean(), null)
 })
 
-test('with a filter by kind, only sessions with such segments count, and only these segments of them', async () => {
+test('with a filter by type, only sessions with such segments count, and only these segments of them', async () => {
   const random = seeded(3)
   const clock = zoneClock('Europe/Berlin')
   const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
   const sessions = trainingSessionsWithin(at('2026-03-02T00:00:00Z'), at('2026-03-31T00:00:00Z'), 80, random)
-  const filtered = sessions.flatMap(session => matching(session, { kind: 'repetition' }) ?? [])
+  const filtered = sessions.flatMap(session => matching(session, { type: 'repetition' }) ?? [])
   const { total } = await trainingStatistics(filtered, buckets, clock)
-  const withKind = sessions.filter(({ kinds }) => kinds.some(({ kind }) => kind === 'repetition'))
-  const segments = sessions.flatMap(({ kinds }) => kinds).filter(({ kind }) => kind === 'repetition')
+  const withKind = sessions.filter(({ types }) => types.some(({ type }) => type === 'repetition'))
+  const segments = sessions.flatMap(({ types }) => types).filter(({ type }) => type === 'repetition')
   assert.ok(withKind.length > 0 && withKind.length < sessions.length)
   assert.equal(total.sessions, withKind.length)
   assert.equal(total.reps, sum(segments.map(({ reps }) => reps)))
@@ -179,12 +179,12 @@ test('with a filter by kind, only sessions with such segments count, and only th
   assert.equal(total.points, sum(segments.map(({ points }) => points)))
   assert.equal(total.distance + total.approximateDistance, sum(segments.map(({ distance }) => distance ?? 0)))
   assert.deepEqual(
-    total.grades.map(({ kind, segments }) => [kind, segments]),
+    total.grades.map(({ type, segments }) => [type, segments]),
     [['repetition', sum(segments.map(({ grades }) => grades.length))]],
   )
 })
 
-test('a kind without graded segments has no grades, and its segments are counted as ungraded', async () => {
+test('a type without graded segments has no grades, and its segments are counted as ungraded', async () => {
   const clock = zoneClock('UTC')
   const part = { segments: 2, reps: 1, distance: null, duration: 1, points: 1 }
   const session = {
@@ -197,15 +197,15 @@ test('a kind without graded segments has no grades, and its segments are counted
     reps: 2,
     distance: null,
     approximate: false,
-    kinds: [
-      { ...part, kind: 'freeform', grades: [], gradedPassed: 0 },
-      { ...part, kind: 'bounce', grades: [70], gradedPassed: 1 },
+    types: [
+      { ...part, type: 'freeform', grades: [], gradedPassed: 0 },
+      { ...part, type: 'bounce', grades: [70], gradedPassed: 1 },
     ],
   }
   const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
   const { total } = await trainingStatistics([session], buckets, clock)
   assert.deepEqual(total.grades, [
-    { kind: 'bounce', segments: 1, passed: 1, mean: 70, median: 70, p90: 70, min: 70, max: 70 },
+    { type: 'bounce', segments: 1, passed: 1, mean: 70, median: 70, p90: 70, min: 70, max: 70 },
   ])
   assert.equal(total.ungradedSegments, 3)
   assert.equal(total.unknownDistances, 1)
@@ -220,12 +220,12 @@ test('overlapping times under lock count once: locked before break, break before
       at: hour(1),
       endAt: hour(10),
       intervals: [
-        { start: hour(2), end: hour(4), locked: true, kind: 'start' },
-        { start: hour(4), end: hour(6), locked: false, kind: 'break' },
-        { start: hour(6), end: hour(10), locked: false, kind: 'unlocked' },
+        { start: hour(2), end: hour(4), locked: true, type: 'start' },
+        { start: hour(4), end: hour(6), locked: false, type: 'break' },
+        { start: hour(6), end: hour(10), locked: false, type: 'unlocked' },
       ],
     },
-    { at: hour(3), endAt: null, intervals: [{ start: hour(3), end: hour(5), locked: true, kind: 'start' }] },
+    { at: hour(3), endAt: null, intervals: [{ start: hour(3), end: hour(5), locked: true, type: 'start' }] },
   ]
   const buckets = bucketsOf(days('2026-03-02', '2026-03-02'), clock, 0)
   const [{ total }] = await lockStatistics(sessions, { since: hour(1), until: hour(10) }, [buckets])
@@ -255,8 +255,8 @@ test('statistics of many locks that overlap let others have their turns, and cou
       at: start,
       endAt: index % 97 === 0 ? null : end,
       intervals: edges.slice(1).map((edge, part) => {
-        const kind = part % 2 === 0 ? 'locked' : 'break'
-        return { start: edges[part] ?? edge, end: edge, locked: kind === 'locked', kind }
+        const type = part % 2 === 0 ? 'locked' : 'break'
+        return { start: edges[part] ?? edge, end: edge, locked: type === 'locked', type }
       }),
     }
   })
@@ -285,7 +285,7 @@ test('the longest interval is cut to its bucket, and the longest of all buckets 
   const clock = zoneClock('UTC')
   const start = at('2026-03-02T20:00:00Z')
   const end = at('2026-03-03T03:00:00Z')
-  const session = { at: start, endAt: end, intervals: [{ start, end, locked: true, kind: 'start' }] }
+  const session = { at: start, endAt: end, intervals: [{ start, end, locked: true, type: 'start' }] }
   const now = at('2026-03-03T06:00:00Z')
   const range = bucketsOf(days('2026-03-02', '2026-03-04'), clock, now)
   const [{ total, buckets }] = await lockStatistics([session], { since: start, until: now }, [range])

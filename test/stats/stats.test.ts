@@ -62,16 +62,16 @@ test('where an event is missing, the state of the lock lasts until the next even
     [40, 0, 'unlocked'],
   ]
   assert.deepEqual(lockIntervals(events, null, 50), [
-    { start: 0, end: 10, locked: true, kind: 'start' },
-    { start: 10, end: 15, locked: false, kind: 'break' },
-    { start: 15, end: 30, locked: true, kind: 'locked' },
-    { start: 30, end: 40, locked: false, kind: 'break' },
-    { start: 40, end: 50, locked: false, kind: 'unlocked' },
+    { start: 0, end: 10, locked: true, type: 'start' },
+    { start: 10, end: 15, locked: false, type: 'break' },
+    { start: 15, end: 30, locked: true, type: 'locked' },
+    { start: 30, end: 40, locked: false, type: 'break' },
+    { start: 40, end: 50, locked: false, type: 'unlocked' },
   ])
-  assert.deepEqual(lockIntervals(events.slice(0, 1), null, 50), [{ start: 0, end: 50, locked: true, kind: 'start' }])
+  assert.deepEqual(lockIntervals(events.slice(0, 1), null, 50), [{ start: 0, end: 50, locked: true, type: 'start' }])
   assert.deepEqual(lockIntervals([], 40, 50), [])
-  assert.deepEqual(lockIntervals(events, 12, 50).at(-1), { start: 10, end: 12, locked: false, kind: 'break' })
-  assert.deepEqual(lockIntervals(events, 40, 5), [{ start: 0, end: 5, locked: true, kind: 'start' }])
+  assert.deepEqual(lockIntervals(events, 12, 50).at(-1), { start: 10, end: 12, locked: false, type: 'break' })
+  assert.deepEqual(lockIntervals(events, 40, 5), [{ start: 0, end: 5, locked: true, type: 'start' }])
 })
 
 test('an old lock session without an end ends with its last event', () => {
@@ -92,7 +92,7 @@ test('the end of an active lock session is a planned one', () => {
   assert.equal(plannedEnd({ ...session, is_active: 0 }), null)
 })
 
-/** A session with one segment of each of these kinds. */
+/** A session with one segment of each of these types. */
 function session(id: number, when: number, more: Partial<SessionStats> = {}): SessionStats {
   return {
     id,
@@ -104,21 +104,21 @@ function session(id: number, when: number, more: Partial<SessionStats> = {}): Se
     reps: 10,
     distance: 1_000_000,
     approximate: false,
-    kinds: [kindOf('training', [80], 1)],
+    types: [kindOf('training', [80], 1)],
     ...more,
   }
 }
 
-/** Segments of one kind, each with its grade. */
-function kindOf(kind: string, grades: readonly number[], passed: number) {
+/** Segments of one type, each with its grade. */
+function kindOf(type: string, grades: readonly number[], passed: number) {
   const sums = { reps: 10, distance: null, duration: 60, points: 5 }
-  return { kind, segments: grades.length, grades, gradedPassed: passed, ...sums }
+  return { type, segments: grades.length, grades, gradedPassed: passed, ...sums }
 }
 
 test('a mean is rounded half up, and the mean of no values is null', () => {
-  const two = session(1, 0, { kinds: [kindOf('bounce', [80, 81], 1)] })
-  assert.equal(matching(two, { kind: 'bounce' })?.grade, 81)
-  assert.equal(matching(session(1, 0, { kinds: [kindOf('bounce', [], 1)] }), { kind: 'bounce' })?.grade, null)
+  const two = session(1, 0, { types: [kindOf('bounce', [80, 81], 1)] })
+  assert.equal(matching(two, { type: 'bounce' })?.grade, 81)
+  assert.equal(matching(session(1, 0, { types: [kindOf('bounce', [], 1)] }), { type: 'bounce' })?.grade, null)
 })
 
 test('a grade has a place among the ten or more of its program, if it is one of the first three and few share it', () => {
@@ -135,23 +135,23 @@ test('a grade has a place among the ten or more of its program, if it is one of 
   assert.deepEqual(rankOf(97, [...all, session(11, 11, { grade: 97, program: 2 })]), { better: 0, equals: 1, of: 10 })
 })
 
-test('statistics by kind count segments, and a filter by kind keeps the sessions that have such segments', async () => {
+test('statistics by type count segments, and a filter by type keeps the sessions that have such segments', async () => {
   const first = session(1, 0, {
-    kinds: [kindOf('warmup', [100], 1), kindOf('training', [60, 60, 80], 1)],
+    types: [kindOf('warmup', [100], 1), kindOf('training', [60, 60, 80], 1)],
   })
   const second = session(2, 0, {
     passed: false,
     program: 2,
-    kinds: [kindOf('training', [41], 0)],
+    types: [kindOf('training', [41], 0)],
   })
-  assert.deepEqual((await summarize([first, second])).kinds, [
-    { kind: 'training', segments: 4, grade: { sessions: 2, low: 41, median: 41, high: 67 } },
-    { kind: 'warmup', segments: 1, grade: { sessions: 1, low: 100, median: 100, high: 100 } },
+  assert.deepEqual((await summarize([first, second])).types, [
+    { type: 'training', segments: 4, grade: { sessions: 2, low: 41, median: 41, high: 67 } },
+    { type: 'warmup', segments: 1, grade: { sessions: 1, low: 100, median: 100, high: 100 } },
   ])
   const idsOf = (filters: object) => [first, second].flatMap(session => matching(session, filters)?.id ?? [])
-  assert.deepEqual(idsOf({ kind: 'warmup' }), [1])
-  assert.deepEqual(idsOf({ kind: 'training' }), [1, 2])
-  assert.deepEqual(idsOf({ kind: 'training', passed: false }), [2])
+  assert.deepEqual(idsOf({ type: 'warmup' }), [1])
+  assert.deepEqual(idsOf({ type: 'training' }), [1, 2])
+  assert.deepEqual(idsOf({ type: 'training', passed: false }), [2])
   assert.deepEqual(idsOf({ program: 1 }), [1])
-  assert.deepEqual(idsOf({ kind: 'bounce' }), [])
+  assert.deepEqual(idsOf({ type: 'bounce' }), [])
 })

@@ -488,7 +488,7 @@ async function change(url: string, statement: string, schema?: OpenOptions['sche
 }
 
 async function countEvents(store: Store, now: number) {
-  const event = { kind: 'sign-in-failed', account: { username: 'ann' }, now, network: '', browser: '' } as const
+  const event = { type: 'sign-in-failed', account: { username: 'ann' }, now, network: '', browser: '' } as const
   for (let times = 0; times < 2; times += 1) {
     const counter = makeEventCounter(store, error => assert.fail(String(error)))
     counter.count(event)

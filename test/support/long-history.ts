@@ -37,7 +37,7 @@ export const longPaths: readonly (readonly [path: string, readsAll?: true])[] = 
   ['/settings/export', true],
   ['/', true],
   ['/training?range=all'],
-  ['/training?range=all&sort=distance&kind=training'],
+  ['/training?range=all&sort=distance&type=training'],
   ['/year'],
   ['/programs'],
   [`/api/v1/dtt/stats?from=${year}-01-01&to=${year}-12-31&tz=Europe/Berlin`],

@@ -20,7 +20,7 @@ export const heavyViews: readonly string[] = [
   '/training?range=4w',
   '/training?range=1y',
   '/training?range=all',
-  '/training?range=1y&kind=endurance&sort=grade',
+  '/training?range=1y&type=endurance&sort=grade',
   '/training?range=all&sort=program&page=70',
   '/training/1000?view=data',
   '/programs/1?view=data',

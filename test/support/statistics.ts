@@ -199,20 +199,20 @@ function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break'
   const running = sessions.filter(session => session.at <= at && at < (session.endAt ?? Infinity))
   const early = sessions.flatMap(({ intervals }) => intervals).filter(({ start, end }) => start <= at && at < end)
   if (early.some(({ locked }) => locked)) return 'locked'
-  if (early.some(({ locked, kind }) => !locked && kind === 'break')) return 'break'
+  if (early.some(({ locked, type }) => !locked && type === 'break')) return 'break'
   return running.length > 0 || early.length > 0 ? 'open' : undefined
 }
 
-const KINDS = ['warmup', 'training', 'repetition', 'endurance'] as const
+const TYPES = ['warmup', 'training', 'repetition', 'endurance'] as const
 
 /** Training sessions within some time. */
 export function trainingSessionsWithin(from: number, to: number, count: number, random: Random): SessionStats[] {
   return Array.from({ length: count }, (_, id) => {
-    const kinds = KINDS.filter(() => random() < 0.5).map(kind => {
+    const types = TYPES.filter(() => random() < 0.5).map(type => {
       const segments = 1 + Math.floor(random() * 4)
       const grades = Array.from({ length: segments }, () => Math.floor(random() * 101)).slice(random() < 0.2 ? 1 : 0)
       return {
-        kind,
+        type,
         segments,
         grades,
         gradedPassed: Math.floor(random() * (grades.length + 1)),
@@ -225,14 +225,14 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
     return {
       id,
       program: 1,
-      segments: sum(kinds.map(({ segments }) => segments)),
+      segments: sum(types.map(({ segments }) => segments)),
       grade: null,
       at: Math.floor(from + random() * (to - from)),
       passed: random() < 0.7,
-      reps: sum(kinds.map(({ reps }) => reps)),
+      reps: sum(types.map(({ reps }) => reps)),
       distance: random() < 0.2 ? null : Math.floor(random() * 1e9),
       approximate: random() < 0.2,
-      kinds,
+      types,
     }
   }).toSorted((a, b) => a.at - b.at)
 }

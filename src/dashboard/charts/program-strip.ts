@@ -1,7 +1,7 @@
-import { isCounted, segmentKinds, type TemplateSegment } from '../../contract/training-templates.ts'
+import { isCounted, segmentTypes, type TemplateSegment } from '../../contract/training-templates.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { percent } from './plane.ts'
-import { kindName } from '../text/names.ts'
+import { typeName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
 import { countText, durationText, numberText } from '../text/text.ts'
 
@@ -23,7 +23,7 @@ export function segmentLength({ type, duration }: TemplateSegment): string {
 /** `Warm-up 2 min`, `Training 3 min (2 ×)`, `Bounce 40 repetitions`. */
 function segmentText(viewer: Viewer, segment: TemplateSegment): string {
   const { type, repeat } = segment
-  return `${kindName(viewer, type)} ${segmentLength(segment)}${repeat > 1 ? ` (${numberText(repeat)}\u00a0×)` : ''}`
+  return `${typeName(viewer, type)} ${segmentLength(segment)}${repeat > 1 ? ` (${numberText(repeat)}\u00a0×)` : ''}`
 }
 
 /** The segments in words, in their order. */
@@ -35,7 +35,7 @@ function programText(viewer: Viewer, segments: readonly TemplateSegment[]): stri
 
 const MAX_NAMED = 12
 
-/** A small strip for a row of a table, with its segments in words: each kind has a shade, and its letter where there is room. */
+/** A small strip for a row of a table, with its segments in words: each type has a shade, and its letter where there is room. */
 export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
   const runs = segments.reduce((sum, { repeat }) => sum + Math.max(1, repeat), 0)
   const parts = segments.slice(0, MAX_PARTS).flatMap(segment => {
@@ -60,10 +60,10 @@ export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[
 
 /** What the letters of strips stand for. */
 export function stripKey(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
-  const kinds = segmentKinds.filter(kind => segments.some(({ type }) => type === kind))
-  return html`<ul class="legend">${kinds.map(
-    kind =>
-      html`<li><svg class="program-strip key" aria-hidden="true">${partOf(viewer, kind, 0, 100)}</svg>${kindName(viewer, kind)}</li>`,
+  const types = segmentTypes.filter(name => segments.some(({ type }) => type === name))
+  return html`<ul class="legend">${types.map(
+    type =>
+      html`<li><svg class="program-strip key" aria-hidden="true">${partOf(viewer, type, 0, 100)}</svg>${typeName(viewer, type)}</li>`,
   )}</ul>`
 }
 
@@ -72,19 +72,19 @@ function partOf(viewer: Viewer, type: string, start: number, end: number): Html 
   const letter =
     end - start < LETTER_WIDTH
       ? nothing
-      : html`<text x="${percent((start + end) / 2)}" y="50%">${kindLetter(viewer, type)}</text>`
-  const kind = segmentKinds.indexOf(type)
-  return html`<g class="kind-${kind + 1}"><rect fill-opacity="${KIND_SHADES[kind] ?? 0.15}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
+      : html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
+  const index = segmentTypes.indexOf(type)
+  return html`<g class="type-${index + 1}"><rect fill-opacity="${TYPE_SHADES[index] ?? 0.15}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
 }
 
-/** The first letter of a kind; while names are hidden, the one that it is called by. */
-function kindLetter(viewer: Viewer, kind: string): string {
-  const name = kindName(viewer, kind)
+/** The first letter of a type; while names are hidden, the one that it is called by. */
+function typeLetter(viewer: Viewer, type: string): string {
+  const name = typeName(viewer, type)
   return name.replace(/^Type /, '').slice(0, 1)
 }
 
-/** How dark each kind is. */
-const KIND_SHADES = [0.15, 0.4, 1, 0.85, 0.27, 0.52]
+/** How dark each type is. */
+const TYPE_SHADES = [0.15, 0.4, 1, 0.85, 0.27, 0.52]
 const MAX_PARTS = 60
 /** In per cent of the strip. */
 const LETTER_WIDTH = 7

@@ -18,7 +18,7 @@ import { lockTemplateColumns, shownRules } from '../pages/locks/templates.ts'
 import { programColumns } from '../pages/training/programs.ts'
 import { sessionColumns, withRecords } from '../pages/training/list.ts'
 import { eventLabels, label } from '../text/labels.ts'
-import { kindName, type Programs } from '../text/names.ts'
+import { typeName, type Programs } from '../text/names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
 
 /** The tables of a file to keep, by the anchor of each. The anchors of the rows of two of them begin with it. */
@@ -82,8 +82,8 @@ export async function* keptTables(
       { title: 'Event', numeric: false },
     ],
     rows: locks.flatMap(({ id, events }) =>
-      events.toReversed().map(([at, , kind]) => {
-        return { cells: [dateTimeText(viewer, at), String(id), eventName(reader, kind)] }
+      events.toReversed().map(([at, , type]) => {
+        return { cells: [dateTimeText(viewer, at), String(id), eventName(reader, type)] }
       }),
     ),
   }
@@ -93,8 +93,8 @@ export function dayOf({ viewer }: Reader, at: number): string {
   return formatDate(zoneClock(viewer.timeZone).dayOf(at))
 }
 
-function eventName({ viewer }: Reader, kind: string): string {
-  return viewer.discreet ? 'Event' : (eventLabels[kind] ?? kind)
+function eventName({ viewer }: Reader, type: string): string {
+  return viewer.discreet ? 'Event' : (eventLabels[type] ?? type)
 }
 
 async function tableOf<Row>(
@@ -134,7 +134,7 @@ async function segmentTable(
     for (const segment of (JSON.parse(document) as TrainingSession).TrainerSegment) {
       const { type, passed, percentGrade, points, durationMeasured, repsMeasured, distanceTravelled } = segment
       const numbers = [percentGrade, points, durationMeasured, repsMeasured, distanceTravelled].map(known)
-      rows.push({ cells: [when, kindName(viewer, type), passed ? 'Passed' : 'Not passed', ...numbers] })
+      rows.push({ cells: [when, typeName(viewer, type), passed ? 'Passed' : 'Not passed', ...numbers] })
     }
   }
   const numbers = [label('percentGrade'), label('points'), 'Time (s)', label('repsMeasured'), 'Distance (m)']

@@ -174,7 +174,7 @@ async function limited<Proof>(
   })
   if (proof === undefined) {
     const { network, browser } = actor
-    events.count({ kind: 'confirmation-failed', account: { id: viewer.session.accountId }, now, network, browser })
+    events.count({ type: 'confirmation-failed', account: { id: viewer.session.accountId }, now, network, browser })
     return problem
   }
   attempt.refund()

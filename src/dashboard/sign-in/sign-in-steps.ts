@@ -80,7 +80,7 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
       if (username !== undefined) {
         const { network, browser } = actorOf(request, config)
         const { now } = request.context
-        events.count({ kind: 'sign-in-failed', account: { username }, now, network, browser })
+        events.count({ type: 'sign-in-failed', account: { username }, now, network, browser })
       }
       return show(visit, { ...shown, problem: wrong }, 403)
     }

@@ -1,10 +1,10 @@
 import type { Area } from '../../contract/areas.ts'
-import type { ReadKind, ReadWay } from '../../contract/reads.ts'
+import type { ReadType, ReadWay } from '../../contract/reads.ts'
 
 export { label } from '../../contract/labels.ts'
 
-/** Kinds of segments that are known today; the set is open. */
-export const kindLabels: Readonly<Record<string, string>> = {
+/** Types of segments that are known today; the set is open. */
+export const typeLabels: Readonly<Record<string, string>> = {
   warmup: 'Warm-up',
   training: 'Training',
   repetition: 'Repetitions',
@@ -32,7 +32,7 @@ export const stateLabels: Readonly<Record<string, string>> = {
   abandoned: 'Ended early',
 }
 
-/** Kinds of events in a lock session that are known today; the set is open. */
+/** Types of events in a lock session that are known today; the set is open. */
 export const eventLabels: Readonly<Record<string, string>> = {
   start: 'Started',
   locked: 'Locked again',
@@ -56,7 +56,7 @@ export const readWayLabels: Readonly<Record<ReadWay, string>> = {
   operator: 'Command line',
 }
 
-export const readKindLabels: Readonly<Record<ReadKind, string>> = {
+export const readTypeLabels: Readonly<Record<ReadType, string>> = {
   list: 'list',
   record: 'single record',
   statistics: 'statistics',

@@ -1,4 +1,4 @@
-import { kindLabels } from './labels.ts'
+import { typeLabels } from './labels.ts'
 import type { Person, Viewer, View, Reader } from '../page.ts'
 import { type ListedProgram, namedInTables, programsOf } from '../../stats/program-queries.ts'
 import { html, type Part } from '../html.ts'
@@ -45,11 +45,11 @@ export function freeText({ discreet }: Pick<Viewer, 'discreet'>, text: string | 
   return discreet ? '' : (text ?? '')
 }
 
-/** The name of a kind of segment. Unknown kinds are shown as they are. */
-export function kindName({ discreet }: Pick<Viewer, 'discreet'>, kind: string): string {
-  const known = Object.keys(kindLabels).indexOf(kind)
+/** The name of a type of segment. Unknown types are shown as they are. */
+export function typeName({ discreet }: Pick<Viewer, 'discreet'>, type: string): string {
+  const known = Object.keys(typeLabels).indexOf(type)
   if (discreet) return known === -1 ? 'Other type' : `Type ${String.fromCodePoint(0x41 + known)}`
-  return kindLabels[kind] ?? (kind === '' ? 'Unknown kind' : kind)
+  return typeLabels[type] ?? (type === '' ? 'Unknown type' : type)
 }
 
 /** The owner of the records that a page shows, if that is not the viewer but somebody who gave them access. */

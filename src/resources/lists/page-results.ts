@@ -34,7 +34,7 @@ export interface ListPageSource {
 export function pageResult(page: PageRow, source: ListPageSource): ListPage {
   const { hasMore, pagination, ...rest } = frameOf(page, source)
   const records = (hasMore ? withoutLast(page.documents, DOCUMENT_SEPARATOR) : page.documents) ?? ''
-  return { kind: 'page', data: ['{"data":[', records, `],"pagination":${pagination}}`], ...rest }
+  return { shape: 'page', data: ['{"data":[', records, `],"pagination":${pagination}}`], ...rest }
 }
 
 /** A page whose rows are read in chunks while it is sent. */
@@ -65,7 +65,7 @@ export function longPageResult(
     }
     yield after
   }
-  return { kind: 'long page', data: { bytes, parts: parts() }, ...rest }
+  return { shape: 'long page', data: { bytes, parts: parts() }, ...rest }
 }
 
 /** A page that the caller has, by the If-None-Match header of the request and the present revisions of its list. */
@@ -75,7 +75,7 @@ export function unchangedPage(
   { params, list, key }: ListPageSource & { readonly key: PageKey },
 ): ListPage | undefined {
   const known = knownPage(header, key, revisions)
-  return known && { kind: 'unchanged page', etag: known.etag, ...startsOf(known.links, params, list) }
+  return known && { shape: 'unchanged page', etag: known.etag, ...startsOf(known.links, params, list) }
 }
 
 /** Everything but the rows of a page: pagination, validator and the starts of other pages. */

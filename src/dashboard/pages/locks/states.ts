@@ -10,8 +10,8 @@ export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>)
 }
 
 /** The name of the state in an interval of a lock. */
-export function intervalName({ kind }: Pick<LockInterval, 'kind'>): string {
-  return kind === 'break' ? 'Break' : 'Open'
+export function intervalName({ type }: Pick<LockInterval, 'type'>): string {
+  return type === 'break' ? 'Break' : 'Open'
 }
 
 /** A text about locks; in discreet mode with neutral words. */

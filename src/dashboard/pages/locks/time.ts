@@ -28,10 +28,10 @@ export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   if (current === undefined) return `${stateName(lock.state, viewer)}, ${day}`
   const time = tickingTime(current.start, clock)
   if (!current.locked)
-    return html`${current.kind === 'break' ? 'On a break' : 'Open'}, ${day}<span class="beside">, ${time} so far</span>`
+    return html`${current.type === 'break' ? 'On a break' : 'Open'}, ${day}<span class="beside">, ${time} so far</span>`
   const before = lock.intervals.at(-2)
   const since =
-    before === undefined ? 'without a break' : before.kind === 'break' ? 'since the last break' : 'since it was open'
+    before === undefined ? 'without a break' : before.type === 'break' ? 'since the last break' : 'since it was open'
   return html`${lockText('Locked', viewer)}, ${day}<span class="beside">, ${time} ${since}</span>`
 }
 
@@ -44,8 +44,8 @@ export function breaksText(intervals: readonly LockInterval[], template: LockTem
 }
 
 /** By how many milliseconds a break was longer than its template allows. */
-export function overMaximum({ kind, start, end }: LockInterval, template: LockTemplate | undefined): number {
-  if (kind !== 'break' || template?.isBreakEnabled !== true || template.breakMaximum <= 0) return 0
+export function overMaximum({ type, start, end }: LockInterval, template: LockTemplate | undefined): number {
+  if (type !== 'break' || template?.isBreakEnabled !== true || template.breakMaximum <= 0) return 0
   return Math.max(0, end - start - template.breakMaximum * 1000)
 }
 
@@ -67,7 +67,7 @@ export function latenessOf(
 ): number | undefined {
   const ended = knownEnd({ at, endAt })
   if (ended === null || duration <= 0 || template === undefined || template.isRandomDuration) return undefined
-  return events.some(([, , kind]) => isFreeze(kind)) ? undefined : ended - at - duration * 1000
+  return events.some(([, , type]) => isFreeze(type)) ? undefined : ended - at - duration * 1000
 }
 
 /** What a template says of breaks. */

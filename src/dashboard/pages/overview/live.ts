@@ -28,5 +28,5 @@ async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<Live
   const { last, ...training } = await history.status(timeZone, now)
   const isFresh = countedUntil(asOf, now) === now
   const state = JSON.stringify([subject.id, isFresh, locked, last?.id, training])
-  return { kind: 'live', etag: `"${hash('sha256', state, 'base64url').slice(0, 22)}"` }
+  return { shape: 'live', etag: `"${hash('sha256', state, 'base64url').slice(0, 22)}"` }
 }

@@ -4,7 +4,7 @@ import { formatTimestamp } from '../../../contract/time.ts'
 import { card, table } from '../../layout/components.ts'
 import { csvFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { areaLabels, readKindLabels, readWayLabels } from '../../text/labels.ts'
+import { areaLabels, readTypeLabels, readWayLabels } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import type { DashboardPage, Visit } from '../../page.ts'
 import { openPager, pageNumber } from '../../paging.ts'
@@ -84,7 +84,7 @@ function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: Peo
       {
         title: 'What',
         cell: ({ area, kind }) =>
-          `${area === null ? NONE : areaLabels[area]}${kind === null ? '' : `, ${readKindLabels[kind]}`}`,
+          `${area === null ? NONE : areaLabels[area]}${kind === null ? '' : `, ${readTypeLabels[kind]}`}`,
       },
       { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
     ],
@@ -115,7 +115,7 @@ function readsFile(visit: Visit, names: PeopleNames) {
       via === null ? null : readWayLabels[via],
       tokenName === null ? null : recordName(viewer, 'key', { id, name: tokenName }),
       area === null ? null : areaLabels[area],
-      kind === null ? null : readKindLabels[kind],
+      kind === null ? null : readTypeLabels[kind],
       count,
     ]
   })

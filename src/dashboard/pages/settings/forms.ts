@@ -61,7 +61,7 @@ export function browserSettings({ viewer, cookies }: Visit): Html {
       ],
       theme,
     )}
-    ${choice('Hide names', 'Names, kinds and texts, in this browser.', 'discreet', SWITCH, discreet ? '1' : '0')}
+    ${choice('Hide names', 'Names, types and texts, in this browser.', 'discreet', SWITCH, discreet ? '1' : '0')}
     ${choice('Key D', 'Hides names, and shows them again.', 'shortcut', SWITCH, hasShortcut ? '1' : '0')}
   `
 }

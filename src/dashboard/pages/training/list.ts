@@ -1,8 +1,8 @@
-import { segmentKinds } from '../../../contract/training-templates.ts'
-import type { Filters, KindTotals, SessionStats } from '../../../stats/training.ts'
+import { segmentTypes } from '../../../contract/training-templates.ts'
+import type { Filters, TypeTotals, SessionStats } from '../../../stats/training.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit, Reader, Viewer } from '../../page.ts'
-import { kindName, type Programs } from '../../text/names.ts'
+import { typeName, type Programs } from '../../text/names.ts'
 import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
@@ -15,7 +15,7 @@ import { distanceText, NONE, numberText } from '../../text/text.ts'
 
 /** The query of the training page. */
 export interface TrainingQuery extends Filters, PeriodQuery {
-  /** In discreet mode addresses do not name kinds either. */
+  /** In discreet mode addresses do not name types either. */
   readonly discreet: boolean
   readonly measure: Measure
   readonly sort: Sort
@@ -31,14 +31,14 @@ type Sort = (typeof sorts)[number]
 
 export const trainingAddresses: Addresses<TrainingQuery> = {
   path: '/training',
-  unfiltered: { kind: undefined, program: undefined, passed: undefined },
+  unfiltered: { type: undefined, program: undefined, passed: undefined },
   read({ query, viewer }) {
     const program = query.get('program') ?? ''
-    const kind = query.get('kind') ?? ''
+    const type = query.get('type') ?? ''
     const result = query.get('result')
     return {
       discreet: viewer.discreet,
-      kind: kind.length > MAX_KIND_LENGTH ? undefined : kindOf(kind),
+      type: type.length > MAX_TYPE_LENGTH ? undefined : typeOf(type),
       program: /^-?\d{1,15}$/.test(program) ? Number(program) : undefined,
       passed: result === 'passed' ? true : result === 'not-passed' ? false : undefined,
       measure: query.get('measure') === 'distance' ? 'distance' : 'repetitions',
@@ -46,8 +46,8 @@ export const trainingAddresses: Addresses<TrainingQuery> = {
       descending: query.get('order') !== 'ascending',
     }
   },
-  write(query, { discreet, kind, program, passed, measure, sort, descending }) {
-    if (kind !== undefined) query.set('kind', kindIn(kind, discreet))
+  write(query, { discreet, type, program, passed, measure, sort, descending }) {
+    if (type !== undefined) query.set('type', typeIn(type, discreet))
     if (program !== undefined) query.set('program', String(program))
     if (passed !== undefined) query.set('result', passed ? 'passed' : 'not-passed')
     if (measure !== 'repetitions') query.set('measure', measure)
@@ -63,13 +63,13 @@ export function scopeOf(query: TrainingQuery, days: Days | undefined): string {
   return filters.size === 0 ? daysName(days) : `${daysName(days)} ${filters}`
 }
 
-/** The fields of the filters; kinds and programs are those of the period. */
+/** The fields of the filters; types and programs are those of the period. */
 export function filterFields(
   visit: Visit,
-  { kind, program, passed }: TrainingQuery,
+  { type, program, passed }: TrainingQuery,
   programs: Programs,
   sessions: readonly SessionStats[],
-  kinds: readonly KindTotals[],
+  types: readonly TypeTotals[],
 ): Html {
   const { discreet } = visit.viewer
   const select = (name: string, title: string, options: readonly Html[]) => html`
@@ -83,10 +83,10 @@ export function filterFields(
   const choices = programChoices(program, programs, sessions)
   return html`
     ${select(
-      'kind',
-      'Kind',
-      kindChoices(kinds, kind, discreet).map(name =>
-        option(kindIn(name, discreet), kindName(visit.viewer, name), name === kind),
+      'type',
+      'Type',
+      typeChoices(types, type, discreet).map(name =>
+        option(typeIn(name, discreet), typeName(visit.viewer, name), name === type),
       ),
     )}
     ${select(
@@ -109,26 +109,26 @@ function programChoices(chosen: number | undefined, { all }: Programs, sessions:
   return [...choices]
 }
 
-const MAX_KIND_LENGTH = 64
+const MAX_TYPE_LENGTH = 64
 
-/** A kind in an address: its letter in discreet mode. */
-function kindIn(kind: string, discreet: boolean): string {
-  const index = segmentKinds.indexOf(kind)
-  return discreet && index !== -1 ? `type-${String.fromCodePoint(0x61 + index)}` : kind
+/** A type in an address: its letter in discreet mode. */
+function typeIn(type: string, discreet: boolean): string {
+  const index = segmentTypes.indexOf(type)
+  return discreet && index !== -1 ? `type-${String.fromCodePoint(0x61 + index)}` : type
 }
 
-function kindOf(text: string): string | undefined {
+function typeOf(text: string): string | undefined {
   if (text === '') return undefined
-  return /^type-[a-z]$/.test(text) ? segmentKinds[(text.codePointAt(5) ?? 0) - 0x61] : text
+  return /^type-[a-z]$/.test(text) ? segmentTypes[(text.codePointAt(5) ?? 0) - 0x61] : text
 }
 
-function kindChoices(kinds: readonly KindTotals[], chosen: string | undefined, discreet: boolean): string[] {
-  const found = new Set(kinds.map(one => one.kind))
+function typeChoices(types: readonly TypeTotals[], chosen: string | undefined, discreet: boolean): string[] {
+  const found = new Set(types.map(one => one.type))
   if (chosen !== undefined) found.add(chosen)
-  const known = segmentKinds.filter(kind => found.has(kind))
-  // Unknown kinds have no letter.
+  const known = segmentTypes.filter(type => found.has(type))
+  // Unknown types have no letter.
   if (discreet) return known
-  return [...known, ...[...found].filter(kind => kind !== '' && !known.includes(kind)).toSorted()]
+  return [...known, ...[...found].filter(type => type !== '' && !known.includes(type)).toSorted()]
 }
 
 function option(value: string, title: string, selected: boolean): Html {

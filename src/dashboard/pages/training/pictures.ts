@@ -3,7 +3,7 @@ import { countedUntil } from '../../../stats/known-time.ts'
 import {
   BREAK_DAYS,
   type GradeSpread,
-  type KindTotals,
+  type TypeTotals,
   type SessionStats,
   type Totals,
   type TrainingSummary,
@@ -121,9 +121,9 @@ function ends(usual: readonly (Usual | undefined)[]): number[] {
   return usual.flatMap(range => (range === undefined ? [] : [range.low, range.high]))
 }
 
-/** Kinds that have grades, and their medians. */
-export function gradedKinds(kinds: readonly KindTotals[]) {
-  return kinds.flatMap(({ kind, grade }) => (grade === null ? [] : [{ kind, ...grade }]))
+/** Types that have grades, and their medians. */
+export function gradedTypes(types: readonly TypeTotals[]) {
+  return types.flatMap(({ type, grade }) => (grade === null ? [] : [{ type, ...grade }]))
 }
 
 /** The table of sessions that have a mark each. */

@@ -8,7 +8,7 @@ import { html, type Html, nothing } from '../../html.ts'
 import { card, emptyState, type TableColumn, table } from '../../layout/components.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
-import { kindName } from '../../text/names.ts'
+import { typeName } from '../../text/names.ts'
 import { capital, dateText, NONE, percentText } from '../../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
@@ -124,5 +124,5 @@ function runCell(segment: TrainerSegment | undefined, passing: number): Html {
 }
 
 function segmentName(viewer: Viewer, position: number, segment: TrainerSegment | undefined): string {
-  return `${position + 1} ${kindName(viewer, segment?.type ?? '')}`
+  return `${position + 1} ${typeName(viewer, segment?.type ?? '')}`
 }

@@ -3,7 +3,7 @@ import { programStrip, segmentLength } from '../../charts/program-strip.ts'
 import { html, type Html } from '../../html.ts'
 import { card, drawnText } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
-import { kindName } from '../../text/names.ts'
+import { typeName } from '../../text/names.ts'
 import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 
 /** The segments of a program as one strip, and as a table. */
@@ -15,7 +15,7 @@ export function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate): Htm
       <p class="summary">${segmentsSummary(Segment)}${drawnText(Segment.length, MAX_ROWS)}</p>
       ${programStrip(viewer, Segment)}
       <ol class="segments">${Segment.slice(0, MAX_ROWS).map(
-        segment => html`<li>${kindName(viewer, segment.type)} <span class="muted">${detailsText(segment)}</span></li>`,
+        segment => html`<li>${typeName(viewer, segment.type)} <span class="muted">${detailsText(segment)}</span></li>`,
       )}</ol>
     `,
     { id: 'segments' },

@@ -10,7 +10,7 @@ import { boxes, patterns } from '../../charts/plane.ts'
 import { measureBar } from '../../charts/spark.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
-import { kindName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
+import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import {
   card,
@@ -182,7 +182,7 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[])
 
 /** `3 Endurance`: segments are distinguished by their position. */
 function segmentName(viewer: Viewer, { type, position }: Row): string {
-  return `${position} ${kindName(viewer, type)}`
+  return `${position} ${typeName(viewer, type)}`
 }
 
 function barColumns(): TableColumn<Row>[] {

@@ -2,12 +2,12 @@ import { trainingWriter } from '../../../archive/formats/tables.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import type { GradeSpread, KindTotals, SessionStats } from '../../../stats/training.ts'
+import type { GradeSpread, TypeTotals, SessionStats } from '../../../stats/training.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate } from '../../paging.ts'
-import { kindName, type Programs, readPrograms } from '../../text/names.ts'
+import { typeName, type Programs, readPrograms } from '../../text/names.ts'
 import { type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import {
@@ -31,7 +31,7 @@ import {
   sessionRows,
   sortedBy,
 } from './list.ts'
-import { distancePicture, gradedKinds, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
+import { distancePicture, gradedTypes, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 
 export interface ShownTraining extends ShownSessions {
   readonly query: TrainingQuery
@@ -43,7 +43,7 @@ export interface ShownTraining extends ShownSessions {
   readonly programs: Programs
   /** Of the period, whatever the filters. */
   readonly all: readonly SessionStats[]
-  readonly kinds: readonly KindTotals[]
+  readonly types: readonly TypeTotals[]
 }
 
 const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
@@ -61,8 +61,8 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
-  fields: (visit, { query, programs, all, kinds }) => filterFields(visit, query, programs, all, kinds),
-  note: (viewer, { query: { kind } }) => (kind === undefined ? nothing : kindNote(viewer, kind)),
+  fields: (visit, { query, programs, all, types }) => filterFields(visit, query, programs, all, types),
+  note: (viewer, { query: { type } }) => (type === undefined ? nothing : typeNote(viewer, type)),
   tiles: totalTiles,
   pictures,
   async table(visit, { query, sessions, programs }) {
@@ -119,7 +119,7 @@ export async function readTraining(
   const { sessions } = selection
   const time = inParts(span ?? timeSince(sessions, now, viewer), now, viewer)
   const summary = await history.summary(selection, boundaries(time.parts))
-  const { kinds } = selection.name === within.name ? summary : await history.summary(within)
+  const { types } = selection.name === within.name ? summary : await history.summary(within)
   const earlier = boundaries(time.earlier)
   const today = zoneClock(timeZone).dayOf(now)
   const every = await history.select(query, -Infinity, zoneClock(timeZone).startOf(today + 1))
@@ -140,7 +140,7 @@ export async function readTraining(
     },
     daysAddress: daysAddress(trainingAddresses, query),
     all: within.sessions,
-    kinds,
+    types,
   }
 }
 
@@ -158,9 +158,9 @@ async function* sessionsOf(
   yield* fewAtOnce(sorted, ids => trainingRecords(store, access, ids))
 }
 
-/** With a filter by kind, the page shows that kind alone, except for results. */
-function kindNote(viewer: Viewer, kind: string): Html {
-  return html`<p class="muted">Grades, repetitions and distances are of segments of the kind ${kindName(viewer, kind)} only. Results are of whole sessions.</p>`
+/** With a filter by type, the page shows that type alone, except for results. */
+function typeNote(viewer: Viewer, type: string): Html {
+  return html`<p class="muted">Grades, repetitions and distances are of segments of the type ${typeName(viewer, type)} only. Results are of whole sessions.</p>`
 }
 
 function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
@@ -172,7 +172,7 @@ function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
     query.measure === 'distance'
       ? distancePicture(viewer, shown, now, actions)
       : repetitionsPicture(viewer, shown, now, { goal, actions })
-  const grades = gradePicture(viewer, shown, kindRow(viewer, shown))
+  const grades = gradePicture(viewer, shown, typeRow(viewer, shown))
   const cards = partPictures(viewer, shown.time, shown.daysAddress, [
     grades,
     ...(isLongerThanWeek(shown.time) ? [amounts] : []),
@@ -189,13 +189,13 @@ function measureChoice(query: TrainingQuery): Html {
   })}</nav>`
 }
 
-/** The median grade of each kind, if no kind was chosen. */
-function kindRow(viewer: Viewer, { query, period, summary }: ShownTraining): Html {
-  const kinds = gradedKinds(summary.kinds)
-  if (query.kind !== undefined || kinds.length < 2) return nothing
-  return html`<ul class="legend"><li>By kind:</li>${kinds.map(({ kind, median }) => {
-    const ofKind = { ...query, kind }
-    return html`<li><a href="${addressOf(trainingAddresses, ofKind)}">${kindName(viewer, kind)}</a>${medianFigure(median, scopeOf(ofKind, period))}</li>`
+/** The median grade of each type, if no type was chosen. */
+function typeRow(viewer: Viewer, { query, period, summary }: ShownTraining): Html {
+  const types = gradedTypes(summary.types)
+  if (query.type !== undefined || types.length < 2) return nothing
+  return html`<ul class="legend"><li>By type:</li>${types.map(({ type, median }) => {
+    const ofType = { ...query, type }
+    return html`<li><a href="${addressOf(trainingAddresses, ofType)}">${typeName(viewer, type)}</a>${medianFigure(median, scopeOf(ofType, period))}</li>`
   })}</ul>`
 }
 
