@@ -3,7 +3,8 @@ import type { Command } from 'commander'
 
 /** The manual page of the program in this file, from the help of its commands. */
 export async function makeManual(cli: string, date: Date): Promise<string> {
-  const { program } = (await import(pathToFileURL(cli).href)) as { readonly program: Command }
+  const { makeProgram } = (await import(pathToFileURL(cli).href)) as typeof import('../src/cli.ts')
+  const program = await makeProgram()
   const help = program.createHelp()
   let main = ''
   program.configureOutput({ writeOut: text => (main += text) }).outputHelp()

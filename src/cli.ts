@@ -1,30 +1,36 @@
+import cluster from 'node:cluster'
 import { Command, CommanderError, Help } from 'commander'
-import { ImportError } from './archive/import.ts'
-import { addAccountCommands } from './cli/accounts.ts'
-import { addArchiveCommands } from './cli/archive.ts'
-import { addBackupCommands } from './cli/backup.ts'
-import { addCompletionCommand } from './cli/completion.ts'
-import { addDemoCommand } from './cli/demo.ts'
-import { addDoctorCommand } from './cli/doctor.ts'
-import { addAccessCommands } from './cli/access.ts'
-import { addHomeAssistantCommands } from './cli/homeassistant.ts'
-import { addMcpCommand } from './cli/mcp.ts'
-import { addPageCommand } from './cli/page.ts'
-import { addMoveCommand } from './cli/move.ts'
-import { addPullCommands } from './cli/pull.ts'
-import { addImportsCommands, addRecordCommands } from './cli/records.ts'
-import { addRejectedCommands } from './cli/rejected.ts'
-import { addRestoreCommand } from './cli/restore.ts'
-import { addServeCommands } from './cli/serve.ts'
+import { ImportError } from './archive/report.ts'
 import { say } from './cli/terminal.ts'
-import { addKeyCommands } from './cli/keys.ts'
-import { addUploadCommand } from './cli/upload.ts'
 import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
-import { isWorker } from './cli/workers.ts'
 import { settings } from './config.ts'
 import { Refusal, type RefusalCode } from './contract/refusal.ts'
 import { SourceError } from './pull/source.ts'
 import { StoreError, StoreUnavailableError } from './store/index.ts'
+
+/** The commands of each file, in the order of the help. A command loads its file alone, so that it starts sooner. */
+const files: readonly (readonly [commands: readonly string[], load: () => Promise<(program: Command) => void>])[] = [
+  [['serve', 'migrate'], async () => (await import('./cli/serve.ts')).addServeCommands],
+  [['demo'], async () => (await import('./cli/demo.ts')).addDemoCommand],
+  [['doctor'], async () => (await import('./cli/doctor.ts')).addDoctorCommand],
+  [['pull'], async () => (await import('./cli/pull.ts')).addPullCommands],
+  [['import', 'export'], async () => (await import('./cli/archive.ts')).addArchiveCommands],
+  [['page'], async () => (await import('./cli/page.ts')).addPageCommand],
+  [['imports'], async () => (await import('./cli/records.ts')).addImportsCommands],
+  [['record'], async () => (await import('./cli/records.ts')).addRecordCommands],
+  [['rejected'], async () => (await import('./cli/rejected.ts')).addRejectedCommands],
+  [['backup'], async () => (await import('./cli/backup.ts')).addBackupCommands],
+  [['restore'], async () => (await import('./cli/restore.ts')).addRestoreCommand],
+  [['move'], async () => (await import('./cli/move.ts')).addMoveCommand],
+  [['account'], async () => (await import('./cli/accounts.ts')).addAccountCommands],
+  [['access', 'link'], async () => (await import('./cli/access.ts')).addAccessCommands],
+  [['key', 'token'], async () => (await import('./cli/keys.ts')).addKeyCommands],
+  [['mcp'], async () => (await import('./cli/mcp.ts')).addMcpCommand],
+  // It completes all commands.
+  [[], async () => (await import('./cli/completion.ts')).addCompletionCommand],
+  [['homeassistant'], async () => (await import('./cli/homeassistant.ts')).addHomeAssistantCommands],
+  [['upload'], async () => (await import('./cli/upload.ts')).addUploadCommand],
+]
 
 /** The exit codes of failures. */
 const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
@@ -44,46 +50,31 @@ const REFUSAL_EXIT: Readonly<Record<RefusalCode, number>> = {
   removed: EXIT.source,
 }
 
-/** All commands. @public Manual pages are made from it. */
-export const program = new Command('lockstep')
-  .enablePositionalOptions()
-  .description('A self-hosted read API for lock and training history.')
-  .configureHelp({
-    sortSubcommands: false,
-    showGlobalOptions: false,
-    optionDescription: option => new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
-  })
-  .helpCommand('help [command]', 'show the help of a command')
-  .showHelpAfterError('(add --help for usage)')
-  .exitOverride()
-  .addHelpText(
-    'after',
-    `
+/** The program with a command, or with all commands. @public Manual pages are made from it. */
+export async function makeProgram(name?: string): Promise<Command> {
+  const program = new Command('lockstep')
+    .enablePositionalOptions()
+    .description('A self-hosted read API for lock and training history.')
+    .configureHelp({
+      sortSubcommands: false,
+      showGlobalOptions: false,
+      optionDescription: option => new Help().optionDescription(option) + (option.mandatory ? ' (required)' : ''),
+    })
+    .helpCommand('help [command]', 'show the help of a command')
+    .showHelpAfterError('(add --help for usage)')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      `
 Settings are environment variables; the most common are ${settings.databaseUrl.env}, ${settings.host.env} and ${settings.port.env}.
 The documents that messages name are in docs, or in /usr/share/doc/lockstep.
 Exit codes: 0 done, 1 data refused, 2 wrong usage, 3 storage, 4 another server, 130 interrupted.`,
-  )
-
-addVersionOptions(program)
-addServeCommands(program)
-addDemoCommand(program)
-addDoctorCommand(program)
-addPullCommands(program)
-addArchiveCommands(program)
-addPageCommand(program)
-addImportsCommands(program)
-addRecordCommands(program)
-addRejectedCommands(program)
-addBackupCommands(program)
-addRestoreCommand(program)
-addMoveCommand(program)
-addAccountCommands(program)
-addAccessCommands(program)
-addKeyCommands(program)
-addMcpCommand(program)
-addCompletionCommand(program)
-addHomeAssistantCommands(program)
-addUploadCommand(program)
+    )
+  addVersionOptions(program)
+  const named = files.filter(([commands]) => commands.some(command => command === name))
+  for (const [, load] of named.length === 0 ? files : named) (await load())(program)
+  return program
+}
 
 if (import.meta.main) {
   process.stdout.on('error', error => {
@@ -98,11 +89,11 @@ if (import.meta.main) {
 export async function runCommand(words: readonly string[]): Promise<void> {
   try {
     if (asksForVersion(words)) await printVersion(words)
-    else await program.parseAsync(words, { from: 'user' })
+    else await (await makeProgram(words[0])).parseAsync(words, { from: 'user' })
   } catch (error) {
     process.exitCode = report(error)
     // The channel to the supervisor would keep a worker alive.
-    if (isWorker) process.exit()
+    if (cluster.isWorker) process.exit()
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { program } from '../../src/cli.ts'
+import { makeProgram } from '../../src/cli.ts'
 import { settings } from '../../src/config.ts'
 import { filesIn, read, root } from './files.ts'
 
@@ -196,6 +196,8 @@ export const deploymentChecks: Readonly<Record<string, () => void>> = {
     }
   },
 }
+
+const program = await makeProgram()
 
 /** Throws unless there is such a command with the options among these words. */
 function assertCommand(names: readonly string[], words: readonly string[], where: string) {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { program } from '../../src/cli.ts'
+import { makeProgram } from '../../src/cli.ts'
 import { openapi } from '../../src/openapi/document.ts'
 import { documents, read } from './files.ts'
 
@@ -51,6 +51,8 @@ const EVIDENCE = /\bA test\b|(?<!not )\btried with\b/i
 
 /** The review by ASVS quotes the standard and titles of tests; the others are records of measurements. */
 const QUOTING = ['docs/asvs.md', 'docs/performance.md', 'bench/README.md']
+
+const program = await makeProgram()
 
 /** Where a document, the reference or the help of a command is longer or less usual than it may be. */
 export function wordingFaults(): string[] {
