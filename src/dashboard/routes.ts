@@ -37,7 +37,7 @@ import { registerOidc } from './sign-in/oidc.ts'
 import { askToSignIn, registerSignIn } from './sign-in/signin.ts'
 import { registerPasskeyOptions } from './sign-in/passkey-options.ts'
 import { makeSignInSteps } from './sign-in/sign-in-steps.ts'
-import { inLanguage, languageOf } from './text/text.ts'
+import { inWords, languageOf, yearOf } from './text/text.ts'
 import { visitOf } from './visit.ts'
 
 /**
@@ -153,17 +153,19 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
     // Statements have a time limit of their own.
     ...(isDownload || takesLong ? { handlerTimeout: NO_TIMEOUT_MS } : {}),
     config: { receivesFiles, takesLong },
-    handler: (request, reply) =>
-      inLanguage(languageIn(request), async () => {
-        const outcome = await visitPage(options, reply, page)
-        if (outcome === undefined) return askToSignIn(request, reply)
-        const { visit, result } = outcome
+    async handler(request, reply) {
+      const visit = await visitOf(options, reply, page.section)
+      if (visit === undefined) return askToSignIn(request, reply)
+      const year = isDownload ? undefined : yearOf(visit.viewer, visit.now)
+      return inWords({ language: languageIn(request), year }, async () => {
+        const result = await resultOf(visit, page)
         // The body of a file is not read yet.
         if (result.shape === 'download') checkDownloadOrigin(request.raw)
         if (result.shape === 'download' && isExport) await beginExport(exports, visit, reply)
         recordReads(readLog, visit, page, result)
         return send(reply, visit, page, result, options.log)
-      }),
+      })
+    },
   })
 }
 
@@ -184,14 +186,11 @@ async function viewerOrNone(options: DashboardOptions, reply: FastifyReply): Pro
   return visit?.viewer
 }
 
-/** The visit of a request, and the result of its page; undefined if nobody is signed in. */
-async function visitPage(options: DashboardOptions, reply: FastifyReply, page: DashboardPage) {
-  const visit = await visitOf(options, reply, page.section)
-  if (visit === undefined) return undefined
+/** What a visit of a page results in. */
+async function resultOf(visit: Visit, page: DashboardPage): Promise<PageResult> {
   const { act, confirms = act?.confirms === true ? act.title : undefined } = page
   const ask = async () => (confirms === undefined ? undefined : await askAgain(visit, page, confirms))
-  const instead = endedView(visit, page) ?? notSharedView(visit, page) ?? (await ask())
-  return { visit, result: instead ?? (await page.handler(visit)) }
+  return endedView(visit, page) ?? notSharedView(visit, page) ?? (await ask()) ?? page.handler(visit)
 }
 
 /** The page in place of the records of an account whose access has ended. */

@@ -32,11 +32,11 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await other.page.goto(service.url)
     const time = other.page.locator('[data-since]').first()
     const first = await time.textContent()
-    await other.page.clock.runFor(2000)
+    await other.page.clock.runFor(60_000)
     assert.notEqual(await time.textContent(), first)
     // Nothing else moves.
     const changed = other.page.evaluate(noteChanges)
-    await other.page.clock.runFor(5000)
+    await other.page.clock.runFor(62_000)
     assert.deepEqual(await changed, ['data-now data-since'])
 
     const showAs = (state: DocumentVisibilityState) =>
@@ -268,6 +268,6 @@ function noteChanges(): Promise<string[]> {
     setTimeout(() => {
       observer.disconnect()
       resolve([...changed].toSorted())
-    }, 4500)
+    }, 61_000)
   })
 }

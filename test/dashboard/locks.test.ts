@@ -328,8 +328,8 @@ test('a running lock says how long it is locked since the last break, on which d
   await using it = await signedIn('ann', [...lines.slice(0, -1), broken])
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const text = shownText(await it.viewer.get('/locks'))
-  assert.match(text, /Locked, day 4 , 1\sd 00:0\d:\d\d since the last break/)
-  assert.match(text, / · Planned end \d+ \w+ \d+, [\d:]+ in 1\sd 23\sh · Running /)
+  assert.match(text, /Locked, day 4 , 1\sd since the last break/)
+  assert.match(text, / · Planned end \d+ \w+( \d+)?, [\d:]+ in 1\sd 23\sh · Running /)
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(lock, /Breaks 1 1\sd, 1 over the maximum /)
   assert.doesNotMatch(lock, /\d\s[dh] of \d/)
@@ -340,7 +340,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   const text = shownText(await it.viewer.get('/locks/51'))
   assert.match(
     text,
-    /Weekend Completed ended 1\sd 22\sh later than planned 1 Feb 2026, 08:00 – 3 Feb 2026, 08:00 · Template/,
+    /Weekend Completed ended 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 · Template/,
   )
   assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin /)
   assert.match(text, /Completed after 2\sd planned: 2\sh/)

@@ -72,16 +72,15 @@ describe('somebody who may read a part of the records of another account', () =>
   })
 
   test('first of all a page says whose records it shows, as of when, which areas are shared and from which day on; others are no destinations', async () => {
-    const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+    const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
     await share(['dtt'], recordsFrom)
-    assert.ok(
-      (await wordsOf('/')).includes(`Showing ann’s records: Training, from ${day.format(recordsFrom)} on, as of `),
-    )
+    const from = day.format(recordsFrom)
+    assert.match(await wordsOf('/'), new RegExp(`Showing ann’s records: Training, from ${from}( \\d+)? on, as of `))
     assert.match(await wordsOf('/'), /Overview Training Year .* Showing ann/)
     await share(['lkbx', 'dtt'])
     assert.match(
       await wordsOf('/'),
-      /Overview Training Locks Year .* Showing ann’s records, as of \d+ \w+ \d+, \d\d:\d\d /,
+      /Overview Training Locks Year .* Showing ann’s records, as of \d+ \w+( \d+)?, \d\d:\d\d /,
     )
   })
 

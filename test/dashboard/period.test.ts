@@ -108,7 +108,7 @@ test('the current week shows its days up to today, is compared with the same day
   assert.ok(monday !== undefined && sunday !== undefined)
   const week = shownAt({ days: [monday, sunday] }, now, timeZone)
   assert.ok(week)
-  assert.equal(daysText(week), '26 Oct\u00a0– 28 Oct')
+  assert.equal(daysText(week), '26–28 Oct 2026')
   assert.equal(formatDate(week.last), '2026-10-28')
   assert.deepEqual(comparedDays(week), { first: monday - 7, last: monday - 5 })
   assert.deepEqual(stepFrom(week, -1), { days: [monday - 7, monday - 1] })
@@ -219,7 +219,7 @@ test('the page says that From is later than To, and that days are yet to come', 
   await using service = await startService(history(today, 'UTC'), unlimited)
   const ann = await signInAs(service, 'ann')
   const wrong = await ann.get('/training?from=2026-02-02&to=2026-02-01')
-  assert.match(shownText(wrong), /From \(2 Feb 2026\) is later than To \(1 Feb 2026\), so no day is shown\./)
+  assert.match(shownText(wrong), /From \(2 Feb( 2026)?\) is later than To \(1 Feb( 2026)?\), so no day is shown\./)
   // What was entered stays in the fields, and nothing is shown for it.
   assert.match(wrong.text, /name="from" value="2026-02-02"[^]*name="to" value="2026-02-01"/)
   assert.equal(tableRows(wrong.text, 'session-table'), undefined)

@@ -186,7 +186,7 @@ test('a training session shows its result, its segments against their targets, e
   const text = await ann.page('/training/1')
   // 3 segments of 61 seconds each.
   assert.match(text, /First [^·]* · Even <pace> .* Grade 87 % Passed Repetitions 60 Distance 20 m Time 3 min 3 s/)
-  assert.match(text, /1 Training 80 % Passed 1:01 of 1:00 30 of 20 2 Training/)
+  assert.match(text, /1 Training 80 % Passed 1\smin 1\ss of 1\smin 30 of 20 2 Training/)
   assert.match(text, /More columns .* 1 Training 12 12\.5 m 11/)
   const { text: page } = await ann.reader.get('/training/1')
   assert.match(page, />Earlier session</)
@@ -391,9 +391,9 @@ test('no page sets styles of its own, and none may', async () => {
 test('days are those of the zone of the account', async () => {
   const at = '2026-01-31T23:30:00Z'
   await using ann = await open([...records.world, records.trainingSession(1, 1, { created_at: at })])
-  assert.match(await ann.page('/training/1'), /31 Jan 2026, 23:30/)
+  assert.match(await ann.page('/training/1'), /31 Jan( 2026)?, 23:30/)
   await ann.reader.post('/settings', { timeZone: 'Europe/Berlin', units: 'imperial' })
-  assert.match(await ann.page('/training/1'), /1 Feb 2026, 00:30/)
+  assert.match(await ann.page('/training/1'), /1 Feb( 2026)?, 00:30/)
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-02-01')), [1])
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])
 })

@@ -6,7 +6,7 @@ const CHECK_MS = 60_000
 
 export function enableUpdates() {
   tick()
-  setInterval(tick, 1000)
+  setInterval(tick, 10_000)
   keepBusy()
   if (document.querySelector('[data-live]') === null) return
   let last = performance.now()
@@ -63,20 +63,25 @@ function tick() {
     if (!(element instanceof HTMLElement)) continue
     const { since, now } = element.dataset
     if (!clocks.has(element)) clocks.set(element, Number(now) - Date.now())
-    element.textContent = tickingText(Date.now() + Number(clocks.get(element)) - Number(since))
+    const minutes = Math.floor((Date.now() + Number(clocks.get(element)) - Number(since)) / 60_000)
+    if (minutes > 0) element.textContent = minutesText(minutes)
   }
 }
 
 /**
- * `4 d 22:13:05` or `22:13:05`.
+ * `4 d 22 h`, `22 h 13 min`, `13 min`: as the server writes it.
  *
- * @param {number} milliseconds
+ * @param {number} minutes
  */
-function tickingText(milliseconds) {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
-  const days = Math.floor(seconds / 86_400)
-  const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]
-    .map(part => String(part).padStart(2, '0'))
-    .join(':')
-  return days > 0 ? `${days.toLocaleString('en')}\u00a0d ${clock}` : clock
+function minutesText(minutes) {
+  const parts = [
+    `${Math.floor(minutes / 1440)}\u00a0d`,
+    `${Math.floor(minutes / 60) % 24}\u00a0h`,
+    `${minutes % 60}\u00a0min`,
+  ]
+  const first = parts.findIndex(part => !part.startsWith('0'))
+  return parts
+    .slice(first, first + 2)
+    .filter(part => !part.startsWith('0'))
+    .join(' ')
 }

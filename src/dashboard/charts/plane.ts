@@ -4,7 +4,7 @@ import { DAY_MS, addBuckets, bucketStart } from '../../contract/time.ts'
 import { BREAK_DAYS } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { monthName, shortDay } from '../text/text.ts'
+import { isThisYear, monthName, shortDay } from '../text/text.ts'
 
 /**
  * What pictures are drawn with. Positions are per cent of the plane, so that one drawing fits every width: bars, dots and letters keep
@@ -100,8 +100,9 @@ function yearOf(date: number): string {
   return String(new Date(date).getUTCFullYear())
 }
 
-/** `Jan 2026`, `Feb` */
+/** `Jan 2025`, `Feb` */
 function monthAndYear(date: number, isFirst: boolean): string {
+  if (isThisYear({ timeZone: 'UTC' }, date)) return monthName(date)
   return isFirst || new Date(date).getUTCMonth() === 0 ? `${monthName(date)} ${yearOf(date)}` : monthName(date)
 }
 

@@ -8,8 +8,8 @@ import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Viewer } from '../page.ts'
-import { dayText } from '../text/period.ts'
-import { capital, dateFormat, monthText, NONE, numberFormat, numberText } from '../text/text.ts'
+import { daysText } from '../text/period.ts'
+import { capital, monthText, NONE, numberFormat, numberText } from '../text/text.ts'
 
 /** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
 export type Unit = 'week' | 'month' | 'quarter' | 'year'
@@ -164,7 +164,7 @@ function beyondText(value: number, usual: Usual, { text, differenceText = text }
     : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual`
 }
 
-/** `6–12 Apr 2026`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
+/** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
 function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
   const suffix = part.isCurrent ? ' (so far)' : part.isWhole ? '' : ' (in part)'
   return `${unitText(viewer, unit, part)}${suffix}`
@@ -173,9 +173,7 @@ function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
 function unitText(viewer: Viewer, unit: Unit, part: TimePart): string {
   if (unit === 'week') {
     const [first, last] = daysOf(viewer, part)
-    return first === last
-      ? dayText(first)
-      : WEEK.formatRange(first * DAY_MS, last * DAY_MS).replace(/^(\d+)\s–\s/, '$1–')
+    return daysText({ first, last })
   }
   const month = monthText(viewer, part.begin)
   if (unit === 'month') return month
@@ -184,8 +182,6 @@ function unitText(viewer: Viewer, unit: Unit, part: TimePart): string {
     ? year
     : `Q${Math.floor(new Date(daysOf(viewer, part)[0] * DAY_MS).getUTCMonth() / 3) + 1} ${year}`
 }
-
-const WEEK = dateFormat({ day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
 
 /** The days of a part that are shown, with those to come. */
 export function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly [first: number, last: number] {

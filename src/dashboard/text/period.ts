@@ -1,6 +1,6 @@
 import { DAY_MS, bucketStart, formatDate, parseDate } from '../../contract/time.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
-import { countText, dateText, NONE, shortDay } from './text.ts'
+import { countText, dateText, dayRange } from './text.ts'
 
 /**
  * The days that a page shows: what a preset, a step and a comparison cover. Titles, sentences, figures, charts, links and files of a page
@@ -134,12 +134,8 @@ export function comparedText({ first, last, length }: Period): string {
 }
 
 /** `24 Aug – 21 Nov`, with the years where they are not this one's. */
-export function daysText({ first, last, today }: Period): string {
-  if (first === last) return dayText(first)
-  const yearOf = (day: number) => new Date(day * DAY_MS).getUTCFullYear()
-  const isClear = yearOf(first) === yearOf(last) && yearOf(last) === yearOf(today)
-  const [from, to] = [first, last].map(day => (isClear ? shortDay(day * DAY_MS) : dayText(day)))
-  return `${from}\u00a0${NONE} ${to}`
+export function daysText({ first, last }: Days): string {
+  return first === last ? dayText(first) : dayRange(first * DAY_MS, last * DAY_MS)
 }
 
 export function dayText(day: number): string {

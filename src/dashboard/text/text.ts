@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { roundedRatio } from '../../contract/numbers.ts'
-import { DAY_MS } from '../../contract/time.ts'
+import { DAY_MS, formatDate } from '../../contract/time.ts'
 import { countedUntil } from '../../stats/known-time.ts'
 import { endOfTomorrow, zoneClock } from '../../stats/zone-clock.ts'
 import { html, type Html, nothing } from '../html.ts'
@@ -14,10 +14,27 @@ import type { Units, Viewer } from '../page.ts'
 /** Those in which the year stands last in a date, on which texts rely. */
 export const languages = 'en-GB en-US cs da de es fi fr it nb nl pl pt sv'.split(' ')
 
-const current = new AsyncLocalStorage<string>()
+interface Words {
+  readonly language: string
+  /** Its dates are written without it. Not known in files, which are read in other years. */
+  readonly year?: string | undefined
+}
 
-export function inLanguage<Result>(language: string, work: () => Result): Result {
-  return current.run(language, work)
+const current = new AsyncLocalStorage<Words>()
+
+export function inWords<Result>(words: Words, work: () => Result): Result {
+  return current.run(words, work)
+}
+
+/** `2026`: that of an instant in a zone. */
+export function yearOf({ timeZone }: Zoned, instant: number): string {
+  return formatDate(zoneClock(timeZone).dayOf(instant)).slice(0, 4)
+}
+
+/** Whether the year of a day that is shown goes without saying. */
+export function isThisYear(viewer: Zoned, instant: number): boolean {
+  const year = current.getStore()?.year
+  return year !== undefined && year === yearOf(viewer, instant)
 }
 
 /** The one that was chosen in this browser, else the first of the browser's that is known. */
@@ -40,9 +57,13 @@ interface DateFormat {
   readonly formatRange: (from: number, to: number) => string
 }
 
-/** Dates are Gregorian, and digits Latin, in every language. */
+/** Dates are Gregorian, and digits Latin, in every language. Hours have two digits where a day has 24 of them. */
 export function dateFormat(options: Intl.DateTimeFormatOptions): DateFormat {
-  const now = perLanguage(locale => new Intl.DateTimeFormat(locale, options))
+  const now = perLanguage(locale => {
+    const format = new Intl.DateTimeFormat(locale, options)
+    if (format.resolvedOptions().hour12 !== false) return format
+    return new Intl.DateTimeFormat(locale, { ...options, hour: '2-digit' })
+  })
   return { format: at => now().format(at), formatRange: (from, to) => now().formatRange(from, to) }
 }
 
@@ -55,7 +76,7 @@ export function numberFormat(options: Intl.NumberFormatOptions): { readonly form
 function perLanguage<Format>(make: (locale: string) => Format): () => Format {
   const made = new Map<string, Format>()
   return () => {
-    const language = current.getStore() ?? DEFAULT
+    const { language } = current.getStore() ?? { language: DEFAULT }
     const known = made.get(language) ?? make(`${language}-u-ca-gregory-nu-latn`)
     made.set(language, known)
     return known
@@ -66,14 +87,14 @@ export type Zoned = Pick<Viewer, 'timeZone'>
 
 export const NONE = '–'
 
-/** `16 Feb 2026, 18:00`, in the zone of the account. */
-export function dateTimeText({ timeZone }: Zoned, instant: number): string {
-  return formatIn(timeZone, 'dateTime').format(instant)
+/** `16 Feb 2025, 18:00`, `16 Feb, 18:00` of this year, in the zone of the account. */
+export function dateTimeText(viewer: Zoned, instant: number): string {
+  return formatIn(viewer.timeZone, isThisYear(viewer, instant) ? 'dayTime' : 'dateTime').format(instant)
 }
 
-/** `16 Feb 2026`, in the zone of the account. */
-export function dateText({ timeZone }: Zoned, instant: number): string {
-  return formatIn(timeZone, 'date').format(instant)
+/** `16 Feb 2025`, `16 Feb` of this year, in the zone of the account. */
+export function dateText(viewer: Zoned, instant: number): string {
+  return formatIn(viewer.timeZone, isThisYear(viewer, instant) ? 'day' : 'date').format(instant)
 }
 
 /** `February 2026`, in the zone of the account. */
@@ -111,12 +132,12 @@ export function timeSpan(viewer: Zoned, start: number, end: number): Html {
 export function stretchText(viewer: Zoned, start: number, end: number): Html {
   const isSameDay = dateText(viewer, start) === dateText(viewer, end)
   const isSameWeek = end - start < 6 * DAY_MS
-  const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'day').format(end)} `
-  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'day').format(start)}, ${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`
+  const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'weekdayDate').format(end)} `
+  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)}, ${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`
 }
 
-/** `18:00`, in the zone of the account. */
-function timeOfDay({ timeZone }: Zoned, instant: number): string {
+/** `18:00`, `6:00 PM`, in the zone of the account. */
+export function timeOfDay({ timeZone }: Zoned, instant: number): string {
   return formatIn(timeZone, 'time').format(instant)
 }
 
@@ -156,9 +177,9 @@ export function inTime(instant: number, now: number): string {
   return instant >= now ? `in ${text}` : `${text} ago`
 }
 
-/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units that are not zero. No line breaks before a unit. */
+/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, without the rest. No line breaks before a unit. */
 export function durationText(seconds: number): string {
-  const whole = Math.round(Math.abs(seconds))
+  const whole = Math.floor(Math.abs(seconds))
   const parts = [
     [Math.floor(whole / 86_400), 'd'],
     [Math.floor(whole / 3600) % 24, 'h'],
@@ -178,15 +199,6 @@ export function durationText(seconds: number): string {
 /** As far as it has whole minutes, in a column of hours: `1 h 16 min`, `43 min`. */
 export function minutesText(milliseconds: number): string {
   return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60)
-}
-
-/** `3:05`, `1:03:05`. */
-export function clockText(seconds: number): string {
-  const whole = Math.round(Math.abs(seconds))
-  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]
-  const rest = String(whole % 60).padStart(2, '0')
-  const text = hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${rest}` : `${minutes}:${rest}`
-  return seconds < 0 ? `−${text}` : text
 }
 
 /** Metres or feet of a distance in micrometres. */
@@ -248,13 +260,17 @@ const UNITS = [
   ['minute', 60],
 ] as const
 
+const time = { hour: 'numeric', minute: '2-digit' } as const
+const day = { day: 'numeric', month: 'short' } as const
 const forms = {
-  dateTime: { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' },
-  date: { day: 'numeric', month: 'short', year: 'numeric' },
+  dateTime: { ...day, year: 'numeric', ...time },
+  dayTime: { ...day, ...time },
+  date: { ...day, year: 'numeric' },
+  day,
   month: { month: 'long', year: 'numeric' },
-  day: { weekday: 'short', day: 'numeric', month: 'short' },
+  weekdayDate: { weekday: 'short', ...day },
   weekday: { weekday: 'short' },
-  time: { hour: '2-digit', minute: '2-digit' },
+  time,
 } as const
 
 const formats = new Map<string, ReturnType<typeof dateFormat>>()
@@ -283,5 +299,12 @@ export function shortDay(day: number): string {
   return DAY.format(day)
 }
 
+/** `6–12 Apr`, `24 Aug – 21 Nov`: whole days, with the year if it is not this one. */
+export function dayRange(first: number, last: number): string {
+  const isClear = [first, last].every(day => isThisYear({ timeZone: 'UTC' }, day))
+  return (isClear ? DAY : DATE).formatRange(first, last).replace(/^(\d+)\s–\s/, '$1–')
+}
+
 const MONTH = dateFormat({ month: 'short', timeZone: 'UTC' })
-const DAY = dateFormat({ day: 'numeric', month: 'short', timeZone: 'UTC' })
+const DAY = dateFormat({ ...day, timeZone: 'UTC' })
+const DATE = dateFormat({ ...day, year: 'numeric', timeZone: 'UTC' })

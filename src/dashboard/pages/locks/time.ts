@@ -4,10 +4,10 @@ import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
-import { html, type Html, type Part } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
-import { dateTime, durationText, inTime, NONE, numberText } from '../../text/text.ts'
+import { dateTime, durationText, inTime, minutesText, NONE, numberText } from '../../text/text.ts'
 import { knownEnd, lockText, stateName } from './states.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
@@ -20,7 +20,7 @@ export interface Clock {
 
 type Lock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events'>
 
-/** `Locked, day 5` and beside it `13:02:11 since the last break`: what a running lock does now. Without events, only its state is known. */
+/** `Locked, day 5` and beside it `13 h 2 min since the last break`: what a running lock does now. Without events, only its state is known. */
 export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   const current = lock.intervals.at(-1)
   const day = `day ${numberText(Math.floor((clock.until - lock.at) / DAY_MS) + 1)}`
@@ -78,9 +78,8 @@ export function breakRules({ breakRegularity, breakMaximum }: LockTemplate): str
 /** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
 function tickingTime(start: number, { until, now }: Clock): Part {
   if (start > until) return NONE
-  return until === now
-    ? html`<span data-since="${start}" data-now="${now}">${tickingText(now - start)}</span>`
-    : html`<span>${durationText((until - start) / 1000)}</span>`
+  const ticks = until === now ? html` data-since="${start}" data-now="${now}"` : nothing
+  return html`<span${ticks}>${minutesText(until - start)}</span>`
 }
 
 /** `in 3 d 4 h`, `passed 5 min ago`: how far the planned end of a running lock is. */
@@ -101,14 +100,4 @@ export function plannedEndText(viewer: Viewer, lock: LockStats, until: number): 
 export function missingEnd(viewer: Viewer, lock: LockStats, owner: number): string | undefined {
   if (lock.plannedEnd !== null && !isTimeHidden(viewer, owner, lock)) return undefined
   return lock.rules?.showsTime === false ? HIDDEN : NONE
-}
-
-/** `4 d 22:13:05` or `22:13:05`: as assets/live-updates.js writes it, so that nothing moves when the script starts. */
-function tickingText(milliseconds: number): string {
-  const seconds = Math.max(0, Math.floor(milliseconds / 1000))
-  const days = Math.floor(seconds / 86_400)
-  const clock = [Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60, seconds % 60]
-    .map(part => String(part).padStart(2, '0'))
-    .join(':')
-  return days > 0 ? `${numberText(days)}\u00a0d ${clock}` : clock
 }

@@ -9,7 +9,7 @@ import type { Viewer } from '../../page.ts'
 import { intervalName, lockText, stateName } from './states.ts'
 import { STRETCHES } from './stretches.ts'
 import { overMaximum } from './time.ts'
-import { dateFormat } from '../../text/text.ts'
+import { dateFormat, timeOfDay } from '../../text/text.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
@@ -101,11 +101,9 @@ function axisOf({ origin, length, count }: Lines): Html {
   const isDay = days === 1
   const parts = isDay || days < 1 ? 4 : days === 7 ? 7 : 4
   const name = (part: number) =>
-    days < 1
-      ? CLOCK.format(origin + (part * length) / parts)
-      : isDay
-        ? `${String((part * 24) / parts).padStart(2, '0')}:00`
-        : `${Math.round((part * days) / parts)}\u00a0d`
+    days <= 1
+      ? timeOfDay({ timeZone: 'UTC' }, origin + (part * length) / parts).replace(/:00(?=\s)/, '')
+      : `${Math.round((part * days) / parts)}\u00a0d`
   const ticks = Array.from({ length: parts + 1 }, (_, part) => {
     const x = percent((part * 100) / parts)
     return html`<text class="${part % parts === 0 ? 'main' : ''}${part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
@@ -118,6 +116,5 @@ function axisOf({ origin, length, count }: Lines): Html {
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
 }
 
-const CLOCK = dateFormat({ hour: '2-digit', minute: '2-digit', timeZone: 'UTC' })
 const DAY = dateFormat({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
 const DATE = dateFormat({ day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })

@@ -81,11 +81,10 @@ const MAX_POSITIONS = 1000
 
 /** A column for each session; the rows are positions of segments. */
 function runColumns(
-  { viewer, now }: Visit,
+  { viewer }: Visit,
   runs: readonly Run[],
   passing: ReturnType<typeof passingGrades>,
 ): TableColumn<number>[] {
-  const year = dateText(viewer, now).slice(-5)
   /** The newest of the segments at a position: sessions that ended early have fewer. */
   const newestAt = (position: number) => runs.find(({ segments }) => position < segments.length)?.segments[position]
   const passingAt = (position: number) =>
@@ -101,9 +100,8 @@ function runColumns(
       cell: position => (passingAt(position) === 0 ? NONE : percentText(passingAt(position))),
     },
     ...runs.map(({ session, segments }): TableColumn<number> => {
-      const day = dateText(viewer, session.at)
       return {
-        title: html`<a href="/training/${session.id}">${day.endsWith(year) ? day.slice(0, -5) : day}</a><br>${
+        title: html`<a href="/training/${session.id}">${dateText(viewer, session.at)}</a><br>${
           session.grade === null ? NONE : `${session.grade}\u00a0%`
         }`,
         numeric: true,

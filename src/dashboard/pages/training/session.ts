@@ -26,7 +26,6 @@ import {
 } from '../../layout/components.ts'
 import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
 import {
-  clockText,
   countText,
   dateText,
   dateTime,
@@ -195,7 +194,7 @@ function barColumns(): TableColumn<Row>[] {
     {
       title: label('durationMeasured'),
       cell: ({ durationMeasured, durationTarget }) =>
-        html`${clockText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? nothing : ` of ${clockText(durationTarget)}`}`,
+        html`${durationText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? nothing : ` of ${durationText(durationTarget)}`}`,
     },
     {
       title: label('repsMeasured'),
