@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 
 /** The manual page of the program in this file, from the help of its commands. */
 export async function makeManual(cli: string, date: Date): Promise<string> {
-  const { makeProgram } = (await import(pathToFileURL(cli).href)) as typeof import('../src/cli.ts')
+  const { makeProgram } = (await import(pathToFileURL(cli).href)) as { readonly makeProgram: () => Promise<Command> }
   const program = await makeProgram()
   const help = program.createHelp()
   let main = ''

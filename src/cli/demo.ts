@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { type Command, Option } from 'commander'
 import { findAccount, hasAccounts } from '../accounts/accounts.ts'
 import { OPERATOR } from '../accounts/events.ts'
@@ -7,6 +8,7 @@ import { importArchive } from '../archive/import.ts'
 import { readConfig, settings } from '../config.ts'
 import { defaultScopes } from '../contract/endpoint.ts'
 import { DAY_MS } from '../contract/time.ts'
+import { sampleArchive } from '../demo/sample.ts'
 import { sqliteFile, type Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
@@ -93,18 +95,12 @@ async function makeSample(store: Store, reset: boolean) {
   // Recorded first, so that the next start recognises an incomplete sample and replaces it.
   await writeNote(store.db, SAMPLE, 'unfinished')
   await store.db.deleteFrom('account').execute()
-  await importArchive(store, sampleChunks(now))
+  await importArchive(store, Readable.from([...sampleArchive(now)].map(line => Buffer.from(`${line}\n`))))
   for (const user of DEMO_USERS) {
     const { id: accountId } = await findAccount(store, user)
     await setPassword(store, { accountId, password: DEMO_PASSWORD }, now)
   }
   await writeNote(store.db, SAMPLE, today)
-}
-
-async function* sampleChunks(now: number): AsyncGenerator<Buffer> {
-  // Only the demo needs it.
-  const { sampleArchive } = await import('../demo/sample.ts')
-  for (const line of sampleArchive(now)) yield Buffer.from(`${line}\n`)
 }
 
 /** An API key for the sample account, in place of the last start's, which keeps working for its day. */

@@ -5,6 +5,8 @@ import { makeClient } from '../client.ts'
 import { readConfig, settings } from '../config.ts'
 import { isHost, isLoopbackHost } from '../contract/address.ts'
 import { serviceFailure } from '../homeassistant/errors.ts'
+import { writeHistory } from '../homeassistant/history.ts'
+import { publishEntities, removeEntities } from '../homeassistant/publish.ts'
 import { version } from '../version.ts'
 import { parseSpan } from './instants.ts'
 import { startProgress } from './progress.ts'
@@ -87,8 +89,6 @@ async function entities(flags: EntitiesFlags) {
     password: passwordFile === undefined ? undefined : firstLine(passwordFile),
     ca: ca === undefined ? undefined : readNamed(ca, file => readFileSync(file, 'utf8')),
   }
-  // Loaded only here, so that other commands start faster.
-  const { publishEntities, removeEntities } = await import('../homeassistant/publish.ts')
   const config = readConfig(process.env, ['publicUrl', 'url'])
   const device = { id, name: nameOf(id), prefix, address: config.publicUrl || config.url, version }
   if (flags.remove === true) {
@@ -119,7 +119,6 @@ async function history({ server, tokenFile, id, every }: HistoryFlags) {
   const url = addressOf('--server', server, ['wss:', 'ws:'])
   if (url.pathname === '/') url.pathname = '/api/websocket'
   warnUnencrypted(url, 'Home Assistant', 'statistics and token')
-  const { writeHistory } = await import('../homeassistant/history.ts')
   const shown = startProgress()
   const sayAlone = (line: string) => {
     shown?.end()

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { makeClient } from '../client.ts'
 import { readConfig, settings } from '../config.ts'
+import { serveMcp } from '../mcp/server.ts'
 import { withOptions } from './terminal.ts'
 import { Refusal } from '../contract/refusal.ts'
 
@@ -10,11 +11,9 @@ export function addMcpCommand(program: Command) {
     .description(
       `Lets an assistant read a running service: a server of the Model Context Protocol on stdin and stdout, for the service at ${settings.url.env} with the API key ${settings.token.env}.`,
     )
-    .action(async ({ texts = false }: { texts?: boolean }) => {
+    .action(({ texts = false }: { texts?: boolean }) => {
       const { url, token } = readConfig(process.env, ['url', 'token'])
       if (token === '') throw new Refusal('usage', `set ${settings.token.env} to an API key of the service at ${url}`)
-      // Loaded only here, so that other commands start faster.
-      const { serveMcp } = await import('../mcp/server.ts')
       serveMcp({ client: makeClient({ baseUrl: url, token, retries: 0 }), texts })
     })
 }

@@ -3,6 +3,8 @@ import { readPreferences } from '../accounts/preferences.ts'
 import { recordOperatorExport } from '../accounts/read-log.ts'
 import { workFoldersOf } from '../backup/files.ts'
 import { knownTimeZone } from '../contract/time.ts'
+import { keptPage } from '../dashboard/keep/kept-page.ts'
+import { isUnits } from '../dashboard/visit.ts'
 import { STDOUT, writeArchive } from './archive-file.ts'
 import { databaseOption, databaseUrlOf, type StoreOptions, withAccount, withOptions } from './terminal.ts'
 
@@ -19,9 +21,6 @@ export function addPageCommand(program: Command) {
 }
 
 async function writePage(flags: StoreOptions & { readonly account: string; readonly out: string }) {
-  // Other commands start without the code of pages.
-  const { keptPage } = await import('../dashboard/keep/kept-page.ts')
-  const { isUnits } = await import('../dashboard/visit.ts')
   await withAccount(flags, async (store, { id, username }) => {
     const { timeZone, units } = await readPreferences(store, id)
     await recordOperatorExport(store, id)

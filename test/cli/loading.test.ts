@@ -29,6 +29,7 @@ test('passkeys, sign-in by an issuer and the programs beside the service are loa
   assert.ok(loads('/src/dashboard/app.ts'))
   for (const part of ['/@simplewebauthn/server/', '/openid-client/']) assert.ok(!loads(part), `${part} for pages`)
   assert.ok(!loads('/src/mcp/') && !loads('/@modelcontextprotocol/'), 'the tools for assistants')
+  assert.ok(!loads('/src/cli/pull.ts'), 'another command')
   const homeAssistant = ['/node_modules/mqtt/', '/src/homeassistant/publish.ts', '/src/homeassistant/history.ts']
   for (const part of homeAssistant) assert.ok(!loads(part), `${part} for Home Assistant`)
 
