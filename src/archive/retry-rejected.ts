@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
+import type { Cell } from './kind.ts'
 import { isObject } from './values.ts'
 import { type BatchOptions, type IncomingRecord, NOT_RETRIED, storeBatch } from './batch-importer.ts'
 
@@ -63,6 +64,21 @@ export async function* rejectedInParts({ db }: Store, which: RawBuilder<boolean>
 }
 
 const MAX_BATCH_ROWS = 20
+
+type RejectedRow = ReturnType<typeof rejectedInParts> extends AsyncGenerator<(infer Row)[]> ? Row : never
+
+export type RejectedReasons = Awaited<ReturnType<typeof rejectedByReason>>
+
+/** The rejected rows by reason, one of each and how many there are, the most frequent first, and how many there are in all. */
+export async function rejectedByReason({ reads }: Store, { accountId, origin }: RejectedOf, limit: number) {
+  const { rows } = await sql<RejectedRow & { readonly count: number; readonly total: Cell }>`
+    select example.id, kind, record_id as "recordId", example.reason, raw, encoding, first_seen_at as "firstSeenAt", count, total
+    from (select min(id) as first, count(*) as count, sum(count(*)) over () as total from set_aside
+      where account_id = ${accountId} and source = ${origin}
+      group by reason order by count(*) desc, reason limit ${limit}) as grouped
+    join set_aside as example on example.id = grouped.first order by count desc, example.reason`.execute(reads)
+  return { count: Number(rows[0]?.total ?? 0), reasons: rows }
+}
 
 /** Returns how many rows are stored now. */
 async function retry(

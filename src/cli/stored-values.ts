@@ -1,7 +1,8 @@
 import { countRejected } from '../archive/rejected-rows.ts'
 import { readBackupFacts } from '../backup/facts.ts'
 import type { StoredValue } from '../http/metrics.ts'
-import { countFailingConnections, oldestCompleteRound } from '../pull/state.ts'
+import { countFailingConnections } from '../pull/connections.ts'
+import { oldestCompleteRound } from '../pull/state.ts'
 import type { Store } from '../store/index.ts'
 
 /** The metrics of imports, pulls and backups. */

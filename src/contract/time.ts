@@ -40,6 +40,7 @@ export function formatOptionalTimestamp(instant: number | null): string | null {
 }
 
 export const HOUR_MS = 3_600_000
+export const MINUTE_MS = 60_000
 export const DAY_MS = 86_400_000
 
 /** The last instant that can be written with a year of four digits. */

@@ -1,14 +1,17 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { type Actor, recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
+import { retryRejected, type RetryReport } from '../archive/retry-rejected.ts'
 import { type Config, settings } from '../config.ts'
 import { parseKey } from '../contract/address.ts'
-import { DAY_MS } from '../contract/time.ts'
+import { DAY_MS, formatOptionalTimestamp, MINUTE_MS } from '../contract/time.ts'
 import { databaseNow, inMs, type Job, pullJob } from '../jobs/jobs.ts'
 import type { Engine, Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { openSecret, sealKey } from './stored-key.ts'
 import { Refusal } from '../contract/refusal.ts'
+import { findSource, pullStatus, type SourceStatus } from './state.ts'
+import { isOtherSecret, openSecret, sealKey } from './stored-key.ts'
+import { claimRejected } from './whose.ts'
 
 /**
  * Connections: sources whose key an account has stored, so that the service pulls from them. What a page changes is here; what
@@ -73,7 +76,6 @@ type SealingConfig = Pick<Config, 'databaseUrl' | 'secretFile'>
 
 /** How long the key of a connection for a single round is kept. */
 const KEY_LIFE_MS = DAY_MS
-const MINUTE_MS = 60_000
 
 export function readConnection({ reads }: Store, accountId: number): Promise<Connection | undefined> {
   return connections(reads).selectAll().where('account_id', '=', accountId).executeTakeFirst()
@@ -319,6 +321,74 @@ async function changeJob(
     .executeTakeFirst()
   noteChange()
   return numUpdatedRows > 0n
+}
+
+/** The state of a connection, as the page shows it. */
+export interface ConnectionStatus {
+  readonly state: Connection['state']
+  /** 0 for a single round. */
+  readonly everyMinutes: number
+  readonly nextAt: string | null
+  /** What was wrong with the last round, and since when rounds fail. */
+  readonly failure: string | null
+  readonly failingSince: string | null
+  /** Whether the key was stored with another secret than that of this service. */
+  readonly needsKey: boolean
+}
+
+/** All sources, with their connections; also those that are connected and were never pulled. */
+export async function connectedStatus(
+  store: Store,
+  config: Parameters<typeof isOtherSecret>[1],
+): Promise<readonly (SourceStatus & { readonly connection: ConnectionStatus | null })[]> {
+  const connected = await connections(store.reads)
+    .innerJoin('account', 'account.id', 'source_connection.account_id')
+    .select(['account_id', 'account.username', 'origin', 'secret_id'])
+    .select(['state', 'every_minutes', 'next_at', 'failure', 'failing_since'])
+    .orderBy('account_id')
+    .execute()
+  const statuses = new Map(
+    connected.map(row => {
+      const { account_id: accountId, username, origin, state, every_minutes: everyMinutes, failure } = row
+      const times = {
+        nextAt: formatOptionalTimestamp(row.next_at),
+        failingSince: formatOptionalTimestamp(row.failing_since),
+      }
+      const none = { completedAt: null, fullAt: null, rows: {}, gone: {}, setAside: 0 }
+      const connection = { state, everyMinutes, failure, ...times, needsKey: isOtherSecret(row.secret_id, config) }
+      return [`${accountId} ${origin}`, { accountId, username, origin, ...none, connection }]
+    }),
+  )
+  const pulled = (await pullStatus(store)).map(source => {
+    const key = `${source.accountId} ${source.origin}`
+    const connection = statuses.get(key)?.connection ?? null
+    statuses.delete(key)
+    return { ...source, connection }
+  })
+  return [...pulled, ...statuses.values()]
+}
+
+/** How many connected sources there are, how many of them fail, and since when the first of these does. */
+export async function countFailingConnections({ reads }: Store): Promise<number> {
+  const { failing } = await reads
+    .selectFrom('source_connection')
+    .select(({ fn }) => fn.count<number>('failing_since').as('failing'))
+    .executeTakeFirstOrThrow()
+  return failing
+}
+
+/**
+ * Tries again to store the rejected rows of a connected source as records of its account: those without an owner only if they are
+ * said to be of the account. Undefined if there is no connection.
+ */
+export async function retryRejectedOf(store: Store, accountId: number): Promise<RetryReport | undefined> {
+  const connection = await readConnection(store, accountId)
+  if (connection === undefined) return undefined
+  const { origin, mine } = connection
+  const source = mine === 1 ? await findSource(store, accountId, origin) : undefined
+  const claimed = source === undefined ? 0 : await claimRejected(store, source)
+  const { tried, stored } = await retryRejected(store, { accountId, origin })
+  return { tried: tried + claimed, stored: stored + claimed }
 }
 
 /** How many records may be named by number. */

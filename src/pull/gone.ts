@@ -1,43 +1,11 @@
 import { sql } from 'kysely'
-import { deletedAmong } from '../accounts/deleted-records.ts'
 import { recordEvent } from '../accounts/events.ts'
 import { noteDeleted } from '../accounts/removal.ts'
 import { noteChangedRecords } from '../archive/revisions.ts'
-import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { ChangedBy } from './connections.ts'
-import { type SourceList, sourceLists } from './lists.ts'
-import type { RoundState } from './round-state.ts'
-import { checked, rowsOfAccount, saveRows } from './state.ts'
+import { sourceLists } from './lists.ts'
 import { Refusal } from '../contract/refusal.ts'
-
-/**
- * Marks rows that a complete walk of a list did not find: missing at first, gone if they are still missing a day later and the
- * source has no record with this id. Returns how many rows became gone.
- */
-export async function markGone(
-  { store, pulled, reader, startedAt: at, check }: RoundState,
-  list: SourceList,
-  listedIds: ReadonlySet<number>,
-): Promise<number> {
-  let gone = 0
-  for await (const rows of rowsOfAccount(store, pulled, list.kind)) {
-    const ids = rows.map(({ id }) => id)
-    const deleted = await deletedAmong(store.db, { kind: list.kind, owner: pulled.account_id }, ids)
-    for (const row of rows) {
-      if (listedIds.has(row.id) || row.gone_at !== null || deleted.has(row.id)) continue
-      if (row.missing_at !== null && at - row.missing_at < DAY_MS) continue
-      const record = row.missing_at === null ? undefined : await reader.tryRecord(list, row.id)
-      if (record === 'unanswered') continue
-      // If the source has the record although it is not in the list, it is checked again after another day.
-      const isGone = row.missing_at !== null && record === undefined
-      const marks = isGone ? { gone_at: at, open_at: null } : { missing_at: at }
-      await checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
-      if (isGone) gone += 1
-    }
-  }
-  return gone
-}
 
 /** Records of one kind that are gone at their source. */
 export interface GoneRecords {

@@ -7,7 +7,9 @@ import {
   storeBatch,
   UNANSWERED,
 } from '../archive/batch-importer.ts'
-import { markGone } from './gone.ts'
+import type { Quota } from '../archive/quota.ts'
+import { DAY_MS } from '../contract/time.ts'
+import type { Store } from '../store/index.ts'
 import {
   idOf,
   instantOf,
@@ -21,8 +23,8 @@ import {
   trainingSessions,
   trainingTemplates,
 } from './lists.ts'
-import type { RoundState } from './round-state.ts'
-import { StoppedError } from './source.ts'
+import type { PullProgress, ReportBuilder } from './report.ts'
+import { type Source, StoppedError } from './source.ts'
 import {
   activeLocks,
   checked,
@@ -31,9 +33,37 @@ import {
   type NewPullRow,
   openRows,
   type PullRow,
+  type PullSource,
+  rowsOfAccount,
   saveRows,
 } from './state.ts'
-import { ListOrder, MissingListError, type PageResult, walkList } from './walk.ts'
+import { ListOrder, MissingListError, type PageResult, type SourceReader, walkList } from './walk.ts'
+import type { Ownership, Target } from './whose.ts'
+
+/** What the steps of a round share. */
+export interface RoundState {
+  readonly store: Store
+  readonly source: Source
+  readonly reader: SourceReader
+  /** The account here. */
+  readonly target: Target
+  /** The stored state of the source. */
+  readonly pulled: PullSource
+  readonly ownership: Ownership
+  readonly report: ReportBuilder
+  readonly startedAt: number
+  /** Whether all lists are read to their end. */
+  readonly isFull: boolean
+  /** Whether every record is read again. */
+  readonly readsAll: boolean
+  /** Whether training sessions whose owner the source does not tell belong to the account of the API key. */
+  readonly mine: boolean
+  /** The room that the account of the API key has; none is counted if it is missing. */
+  readonly quota: Quota | undefined
+  readonly progress?: (progress: PullProgress) => void
+  /** Runs at the start of each transaction, which it ends if it throws. */
+  readonly check: BatchOptions['check']
+}
 
 /** A row of the source, and its stored state. */
 interface OfferedRow {
@@ -311,4 +341,32 @@ function idsOf(rows: readonly SourceRow[]): number[] {
 /** How many bytes records take at most: their stored texts have the fields that they lack. */
 function sizeOf(records: readonly IncomingRecord[]): number {
   return records.reduce((sum, { data, envelope }) => sum + JSON.stringify([data, envelope]).length * 3 + 2000, 0)
+}
+
+/**
+ * Marks rows that a complete walk of a list did not find: missing at first, gone if they are still missing a day later and the
+ * source has no record with this id. Returns how many rows became gone.
+ */
+async function markGone(
+  { store, pulled, reader, startedAt: at, check }: RoundState,
+  list: SourceList,
+  listedIds: ReadonlySet<number>,
+): Promise<number> {
+  let gone = 0
+  for await (const rows of rowsOfAccount(store, pulled, list.kind)) {
+    const ids = rows.map(({ id }) => id)
+    const deleted = await deletedAmong(store.db, { kind: list.kind, owner: pulled.account_id }, ids)
+    for (const row of rows) {
+      if (listedIds.has(row.id) || row.gone_at !== null || deleted.has(row.id)) continue
+      if (row.missing_at !== null && at - row.missing_at < DAY_MS) continue
+      const record = row.missing_at === null ? undefined : await reader.tryRecord(list, row.id)
+      if (record === 'unanswered') continue
+      // If the source has the record although it is not in the list, it is checked again after another day.
+      const isGone = row.missing_at !== null && record === undefined
+      const marks = isGone ? { gone_at: at, open_at: null } : { missing_at: at }
+      await checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
+      if (isGone) gone += 1
+    }
+  }
+  return gone
 }

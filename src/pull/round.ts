@@ -1,19 +1,19 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Updateable } from 'kysely'
 import { renumberAccount } from '../accounts/renumber.ts'
+import { type IncomingRecord, storeBatch } from '../archive/batch-importer.ts'
 import { Quota, type QuotaConfig } from '../archive/quota.ts'
 import { isObject } from '../archive/values.ts'
+import { formatTimestamp } from '../contract/time.ts'
 import { checkJob, holdJob, pullJob } from '../jobs/jobs.ts'
 import type { Store } from '../store/index.ts'
-import type { Tables } from '../store/tables.ts'
-import { ListPull } from './list-pull.ts'
-import { FULL_WALK_EVERY_MS, idOf, lockSessions, sourceLists, trainingSessions } from './lists.ts'
-import { claimRejected } from './rejected.ts'
+import type { PullSourceTable, Tables } from '../store/tables.ts'
+import { ListPull, type RoundState } from './list-pull.ts'
+import { FULL_WALK_EVERY_MS, idOf, lockSessions, type SourceData, sourceLists, trainingSessions } from './lists.ts'
 import { type PullProgress, type PullReport, ReportBuilder } from './report.ts'
-import { beginSource, completeSource, type RoundState } from './round-state.ts'
 import { type Source, SourceError, SourceRefusedError, SourceUnavailableError } from './source.ts'
-import { capabilitiesOf, readCapabilities } from './state.ts'
+import { capabilitiesOf, findSource, type PullSource, readCapabilities } from './state.ts'
 import { SourceReader } from './walk.ts'
-import { findTarget, identify, type Identity, Ownership, type Target, usernameOf } from './whose.ts'
+import { claimRejected, findTarget, identify, type Identity, Ownership, type Target, usernameOf } from './whose.ts'
 
 export interface RoundOptions {
   readonly store: Store
@@ -101,6 +101,67 @@ async function runRound(options: RoundOptions, identity: Identity | undefined, t
   })
   const { id: accountId, username } = target
   return report.finish({ origin: source.address, accountId, username, isFull, requests: source.requests })
+}
+
+/** What is stored of the account of a source. */
+interface AccountState extends Pick<RoundState, 'store' | 'source' | 'target' | 'report' | 'check'> {
+  /** The account as the source has it. */
+  readonly user: SourceData | undefined
+}
+
+/**
+ * The stored state of the source, which is created together with the account in one transaction: with all fields of the account, or with
+ * its name alone if they cannot be stored.
+ */
+async function beginSource(state: AccountState): Promise<PullSource> {
+  const { store, source, target, user, report, check } = state
+  const { address: origin } = source
+  const known = await findSource(store, target.id, origin)
+  if (known !== undefined) return known
+  const username = usernameOf(user)
+  if (target.isNew && username !== target.username) report.noteName(username ?? '', target.username)
+  const values = { account_id: target.id, origin, username: username ?? null, knows_me: user === undefined ? 0 : 1 }
+  for (const isMinimal of [false, true]) {
+    let begun: PullSource | undefined
+    const record = accountRecord(state, isMinimal)
+    const stored = await storeBatch(store, [record], {
+      source: origin,
+      account: target.id,
+      check,
+      within: async (db, { outcomes }) => {
+        if (outcomes[0] === 'rejected') return
+        const row = db.insertInto('pull_source').values({ ...values, capabilities: '{}' })
+        begun = await row.returningAll().executeTakeFirstOrThrow()
+      },
+    })
+    if (stored.outcomes[0] === 'added') report.add([record], { ...stored, extra: [], leniencies: [] })
+    if (begun !== undefined) return begun
+  }
+  throw new SourceError(`the account ${target.id} of the source cannot be stored`)
+}
+
+/** Stores the account, known up to now, and the state of the source. */
+async function completeSource(state: AccountState & Pick<RoundState, 'pulled'>, values: Updateable<PullSourceTable>) {
+  const { store, source, target, report, check, pulled } = state
+  const now = source.clock.now()
+  const envelope = { asOf: formatTimestamp(now) }
+  const record = { ...accountRecord(state), envelope }
+  const options = { source: source.address, account: target.id, check }
+  const stored = await storeBatch(store, [record], {
+    ...options,
+    within: async db => {
+      const row = db.updateTable('pull_source').set({ ...values, completed_at: now })
+      await row.where('id', '=', pulled.id).execute()
+    },
+  })
+  report.add([record], stored)
+  if (stored.outcomes[0] === 'rejected') await storeBatch(store, [{ ...accountRecord(state, true), envelope }], options)
+}
+
+function accountRecord({ user, target: { id, username } }: AccountState, isMinimal = false): IncomingRecord {
+  const { subscriptionEndsAt: _, ...fields } = isMinimal ? {} : { ...user }
+  // The tier is used for a new account only.
+  return { kind: 'account', data: { ...fields, id, username, subscriptionTier: 'ultra' } }
 }
 
 /** Pulls the active lock with its template, which sources send only while the lock is active; if the source fails, the round goes on. */

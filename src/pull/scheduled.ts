@@ -3,6 +3,7 @@ import { eraseDeleted, noteDeleted } from '../accounts/removal.ts'
 import type { QuotaConfig } from '../archive/quota.ts'
 import { sum } from '../contract/numbers.ts'
 import { isRefusal } from '../contract/refusal.ts'
+import { MINUTE_MS } from '../contract/time.ts'
 import {
   checkJob,
   databaseNow,
@@ -412,7 +413,6 @@ const FINAL: ReadonlySet<Failure> = new Set<Failure>(['account', 'removed', 'key
 /** How many rounds in a row may end with their process before the next one waits. */
 const MAX_DEATHS = 2
 const MAX_ROUNDS = 20
-const MINUTE_MS = 60_000
 const MAX_PAUSE_MS = 60 * MINUTE_MS
 /** The share by which times are longer at random, so that services do not ask a source at the same moment. */
 const JITTER = 0.1

@@ -1,5 +1,6 @@
 import { type GetOptions, LockstepError, makeClient, NoResponseError } from '../client.ts'
 import { checkJsonSize, readBody, ResponseTooLargeError } from '../contract/received-json.ts'
+import { MINUTE_MS } from '../contract/time.ts'
 import { USER_AGENT } from '../version.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -216,7 +217,6 @@ interface AnyClient {
 type Attempt = SourceResponse | { readonly failure: string } | { readonly retryAfterMs: number }
 
 const REQUEST_TIMEOUT_MS = 30_000
-const MINUTE_MS = 60_000
 /** The delays before the second and each further attempt. */
 const RETRY_DELAYS_MS = [0, 1000, 2000, 4000, 8000]
 const DEFAULT_RETRY_AFTER_MS = 5000

@@ -4,8 +4,6 @@ import type { Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import { sum } from '../contract/numbers.ts'
 import { formatOptionalTimestamp } from '../contract/time.ts'
-import { type Connection, connections } from './connections.ts'
-import { isOtherSecret } from './stored-key.ts'
 
 /** The stored state of pulls: the sources of each account, and each row that a source has sent. */
 
@@ -219,60 +217,6 @@ export async function pullStatus(store: Store, account?: number): Promise<Source
 export async function copiedSoFar(store: Store, accountId: number): Promise<number> {
   const partial = (await pullStatus(store, accountId)).filter(({ completedAt }) => completedAt === null)
   return sum(partial.map(({ rows, setAside }) => Math.max(0, sum(Object.values(rows)) - setAside)))
-}
-
-/** The state of a connection, as the page shows it. */
-export interface ConnectionStatus {
-  readonly state: Connection['state']
-  /** 0 for a single round. */
-  readonly everyMinutes: number
-  readonly nextAt: string | null
-  /** What was wrong with the last round, and since when rounds fail. */
-  readonly failure: string | null
-  readonly failingSince: string | null
-  /** Whether the key was stored with another secret than that of this service. */
-  readonly needsKey: boolean
-}
-
-/** All sources, with their connections; also those that are connected and were never pulled. */
-export async function connectedStatus(
-  store: Store,
-  config: Parameters<typeof isOtherSecret>[1],
-): Promise<readonly (SourceStatus & { readonly connection: ConnectionStatus | null })[]> {
-  const connected = await connections(store.reads)
-    .innerJoin('account', 'account.id', 'source_connection.account_id')
-    .select(['account_id', 'account.username', 'origin', 'secret_id'])
-    .select(['state', 'every_minutes', 'next_at', 'failure', 'failing_since'])
-    .orderBy('account_id')
-    .execute()
-  const statuses = new Map(
-    connected.map(row => {
-      const { account_id: accountId, username, origin, state, every_minutes: everyMinutes, failure } = row
-      const times = {
-        nextAt: formatOptionalTimestamp(row.next_at),
-        failingSince: formatOptionalTimestamp(row.failing_since),
-      }
-      const none = { completedAt: null, fullAt: null, rows: {}, gone: {}, setAside: 0 }
-      const connection = { state, everyMinutes, failure, ...times, needsKey: isOtherSecret(row.secret_id, config) }
-      return [`${accountId} ${origin}`, { accountId, username, origin, ...none, connection }]
-    }),
-  )
-  const pulled = (await pullStatus(store)).map(source => {
-    const key = `${source.accountId} ${source.origin}`
-    const connection = statuses.get(key)?.connection ?? null
-    statuses.delete(key)
-    return { ...source, connection }
-  })
-  return [...pulled, ...statuses.values()]
-}
-
-/** How many connected sources there are, how many of them fail, and since when the first of these does. */
-export async function countFailingConnections({ reads }: Store): Promise<number> {
-  const { failing } = await reads
-    .selectFrom('source_connection')
-    .select(({ fn }) => fn.count<number>('failing_since').as('failing'))
-    .executeTakeFirstOrThrow()
-  return failing
 }
 
 /** The oldest of the last complete rounds of all sources; null without any complete round. */

@@ -1,6 +1,9 @@
+import { sql } from 'kysely'
 import { type AccountFacts, listAccounts } from '../accounts/accounts.ts'
 import { isRemoved } from '../accounts/removal.ts'
 import { isUnused } from '../accounts/renumber.ts'
+import { type BatchOptions, OWNER_UNKNOWN, storeBatch } from '../archive/batch-importer.ts'
+import { parseRejected, rejectedInParts } from '../archive/retry-rejected.ts'
 import { isObject } from '../archive/values.ts'
 import { findByName, foldedName, isDigits, isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { Refusal } from '../contract/refusal.ts'
@@ -14,10 +17,11 @@ import {
   rowsOf,
   type SourceData,
   type SourceRow,
+  toRecord,
 } from './lists.ts'
 import type { SourceReader } from './walk.ts'
 import { type Source, SourceError } from './source.ts'
-import { findSource } from './state.ts'
+import { findSource, type PullSource } from './state.ts'
 
 /** Whose the API key is at the source, which account here that is, and whose each record is. */
 
@@ -243,4 +247,45 @@ export class Ownership {
     }
     return !this.#seesOthers
   }
+}
+
+/**
+ * Stores the rejected rows of a source whose owner it does not tell as records of the account that it is pulled into, and
+ * remembers that further ones belong to it as well. Returns how many are stored.
+ */
+export async function claimRejected(store: Store, source: PullSource, check?: BatchOptions['check']): Promise<number> {
+  const { id: sourceId, account_id: accountId, origin } = source
+  if (source.mine === 0) {
+    await store.db.updateTable('pull_source').set({ mine: 1 }).where('id', '=', sourceId).execute()
+    const connections = store.db.updateTable('source_connection').set({ mine: 1 })
+    await connections.where('account_id', '=', accountId).where('origin', '=', origin).execute()
+  }
+  let claimed = 0
+  const ownerless = sql<boolean>`kind = ${trainingSessions.kind} and reason = ${OWNER_UNKNOWN}`
+  for await (const rows of rejectedInParts(store, ownerless, { accountId, origin })) {
+    const known = rows.flatMap(({ raw }) => {
+      const data = parseRejected(raw)?.data
+      return isObject(data) ? [toRecord(trainingSessions, data, { owner: accountId, isAssumed: true })] : []
+    })
+    if (known.length === 0) continue
+    const ids = known.map(({ data }) => (isObject(data) ? Number(data['id']) : 0))
+    await storeBatch(store, known, {
+      source: origin,
+      account: accountId,
+      check,
+      within: async (db, { outcomes }) => {
+        const stored = ids.filter((_, index) => outcomes[index] !== 'rejected')
+        claimed += stored.length
+        if (stored.length === 0) return
+        await db
+          .updateTable('pull_row')
+          .set({ owner_id: accountId })
+          .where('source_id', '=', sourceId)
+          .where('kind', '=', trainingSessions.kind)
+          .where('id', 'in', stored)
+          .execute()
+      },
+    })
+  }
+  return claimed
 }

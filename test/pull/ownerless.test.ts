@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listRejected } from '../../src/archive/rejected-rows.ts'
-import { claimRejected } from '../../src/pull/rejected.ts'
+import { claimRejected } from '../../src/pull/whose.ts'
 import { MAX_NUMBERS, parseNumbers } from '../../src/pull/connections.ts'
 import { findSource } from '../../src/pull/state.ts'
 import { openStore, type TestStore } from '../support/archives.ts'

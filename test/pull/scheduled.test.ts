@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { readConfig } from '../../src/config.ts'
-import { retryRejectedOf } from '../../src/pull/rejected.ts'
 import { systemClock } from '../../src/pull/source.ts'
 import {
   changeKey,
   connectSource,
   listRounds,
   progressOf,
+  retryRejectedOf,
   pullNow,
   readConnection,
   resume,

@@ -1,5 +1,6 @@
+import { MINUTE_MS } from '../../contract/time.ts'
 import { BESIDE_MINUTES } from '../made-here.ts'
-import { type Known, MINUTE_MS, type StoredRecords } from './stored-records.ts'
+import type { Known, StoredRecords } from './stored-records.ts'
 
 /** What rows of a table say together: each may be right alone. */
 

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { MINUTE_MS } from '../../contract/time.ts'
 import { addNote } from '../../store/notes.ts'
 import type { Tables } from '../../store/tables.ts'
 import { InvalidError } from '../faults.ts'
@@ -147,7 +148,6 @@ export class StoredRecords {
   }
 }
 
-export const MINUTE_MS = 60_000
 const MAX_BATCH_ROWS = 5000
 const FIRST_NUMBER = 900_000_000
 const LAST_NUMBER = 999_999_999

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import type { Kysely } from 'kysely'
-import { DAY_MS } from '../../contract/time.ts'
+import { DAY_MS, MINUTE_MS } from '../../contract/time.ts'
 import type { Tables } from '../../store/tables.ts'
 import { type CsvDelimiter, csvDelimiters, type CsvRow, csvRows } from '../csv.ts'
 import { Faults, InvalidError } from '../faults.ts'
@@ -11,7 +11,7 @@ import { MAX_INTEGER } from '../values.ts'
 import { instantCell, minuteOf, numberCell, secondsCell } from './cells.ts'
 import { FormatError, UnclearOwnerError } from './errors.ts'
 import { linesBeside, noteContradictions, offsetOf, type ReadRow } from './rows-together.ts'
-import { type Known, MINUTE_MS, StoredRecords } from './stored-records.ts'
+import { type Known, StoredRecords } from './stored-records.ts'
 import { type Table, tables } from './tables.ts'
 
 /** What is found while files are read. */

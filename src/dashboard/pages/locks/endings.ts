@@ -1,4 +1,5 @@
 import type { LockSession } from '../../../contract/lock-sessions.ts'
+import { MINUTE_MS } from '../../../contract/time.ts'
 import { lockRecords } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
@@ -42,6 +43,5 @@ export async function endingsOf(
   }
 }
 
-const MINUTE_MS = 60_000
 const MAX_SESSIONS = 400
 const MAX_TEMPLATES = 50

@@ -1,11 +1,12 @@
 import { eraseDeleted } from '../../../accounts/removal.ts'
 import { OWNER_UNKNOWN } from '../../../archive/batch-importer.ts'
-import { retryRejectedOf, type RejectedReasons } from '../../../pull/rejected.ts'
+import type { RejectedReasons } from '../../../archive/retry-rejected.ts'
 import {
   type Connection,
   mayWriteRecords,
   pullNow,
   readConnection,
+  retryRejectedOf,
   setKnownLocks,
   setMine,
 } from '../../../pull/connections.ts'

@@ -1,5 +1,6 @@
+import { sql } from 'kysely'
+import { rejectedInParts, type RejectedReasons } from '../../../archive/retry-rejected.ts'
 import { formatTimestamp } from '../../../contract/time.ts'
-import { allRejected, type RejectedReasons } from '../../../pull/rejected.ts'
 import { pullStatus } from '../../../pull/state.ts'
 import type { Store } from '../../../store/index.ts'
 import { ndjsonFile } from '../../files.ts'
@@ -54,11 +55,9 @@ export const rejectedPages: readonly DashboardPage[] = [
 
 async function* linesOf(store: Store, accountId: number): AsyncGenerator<string> {
   for (const { origin } of await pullStatus(store, accountId)) {
-    for await (const { kind, recordId, reason, raw, encoding, firstSeenAt } of allRejected(store, {
-      accountId,
-      origin,
-    })) {
-      yield `${JSON.stringify({ origin, kind, id: recordId, reason, firstSeenAt: formatTimestamp(firstSeenAt), encoding, raw })}\n`
+    for await (const rows of rejectedInParts(store, sql`true`, { accountId, origin })) {
+      for (const { kind, recordId, reason, raw, encoding, firstSeenAt } of rows)
+        yield `${JSON.stringify({ origin, kind, id: recordId, reason, firstSeenAt: formatTimestamp(firstSeenAt), encoding, raw })}\n`
     }
   }
 }

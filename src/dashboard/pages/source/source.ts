@@ -14,7 +14,7 @@ import {
 } from '../../../pull/connections.ts'
 import { sum } from '../../../contract/numbers.ts'
 import { sourceLists } from '../../../pull/lists.ts'
-import { rejectedByReason } from '../../../pull/rejected.ts'
+import { rejectedByReason } from '../../../archive/retry-rejected.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'

@@ -1,6 +1,6 @@
 import { deleteRecords } from '../../../accounts/deleted-records.ts'
+import { listTyped, type TypedSession } from '../../../archive/made-here.ts'
 import { MAX_DELETED } from '../../../archive/preview.ts'
-import { listTyped, type TypedSession } from '../../../pull/typed.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
