@@ -50,25 +50,20 @@ function pagesOf(total: number, size: number): number {
 }
 
 /**
- * Which rows are shown, and links to the previous and the next page that keep the rest of the query. `anchor` is the id of the card with
- * the table.
+ * Which rows are shown, and links to the previous and the next page that keep the rest of the query; nothing if all are. `anchor` is the
+ * id of the card with the table.
  */
 export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, anchor = 'sessions'): Html {
   const { rows, page, pages, first, total } = paged
+  if (pages === 1) return nothing
   const all = new URLSearchParams(query)
   all.delete('page')
   all.set('rows', 'all')
+  const print = html` · <a href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}</p>
-      ${
-        pages === 1
-          ? nothing
-          : html`
-              ${query.get('rows') === 'all' ? nothing : html`<a href="${path}?${all.toString()}#${anchor}">Print all rows</a>`}
-              ${pager({ path, query, anchor }, { page, hasNext: page < pages, text: `Page ${page} of ${pages}` })}
-            `
-      }
+      <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${query.get('rows') === 'all' ? nothing : print}</p>
+      ${pager({ path, query, anchor }, { page, hasNext: page < pages })}
     </div>
   `
 }
@@ -76,7 +71,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
 /** Links to newer and older rows of a log, of which nobody counts how many there are. */
 export function openPager(list: PagedList, page: number, hasOlder: boolean): Html {
   if (page === 1 && !hasOlder) return nothing
-  return pager(list, { page, hasNext: hasOlder, text: `Page ${page}` })
+  return pager(list, { page, hasNext: hasOlder })
 }
 
 interface PagedList {
@@ -89,14 +84,9 @@ interface PagedList {
 /** How many rows a table on the page of a record shows. */
 export const RECORD_ROWS = 100
 
-/** The same below a table on the page of a record, only if it has several pages. */
-export function recordTableFoot(path: string, query: URLSearchParams, paged: Paged<unknown>, anchor: string): Html {
-  return paged.pages === 1 ? nothing : tableFoot(path, query, paged, anchor)
-}
-
 function pager(
   { path, query, anchor }: PagedList,
-  { page, hasNext, text }: { readonly page: number; readonly hasNext: boolean; readonly text: string },
+  { page, hasNext }: { readonly page: number; readonly hasNext: boolean },
 ): Html {
   const link = (to: number, text: string, rel: string) => {
     const next = new URLSearchParams(query)
@@ -107,7 +97,6 @@ function pager(
   return html`
     <nav class="pager" aria-label="Pages">
       ${page > 1 ? link(page - 1, 'Previous', 'prev') : nothing}
-      <span class="muted">${text}</span>
       ${hasNext ? link(page + 1, 'Next', 'next') : nothing}
     </nav>
   `

@@ -42,6 +42,8 @@ export interface LockStats {
   readonly endAt: number | null
   /** When it is planned to end; null if it does not run, or that is not known. */
   readonly plannedEnd: number | null
+  /** Whether somebody typed it into a table. */
+  readonly isTyped: boolean
   readonly events: readonly LockEvent[]
   readonly intervals: readonly LockInterval[]
 }
@@ -158,8 +160,6 @@ export async function activeLock(store: Store, access: OwnerAccess, now: number)
 
 export interface LockDetails extends LockStats {
   readonly owner: number
-  /** Whether somebody typed it into a table. */
-  readonly isTyped: boolean
   readonly record: LockSession
   /** The record as it is stored. */
   readonly document: string
@@ -174,10 +174,9 @@ export async function lockSession(
 ): Promise<LockDetails | undefined> {
   const [row] = await readChecked(store, sessionById, { ...access, id })
   if (row === undefined) return undefined
-  const { owner_id: owner, document, made_here } = row
-  const isTyped = made_here !== null
+  const { owner_id: owner, document } = row
   // The archive wrote it in the form of the contract.
-  return { ...lockStats(row, now), owner, isTyped, document, record: JSON.parse(document) as LockSession }
+  return { ...lockStats(row, now), owner, document, record: JSON.parse(document) as LockSession }
 }
 
 /** Records of lock sessions as they are stored, by identifier. */
@@ -185,7 +184,7 @@ export const lockRecords = documentsById('lock_session', 'records of lock sessio
 
 type LockRow = Pick<
   Selectable<Tables['lock_session']>,
-  'id' | 'at' | 'lock_state' | 'is_active' | 'template_id' | 'ended_at' | 'events'
+  'id' | 'at' | 'lock_state' | 'is_active' | 'template_id' | 'ended_at' | 'events' | 'made_here'
 > & { readonly is_test_lock: number | null; readonly is_time_displayed: number | null }
 
 function lockStats(row: LockRow, now: number): LockStats {
@@ -200,6 +199,7 @@ function lockStats(row: LockRow, now: number): LockStats {
     rules: rulesOf(row),
     endAt,
     plannedEnd: plannedEnd(row),
+    isTyped: row.made_here !== null,
     events,
     intervals: lockIntervals(events, endAt, now),
   }
@@ -237,7 +237,7 @@ function lockSessionTable(param: ServersParam, readable: RawBuilder<unknown>): R
 const RULES = ['is_test_lock', 'is_time_displayed']
 
 const lockColumns = (param: ServersParam) =>
-  sql`id, at, lock_state, is_active, template_id, ${ruleColumns(param)}, ended_at, events`
+  sql`id, at, lock_state, is_active, template_id, ${ruleColumns(param)}, ended_at, events, made_here`
 
 // Both conditions have the same start: whichever the engine uses for the index, it begins where the last part ended.
 const isAfter = (param: Params<OwnerAccess & Position>) =>
@@ -302,9 +302,9 @@ const activeLockSession = recordQuery<OwnerAccess, LockRow & { document: string 
     order by at desc, id desc limit 1`,
 )
 
-const sessionById = recordQuery<Access & { id: number }, LockRow & { document: string; made_here: string | null }>(
+const sessionById = recordQuery<Access & { id: number }, LockRow & { document: string }>(
   'lock session by id',
   (param, owned) => sql`
-    select ${owned}, ${lockColumns(param)}, document, made_here from ${lockSessionTable(param, isReadable(param, ANY_SESSIONS))}
+    select ${owned}, ${lockColumns(param)}, document from ${lockSessionTable(param, isReadable(param, ANY_SESSIONS))}
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )

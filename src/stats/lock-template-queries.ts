@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { sum } from '../contract/numbers.ts'
 import type { LockTemplate } from '../contract/lock-templates.ts'
 import type { Store } from '../store/index.ts'
 import { type Access, ANY_SESSIONS, isReadable, readChecked, recordQuery } from '../accounts/access.ts'
@@ -9,7 +10,11 @@ export const lockTemplates = templateQueries<LockTemplate>('lock_template', 'loc
 
 /** A lock template, and how often it was used. */
 export interface TemplateUse extends StoredTemplate<LockTemplate> {
+  /** Those that ended. */
   readonly sessions: number
+  /** Of those, how many did not end early. */
+  readonly completed: number
+  readonly isInUse: boolean
   /** When a session with it began last; null when there was none. */
   readonly last: number | null
 }
@@ -26,16 +31,27 @@ export async function withUses(
     const ofAllOwners = byTemplate.get(template.record.id) ?? []
     return {
       ...template,
-      sessions: ofAllOwners.reduce((sum, { sessions }) => sum + sessions, 0),
+      sessions: sum(ofAllOwners.map(({ sessions, running }) => sessions - running)),
+      completed: sum(ofAllOwners.map(({ completed }) => completed)),
+      isInUse: ofAllOwners.some(({ running }) => running > 0),
       last: ofAllOwners.reduce<number | null>((latest, { last }) => Math.max(latest ?? last, last), null),
     }
   })
 }
 
-const usesByTemplate = recordQuery<Access, { template: number; sessions: number; last: number }>(
+interface Use {
+  readonly template: number
+  readonly sessions: number
+  readonly running: number
+  readonly completed: number
+  readonly last: number
+}
+
+const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',
   (param, owned) => sql`
-    select ${owned}, template_id as template, count(*) as sessions, max(at) as last from lock_session
+    select ${owned}, template_id as template, count(*) as sessions, count(*) filter (where is_active = 1) as running,
+      count(*) filter (where is_active = 0 and lock_state = 'completed') as completed, max(at) as last from lock_session
     where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
     group by owner_id, template_id limit ${sql.lit(ONE_MORE)}`,
 )

@@ -47,9 +47,7 @@ const MAX_BATCH_ROWS = 300
 /** A training session of one of the owners, with its record; undefined where there is none. */
 export async function trainingSession(store: Store, access: Access, id: number) {
   const [row] = await readChecked(store, sessionById, { ...access, id })
-  return (
-    row && { session: sessionOf(row), owner: row.owner_id, isTyped: row.made_here !== null, document: row.document }
-  )
+  return row && { session: sessionOf(row), owner: row.owner_id, document: row.document }
 }
 
 /** The records of some training sessions of an account, as the API sends them. */
@@ -68,6 +66,7 @@ interface SessionRow {
   readonly approximate: number
   /** What `derived-columns.ts` of the archive wrote: a list of tuples as JSON. */
   readonly kinds: string
+  readonly made_here: string | null
 }
 
 type TypeCells = [
@@ -94,6 +93,7 @@ function sessionOf(row: SessionRow): SessionStats {
     reps,
     distance,
     approximate: approximate === 1,
+    isTyped: row.made_here !== null,
     types: typesOf(row.kinds),
   }
 }
@@ -114,7 +114,9 @@ function typesOf(text: string): TypeStats[] {
 }
 
 /** The columns of SessionRow. */
-const SESSION_STATS = sql.raw('id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds')
+const SESSION_STATS = sql.raw(
+  'id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds, made_here',
+)
 
 const nextSessions = recordQuery<OwnerAccess & { at: number; id: number; limit: number }, SessionRow>(
   'training sessions in parts',
@@ -124,9 +126,9 @@ const nextSessions = recordQuery<OwnerAccess & { at: number; id: number; limit: 
     order by at, id limit ${param.count('limit')}`,
 )
 
-const sessionById = recordQuery<Access & { id: number }, SessionRow & { document: string; made_here: string | null }>(
+const sessionById = recordQuery<Access & { id: number }, SessionRow & { document: string }>(
   'training session by id',
   (param, owned) => sql`
-    select ${owned}, ${SESSION_STATS}, document, made_here from training_session
+    select ${owned}, ${SESSION_STATS}, document from training_session
     where ${isReadable(param, ANY_SESSIONS)} and id = ${param('id')}`,
 )

@@ -34,6 +34,8 @@ export interface SessionStats {
   readonly distance: number | null
   /** Whether the distance may have been estimated. */
   readonly approximate: boolean
+  /** Whether somebody typed it into a table. */
+  readonly isTyped: boolean
   readonly types: readonly TypeStats[]
 }
 
@@ -163,10 +165,11 @@ export function matching(session: SessionStats, { type, program, passed }: Filte
   const results = session.types.find(one => one.type === type)
   if (results === undefined) return undefined
   const { segments, reps, distance } = results
-  const { id, at, approximate } = session
+  const { id, at, approximate, isTyped } = session
   return {
     id,
     at,
+    isTyped,
     passed: session.passed,
     program: session.program,
     segments,

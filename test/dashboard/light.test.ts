@@ -62,18 +62,13 @@ describe('a long history', () => {
   })
 
   test('tables on the page of a record have 100 rows', async () => {
-    for (const [path, last] of [
-      [`/training/${SESSIONS + 1}`, '201–250 of 250'],
-      ['/locks/1', '101–125 of 125'],
-    ] as const) {
-      const { text } = await ann.get(path)
-      const [, card = ''] = text.split(/<section class="card" id="(?:rows|stretches)"/)
-      assert.equal(card.split(/<.?tbody>/)[1]?.split(/<tr\b/).length, 101, path)
-      assert.ok((await ann.get(`${path}?page=3`)).text.includes(last), path)
-      // The next page stays at the table.
-      const [, place = '?'] = new RegExp(`rel="next" href="${path}\\?page=2#([a-z]+)"`).exec(text) ?? []
-      assert.match(text, new RegExp(`<section class="card" id="${place}">[^]*<h2>(Segments|Stretches)</h2>`), path)
-    }
+    const path = `/training/${SESSIONS + 1}`
+    const { text } = await ann.get(path)
+    const [, card = ''] = text.split('<section class="card" id="rows"')
+    assert.equal(card.split(/<.?tbody>/)[1]?.split(/<tr\b/).length, 101)
+    assert.match((await ann.get(`${path}?page=3`)).text, /201–250 of 250/)
+    // The next page stays at the table.
+    assert.ok(text.includes(`rel="next" href="${path}?page=2#rows"`))
   })
 
   test('the JSON of a long record is shown in part, with a link to the whole', async () => {

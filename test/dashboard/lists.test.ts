@@ -56,7 +56,7 @@ describe('lists of 2,000 programs and lock templates', () => {
       }
       assert.equal(seen.size, MANY)
     }
-    assert.match((await ann.get('/programs?page=99999')).text, /of 2,000[^]*Page 134 of 134/)
+    assert.match((await ann.get('/programs?page=99999')).text, /1,996–2,000 of 2,000/)
   })
 
   test('a list has an address with all of its rows, to print; beyond 1,000 of them it has pages', async () => {

@@ -197,6 +197,7 @@ test('a type without graded segments has no grades, and its segments are counted
     reps: 2,
     distance: null,
     approximate: false,
+    isTyped: false,
     types: [
       { ...part, type: 'freeform', grades: [], gradedPassed: 0 },
       { ...part, type: 'bounce', grades: [70], gradedPassed: 1 },

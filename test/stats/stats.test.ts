@@ -104,6 +104,7 @@ function session(id: number, when: number, more: Partial<SessionStats> = {}): Se
     reps: 10,
     distance: 1_000_000,
     approximate: false,
+    isTyped: false,
     types: [kindOf('training', [80], 1)],
     ...more,
   }

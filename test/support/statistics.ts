@@ -232,6 +232,7 @@ export function trainingSessionsWithin(from: number, to: number, count: number, 
       reps: sum(types.map(({ reps }) => reps)),
       distance: random() < 0.2 ? null : Math.floor(random() * 1e9),
       approximate: random() < 0.2,
+      isTyped: false,
       types,
     }
   }).toSorted((a, b) => a.at - b.at)

@@ -45,7 +45,7 @@ class Picture {
     const shared = card?.getAttribute('data-figures')
     const figures = shared == null ? card?.querySelector('.figures') : document.querySelector(`#${shared}`)
     this.plot = plot
-    this.rows = [...(figures?.querySelectorAll('tr[data-x]') ?? [])].map(readRow)
+    this.rows = [...(figures?.querySelectorAll('tr[data-x]') ?? [])].map(readRow).toSorted((a, b) => a.start - b.start)
     this.heads = [...(figures?.querySelectorAll('th') ?? [])].map(head => head.textContent.trim())
     this.cells = (plot.dataset.cells ?? '').split(' ').map(Number)
     this.select = figures?.getAttribute('data-select') ?? undefined

@@ -72,7 +72,7 @@ export async function* keptTables(
   yield await tableOf('locks', lockColumns(reader), lockRows)
   const stored = await lockTemplates.page(store, pageAccess.templates('lock_template'))
   const templates = await withUses(store, stored, pageAccess.ofAll('lock_session'))
-  const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
+  const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => rulesText(viewer, record) }
   yield await tableOf('lock-templates', [...lockTemplateColumns(viewer), rules], templates)
   yield {
     id: 'lock-events',
@@ -153,6 +153,12 @@ export const MAX_BATCH_ROWS = 100
 
 function known(value: number | null | undefined): string {
   return value == null ? '–' : numberText(value)
+}
+
+function rulesText(viewer: Reader['viewer'], record: TemplateUse['record']): string {
+  return shownRules(viewer, record)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('; ')
 }
 
 /** The text of a cell without its markup. */

@@ -2,7 +2,7 @@ import { numberCell, timestampCell, wholeCell } from '../../archive/formats/cell
 import { type FieldColumn, fieldValues } from '../../archive/formats/tables.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import { download, type Download, type Viewer, type Visit } from '../page.ts'
-import { dateTimeText, NONE, numberText, type Zoned } from '../text/text.ts'
+import { dateTimeText, NONE, numberText } from '../text/text.ts'
 
 /** The components of pages. */
 
@@ -152,11 +152,6 @@ export function fieldColumns<Row extends { readonly record?: object | undefined 
 
 /** Figures of pictures have thousands of cells, which do without. */
 const CELL_END = html`</td>`
-
-/** A link to a record by its time. */
-export function recordLink({ viewer }: { viewer: Zoned }, address: string, at: number): Html {
-  return html`<a class="when" href="${address}">${dateTimeText(viewer, at)}</a>`
-}
 
 /** A filled mark for passed, a hollow one for not passed, with the word. */
 export function resultMark(passed: boolean): Html {

@@ -68,6 +68,8 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   readonly section: 'training' | 'locks'
   readonly area: AreaName
   readonly title: string
+  /** What its rows are. */
+  readonly list: string
   readonly addresses: Addresses<Query>
   /** What the page will show, where there are no records yet. */
   readonly nothingYet: (viewer: Viewer) => readonly [title: string, text: string]
@@ -137,7 +139,7 @@ export async function* fewAtOnce<Session extends { readonly id: number }>(
 
 async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Query, Shown, Session>, visit: Visit) {
   const { viewer, now } = visit
-  const { title, addresses } = area
+  const { title, list, addresses } = area
   const query = queryOf(addresses, visit)
   const period = periodFor(query, now, viewer.timeZone)
   const problem = period && periodProblem(period)
@@ -160,7 +162,7 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
               ${area.tiles(viewer, shown)}
               ${isOneDay ? nothing : area.pictures(visit, shown)}
               <section class="card" id="sessions">
-                <div class="card-head"><h2>Sessions</h2>${csvLink(addressOf(addresses, query))}</div>
+                <div class="card-head"><h2>${list}</h2>${csvLink(addressOf(addresses, query))}</div>
                 ${await area.table(visit, shown)}
               </section>
             `
@@ -279,6 +281,22 @@ export function stepTo(rel: 'prev' | 'next', address: string | undefined, name: 
   return address === undefined
     ? html`<span class="end" aria-hidden="true">${sign}</span>`
     : html`<a href="${address}" data-shortcut="${key.toLowerCase()}" aria-keyshortcuts="${key}" rel="${rel}"><span aria-hidden="true">${sign}</span><span class="hidden">${name}</span></a>`
+}
+
+/** Steps from the page of a record to the one before and the one after it, among those of its kind, the oldest first. */
+export function recordSteps(
+  { id, query, sectionStart }: Visit,
+  records: readonly { readonly id: number }[],
+  kind: string,
+): Html {
+  const own = records.findIndex(one => one.id === id)
+  const view = query.get('view')
+  const step = (rel: 'prev' | 'next', index: number, name: string) => {
+    const to = own === -1 ? undefined : records[index]
+    const search = view === null ? '' : `?view=${encodeURIComponent(view)}`
+    return stepTo(rel, to && `${sectionStart.path}/${to.id}${search}`, name)
+  }
+  return html`<nav class="stepper" aria-label="${kind}">${step('prev', own - 1, 'Earlier')}${step('next', own + 1, 'Later')}</nav>`
 }
 
 /** In a menu: fields of dates take long to draw, and few people need them. */

@@ -1,4 +1,4 @@
-import { roundedRatio } from '../../../contract/numbers.ts'
+import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { figure, html, type Html } from '../../html.ts'
@@ -7,28 +7,30 @@ import { comparedText, daysName } from '../../text/period.ts'
 import { countText, durationText, numberText, percentText, unbroken } from '../../text/text.ts'
 import { addressOf, type Figure, figureTiles } from '../area.ts'
 import { barPicture, type PartPicture, partPictures } from '../parts.ts'
-import type { Endings } from './endings.ts'
+import type { Ending } from './endings.ts'
 import { lockAddresses, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
 
 /** The figures and the chart of time under lock. */
 
-/** `51 % in the 12 weeks before` */
-function beforeText({ query, period, before }: ShownLocks): Html | undefined {
+/** `▼ 1 point less than in the 12 weeks before (49 %)` */
+function beforeText({ query, period, before, total }: ShownLocks): Html | undefined {
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
   const address = addressOf(lockAddresses, query, { days: [before.first, before.last] })
-  return html`<br><a href="${address}">${lockedFigure(before.total, daysName(before))} ${comparedText(period)}</a>`
+  const more = (lockedPercent(total) ?? 0) - (lockedPercent(before.total) ?? 0)
+  const sign = more === 0 ? '●' : more > 0 ? '▲' : '▼'
+  const difference =
+    more === 0 ? 'as much as' : `${countText(Math.abs(more), 'point')} ${more > 0 ? 'more' : 'less'} than`
+  return html`<br>${sign}\u00a0${difference} ${comparedText(period)} (<a href="${address}">${lockedFigure(before.total, daysName(before))}</a>)`
 }
 
-export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | undefined): Html {
+export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
   const { period, total, counted, sessions, time } = shown
   const shownIntervals = counted.flatMap(({ intervals }) =>
     intervals.filter(({ start, end }) => start < time.to && end > time.from),
   )
   const isKnown = total.knownSeconds > 0
   const practice = sessions.length - counted.length
-  // Discreet mode hides rules.
-  const late = viewer.discreet ? 0 : (endings?.lateBreaks ?? 0)
   return figureTiles(
     [
       {
@@ -43,16 +45,17 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
         of: 'breaks',
         value: isKnown ? breaksOf(shownIntervals).count : null,
         text: numberText,
-        note: late === 0 ? undefined : `${numberText(late)} too long`,
+        // Discreet mode hides rules.
+        note: viewer.discreet ? undefined : lateBreaksText(endings),
       },
       {
-        name: 'Sessions',
+        name: 'Locks',
         of: 'lockSessions',
         value: counted.length,
         text: numberText,
-        note: practice === 0 ? undefined : `${numberText(practice)} not counted`,
+        note: practice === 0 ? undefined : `and ${numberText(practice)} not counted`,
       },
-      ...(endings === undefined ? [] : [offPlan(endings)]),
+      ...offPlan(endings),
       {
         name: 'Longest stretch',
         of: 'longestLockedSeconds',
@@ -64,11 +67,22 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: Endings | 
   )
 }
 
-/** Those that ended earlier or later than planned. */
-function offPlan({ earlier, later }: Endings): Figure {
+/** `1 too long`, with a link to the lock if it is one. */
+function lateBreaksText(endings: ReadonlyMap<number, Ending> = new Map()): Html | undefined {
+  const found = [...endings].filter(([, { lateBreaks }]) => lateBreaks > 0)
+  const [id] = found.length === 1 ? (found[0] ?? []) : []
+  const late = sum(found.map(([, { lateBreaks }]) => lateBreaks))
+  const address = id === undefined ? '#sessions' : `/locks/${id}`
+  return late === 0 ? undefined : html`<a href="${address}">${numberText(late)} too long</a>`
+}
+
+/** Those that ended earlier or later than planned; nothing if there are none. */
+function offPlan(endings: ReadonlyMap<number, Ending> = new Map()): Figure[] {
+  const lates = [...endings.values()].map(({ late }) => late)
+  const [earlier, later] = [lates.filter(late => late < 0).length, lates.filter(late => late > 0).length]
+  if (earlier + later === 0) return []
   const notes = [...(earlier === 0 ? [] : [`${earlier} early`]), ...(later === 0 ? [] : [`${later} late`])]
-  const note = notes.length === 0 ? undefined : notes.join(', ')
-  return { name: 'Not as planned', of: 'offPlan', value: earlier + later, text: numberText, note }
+  return [{ name: 'Not as planned', of: 'offPlan', value: earlier + later, text: numberText, note: notes.join(', ') }]
 }
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
@@ -85,7 +99,7 @@ export function shares(
   const measured = ({ percent, lockedSeconds }: LockStatistics) => ({ value: percent, isEmpty: lockedSeconds === 0 })
   return barPicture(viewer, {
     id,
-    title: lockText(`Percent of time locked by ${time.unit}`, viewer),
+    title: lockText(`Locked by ${time.unit}`, viewer),
     empty: lockText('No locked time in this period', viewer),
     isWide: true,
     time,

@@ -1,23 +1,43 @@
 import type { LockSession } from '../../../contract/lock-sessions.ts'
+import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { MINUTE_MS } from '../../../contract/time.ts'
-import { lockRecords } from '../../../stats/lock-queries.ts'
+import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
-import type { ShownLocks } from './list.ts'
 import { latenessOf, overMaximum } from './time.ts'
 
-/** How many sessions ended later or earlier than planned, and how many breaks were longer than allowed, as far as that is known. */
-export interface Endings {
+/** How a lock session differs from what was planned, as far as that is known. */
+export interface Ending {
+  /** How many of its breaks were longer than allowed. */
   readonly lateBreaks: number
-  readonly later: number
-  readonly earlier: number
+  /** How many milliseconds later than planned it ended; 0 if that is less than a minute. */
+  readonly late: number
 }
 
-/** Undefined if there are so many sessions that reading all records would take long. */
+interface Time {
+  readonly from: number
+  readonly to: number
+}
+
+export function endingOf(
+  session: LockStats,
+  record: LockSession,
+  template: LockTemplate,
+  { from, to }: Time = { from: -Infinity, to: Infinity },
+): Ending {
+  const shown = session.intervals.filter(one => one.start < to && one.end > from)
+  const late = latenessOf(session, record, template) ?? 0
+  return {
+    lateBreaks: shown.filter(one => overMaximum(one, template) > 0).length,
+    late: Math.abs(late) < MINUTE_MS ? 0 : late,
+  }
+}
+
+/** By the sessions that count. Undefined if they are so many that reading all records would take long. */
 export async function endingsOf(
   { store, pageAccess }: Pick<Visit, 'store' | 'pageAccess'>,
-  { counted, time: { from, to } }: Pick<ShownLocks, 'counted' | 'time'>,
-): Promise<Endings | undefined> {
+  { counted, time }: { readonly counted: readonly LockStats[]; readonly time: Time },
+): Promise<ReadonlyMap<number, Ending> | undefined> {
   const used = new Set(counted.flatMap(({ template }) => template ?? []))
   if (counted.length > MAX_SESSIONS || used.size > MAX_TEMPLATES) return undefined
   const ids = counted.map(({ id }) => id)
@@ -25,22 +45,15 @@ export async function endingsOf(
   const access = pageAccess.ofAll('lock_template')
   const found = await Promise.all([...used].map(id => lockTemplates.find(store, access, id)))
   const templates = new Map(found.map(template => [template?.record.id, template]))
-  let lateBreaks = 0
-  const lates = counted.flatMap(session => {
+  const endings = counted.flatMap((session): (readonly [number, Ending])[] => {
     const document = documents.get(session.id)
     const template = session.template === null ? undefined : templates.get(session.template)
     if (document === undefined || template === undefined) return []
     pageAccess.note('lkbx', template.owner)
-    const shown = session.intervals.filter(one => one.start < to && one.end > from)
-    lateBreaks += shown.filter(one => overMaximum(one, template.record) > 0).length
     // The archive wrote it in the form of the contract.
-    return latenessOf(session, JSON.parse(document) as LockSession, template.record) ?? []
+    return [[session.id, endingOf(session, JSON.parse(document) as LockSession, template.record, time)]]
   })
-  return {
-    lateBreaks,
-    later: lates.filter(late => late >= MINUTE_MS).length,
-    earlier: lates.filter(late => late <= -MINUTE_MS).length,
-  }
+  return new Map(endings)
 }
 
 const MAX_SESSIONS = 400

@@ -12,13 +12,14 @@ import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
-import { type TableColumn, fieldColumns, recordLink, table } from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, table, TYPED } from '../../layout/components.ts'
 import { isTimeHidden } from '../../text/hidden-time.ts'
-import { html, type Html } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { paginate, tableFoot } from '../../paging.ts'
-import { durationText, NONE, numberText } from '../../text/text.ts'
+import { countText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
+import type { Ending } from './endings.ts'
 import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
 
 /** The list of lock sessions: the time that it shows, its table, and the same as a file. */
@@ -97,74 +98,82 @@ function sessionsWithin(
   return sessions.filter(({ at, endAt }) => at < to && (endAt ?? Math.max(at, until)) >= from)
 }
 
-export async function lockRows(visit: Visit, { sessions }: ShownLocks): Promise<Html> {
+export async function lockRows(
+  visit: Visit,
+  { sessions }: ShownLocks,
+  endings: ReadonlyMap<number, Ending> | undefined,
+): Promise<Html> {
   const { store, pageAccess, path, query } = visit
   const paged = paginate(sessions.toReversed(), query)
   const ids = paged.rows.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
-  const rows = paged.rows.map(session => lockRow(session, documents.get(session.id)))
-  return html`${table('Sessions', lockColumns(visit), rows, { id: 'session-table' })}${tableFoot(path, query, paged)}`
+  const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings?.get(session.id)))
+  return html`${table('Locks', lockColumns(visit), rows, { id: 'session-table' })}${tableFoot(path, query, paged)}`
 }
 
 export interface LockRow extends LockStats {
   readonly locked: number
   readonly longest: number
   readonly record: LockSession | undefined
+  readonly ending: Ending | undefined
 }
 
-export function lockRow(session: LockStats, document: string | undefined): LockRow {
-  return { ...session, ...totalsOf(session.intervals), record: recordOf(document) }
+export function lockRow(session: LockStats, document: string | undefined, ending?: Ending): LockRow {
+  return { ...session, ...totalsOf(session.intervals), record: recordOf(document), ending }
 }
 
-export function lockColumns(visit: Pick<Reader, 'viewer' | 'now'>): TableColumn<LockRow>[] {
-  const { viewer } = visit
+/** The name leads to a session; where all have the same, the time does. */
+export function lockColumns(
+  { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
+  { isNamed = true } = {},
+): TableColumn<LockRow>[] {
+  const until = countedUntil(viewer.asOf, now)
+  const started = ({ at }: LockRow) => dateTime(viewer, at)
+  const name = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
+  const shown = isNamed ? name : started
   return [
     {
-      title: label('startDate'),
+      title: label(isNamed ? 'name' : 'startDate'),
       line: 'first',
-      cell: ({ id, at }) => recordLink(visit, `/locks/${id}`, at),
+      cell: row => html`<a href="/locks/${row.id}">${shown(row)}</a>${marksOf(viewer, row)}`,
     },
+    ...(isNamed ? ([{ title: label('startDate'), line: 'second', cell: started }] as const) : []),
     {
-      title: label('name'),
-      line: 'second',
-      cell: ({ id, record, rules }) =>
-        html`${recordName(viewer, 'lock', { id, name: record?.name ?? '' })}${practiceMark(rules)}`,
-    },
-    {
-      title: label('lockState'),
+      title: stateName('locked', viewer),
+      numeric: true,
       line: 'first',
-      cell: ({ state, isActive }) =>
-        isActive || state !== 'completed'
-          ? stateMark(viewer, state, isActive)
-          : html`<span class="muted">${stateName(state, viewer)}</span>`,
+      cell: ({ intervals, locked }) => knownLength(intervals, locked),
     },
     {
       title: 'Lasted',
       numeric: true,
       cell({ at, endAt }) {
+        if (endAt === null) return at > until ? NONE : `${durationText((until - at) / 1000)} so far`
         const end = knownEnd({ at, endAt })
         return end === null ? NONE : durationText((end - at) / 1000)
       },
     },
     {
-      title: stateName('locked', viewer),
-      numeric: true,
-      line: 'second',
-      unit: `\u00a0${stateName('locked', viewer).toLowerCase()}`,
-      cell: ({ intervals, locked }) => knownLength(intervals, locked),
-    },
-    {
       title: 'Breaks',
       numeric: true,
-      cell({ intervals }) {
-        const { count, total } = breaksOf(intervals)
-        if (intervals.length === 0) return NONE
-        return count === 0 ? '0' : `${numberText(count)} (${durationText(total / 1000)})`
-      },
+      line: 'second',
+      unit: ({ intervals }) => (breaksOf(intervals).count === 1 ? '\u00a0break' : '\u00a0breaks'),
+      cell: ({ intervals }) => (intervals.length === 0 ? NONE : numberText(breaksOf(intervals).count)),
     },
-    { title: 'Longest', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
+    { title: 'Longest stretch', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
     ...fieldColumns<LockRow>(viewer, lockFields),
   ]
+}
+
+/** What is not as with most sessions. Discreet mode hides rules. */
+function marksOf(viewer: Viewer, { state, isActive, rules, isTyped, ending }: LockRow): Part {
+  const { late = 0, lateBreaks = 0 } = ending ?? {}
+  const isUsual = !isActive && state === 'completed'
+  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${
+    lateBreaks === 0 || viewer.discreet
+      ? nothing
+      : html` <span class="state warn">${countText(lateBreaks, 'break')} too long</span>`
+  }${late === 0 || !isUsual ? nothing : html` <span class="state">${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}</span>`}`
 }
 
 /** Without events, nothing is known of a time under lock. */

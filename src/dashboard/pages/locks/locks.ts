@@ -12,19 +12,20 @@ import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek } from '../parts.ts'
 import { lockTiles, sharePicture } from './charts.ts'
 import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
-import { type Endings, endingsOf } from './endings.ts'
-import { lockNow, missingEnd, plannedEndText } from './time.ts'
+import { type Ending, endingsOf } from './endings.ts'
+import { lockState, missingEnd, plannedEndText } from './time.ts'
 import { lockText, practiceMark } from './states.ts'
 
 interface ShownWithNow extends ShownLocks {
   readonly active: Active
-  readonly endings: Endings | undefined
+  readonly endings: ReadonlyMap<number, Ending> | undefined
 }
 
 const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   section: 'locks',
   area: 'lkbx',
   title: 'Locks',
+  list: 'Locks',
   addresses: lockAddresses,
   nothingYet: viewer => [
     'No lock sessions yet',
@@ -49,7 +50,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   before: (visit, { active }) => nowLine(visit, active),
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) => (isLongerThanWeek(shown.time) ? sharePicture(viewer, shown) : nothing),
-  table: lockRows,
+  table: (visit, shown) => lockRows(visit, shown, shown.endings),
   file: lockFile,
 }
 
@@ -65,13 +66,13 @@ function nowLine({ viewer, now }: Visit, active: Active): Html {
   const missing = missingEnd(viewer, active, viewer.subject.id)
   const plannedEnd =
     missing === undefined
-      ? html` · Planned end ${plannedEndText(viewer, active, until)}`
+      ? html` · planned end ${plannedEndText(viewer, active, until)}`
       : missing === HIDDEN
         ? html` · ${HIDDEN}`
         : nothing
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
   return html`
-    <p class="card" data-live="now"><strong>${lockNow(viewer, active, { until, now })}</strong>${ageText(viewer, now)}${practiceMark(active.rules)}${plannedEnd} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a></p>
+    <p class="card" data-live="now"><strong>${lockState(viewer, active, until)}</strong>${ageText(viewer, now)} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}${plannedEnd}</p>
   `
 }

@@ -3,6 +3,7 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { patterns } from '../../charts/plane.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
+import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
@@ -20,9 +21,18 @@ import {
   numberText,
   timeSpan,
 } from '../../text/text.ts'
-import { stretchCard } from './stretches.ts'
+import { recordSteps } from '../area.ts'
 import { timeline } from './timeline.ts'
-import { breaksText, type Clock, latenessOf, latenessText, lockNow, missingEnd, plannedEndDistance } from './time.ts'
+import {
+  AS_PLANNED,
+  breaksText,
+  type Clock,
+  latenessOf,
+  latenessText,
+  lockTime,
+  missingEnd,
+  plannedEndDistance,
+} from './time.ts'
 import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
@@ -44,25 +54,27 @@ async function showSession(visit: Visit) {
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record
-  const { drawn, placeOf } = timeline(viewer, session, shown)
   const lateness = latenessText(latenessOf(session, record, used?.record))
+  const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
+  const name = recordName(viewer, 'lock', record)
+  const templateName = used && recordName(viewer, 'lockTemplate', used.record)
   return view({
     owner,
     asOf: viewer.asOf,
-    title: recordName(viewer, 'lock', record),
+    title: name,
     back: visit.sectionStart,
-    heading: html`${recordName(viewer, 'lock', record)} ${stateMark(viewer, record.lockState, record.isActive)}${lateness === undefined ? nothing : html` <span class="beside">${lateness}</span>`}`,
-    lead: html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}${used === undefined ? nothing : html` · Template: <a href="/lock-templates/${used.record.id}">${recordName(viewer, 'lockTemplate', used.record)}</a>`}${
+    heading: html`${name} ${stateMark(viewer, record.lockState, record.isActive)}${lateness === undefined || lateness === AS_PLANNED ? nothing : html` <span class="beside">ended ${lateness}</span>`}`,
+    lead: html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${templateName === name ? 'Template' : templateName}</a>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
+    actions: recordSteps(visit, entries.toReversed(), 'Locks'),
     body: recordTabs(visit, {
       owner,
       apiPath: `/api/v1/lkbx/sessions/${record.id}`,
       json: shownJson,
       summary: () => html`
-        ${sessionStats(viewer, session, shown, { until, now })}
-        ${patterns}${drawn}
-        ${stretchCard(visit, session, shown, placeOf)}
+        ${sessionStats(viewer, session, shown, { until, now, lateness })}
+        ${patterns}${timeline(viewer, session, shown)}
       `,
     }),
   })
@@ -93,17 +105,23 @@ function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
-function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
+function sessionStats(
+  viewer: Viewer,
+  session: LockDetails,
+  template: LockTemplate | undefined,
+  { lateness, ...clock }: Clock & { readonly lateness: string | undefined },
+): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
-  const planned = record.duration === 0 ? undefined : `planned: ${durationText(record.duration)}`
+  const planned =
+    lateness === AS_PLANNED ? lateness : record.duration === 0 ? undefined : `planned: ${durationText(record.duration)}`
   return stats(
     mainStat(
       stateName('locked', viewer),
       intervals.length === 0 ? NONE : durationText(locked / 1000),
-      endAt === null && at <= clock.until ? lockNow(viewer, session, clock) : undefined,
+      endAt === null ? lockTime(session, clock) : undefined,
     ),
     intervals.length === 0
       ? stat('Breaks', NONE)
@@ -111,9 +129,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
     stat('Longest stretch', locked === 0 ? NONE : durationText(longest / 1000)),
     endAt === null
       ? plannedEndStat(viewer, session, clock.until)
-      : ended === null
-        ? stat(stateName(record.lockState, viewer), NONE, planned)
-        : stat(`${stateName(record.lockState, viewer)} after`, durationText((ended - at) / 1000), planned),
+      : stat('Lasted', ended === null ? NONE : durationText((ended - at) / 1000), planned),
   )
 }
 

@@ -2,29 +2,31 @@ import type { OwnerAccess } from '../../../accounts/access.ts'
 import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
+import { breaksOf } from '../../../stats/intervals.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { HIDDEN } from '../../text/hidden-time.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import {
   card,
+  facts,
   jsonFile,
   mainStat,
   noRecords,
   recordTabs,
+  stat,
   stats,
   table,
   type TableColumn,
 } from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
-import { countText, dateText, durationText, numberText } from '../../text/text.ts'
-import { knownEnd } from './states.ts'
+import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
+import { knownEnd, stateName } from './states.ts'
 import { lockColumns, lockRow } from './list.ts'
-import { breakRules } from './time.ts'
+import { endingOf } from './endings.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
 
@@ -52,7 +54,7 @@ async function showTemplates(visit: Visit) {
         : html`
             <section class="card" id="sessions">
               ${table('Lock templates', lockTemplateColumns(viewer), templates)}
-              ${templates.length === total ? nothing : tableFoot(path, query, paged(templates, total, rows))}
+              ${tableFoot(path, query, paged(templates, total, rows))}
             </section>
           `,
   })
@@ -63,26 +65,29 @@ export function lockTemplateColumns(viewer: Viewer): TableColumn<TemplateUse>[] 
     {
       title: label('name'),
       line: 'first',
-      cell: ({ record }) =>
-        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
+      cell: ({ record, isInUse }) =>
+        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${isInUse ? html` <span class="state on">In use</span>` : nothing}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
     },
     { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
     { title: label('isBreakEnabled'), line: 'second', cell: ({ record }) => breakText(record) },
     {
-      title: 'Sessions',
+      title: stateName('completed', viewer),
       numeric: true,
-      line: 'second',
-      unit: ({ sessions }) => (sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
-      cell: ({ sessions }) => numberText(sessions),
+      line: 'first',
+      unit: ({ sessions }) => (sessions === 0 ? '' : ` ${stateName('completed', viewer).toLowerCase()}`),
+      cell: ({ completed, sessions }) => (sessions === 0 ? NONE : partOf(completed, sessions)),
     },
     {
       title: 'Last used',
-      cell: ({ last }) =>
-        last === null
-          ? html`<span class="muted">Never</span>`
-          : html`<span class="nowrap">${dateText(viewer, last)}</span>`,
+      numeric: true,
+      cell: ({ last }) => (last === null ? html`<span class="muted">Never</span>` : dateText(viewer, last)),
     },
   ]
+}
+
+/** `8 of 12` */
+function partOf(count: number, all: number): string {
+  return `${numberText(count)} of ${numberText(all)}`
 }
 
 async function showTemplate(visit: Visit) {
@@ -99,14 +104,15 @@ async function showTemplate(visit: Visit) {
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
   const newest = await someLocks(store, access, idsOf(entries.slice(0, MAX_MEASURED)), until)
-  const sessions = await sessionTable(visit, access, await someLocks(store, access, idsOf(shown.rows), until))
+  const some = await someLocks(store, access, idsOf(shown.rows), until)
+  const sessions = await sessionTable(visit, access, some, record)
   const person = personOf(viewer, owner)
   return view({
     owner,
     asOf,
     title: recordName(viewer, 'lockTemplate', record),
     back: visit.sectionStart,
-    lead: html`${countText(entries.length, 'session')} · created ${dateText(viewer, Date.parse(record.createdAt))}${
+    lead: html`Created ${dateText(viewer, Date.parse(record.createdAt))}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
     }`,
     body: recordTabs(visit, {
@@ -114,9 +120,9 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${lengthStats(newest, entries.length)}
-        ${card('Rules', ruleList(viewer, record))}
-        ${card('Sessions with this template', html`${sessions}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${useStats(viewer, newest, entries.length)}
+        ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
+        ${card('Locks with this template', html`${sessions}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
@@ -126,61 +132,68 @@ function idsOf(entries: readonly { readonly id: number }[]): number[] {
   return entries.map(({ id }) => id)
 }
 
-/** The lengths that the rules produced. */
-function lengthStats(newest: readonly LockStats[], all: number): Html {
-  const lengths = newest.flatMap(session => {
+/** What became of the sessions. */
+function useStats(viewer: Viewer, newest: readonly LockStats[], all: number): Html {
+  const ended = newest.filter(({ isActive }) => !isActive)
+  if (ended.length === 0) return nothing
+  const completed = ended.filter(({ state }) => state === 'completed').length
+  const which = newest.length < all ? `of the newest ${numberText(newest.length)}` : undefined
+  const lengths = ended.flatMap(session => {
     const end = knownEnd(session)
     return end === null ? [] : [(end - session.at) / 1000]
   })
-  if (lengths.length === 0) return nothing
-  const which = newest.length < all ? ` of the newest ${numberText(newest.length)}` : ''
-  const [shortest, longest] = [Math.min(...lengths), Math.max(...lengths)].map(durationText)
-  const range = shortest === longest ? longest : `${shortest} to ${longest}`
-  return stats(mainStat('Ended after', range, `${countText(lengths.length, 'session')}${which}`))
+  const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1]
+  const [length, breaks] = [median(lengths), median(ended.map(({ intervals }) => breaksOf(intervals).count))]
+  const [last] = newest
+  return stats(
+    mainStat(stateName('completed', viewer), partOf(completed, ended.length), which),
+    stat('Median length', length === undefined ? NONE : durationText(length)),
+    stat('Median breaks', breaks === undefined ? NONE : numberText(breaks)),
+    stat('Last used', last === undefined ? NONE : dateText(viewer, last.at)),
+  )
 }
 
 /** More would take long. */
 const MAX_MEASURED = 400
 
+type Rule = readonly [name: string, value: string]
+
 /** In discreet mode only the length: the other rules contain words that discreet mode hides. */
-export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockTemplate): string[] {
+export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockTemplate): Rule[] {
   return rulesOf(record).slice(0, discreet ? 1 : undefined)
 }
 
-function ruleList(viewer: Viewer, record: LockTemplate): Html {
-  return html`
-    <ul class="rules">${shownRules(viewer, record).map(rule => html`<li>${rule}</li>`)}</ul>
-    ${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}
-  `
-}
-
-/** The rules of a template, the first its length. They state names and values of fields and do not interpret them. */
-export function rulesOf(template: LockTemplate): string[] {
-  const { breakRegularity, breakMaximum, breakPenalty } = template
-  return [
-    template.isRandomDuration
-      ? `Random length, from ${durationText(template.minDuration ?? 0)} to ${durationText(template.maxDuration ?? 0)}`
-      : `Length ${durationText(template.duration)}`,
-    template.isBreakEnabled
-      ? `Break regularity ${durationText(breakRegularity)} · maximum ${durationText(breakMaximum)} · penalty ${durationText(breakPenalty)}`
-      : 'No breaks',
-    ...(template.isBreakEnabled && template.breakKeyholderOnly ? ['Only the keyholder can start breaks'] : []),
+/** The rules of a template that apply, the first its length. They state values of fields and do not interpret them. */
+export function rulesOf(template: LockTemplate): Rule[] {
+  const { breakPenalty } = template
+  const rules: (Rule | false)[] = [
+    [label('duration'), lengthText(template)],
+    [label('isBreakEnabled'), breakText(template)],
+    template.isBreakEnabled && breakPenalty > 0 && ['Longer breaks', `Add ${durationText(breakPenalty)}`],
+    template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks started by', 'The keyholder only'],
     // Their units are not known.
-    template.isDeepthroatEnabled
-      ? `Task credit takes off ${numberText(template.deepthroatTimeReduction)}`
-      : 'No task credit',
-    template.isShameEnabled ? `Penalty votes add ${numberText(template.shameTimeAdd)}` : 'No penalty votes',
-    template.isEmergencyUnlockEnabled ? 'Emergency unlock is possible' : 'No emergency unlock',
-    template.isTimeDisplayed ? 'The end is shown' : HIDDEN,
-    ...(template.isTestLock ? ['Sessions with this template are not counted'] : []),
+    template.isDeepthroatEnabled && ['Task credit', `Takes off ${numberText(template.deepthroatTimeReduction)}`],
+    template.isShameEnabled && ['Penalty votes', `Add ${numberText(template.shameTimeAdd)}`],
+    template.isEmergencyUnlockEnabled && ['Emergency unlock', 'Possible'],
+    ['End', template.isTimeDisplayed ? 'Shown' : 'Hidden'],
+    template.isTestLock && ['In figures', label('isTestLock')],
   ]
+  return rules.filter(rule => rule !== false)
 }
 
-async function sessionTable(visit: Visit, access: OwnerAccess, sessions: readonly LockStats[]): Promise<Html> {
-  if (sessions.length === 0) return html`<p class="muted">No session has started from this template.</p>`
+async function sessionTable(
+  visit: Visit,
+  access: OwnerAccess,
+  sessions: readonly LockStats[],
+  template: LockTemplate,
+): Promise<Html> {
+  if (sessions.length === 0) return html`<p class="muted">No lock has started from this template.</p>`
   const records = await lockRecords(visit.store, access, idsOf(sessions))
-  const rows = sessions.map(session => lockRow(session, records.get(session.id)))
-  return table('Sessions with this template', lockColumns(visit), rows)
+  const rows = sessions.map(session => {
+    const row = lockRow(session, records.get(session.id))
+    return { ...row, ending: row.record && endingOf(session, row.record, template) }
+  })
+  return table('Locks with this template', lockColumns(visit, { isNamed: false }), rows)
 }
 
 function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): string {
@@ -189,6 +202,6 @@ function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: Lo
     : durationText(duration)
 }
 
-function breakText(template: LockTemplate): string {
-  return template.isBreakEnabled ? breakRules(template) : 'None'
+function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
+  return isBreakEnabled ? `Every ${durationText(breakRegularity)}, up to ${durationText(breakMaximum)}` : 'No breaks'
 }

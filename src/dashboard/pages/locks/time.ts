@@ -20,19 +20,36 @@ export interface Clock {
 
 type Lock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events'>
 
-/** `Locked, day 5` and beside it `13 h 2 min since the last break`: what a running lock does now. Without events, only its state is known. */
-export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
+/** `Locked, day 5`: what a running lock does now. */
+export function lockState(viewer: Viewer, lock: LockStats, until: number): Part {
+  if (lock.at > until) return html`Starts ${dateTime(viewer, lock.at)}`
   const current = lock.intervals.at(-1)
-  const day = `day ${numberText(Math.floor((clock.until - lock.at) / DAY_MS) + 1)}`
-  if (lock.at > clock.until) return html`Starts ${dateTime(viewer, lock.at)}`
-  if (current === undefined) return `${stateName(lock.state, viewer)}, ${day}`
+  const state =
+    current === undefined
+      ? stateName(lock.state, viewer)
+      : current.locked
+        ? lockText('Locked', viewer)
+        : current.type === 'break'
+          ? 'On a break'
+          : 'Open'
+  return `${state}, day ${numberText(Math.floor((until - lock.at) / DAY_MS) + 1)}`
+}
+
+/** `13 h 2 min since the last break`: for how long. Without events, nobody knows. */
+export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | undefined {
+  const [before, current] = intervals.length < 2 ? [undefined, intervals[0]] : intervals.slice(-2)
+  if (current === undefined || at > clock.until) return undefined
   const time = tickingTime(current.start, clock)
-  if (!current.locked)
-    return html`${current.type === 'break' ? 'On a break' : 'Open'}, ${day}<span class="beside">, ${time} so far</span>`
-  const before = lock.intervals.at(-2)
+  if (!current.locked) return html`${time} so far`
   const since =
     before === undefined ? 'without a break' : before.type === 'break' ? 'since the last break' : 'since it was open'
-  return html`${lockText('Locked', viewer)}, ${day}<span class="beside">, ${time} ${since}</span>`
+  return html`${time} ${since}`
+}
+
+/** Both, the time beside the state. */
+export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
+  const time = lockTime(lock, clock)
+  return html`${lockState(viewer, lock, clock.until)}${time === undefined ? nothing : html`<span class="beside">, ${time}</span>`}`
 }
 
 /** `5 h 12 min, 1 over the maximum`: how long breaks were, and how many were longer than the template allows. */
@@ -50,14 +67,16 @@ export function overMaximum({ type, start, end }: LockInterval, template: LockTe
 }
 
 /**
- * `ended 6 h later than planned`: an end compared with start and length; undefined where nobody knows what was planned, as with a length
+ * `6 h later than planned`: an end compared with start and length; undefined where nobody knows what was planned, as with a length
  * drawn by chance, or after a freeze.
  */
 export function latenessText(late: number | undefined): string | undefined {
   if (late === undefined) return undefined
-  if (Math.abs(late) < 60_000) return 'ended as planned'
-  return `ended ${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'later' : 'earlier'} than planned`
+  if (Math.abs(late) < 60_000) return AS_PLANNED
+  return `${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'later' : 'earlier'} than planned`
 }
+
+export const AS_PLANNED = 'as planned'
 
 /** How many milliseconds later than planned a session ended. */
 export function latenessOf(
@@ -68,11 +87,6 @@ export function latenessOf(
   const ended = knownEnd({ at, endAt })
   if (ended === null || duration <= 0 || template === undefined || template.isRandomDuration) return undefined
   return events.some(([, , type]) => isFreeze(type)) ? undefined : ended - at - duration * 1000
-}
-
-/** What a template says of breaks. */
-export function breakRules({ breakRegularity, breakMaximum }: LockTemplate): string {
-  return `Every ${durationText(breakRegularity)}, up to ${durationText(breakMaximum)}`
 }
 
 /** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
@@ -93,7 +107,7 @@ export function plannedEndDistance(lock: Lock, until: number): string {
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
 export function plannedEndText(viewer: Viewer, lock: LockStats, until: number): Html {
-  return html`${dateTime(viewer, lock.plannedEnd ?? 0)} <small class="muted">${plannedEndDistance(lock, until)}</small>`
+  return html`${dateTime(viewer, lock.plannedEnd ?? 0)} (${plannedEndDistance(lock, until)})`
 }
 
 /** What is shown in place of a planned end that is hidden or not known. A partner reads the same as the owner where neither sees it. */

@@ -2,12 +2,12 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import type { LockDetails } from '../../../stats/lock-queries.ts'
 import { wallClock } from '../../../stats/periods.ts'
-import { percent, round, stretched } from '../../charts/plane.ts'
+import { percent, stretched } from '../../charts/plane.ts'
 import { LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
-import { intervalName, lockText, stateName } from './states.ts'
-import { STRETCHES } from './stretches.ts'
+import { intervalName, stateName } from './states.ts'
+import { stretchFigures } from './stretches.ts'
 import { overMaximum } from './time.ts'
 import { dateFormat, timeOfDay } from '../../text/text.ts'
 
@@ -21,13 +21,9 @@ interface Lines {
   readonly count: number
 }
 
-/** The picture of a lock, and where on it a time is, as an attribute of the row about it. */
-export function timeline(
-  viewer: Viewer,
-  { intervals: all }: LockDetails,
-  template: LockTemplate | undefined,
-): { readonly drawn: Html; readonly placeOf: (start: number, end: number) => Html } {
-  const intervals = all.slice(0, MAX_ROWS)
+/** The picture of a lock, with its figures. */
+export function timeline(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined): Html {
+  const intervals = session.intervals.slice(0, MAX_ROWS)
   const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
   const [first, last] = [intervals[0], intervals.at(-1)]
   const lines = first === undefined || last === undefined ? undefined : linesOf(clockOf(first.start), clockOf(last.end))
@@ -40,12 +36,12 @@ export function timeline(
     blocks('late', positionOf(interval.end - overMaximum(interval, template)), positionOf(interval.end)),
   )
   const open = [...new Set(intervals.filter(({ locked }) => !locked).map(intervalName))]
-  const drawn = picture({
+  return picture({
     id: 'timeline',
-    title: lockText('Locked and open', viewer),
+    title: 'Day by day',
     isWide: true,
     drawing: lines && html`${axisOf(lines)}${marks}${over}`,
-    empty: 'No events, so the times of this session are not known.',
+    empty: 'No events, so the times of this lock are not known.',
     cells: [0, 1, 2],
     lines: lines?.count,
     legend:
@@ -56,12 +52,11 @@ export function timeline(
             ...(open.length > 0 ? ([['open', open.join(', ')]] as const) : []),
             ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
           ],
-    figuresId: STRETCHES,
+    figures: stretchFigures(viewer, session, template, (start, end) => [
+      positionOf(start) * 100,
+      positionOf(end) * 100,
+    ]),
   })
-  return {
-    drawn,
-    placeOf: (start, end) => html` data-x="${round(positionOf(start) * 100)} ${round(positionOf(end) * 100)}"`,
-  }
 }
 
 /** How many days are on a line: the first number that needs no more than MAX_LINES. */
@@ -106,7 +101,7 @@ function axisOf({ origin, length, count }: Lines): Html {
       : `${Math.round((part * days) / parts)}\u00a0d`
   const ticks = Array.from({ length: parts + 1 }, (_, part) => {
     const x = percent((part * 100) / parts)
-    return html`<text class="${part % parts === 0 ? 'main' : ''}${part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
+    return html`<text class="${(part * 2) % parts === 0 ? 'main' : ''}${part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
   })
   const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
     const at = origin + line * length

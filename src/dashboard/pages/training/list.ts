@@ -7,9 +7,9 @@ import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import { type TableColumn, fieldColumns, recordLink, resultMark, table } from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, resultMark, table, TYPED } from '../../layout/components.ts'
 import { type Paged, tableFoot } from '../../paging.ts'
-import { distanceText, NONE, numberText } from '../../text/text.ts'
+import { dateTime, distanceText, NONE, numberText } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */
 
@@ -26,7 +26,7 @@ export interface TrainingQuery extends Filters, PeriodQuery {
 export const measures = { repetitions: 'Repetitions', distance: 'Distance' } as const
 export type Measure = keyof typeof measures
 
-const sorts = ['at', 'program', 'result', 'grade', 'segments', 'reps', 'distance'] as const
+const sorts = ['at', 'program', 'grade', 'reps', 'distance'] as const
 type Sort = (typeof sorts)[number]
 
 export const trainingAddresses: Addresses<TrainingQuery> = {
@@ -158,19 +158,18 @@ export function sessionColumns(
       : { title: sortLink(filters, sort, text), sorted: directionOf(filters, sort) }
   return [
     {
-      ...head('at', 'When'),
+      ...head('program', 'Program'),
       line: 'first',
-      cell: ({ id, at }) => recordLink(visit, `/training/${id}`, at),
+      cell: ({ id, program, passed, isTyped }) =>
+        html`<a href="/training/${id}">${programs.nameOf(program)}</a>${passed ? nothing : html` ${resultMark(false)}`}${isTyped ? TYPED : nothing}`,
     },
-    { ...head('program', 'Program'), line: 'second', cell: ({ program }) => programs.nameOf(program) },
-    { ...head('result', 'Result'), line: 'first', cell: ({ passed }) => resultMark(passed) },
+    { ...head('at', 'When'), line: 'second', cell: ({ at }) => dateTime(visit.viewer, at) },
     {
       ...head('grade', 'Grade'),
       numeric: true,
       line: 'first',
       cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`),
     },
-    { ...head('segments', 'Segments'), numeric: true, cell: ({ segments }) => numberText(segments) },
     {
       ...head('reps', 'Repetitions'),
       numeric: true,
@@ -235,9 +234,7 @@ export function sortedBy(
   const ranks = new Map(names.map((name, rank) => [name, rank]))
   const keyOf: Record<typeof sort, (session: SessionStats) => number> = {
     program: session => ranks.get(nameOf(session)) ?? 0,
-    result: ({ passed }) => (passed ? 1 : 0),
     grade: ({ grade }) => grade ?? -1,
-    segments: ({ segments }) => segments,
     reps: ({ reps }) => reps,
     distance: ({ distance }) => distance ?? -1,
   }

@@ -7,7 +7,7 @@ import { legendMark } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, emptyState, type TableColumn, table } from '../../layout/components.ts'
 import type { Viewer, Visit } from '../../page.ts'
-import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import { typeName } from '../../text/names.ts'
 import { capital, dateText, NONE, percentText } from '../../text/text.ts'
 
@@ -44,7 +44,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
       <p class="summary">${failedText(viewer, runs)}</p>
       ${table('Segments in the last sessions, the newest first', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
       <ul class="legend"><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li>${legendMark('hollow')}Not passed</li></ul>
-      ${recordTableFoot(path, query, paged, 'runs')}
+      ${tableFoot(path, query, paged, 'runs')}
     `,
     { id: 'runs' },
   )

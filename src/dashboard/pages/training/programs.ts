@@ -42,7 +42,7 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
         : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), shown.rows)}${stripKey(
             viewer,
             shown.rows.flatMap(({ Segment }) => Segment),
-          )}${shown.pages === 1 ? nothing : tableFoot(path, query, shown)}</section>`,
+          )}${tableFoot(path, query, shown)}</section>`,
   })
 }
 

@@ -24,7 +24,7 @@ import {
   type TableColumn,
   TYPED,
 } from '../../layout/components.ts'
-import { paginate, RECORD_ROWS, recordTableFoot } from '../../paging.ts'
+import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import {
   countText,
   dateText,
@@ -36,7 +36,7 @@ import {
   numberText,
   percentText,
 } from '../../text/text.ts'
-import { stepTo } from '../area.ts'
+import { recordSteps } from '../area.ts'
 import { strip } from '../parts.ts'
 import { distanceOf } from './list.ts'
 
@@ -45,7 +45,7 @@ export const trainingSessionPages: readonly DashboardPage[] = [
 ]
 
 async function showSession(visit: Visit) {
-  const { store, viewer, pageAccess, id, query, now } = visit
+  const { store, viewer, pageAccess, id, now } = visit
   const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
   if (found === undefined) throw notFound('Training session')
   const { session, owner, document } = found
@@ -74,10 +74,10 @@ async function showSession(visit: Visit) {
     owner,
     title: recordName(viewer, 'training', record),
     back: visit.sectionStart,
-    lead: html`${dateTime(viewer, session.at)} · ${ofProgram}${futureMark(viewer, now, session.at)}${found.isTyped ? TYPED : nothing}${
+    lead: html`${dateTime(viewer, session.at)} · ${ofProgram}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
-    actions: html`<nav class="stepper" aria-label="Sessions">${step('prev', own - 1, 'Earlier session')}${step('next', own + 1, 'Later session')}</nav>`,
+    actions: recordSteps(visit, sessions, 'Sessions'),
     body: recordTabs(visit, {
       owner,
       apiPath: `/api/v1/dtt/sessions/${record.id}`,
@@ -96,12 +96,6 @@ async function showSession(visit: Visit) {
       `,
     }),
   })
-
-  function step(rel: 'prev' | 'next', index: number, name: string): Html {
-    const to = own === -1 ? undefined : sessions[index]
-    const search = query.get('view') === null ? '' : `?view=${encodeURIComponent(query.get('view') ?? '')}`
-    return stepTo(rel, to && `/training/${to.id}${search}`, name)
-  }
 }
 
 /** `2 over your usual`, `3 under your usual`, `as usual`. */
@@ -175,7 +169,7 @@ function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[])
       <summary>More columns</summary>
       ${table<Row>('More of the segments', [name, ...otherColumns(viewer, segments)], paged.rows, { look: 'stacks' })}
     </details>
-    ${recordTableFoot(path, query, paged, 'rows')}
+    ${tableFoot(path, query, paged, 'rows')}
   `
 }
 

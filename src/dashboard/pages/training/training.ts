@@ -50,6 +50,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   section: 'training',
   area: 'dtt',
   title: 'Training',
+  list: 'Sessions',
   addresses: trainingAddresses,
   nothingYet: () => [
     'No training sessions yet',
