@@ -1,5 +1,3 @@
-import pLimit, { type LimitFunction } from 'p-limit'
-
 /**
  * Shares the event loop of this process. A checked request of an account is begun at once while a turn of the loop is young; then one of
  * each account in a turn. Long work, such as statistics, pauses when all of it together has used `LONG_WORK_MS` of a turn. Node accepts one
@@ -83,7 +81,7 @@ const ITEMS_IN_PIECE = 200
 /** Work of which a key may have so much at the same time; the rest waits, the oldest first. */
 export class Slots<Key> {
   readonly #most: number
-  readonly #limits = new Map<Key, LimitFunction>()
+  readonly #used = new Map<Key, { count: number; readonly waiting: (() => void)[] }>()
 
   constructor(most: number) {
     this.#most = most
@@ -91,14 +89,17 @@ export class Slots<Key> {
 
   /** Waits for a slot. Dispose of it when the work has ended. */
   async take(key: Key): Promise<Disposable> {
-    const limit = this.#limits.getOrInsertComputed(key, () => pLimit(this.#most))
-    const { promise: work, resolve: end } = Promise.withResolvers<void>()
-    await new Promise<void>(begin => {
-      void limit(() => (begin(), work)).then(() => {
-        if (limit.activeCount + limit.pendingCount === 0) this.#limits.delete(key)
-      })
-    })
-    return { [Symbol.dispose]: end }
+    const used = this.#used.getOrInsertComputed(key, () => ({ count: 0, waiting: [] }))
+    if (used.count < this.#most) used.count += 1
+    else await new Promise<void>(begin => void used.waiting.push(begin))
+    return {
+      [Symbol.dispose]: () => {
+        const next = used.waiting.shift()
+        if (next !== undefined) return next()
+        used.count -= 1
+        if (used.count === 0) this.#used.delete(key)
+      },
+    }
   }
 }
 

@@ -15,18 +15,17 @@ class Cache {
   readonly #entries = new Map<string, Entry>()
 
   /** The value of a key, which is computed if there is none yet; others who need it meanwhile wait for it. */
-  async get<Value>(
-    key: string,
-    compute: () => Promise<Value> | Value,
-    bytesOf: (value: Value) => number,
-  ): Promise<Value> {
+  get<Value>(key: string, compute: () => Promise<Value> | Value, bytesOf: (value: Value) => number): Promise<Value> {
     const known = this.#entries.get(key)
     const entry = known ?? { value: Promise.try(compute), bytes: 0 }
     // The end of a map is what was used last.
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     // A key is used for values of one type.
-    if (known !== undefined) return known.value as Promise<Value>
+    return known === undefined ? this.#keep(key, entry, bytesOf) : (known.value as Promise<Value>)
+  }
+
+  async #keep<Value>(key: string, entry: Entry, bytesOf: (value: Value) => number): Promise<Value> {
     try {
       const value = (await entry.value) as Value
       if (this.#entries.get(key) !== entry) return value
@@ -65,8 +64,18 @@ export async function cacheOf(store: Store, owner: number): Promise<OwnerCache> 
   const [row] = await readChecked(store, revisions, { owner })
   if (row?.revision == null) return new Cache()
   const start = `${owner} ${row.revision} `
-  histories.drop(`${owner} `, start)
-  return { get: (key, compute, bytesOf) => histories.get(start + key, compute, bytesOf) }
+  return {
+    get(key, compute, bytesOf) {
+      return histories.get(
+        start + key,
+        () => {
+          histories.drop(`${owner} `, start)
+          return compute()
+        },
+        bytesOf,
+      )
+    },
+  }
 }
 
 /** Of all accounts. One with 20,000 training sessions takes 25 MB. */

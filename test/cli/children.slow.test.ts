@@ -120,7 +120,7 @@ suite('children', { concurrency: true, ...needsProc }, () => {
       await until(() => scene.hasPulled())
       scene.hold()
       await using command = start(['pull', '--full', '--database', database.url], { env: scene.pullSettings })
-      await until(() => isHeldBy(scene.store, 'the command'))
+      await until(async () => scene.isAskedForSessions() && (await isHeldBy(scene.store, 'the command')))
       await scene.ann.post('/source/pull')
       assert.match((await scene.ann.get('/source')).text, /Another process is copying into your account: a command of/)
       command.process.kill('SIGSTOP')
@@ -218,6 +218,8 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
   await connectSource({ store, config }, 1, { origin: source.url, key: SOURCE_TOKEN, everyMinutes: 5 }, byOperator)
   const pid = service.pid ?? 0
   const stopped: number[] = []
+  let heldSince = 0
+  const isAskedForSessions = () => source.requests.slice(heldSince).some(path => path.startsWith('/dtt'))
 
   const scene = {
     url,
@@ -227,19 +229,23 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
     pullSettings: { ...settings, LOCKSTEP_SOURCE_URL: source.url, LOCKSTEP_SOURCE_TOKEN: SOURCE_TOKEN },
     killService: () => service.kill('SIGKILL'),
     serveAgain: () => serve(databaseUrl, { settings }),
-    hold: () => (isHeld = true),
+    hold() {
+      isHeld = true
+      heldSince = source.requests.length
+    },
     release: () => (isHeld = false),
     async hasPulled() {
       const rounds = await listRounds(store, 1).catch(() => [])
       return rounds.some(({ failure }) => failure === null)
     },
+    isAskedForSessions,
     /** Stops the process that does this, as soon as there is one. */
     async stopChild(what: 'pull' | 'upload') {
       let child: number | undefined
       await until(async () => {
         child = childrenOf(pid, what)[0]
-        // A pull has its lease and its account by then.
-        return child !== undefined && (what === 'upload' || (await isHeldBy(store, 'the service')))
+        // A pull has its lease by then, and waits for the source: one stopped within a transaction keeps all others from writing to SQLite.
+        return child !== undefined && (what === 'upload' || isAskedForSessions())
       })
       process.kill(child ?? 0, 'SIGSTOP')
       stopped.push(child ?? 0)
@@ -248,7 +254,7 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
     },
     /** Something happens while a process pulls and another one checks a file. */
     async goesOnAfter(trouble: () => Promise<void>) {
-      await until(async () => source.requests.some(path => path.startsWith('/dtt')))
+      await until(async () => isAskedForSessions())
       const templates = Array.from({ length: 20_000 }, (_, index) => `${JSON.stringify(lockTemplate(index + 1, 1))}\n`)
       await upload(url, ann, { a: templates.join('') })
       const checking = await scene.stopChild('upload')

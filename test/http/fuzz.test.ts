@@ -151,9 +151,10 @@ test(`whatever clients send, each request gets exactly one documented response, 
     const ours = received.replaceAll(EXPECTATION_FAILED, '')
     await turn()
 
-    // Who says that the connection ends and sends more can lose the rest of the answer: the system resets the connection. So can who asks
-    // for `100 Continue` behind another request and sends more: Node answers that request without it, and then closes the connection.
-    const isCut = /close|HTTP\/1\.0|100-continue/i.test(texts.join('')) && !isWhole(ours)
+    // Who says that the connection ends and sends more can lose the rest of the answer: the system resets the connection. So can who sends
+    // a body that is not read, and who asks for `100 Continue` behind another request: their answers close the connection, too.
+    const isCut =
+      /close|HTTP\/1\.0|100-continue|content-length|transfer-encoding/i.test(texts.join('')) && !isWhole(ours)
     if (isCut) return
 
     const methods = new Map(seen.map(({ summary }) => [summary.requestId, summary.method]))
