@@ -26,7 +26,7 @@ const depth = Number(flags.depth)
 const [token = ''] = (await fill(url, { accounts: 1, sessions: 0, templates: depth + 100 }, 1)).values()
 const store = await open(url, { busyTimeoutMs: 5000, statementTimeoutMs: 4000 })
 const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_RATE_LIMIT: '0' })
-const service = await startService({ store, config, log: makeLog(() => {}, false) })
+const service = await startService({ store, config, log: makeLog(() => {}, { accessLog: false }) })
 try {
   const list = `${service.url}/api/v1/lkbx/templates?limit=50`
   const pages: readonly (readonly [name: string, url: string])[] = [

@@ -22,7 +22,7 @@ export async function sampleResponses(): Promise<Readonly<Record<Exclude<SampleN
   const service = await startService({
     store,
     config: readConfig({ LOCKSTEP_DATABASE_URL: databaseUrl, LOCKSTEP_PORT: '0' }),
-    log: makeLog(() => {}, false),
+    log: makeLog(() => {}, { accessLog: false }),
   })
   try {
     await importArchive(store, chunks())

@@ -1,3 +1,4 @@
+import type { TArray, TObject, TSchema } from 'typebox'
 import { Faults, InvalidError } from './faults.ts'
 import { checkUnknown, isObject, type JsonObject } from './values.ts'
 import type { Kind, Row } from './kind.ts'
@@ -34,7 +35,49 @@ export function archiveRecord(envelope: unknown): ArchiveRecord {
 }
 
 /** Makes the row of a record. Throws InvalidError, or UnfinishedError for a session that is not stored. */
-export function readRow({ kind, data, envelope }: ArchiveRecord, notes: Notes): Row {
+export function readRow(record: ArchiveRecord, notes: Notes): Row {
+  const completed = completedFromExtra(record)
+  return rowOf(completed !== undefined && isValid(completed) ? completed : record, notes)
+}
+
+/** The record with those extra fields in its data that an earlier version did not know; undefined if there are none. */
+function completedFromExtra({ kind, data, envelope }: ArchiveRecord): ArchiveRecord | undefined {
+  const extra = isObject(envelope['extra']) ? Object.entries(envelope['extra']) : []
+  const known = new Set(extra.filter(([pointer]) => lackingObject(kind, data, pointer) !== undefined))
+  if (known.size === 0) return undefined
+  const whole = structuredClone(data)
+  for (const [pointer, value] of known) {
+    const object = lackingObject(kind, whole, pointer)
+    if (object !== undefined) object[pointer.slice(pointer.lastIndexOf('/') + 1)] = value
+  }
+  const others = Object.fromEntries(extra.filter(entry => !known.has(entry)))
+  return { kind, data: whole, envelope: { ...envelope, extra: others } }
+}
+
+/** The object in the data that lacks the field of a pointer, if its schema has that field. */
+function lackingObject(kind: Kind, data: JsonObject, pointer: string): Record<string, unknown> | undefined {
+  const names = pointer.split('/').slice(1)
+  const field = names.pop() ?? ''
+  let at: unknown = data
+  let schema: (TSchema & Partial<Pick<TObject, 'properties'> & Pick<TArray, 'items'>>) | undefined = kind.schema
+  for (const name of names) {
+    at = Array.isArray(at) ? at[Number(name)] : isObject(at) ? at[name] : undefined
+    schema = schema?.items ?? schema?.properties?.[name]
+  }
+  return isObject(at) && at[field] === undefined && schema?.properties?.[field] !== undefined ? at : undefined
+}
+
+function isValid(record: ArchiveRecord): boolean {
+  try {
+    rowOf(record, new Notes())
+    return true
+  } catch (error) {
+    if (!(error instanceof InvalidError)) throw error
+    return false
+  }
+}
+
+function rowOf({ kind, data, envelope }: ArchiveRecord, notes: Notes): Row {
   const faults = new Faults()
   const keys = ['kind', 'data', ...kind.envelopeKeys, 'extra']
   if (!Object.keys(envelope).every(key => keys.includes(key))) {

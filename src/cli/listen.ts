@@ -27,7 +27,7 @@ export async function runService(
   config: Config,
   { sample, ports = 1, startPulls }: RunOptions = {},
 ): Promise<Service> {
-  const log = makeLog(writeToStderr, config.accessLog)
+  const log = makeLog(writeToStderr, config)
   const metrics = config.metricsPort === undefined ? undefined : new (await loadMetrics()).Metrics()
   metrics?.watch(storedValues(store))
   let listener: MetricsListener | undefined

@@ -5,7 +5,7 @@ import { workFoldersOf } from '../backup/files.ts'
 import { knownTimeZone } from '../contract/time.ts'
 import { keptPage } from '../dashboard/keep/kept-page.ts'
 import { isUnits } from '../dashboard/visit.ts'
-import { STDOUT, writeArchive } from './archive-file.ts'
+import { STDOUT, writeOutput } from './output.ts'
 import { databaseOption, databaseUrlOf, type StoreOptions, withAccount, withOptions } from './terminal.ts'
 
 export function addPageCommand(program: Command) {
@@ -30,7 +30,7 @@ async function writePage(flags: StoreOptions & { readonly account: string; reado
       timeZone: knownTimeZone(timeZone) ?? 'UTC',
       units: isUnits(units) ? units : ('metric' as const),
     }
-    await writeArchive(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
+    await writeOutput(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
       for await (const part of keptPage(store, keeper, Date.now())) await write(part)
     })
   })

@@ -19,7 +19,7 @@ import { pullRepeatedly, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { identify } from '../pull/whose.ts'
 import { listSources } from '../pull/state.ts'
 import { sqliteFile } from '../store/index.ts'
-import { STDOUT, writeArchive } from './archive-file.ts'
+import { STDOUT, writeOutput } from './output.ts'
 import { deviationLines } from './deviations.ts'
 import { parseSpan } from './instants.ts'
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
@@ -175,7 +175,7 @@ async function pullToFile(source: Source, flags: PullFlags, out: string) {
     try {
       report = await round({ store, source, ...flags, lockSessions: flags.lockSession, full: true })
       const { accountId } = report
-      await writeArchive(out, tmpdir(), write => exportArchive(store, write, accountId))
+      await writeOutput(out, tmpdir(), write => exportArchive(store, write, accountId))
     } finally {
       await store.close()
     }

@@ -97,7 +97,7 @@ async function serve(flags: ServeFlags) {
   if (injected.length > 0 && !isWorker)
     say(`Ignored, because the platform set them and they are no settings: ${injected.join(', ')}`)
   const mayMigrate = flags.migrate !== false
-  const log = makeLog(writeToStderr, false)
+  const log = makeLog(writeToStderr, { accessLog: false })
   const report = (problem: unknown) => log.failure(problem, undefined)
   const { databaseUrl } = config
   const openServed = () =>

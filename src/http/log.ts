@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts'
 import type { IncomingMessage } from 'node:http'
 import { escapeControls } from '../contract/control-characters.ts'
 import type { LimitName } from './limits.ts'
@@ -63,7 +64,7 @@ export type Log = ReturnType<typeof makeLog>
  * JSON lines, one for each request and each failure of our own. Buffers lines and writes many at once. The line of a request never
  * contains an API key, a header, a query, a value from the path, a name or an address.
  */
-export function makeLog(write: (text: string) => void, requests: boolean) {
+export function makeLog(write: (text: string) => void, { accessLog }: Pick<Config, 'accessLog'>) {
   let buffered = ''
   let timer: NodeJS.Timeout | undefined
 
@@ -83,7 +84,7 @@ export function makeLog(write: (text: string) => void, requests: boolean) {
 
   return {
     request(summary: RequestSummary, aborted: boolean) {
-      if (requests) add(requestLine(summary, aborted))
+      if (accessLog) add(requestLine(summary, aborted))
     },
     failure(error: unknown, requestId: string | undefined) {
       const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error))

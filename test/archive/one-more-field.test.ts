@@ -7,7 +7,7 @@ import { makeFolder } from '../support/command.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-test('a field that the contract names appears in the API, pages, CSV files in both directions, files to keep, exports and backups', async () => {
+test('a field that the contract names appears in the API, pages, CSV files in both directions, files to keep, exports and backups, also of records that had it as an extra field', async () => {
   await using folder = await makeFolder()
   for (const name of ['src', 'test/support', 'scripts', 'docs/archive.md', 'package.json', 'lockstep'])
     cpSync(join(root, name), folder.file(name), { recursive: true })

@@ -127,7 +127,7 @@ async function run({ work, url, count = 0, bulk = false }: Job) {
   const store = await open(url, { busyTimeoutMs: 5000, bulk })
   if (work === 'serve') {
     const config = readConfig({ LOCKSTEP_PORT: '0', LOCKSTEP_OVERLOAD_LAG: '0' })
-    const { url: baseUrl } = await startService({ store, config, log: makeLog(() => {}, false) })
+    const { url: baseUrl } = await startService({ store, config, log: makeLog(() => {}, { accessLog: false }) })
     process.on('message', () => report('memory'))
     report('listening', baseUrl)
     return

@@ -5,8 +5,8 @@ import { keptPage } from '../../src/dashboard/keep/kept-page.ts'
 import { open } from '../../src/store/index.ts'
 import { makeFolder } from './command.ts'
 import { signInAs } from './dashboard.ts'
-import { exportOf, importFile } from './archives.ts'
-import { account } from './records.ts'
+import { bytesOf, exportOf, importFile } from './archives.ts'
+import { account, trainingSession } from './records.ts'
 import { startService } from './service.ts'
 
 /** Run in a copy of the program whose sessions have the field `moodAfter`. */
@@ -35,6 +35,18 @@ assert.match(
   /"moodAfter":5.*\n.*"moodAfter":5/,
   'what a file of the pages has can be brought in',
 )
+
+// An earlier version kept it as an extra field.
+const earlier = (id: number, mood: unknown) =>
+  trainingSession(
+    id,
+    1,
+    {},
+    { extra: { '/moodAfter': mood, '/TrainerSegment/0/speedMeasured': 9, '/weather': 'rain' } },
+  )
+await importFile(service, bytesOf([earlier(50, 3), earlier(51, 'none')]))
+assert.match(await exportOf(store), /"id":50,.*"speedMeasured":9.*"moodAfter":3.*"extra":\{"\/weather":"rain"\}/)
+assert.match(await exportOf(store), /"id":51,.*"extra":\{"\/moodAfter":"none",.*"\/weather":"rain"\}/)
 
 const page = await Array.fromAsync(
   keptPage(

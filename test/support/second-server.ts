@@ -23,7 +23,7 @@ export async function startSecondServer(
     store,
     config,
     ...options,
-    log: makeLog(text => log.push(text), config.accessLog),
+    log: makeLog(text => log.push(text), config),
   })
   return { ...again, log, [Symbol.asyncDispose]: () => again.close() }
 }

@@ -76,7 +76,7 @@ export async function startService(
   const store = await open(databaseUrl, { busyTimeoutMs: BUSY_TIMEOUT_MS, connectTimeoutMs: 30_000 })
   const log: string[] = []
   const config = readConfig({ ...onBusyMachine, LOCKSTEP_DATABASE_URL: databaseUrl, ...settings })
-  const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config.accessLog) })
+  const service = await startWhole({ store, config, log: makeLog(text => log.push(text), config) })
   const tokens = new Map<string, Promise<string>>()
   const tokenOf = (username: string) => tokens.getOrInsertComputed(username, () => self.token(username))
 

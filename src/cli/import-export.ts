@@ -27,7 +27,7 @@ import { escapeControls } from '../contract/control-characters.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import type { Store } from '../store/index.ts'
-import { STDOUT, writeArchive } from './archive-file.ts'
+import { STDOUT, writeOutput } from './output.ts'
 import { deviationLines } from './deviations.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
@@ -207,7 +207,7 @@ async function exportRecords(flags: ExportFlags) {
   await withStore(flags, async store => {
     const account = flags.account === undefined ? undefined : await findAccount(store, flags.account)
     if (account !== undefined) await recordOperatorExport(store, account.id)
-    await writeArchive(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
+    await writeOutput(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
       if (recipients === undefined) return exportArchive(store, write, account?.id)
       const chunks = await encryptTexts(archiveParts(store, account?.id), recipients)
       for await (const chunk of chunks) await write(chunk)

@@ -8,10 +8,10 @@ import { Refusal } from '../contract/refusal.ts'
 export type Write = (data: string | Uint8Array) => Promise<void>
 
 /**
- * Writes an archive to stdout (`-`), or to a file that has its name only when it is whole and that only its owner can read. Throws
+ * Writes what a command exports to stdout (`-`), or to a file that has its name only when it is whole and that only its owner can read. Throws
  * Refusal if there is no such folder, or it is one itself. `parent` is where work folders are.
  */
-export async function writeArchive(out: string, parent: string, write: (write: Write) => Promise<void>): Promise<void> {
+export async function writeOutput(out: string, parent: string, write: (write: Write) => Promise<void>): Promise<void> {
   if (out === STDOUT) return write(writeToStdout)
   const folder = dirname(resolve(out))
   if (!existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
