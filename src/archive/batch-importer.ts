@@ -4,9 +4,10 @@ import type { Tables } from '../store/tables.ts'
 import { InvalidError } from './faults.ts'
 import { type Decided, WRITTEN } from './decide.ts'
 import { Incoming } from './incoming.ts'
-import type { OnConflict, Outcome, RejectedReport } from './report.ts'
+import type { Kind, Row } from './kind.ts'
+import type { NoteCounts, OnConflict, Outcome, RejectedReport } from './report.ts'
 import { clearRejected, storeRejected } from './rejected-rows.ts'
-import { type LineFacts, stageLines } from './stage-lines.ts'
+import { stageLines } from './stage-lines.ts'
 
 export interface BatchOptions {
   /** The name of the source in the list of rejected rows. */
@@ -17,6 +18,8 @@ export interface BatchOptions {
   readonly onConflict?: OnConflict
   /** Runs at the start of the transaction, which it ends if it throws. */
   readonly check?: ((db: Kysely<Tables>) => Promise<void>) | undefined
+  /** Counts fields that the format does not have, and conversions. */
+  readonly noteCounts?: NoteCounts | undefined
   /** Runs in the same transaction after the records are stored, and must use the connection passed to it. */
   readonly within?: (db: Kysely<Tables>, report: BatchReport) => Promise<void>
 }
@@ -33,7 +36,7 @@ export interface IncomingRecord {
   readonly raw?: string
 }
 
-export interface BatchReport extends Pick<LineFacts, 'extra' | 'leniencies'> {
+export interface BatchReport {
   /** One for each record, in the order given. */
   readonly outcomes: readonly Outcome[]
   /** How many were written: added, replaced, or given other extra fields. */
@@ -49,16 +52,17 @@ export interface BatchReport extends Pick<LineFacts, 'extra' | 'leniencies'> {
 export function storeBatch(
   store: Store,
   records: readonly IncomingRecord[],
-  { source, account, onConflict = 'replace', check, within }: BatchOptions,
+  { source, account, onConflict = 'replace', check, noteCounts, within }: BatchOptions,
 ): Promise<BatchReport> {
   return store.db.connection().execute(async db => {
     const common = { engine: store.engine, setsAside: true, tiers: false, isArchive: false }
     const incoming = new Incoming({ db, onConflict, ...common })
     await incoming.prepare()
     try {
-      const { extra, leniencies } = await stageLines(incoming, linesOf(records), (kind, row) => {
+      const checkOwner = (kind: Kind, row: Row) => {
         if (account !== undefined && row[kind.ownerColumn] !== account) throw new InvalidError(NOT_PULLED)
-      })
+      }
+      await stageLines(incoming, linesOf(records), checkOwner, noteCounts)
       const work = async () => {
         // A batch is small, so all of it is decided here.
         await incoming.decide(false)
@@ -74,8 +78,6 @@ export function storeBatch(
             .filter(one => WRITTEN.some(written => written === one))
             .toArray().length,
           setAside,
-          extra,
-          leniencies,
         }
       }
       return await store.locked(db, async () => {

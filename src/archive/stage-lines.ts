@@ -18,11 +18,11 @@ export async function stageLines(
   incoming: Incoming,
   batches: Lines,
   check: (kind: Kind, row: Row) => void = () => {},
+  counts = new NoteCounts(),
 ): Promise<LineFacts> {
   const { setsAside, onlyAccount } = incoming.options
   const unfinished: { line: number; kind: string; id: number }[] = []
   let unfinishedCount = 0
-  const counts = new NoteCounts()
   const lineCount = new LineCount()
   const leftOut = onlyAccount === undefined ? undefined : { accounts: 0, access: 0, others: 0 }
   const now = Date.now()

@@ -301,7 +301,7 @@ export class ListPull {
       const ids = new Set(remembered.map(({ id }) => id))
       await saveRows(db, [...remembered, ...present.filter(({ id }) => !ids.has(id))])
     }
-    const options = { source: source.address, account: target.id, check, within }
+    const options = { source: source.address, account: target.id, check, noteCounts: report.noteCounts, within }
     const save = () => storeBatch(store, records, options)
     const batch = await (quota === undefined ? save() : quota.during(save))
     report.add(records, batch)

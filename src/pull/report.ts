@@ -1,6 +1,6 @@
 import { isObject } from '../archive/values.ts'
 import type { BatchReport, IncomingRecord } from '../archive/batch-importer.ts'
-import type { FieldCount, LeniencyCount } from '../archive/report.ts'
+import { type FieldCount, type LeniencyCount, NoteCounts } from '../archive/report.ts'
 import { quoteName } from './whose.ts'
 
 /** The result of a round of a pull. */
@@ -76,8 +76,7 @@ export class ReportBuilder {
   readonly #outcomes = new Map<string, Map<unknown, BatchReport['outcomes'][number]>>()
   readonly #others = new Map<string, Set<unknown>>()
   readonly #setAside = { count: 0, newCount: 0, notKept: 0 }
-  readonly #leniencies = new Map<string, Mutable<PullReport['leniencies'][number]>>()
-  readonly #extra = new Map<string, Mutable<PullReport['extra'][number]>>()
+  readonly noteCounts = new NoteCounts()
   /** What the report says beside its counts. */
   readonly said = { missingLists: [] as string[], notFound: [] as number[], gone: 0, claimed: 0, notes: [] as string[] }
   readonly #reasons = new Map<string, Mutable<RejectedReason>>()
@@ -100,8 +99,6 @@ export class ReportBuilder {
       const example = id === undefined ? {} : { example: id }
       this.#reasons.getOrInsertComputed(`${kind} ${reason}`, () => ({ kind, reason, count: 0, ...example })).count += 1
     }
-    for (const one of report.leniencies) addCount(this.#leniencies, `${one.kind} ${one.rule}`, one)
-    for (const one of report.extra) addCount(this.#extra, `${one.kind} ${one.field}`, one)
   }
 
   /** Counts a row of a record that its owner deleted here. */
@@ -146,19 +143,10 @@ export class ReportBuilder {
       ...facts,
       kinds: [...this.#kinds.values()],
       setAside: { ...this.#setAside, reasons: [...this.#reasons.values()] },
-      leniencies: [...this.#leniencies.values()],
-      extra: [...this.#extra.values()],
+      ...this.noteCounts.list(),
       ...this.said,
     }
   }
-}
-
-function addCount<Counted extends { count: number }>(
-  counts: Map<string, Counted>,
-  key: string,
-  more: Readonly<Counted>,
-) {
-  counts.getOrInsertComputed(key, () => ({ ...more, count: 0 })).count += more.count
 }
 
 function fieldOf(outcome: BatchReport['outcomes'][number]) {

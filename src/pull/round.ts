@@ -134,7 +134,7 @@ async function beginSource(state: AccountState): Promise<PullSource> {
         begun = await row.returningAll().executeTakeFirstOrThrow()
       },
     })
-    if (stored.outcomes[0] === 'added') report.add([record], { ...stored, extra: [], leniencies: [] })
+    if (stored.outcomes[0] === 'added') report.add([record], stored)
     if (begun !== undefined) return begun
   }
   throw new SourceError(`the account ${target.id} of the source cannot be stored`)
@@ -146,7 +146,7 @@ async function completeSource(state: AccountState & Pick<RoundState, 'pulled'>, 
   const now = source.clock.now()
   const envelope = { asOf: formatTimestamp(now) }
   const record = { ...accountRecord(state), envelope }
-  const options = { source: source.address, account: target.id, check }
+  const options = { source: source.address, account: target.id, check, noteCounts: report.noteCounts }
   const stored = await storeBatch(store, [record], {
     ...options,
     within: async db => {

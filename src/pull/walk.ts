@@ -151,8 +151,6 @@ export class SourceReader {
   readonly #owner: number | undefined
   /** Fields that a record lacked in this round, by kind: other records are not read by id because of them. */
   readonly #withheld = new Set<string>()
-  /** What the source accepted for the first page of the present list. */
-  #features: ListFeatures = { cursor: false, ownerId: false, include: false }
   capabilities: Capabilities
 
   /** With `owner`, only rows of this owner are requested, if the source accepts the parameter. */
@@ -165,7 +163,7 @@ export class SourceReader {
   /** Reads a page of a list. Throws MissingListError if the source has no such list, and what Source.get throws. */
   async readPage(list: SourceList, position: Position): Promise<SourcePage> {
     if ('offset' in position && position.offset === 0) return this.#readFirstPage(list)
-    const response = await this.#source.get(list.path, { ...this.#query(list, this.#features), ...position })
+    const response = await this.#source.get(list.path, { ...this.#query(list, this.#accepted(list)), ...position })
     return this.#pageOf(list, response)
   }
 
@@ -233,14 +231,19 @@ export class SourceReader {
     throw new SourceError(`${this.#source.address} refuses to list ${list.title} by limit and offset`)
   }
 
-  /** What to try: what the source accepted before, or everything; then less. */
-  *#attempts({ path, include }: SourceList): Generator<ListFeatures> {
+  /** What the source accepted before; what is not known counts as accepted. */
+  #accepted({ path, include }: SourceList): ListFeatures {
     const { parameters = {}, include: included = {} } = this.capabilities
-    const first = {
+    return {
       cursor: parameters.cursor ?? true,
       ownerId: this.#owner !== undefined && (parameters.ownerId ?? true),
       include: include !== undefined && (included[path] ?? true),
     }
+  }
+
+  /** What to try: all of it, then less. */
+  *#attempts(list: SourceList): Generator<ListFeatures> {
+    const first = this.#accepted(list)
     yield first
     if (first.cursor) yield { ...first, cursor: false }
     if (first.include) yield { ...first, cursor: false, include: false }
@@ -268,7 +271,6 @@ export class SourceReader {
     // A source that ignores unknown parameters responds without a cursor, and without the field.
     const cursor = features.cursor && page.nextCursor !== undefined
     const included = features.include && include !== undefined && allHave(page, include.field)
-    this.#features = { ...features, cursor, include: included }
     const { parameters, include: before } = this.capabilities
     const ownerId = this.#owner === undefined ? {} : { ownerId: features.ownerId }
     this.capabilities = {
