@@ -22,18 +22,20 @@ function middleHalf(values: readonly number[]): Usual | undefined {
   return { low: at(0.25), high: at(0.75) }
 }
 
-/** Of the last grades with the same program before a session. `sessions` are those of the account, the oldest first. */
-export function usualGrade(
-  sessions: readonly Pick<SessionStats, 'program' | 'grade'>[],
+/** Of the last values with the same program before a session. `sessions` are those of the account, the oldest first. */
+export function usualOfProgram<Session extends Pick<SessionStats, 'program'>>(
+  sessions: readonly Session[],
   index: number,
+  valueOf: (session: Session) => number | null,
 ): Usual | undefined {
   const program = sessions[index]?.program
-  const grades: number[] = []
-  for (let before = index - 1; before >= 0 && grades.length < MAX_SESSIONS; before -= 1) {
+  const values: number[] = []
+  for (let before = index - 1; before >= 0 && values.length < MAX_SESSIONS; before -= 1) {
     const session = sessions[before]
-    if (session?.program === program && session?.grade != null) grades.push(session.grade)
+    const value = session !== undefined && session.program === program ? valueOf(session) : null
+    if (value !== null) values.push(value)
   }
-  return middleHalf(grades)
+  return middleHalf(values)
 }
 
 /** A week, month or quarter. */

@@ -23,8 +23,6 @@ export interface YearStatistics {
   readonly days: readonly KnownDay[]
   /** How much was locked of each month that has begun, from January on. */
   readonly months: readonly LockStatistics[]
-  /** Of each month of the year before. */
-  readonly monthsBefore: readonly LockStatistics[]
   readonly bests: TrainingBests
   readonly stretch: Best<LockedStretch<Pick<LockStats, 'id' | 'at'>>> | undefined
   /** The first of all sessions that may be read. */
@@ -88,16 +86,11 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   const range = monthsBetween(from, to)
   const rangeBefore = monthsBetween(firstBefore, to < end ? sameDayBefore(to) : lastBefore)
   const days = bucketsOf({ ...range, unit: 'day' }, clock, now)
-  const [ofDays, ofYear, toSameDay, yearBefore] = await lockStatistics(
-    withoutPractice(sessions),
-    { since: locks.since, until },
-    [
-      days,
-      bucketsOf(range, clock, now),
-      bucketsOf(rangeBefore, clock, now),
-      bucketsOf(monthsBetween(firstBefore, lastBefore), clock, now),
-    ],
-  )
+  const [ofDays, ofYear, toSameDay] = await lockStatistics(withoutPractice(sessions), { since: locks.since, until }, [
+    days,
+    bucketsOf(range, clock, now),
+    bucketsOf(rangeBefore, clock, now),
+  ])
   const totalsOf = async (within: BucketRange, { total }: typeof ofYear): Promise<Totals> => {
     const { total: training } = await history.statistics({}, within, timeZone, now)
     return { from: within.from, to: within.to, training, locks: total }
@@ -116,7 +109,6 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
       return { day, lockedSeconds, sessions, reps }
     }),
     months: ofYear.buckets,
-    monthsBefore: yearBefore.buckets,
     bests: await history.bests(timeZone, to),
     stretch: highest(stretches, ({ seconds }) => seconds),
     firstTraining: history.sessions.find(({ at }) => at < limit),

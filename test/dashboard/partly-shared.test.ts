@@ -62,11 +62,11 @@ describe('somebody who may read a part of the records of another account', () =>
   test('the overview shows nothing of an area that is not shared', async () => {
     await share(['dtt'])
     const training = await wordsOf('/')
-    assert.match(training, / 1 session · /)
+    assert.match(training, / This week 19 repetitions 1 session /)
     assert.doesNotMatch(training, /\bLocks?\b|locked/)
     await share(['lkbx'])
     const locks = await wordsOf('/')
-    assert.match(locks, / locked on 3 of the last \d+ days/)
+    assert.match(locks, / Locked on 3 of the last \d+ days/)
     assert.doesNotMatch(locks, /Training|\bsessions? on\b/)
     for (const words of [training, locks]) assert.doesNotMatch(words, /No (training|lock) session yet|\b0 days/)
   })

@@ -14,7 +14,7 @@ export interface Picture {
   readonly summary?: Part
   /** Beside the title. */
   readonly actions?: Html | undefined
-  /** Below what its marks mean. */
+  /** Below its table. */
   readonly note?: Part | undefined
   readonly isWide?: boolean
   /** Undefined if there is nothing to draw. */
@@ -33,19 +33,7 @@ export interface Picture {
 
 /** A style of marks in a picture, and what it means. */
 export type LegendItem = readonly [
-  look:
-    | 'filled'
-    | 'hollow'
-    | 'line'
-    | 'spread'
-    | 'usual'
-    | 'break'
-    | 'goal'
-    | 'solid'
-    | 'open'
-    | 'so-far'
-    | 'late'
-    | 'tick',
+  look: 'filled' | 'hollow' | 'line' | 'spread' | 'usual' | 'break' | 'goal' | 'solid' | 'so-far' | 'late' | 'tick',
   text: string,
 ]
 
@@ -57,8 +45,8 @@ export function picture(shown: Picture): Html {
       ${summary === undefined ? nothing : html`<p class="summary">${summary}</p>`}
       ${plotOf(shown)}
       ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li>${legendMark(look)}${text}</li>`)}</ul>`}
-      ${note}
       ${figures}
+      ${note}
     </section>
   `
 }

@@ -1,5 +1,5 @@
 import { scaleLinear, scaleUtc } from 'd3-scale'
-import { line } from 'd3-shape'
+import { area, curveMonotoneX, line } from 'd3-shape'
 import { DAY_MS, addBuckets, bucketStart } from '../../contract/time.ts'
 import { BREAK_DAYS } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
@@ -115,19 +115,16 @@ export function percent(position: number): string {
   return `${round(position)}%`
 }
 
-/** Looks that are hatched, so that nothing is told by colour alone. */
-const HATCHED = new Set(['open', 'so-far', 'break'])
-
 export interface Box {
   readonly x: Range
   /** From the top to the bottom. */
   readonly y: Range
 }
 
-/** Boxes of one look: hatched ones keep the shape of their hatch, others are one path. */
+/** Boxes of one look: those of breaks keep the shape of their hatch, others are one path. */
 export function boxes(look: string, all: readonly Box[]): Html {
   if (all.length === 0) return nothing
-  if (!HATCHED.has(look)) {
+  if (look !== 'break') {
     const path = all.map(
       ({ x: [left, right], y: [top, bottom] }) =>
         `M${unit(left)} ${unit(top)}H${unit(right)}V${unit(bottom)}H${unit(left)}z`,
@@ -136,7 +133,7 @@ export function boxes(look: string, all: readonly Box[]): Html {
   }
   return html`${all.map(
     ({ x: [left, right], y: [top, bottom] }) =>
-      html`<rect class="${look}" fill="url(#hatch-${look})" x="${percent(left)}" y="${percent(top)}" width="${percent(right - left)}" height="${percent(bottom - top)}"/>`,
+      html`<rect class="break" fill="url(#hatch)" x="${percent(left)}" y="${percent(top)}" width="${percent(right - left)}" height="${percent(bottom - top)}"/>`,
   )}`
 }
 
@@ -150,6 +147,24 @@ export function uprights(
   return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
 }
 
+/** An area between two values at some places, broken at null. */
+export function band(look: string, edges: readonly (Edges | null)[]): Html {
+  const path = area<Edges | null>(
+    edge => unit(edge?.x ?? 0),
+    edge => unit(edge?.low ?? 0),
+    edge => unit(edge?.high ?? 0),
+  )
+    .defined(edge => edge !== null)
+    .curve(curveMonotoneX)
+  return stretched(html`<path class="${look}" d="${path(edges) ?? ''}"/>`)
+}
+
+export interface Edges {
+  readonly x: number
+  readonly low: number
+  readonly high: number
+}
+
 /** Level lines from left to right. */
 export function levels(look: string, all: readonly { readonly x: Range; readonly y: number }[]): Html {
   const path = all.map(({ x: [left, right], y }) => `M${unit(left)} ${unit(y)}H${unit(right)}`)
@@ -157,7 +172,11 @@ export function levels(look: string, all: readonly { readonly x: Range; readonly
 }
 
 /** Dots, which are round in every width: a path of points with round ends. A hollow one is a smaller dot on a larger one. */
-export function dots(look: 'filled' | 'hollow', { x, y }: Pick<Plane, 'x' | 'y'>, points: readonly Point[]): Html {
+export function dots(
+  look: 'filled' | 'hollow' | 'current',
+  { x, y }: Pick<Plane, 'x' | 'y'>,
+  points: readonly Point[],
+): Html {
   if (points.length === 0) return nothing
   const path = points.map(({ at, value }) => `M${unit(x(at))} ${unit(y(value))}h0`).join('')
   return stretched(
@@ -211,14 +230,5 @@ function isBreak(before: Point | undefined, { at }: Point, days: number): boolea
   return before !== undefined && at - before.at >= (BREAK_DAYS + days) * DAY_MS
 }
 
-/** The patterns of hatched marks, once for a page. */
-export const patterns: Html = html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>${(
-  [
-    ['open', 45, 1.5, 0.1],
-    ['so-far', -45, 3, 0.3],
-    ['break', 45, 1, 0],
-  ] as const
-).map(
-  ([look, angle, weight, wash]) =>
-    html`<pattern id="hatch-${look}" class="${look}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(${angle})"><rect width="6" height="6" opacity="${wash}"/><rect width="${weight}" height="6"/></pattern>`,
-)}</defs></svg>`
+/** The pattern of breaks, once for a page: nothing else is hatched. */
+export const patterns: Html = html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="1.5"/></pattern></defs></svg>`

@@ -3,13 +3,13 @@ import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
-import { boxes, levels, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
+import { band, boxes, type Edges, levels, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
 import type { Viewer } from '../page.ts'
 import { daysText } from '../text/period.ts'
-import { capital, monthText, NONE, numberFormat, numberText } from '../text/text.ts'
+import { capital, countText, monthText, NONE, numberFormat, numberText, percentText, unbroken } from '../text/text.ts'
 
 /** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
 export type Unit = 'week' | 'month' | 'quarter' | 'year'
@@ -120,12 +120,13 @@ export interface Measured {
   readonly isEmpty: boolean
 }
 
-/** What is usual at each of the shown parts. */
+/** What is usual at each of the shown parts; nothing without what was before. */
 export function usualOf(
   time: TimeInParts,
-  earlier: readonly Measured[],
+  earlier: readonly Measured[] | undefined,
   shown: readonly Measured[],
 ): (Usual | undefined)[] {
+  if (earlier === undefined) return []
   const measured = [...earlier, ...shown]
   const parts = [...time.earlier.slice(time.earlier.length - earlier.length), ...time.parts]
   return usualRanges(
@@ -156,12 +157,23 @@ export interface Words {
   readonly cellText?: (value: number) => string
 }
 
-/** `▼ 36 under the usual`, `● as usual` */
-function beyondText(value: number, usual: Usual, { text, differenceText = text }: Words): string {
+/** Of percentages: they differ by points. */
+export const GRADES: Words = {
+  text: percentText,
+  differenceText: points => unbroken(countText(points, 'point')),
+}
+
+/** `90 to 94` */
+export function rangeText({ low, high }: Usual): string {
+  return low === high ? numberText(low) : `${numberText(low)} to ${numberText(high)}`
+}
+
+/** `▼ 36 less than usual`, `◆ as usual` */
+export function beyondText(value: number, usual: Usual, { text, differenceText = text }: Words): string {
   const beyond = beyondUsual(value, usual)
   return beyond === 0
-    ? '●\u00a0as usual'
-    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual`
+    ? '◆\u00a0as usual'
+    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than usual`
 }
 
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
@@ -207,6 +219,7 @@ export interface PartRow {
 export interface PartPicture {
   readonly columns: readonly TableColumn<PartRow>[]
   readonly card: (column: number, figuresId: string, figures: Html) => Html
+  readonly summary: Part
   readonly strip: Html
 }
 
@@ -265,24 +278,29 @@ export function planeOfTime(
   return plane({ time, part: until - begin, values, isNice, timeZone, text })
 }
 
-/** The pale band behind marks. */
+/** The pale band behind marks: at the middle of each part, what is usual there. */
 export function usualBand(space: Plane, parts: readonly TimePart[], usual: readonly (Usual | undefined)[]): Html {
-  const { y } = space
-  const ranges = parts.flatMap((part, index) => {
+  if (usual.every(range => range === undefined)) return nothing
+  const edges = parts.flatMap((part, index): (Edges | null)[] => {
     const range = usual[index]
-    return range === undefined ? [] : [{ x: placeOf(space, part), y: [y(range.high), y(range.low)] } as const]
+    if (range === undefined) return [null]
+    const [left, right] = placeOf(space, part)
+    const [low, high] = [space.y(range.low), space.y(range.high)]
+    const isEnd = (beside: number) => usual[beside] === undefined
+    const places = [...(isEnd(index - 1) ? [left] : []), (left + right) / 2, ...(isEnd(index + 1) ? [right] : [])]
+    return places.map(x => ({ x, low, high }))
   })
-  return boxes('usual', ranges)
+  return band('usual', edges)
 }
 
 export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): LegendItem[] {
-  return usual.some(one => one !== undefined) ? [['usual', `Usual in ${MAX_USUAL_PARTS} ${unit}s before`]] : []
+  return usual.some(one => one !== undefined) ? [['usual', `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`]] : []
 }
 
 /** The values of some parts of a bar, which are stacked. */
 interface Series {
   readonly title: string
-  readonly look: 'solid' | 'open'
+  readonly look: 'solid' | 'break'
   readonly values: readonly (number | null)[]
 }
 
@@ -292,7 +310,10 @@ interface Bars extends Words, MeasuredTime {
   readonly actions?: Html | undefined
   readonly isWide?: boolean
   readonly series: readonly Series[]
-  readonly earlier: readonly Measured[]
+  /** What was before the shown time, where bars are compared with what is usual. */
+  readonly earlier?: readonly Measured[] | undefined
+  /** The axis ends at this value, if no bar is higher. */
+  readonly highest?: number
   /** Of the axis of values. */
   readonly axisText?: (value: number) => string
   readonly goal?: { readonly value: number; readonly text: string } | undefined
@@ -318,6 +339,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
   const summary = summaryOf(bars, bars, usual)
   return {
     columns: barColumns(bars, usual),
+    summary,
     strip: isEmpty ? nothing : strip(drawingOf(space, bars, usual)),
     card: (column, figuresId, figures) =>
       picture({
@@ -337,9 +359,9 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
-  const { time, series, goal, axisText = shortText } = bars
+  const { time, series, goal, highest: least = 0, axisText = shortText } = bars
   const sums = time.parts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
-  const highest = Math.max(goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
+  const highest = Math.max(least, goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
   return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
 }
 
@@ -411,7 +433,7 @@ interface MeasuredTime {
   readonly empty: string
 }
 
-/** `2,444 in the last whole week, ▼ 36 under the usual`, with one large number. */
+/** `2,444 last week, ▼ 36 less than usual`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty }: MeasuredTime,
@@ -423,14 +445,15 @@ export function summaryOf(
   const last = lastWhole(time, measured, usual)
   if (last !== undefined) {
     const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
-    return html`<b>${text(last.value)}</b> in the last whole ${unit}${beside}`
+    const isLast = parts.some(({ isCurrent, begin }) => isCurrent && begin === last.part.until)
+    return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}`
   }
   const running = measured[parts.findIndex(({ isCurrent }) => isCurrent)]?.value ?? null
   if ((running ?? 0) > 0) return html`<b>${text(running ?? 0)}</b> this ${unit} so far`
   return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
 }
 
-/** What a hatched bar is, where there is one. */
+/** What a lighter bar is, where there is one. */
 function partLegend(unit: Unit, drawn: readonly TimePart[]): LegendItem[] {
   const parts = drawn.filter(({ isWhole }) => !isWhole)
   if (parts.length === 0) return []

@@ -141,6 +141,11 @@ export function timeOfDay({ timeZone }: Zoned, instant: number): string {
   return formatIn(timeZone, 'time').format(instant)
 }
 
+/** `Wed`, in the zone of the account. */
+export function weekdayText({ timeZone }: Zoned, instant: number): string {
+  return formatIn(timeZone, 'weekday').format(instant)
+}
+
 /** Text that stays in one piece where lines wrap. */
 export function unbroken(text: string): string {
   return text.replaceAll(' ', '\u00a0').replaceAll('-', '\u2011')

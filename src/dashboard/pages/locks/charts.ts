@@ -93,7 +93,7 @@ export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
 /** The same as a part of other pages. */
 export function shares(
   viewer: Viewer,
-  { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'>,
+  { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time'> & Partial<Pick<ShownLocks, 'earlier'>>,
   id = 'shares',
 ): PartPicture {
   const measured = ({ percent, lockedSeconds }: LockStatistics) => ({ value: percent, isEmpty: lockedSeconds === 0 })
@@ -105,10 +105,11 @@ export function shares(
     time,
     series: [
       { title: stateName('locked', viewer), look: 'solid', values: buckets.map(({ percent }) => percent) },
-      { title: 'Breaks', look: 'open', values: buckets.map(breakPercent) },
+      { title: 'Breaks', look: 'break', values: buckets.map(breakPercent) },
     ],
     measured: buckets.map(measured),
-    earlier: earlier.map(measured),
+    earlier: earlier?.map(measured),
+    highest: 100,
     text: value => percentText(Math.round(value)),
     differenceText: value => unbroken(countText(Math.round(value), 'point')),
     cellText: percentText,

@@ -30,7 +30,7 @@ export function timeline(viewer: Viewer, session: LockDetails, template: LockTem
   const positionOf = (at: number) => (lines === undefined ? 0 : (clockOf(at) - lines.origin) / lines.length)
   const late = intervals.filter(interval => overMaximum(interval, template) > 0)
   const marks = intervals.map(({ start, end, locked }) =>
-    blocks(locked ? 'solid' : 'open', positionOf(start), positionOf(end)),
+    blocks(locked ? 'solid' : 'break', positionOf(start), positionOf(end)),
   )
   const over = late.map(interval =>
     blocks('late', positionOf(interval.end - overMaximum(interval, template)), positionOf(interval.end)),
@@ -49,7 +49,7 @@ export function timeline(viewer: Viewer, session: LockDetails, template: LockTem
         ? []
         : [
             ['solid', stateName('locked', viewer)],
-            ...(open.length > 0 ? ([['open', open.join(', ')]] as const) : []),
+            ...(open.length > 0 ? ([['break', open.join(', ')]] as const) : []),
             ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
           ],
     figures: stretchFigures(viewer, session, template, (start, end) => [
@@ -81,7 +81,7 @@ function blocks(look: string, start: number, end: number): Html[] {
     const line = Math.floor(from)
     const to = Math.min(end, line + 1)
     found.push(
-      html`<rect class="${look}"${look === 'open' ? html` fill="url(#hatch-open)"` : nothing} x="${percent((from - line) * 100)}" width="${percent((to - from) * 100)}" y="${line * LINE_HEIGHT}em" height="${LINE_HEIGHT - GAP}em"/>`,
+      html`<rect class="${look}"${look === 'break' ? html` fill="url(#hatch)"` : nothing} x="${percent((from - line) * 100)}" width="${percent((to - from) * 100)}" y="${line * LINE_HEIGHT}em" height="${LINE_HEIGHT - GAP}em"/>`,
     )
     from = to
   }

@@ -1,4 +1,4 @@
-import { DAY_MS, formatDate } from '../../../contract/time.ts'
+import { bucketStart, DAY_MS, formatDate } from '../../../contract/time.ts'
 import { gradeRank, type TrainingBests } from '../../../stats/bests.ts'
 import type { Best } from '../../../stats/highest.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
@@ -8,9 +8,9 @@ import type { LockHistory } from '../../../stats/lock-history.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import type { Reader } from '../../page.ts'
 import { dayText, daysName } from '../../text/period.ts'
-import { countText, durationText, numberText, percentText, shortDay } from '../../text/text.ts'
+import { countText, durationText, numberText, percentText, weekdayText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
-import { daysOf, lastWhole, usualOf } from '../parts.ts'
+import { beyondText, daysOf, lastWhole, usualOf } from '../parts.ts'
 import { measuredOf } from '../training/pictures.ts'
 import { rankText } from '../training/session.ts'
 import { repsFigure, type ShownTraining } from '../training/training.ts'
@@ -98,15 +98,22 @@ function bestWeek(known: Known): Html | undefined {
   const { week } = known.bests
   if (!isBetter(week, ({ reps }) => reps) || !isNew(known, Date.parse(week.best.to) / DAY_MS)) return undefined
   const { from, to, reps } = week.best
-  const text = html`Best week${known.extent}, of ${shortDay(Date.parse(from))}: ${repsFigure(reps, `${from}/${to}`)} repetitions`
-  return html`${link(`/training?from=${from}&to=${to}`, text)} (before ${numberText(week.before?.reps ?? 0)}).`
+  const isLast = bucketStart('week', 'monday', known.today) > Date.parse(from) / DAY_MS
+  const text = html`${isLast ? 'Last' : 'This'} week: ${repsFigure(reps, `${from}/${to}`)} repetitions`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent}`
 }
 
 function mostInSession(known: Known): Html | undefined {
   const { session } = known.bests
   if (!isBetter(session, ({ reps }) => reps) || !isNew(known, dayOf(known, session.best.at))) return undefined
-  const text = `${numberText(session.best.reps)} repetitions in a session`
-  return html`${link(`/training/${session.best.id}`, text)}, the most${known.extent} (before ${numberText(session.before?.reps ?? 0)}).`
+  const { id, at, reps } = session.best
+  const text = `${weekdayOf(known, at)}: ${numberText(reps)} repetitions in a session`
+  return html`${link(`/training/${id}`, text)}, the most${known.extent}`
+}
+
+/** `Wed`: only the last seven days are new. */
+function weekdayOf({ reader: { viewer }, today }: Known, at: number): string {
+  return zoneClock(viewer.timeZone).dayOf(at) === today ? 'Today' : weekdayText(viewer, at)
 }
 
 function longestStreak(known: Known): Html | undefined {
@@ -115,10 +122,10 @@ function longestStreak(known: Known): Html | undefined {
   const { days, from, to } = longest.best
   if (days < MIN_STREAK) return undefined
   const text = html`${streakFigure('longestStreakDays', days)} in a row`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent} (before ${longest.before?.days}).`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent}`
 }
 
-/** `8 days in a row; longest 9.` */
+/** `8 days in a row; longest 9` */
 function daysInRow(known: Known): Html | undefined {
   const { current, longest } = known.bests
   if (current === undefined || current.days < MIN_STREAK || longestStreak(known) !== undefined) return undefined
@@ -126,7 +133,7 @@ function daysInRow(known: Known): Html | undefined {
   if (current.days * 2 < most) return undefined
   const { days, from, to } = current
   const text = html`${streakFigure('streakDays', days)} in a row`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest ${numberText(most)}`}.`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest ${numberText(most)}`}`
 }
 
 const MIN_STREAK = 4
@@ -135,14 +142,14 @@ function streakFigure(name: string, days: number): Html {
   return figure(`${name} all`, days, countText(days, 'day'))
 }
 
-/** `Back after 12 days.`, where so many are more than each of the times between the sessions before. */
+/** `Back after 12 days`, where so many are more than each of the times between the sessions before. */
 function backAgain(known: Known): Html | undefined {
   const days = known.sessions.slice(-MAX_NEW - USUAL_GAPS).map(({ at }) => dayOf(known, at))
   const gaps = days.map((day, index) => day - (days[index - 1] ?? day))
   const index = days.findLastIndex((day, at) => isNew(known, day) && (gaps[at] ?? 0) >= MIN_GAP)
   const gap = gaps[index]
   const before = gaps.slice(Math.max(0, index - USUAL_GAPS), Math.max(0, index))
-  return gap === undefined || Math.max(...before) >= gap ? undefined : html`Back after ${countText(gap, 'day')}.`
+  return gap === undefined || Math.max(...before) >= gap ? undefined : html`Back after ${countText(gap, 'day')}`
 }
 
 const MIN_GAP = 10
@@ -159,10 +166,10 @@ function bestGrade(known: Known): Html | undefined {
   })
   const [best] = ranked.toReversed().toSorted((a, b) => a.rank.better - b.rank.better)
   if (best === undefined) return undefined
-  const { id, program, grade } = best.session
-  const text = `${percentText(grade ?? 0)} with ${programs.nameOf(program)}`
-  const since = extent === SO_FAR ? '' : extent
-  return html`${link(`/training/${id}`, text)}, ${rankText(best.rank)}${since}.`
+  const { id, at, program, grade } = best.session
+  const text = `${weekdayOf(known, at)}: ${percentText(grade ?? 0)}`
+  const rank = `${best.rank.equals === 0 ? 'the ' : ''}${rankText(best.rank)} with ${programs.nameOf(program)}`
+  return html`${link(`/training/${id}`, text)}, ${rank}${extent === SO_FAR ? '' : extent}`
 }
 
 function longestStretch(known: Known): Html | undefined {
@@ -171,17 +178,16 @@ function longestStretch(known: Known): Html | undefined {
   if (!isNew(known, dayOf(known, last.end))) return undefined
   const { viewer } = known.reader
   const text = lockText(`Longest locked stretch${known.extent}`, viewer)
-  return html`${link(`/locks/${last.session.id}`, `${text}: ${durationText(last.seconds)}`)} (before ${durationText(before.seconds)}).`
+  return html`${link(`/locks/${last.session.id}`, `${text}: ${durationText(last.seconds)}`)}`
 }
 
 /** How the last whole week compares with the usual range. */
 function lastWeek({ reader: { viewer, now }, training }: Known): Html | undefined {
   const { measured, earlier } = measuredOf(viewer, training, now, ({ reps }) => reps)
   const last = lastWhole(training.time, measured, usualOf(training.time, earlier, measured))
-  const beyond = last?.usual === undefined ? 0 : beyondUsual(last.value, last.usual)
-  if (last === undefined || beyond === 0) return undefined
+  if (last?.usual === undefined || beyondUsual(last.value, last.usual) === 0) return undefined
   const days = daysOf(viewer, last.part)
   const [from, to] = days.map(formatDate)
   const text = html`Last week: ${repsFigure(last.value, daysName({ first: days[0], last: days[1] }))} repetitions`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${beyond > 0 ? '▲' : '▼'}\u00a0${numberText(Math.abs(beyond))} ${beyond > 0 ? 'over' : 'under'} the usual.`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${beyondText(last.value, last.usual, { text: numberText })}`
 }

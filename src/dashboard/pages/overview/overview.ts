@@ -81,7 +81,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
     })
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked) : nothing}
+      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked, shownLock) : nothing}
       ${
         readable.includes('dtt')
           ? html`${training === undefined ? nothing : thisWeek(reader, history.sessions, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
@@ -126,7 +126,7 @@ async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locke
     ...(total.sessions === 0
       ? []
       : [
-          html`${figure(`sessions ${scope}`, total.sessions, countText(total.sessions, 'session'))}`,
+          html`${figure(`sessions ${scope}`, total.sessions, countText(total.sessions, 'training session'))}`,
           html`${repsFigure(total.reps, scope)} repetitions`,
         ]),
     ...(locked.knownSeconds === 0 ? [] : [html`${lockedFigure(locked, scope)} ${lockText('locked', viewer)}`]),
@@ -134,7 +134,7 @@ async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locke
   const line = facts.map((fact, index) => html`${index === 0 ? nothing : ' · '}${fact}`)
   return facts.length === 0
     ? nothing
-    : html`<p class="card line"><a href="/year">Year ${formatDate(today).slice(0, 4)}</a> ${line}</p>`
+    : html`<p class="line"><a href="/year">Year ${formatDate(today).slice(0, 4)}</a> ${line}</p>`
 }
 
 function firstOfYear(day: number): number {

@@ -4,9 +4,9 @@ import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import type { SessionStats } from '../../../stats/training.ts'
-import { beyondUsual, usualByNow, usualGrade } from '../../../stats/usual.ts'
+import { usualByNow, usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { type Box, boxes, patterns } from '../../charts/plane.ts'
+import { type Box, boxes, levels, patterns } from '../../charts/plane.ts'
 import { measureBar } from '../../charts/spark.ts'
 import { card, resultMark } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
@@ -15,23 +15,23 @@ import type { Reader, Viewer } from '../../page.ts'
 import { daysName } from '../../text/period.ts'
 import {
   ageText,
-  capital,
   countText,
-  longDistanceText,
+  dateTimeText,
   durationText,
   NONE,
   numberText,
   partText,
   percentText,
   timeAgo,
+  unbroken,
   shortDay,
 } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
 import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
-import { strip } from '../parts.ts'
+import { beyondText, strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
-import { rankText, usualText } from '../training/session.ts'
+import { gradeNote } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import type { ShownLocks } from '../locks/list.ts'
@@ -61,17 +61,20 @@ export function lockCard(
   current: Active | undefined,
   last: LockStats | undefined,
   { days, until }: LockedTime,
+  weeks: ShownLocks | undefined,
 ): Html {
   const { viewer, now } = reader
   const shown = current ?? last
   if (shown === undefined)
     return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
-  const strip = lockText(`locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
+  const often = lockText(`Locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
+  const week = weeks && html` · ${shares(viewer, weeks).summary}`
   return tile(
     html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock session' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
     html`
-      <p>${current === undefined ? endOf(reader, shown) : plannedEndOf(viewer, current, until)}${strip}</p>
+      ${current === undefined ? endOf(reader, shown) : plannedEndOf(viewer, current, until)}
+      <p>${often}${week}</p>
       ${dayStrip(viewer, days, zoneClock(viewer.timeZone).dayOf(now))}
     `,
     'wide',
@@ -83,18 +86,17 @@ function nameOf(viewer: Viewer, { document }: Active): Part {
   return recordName(viewer, 'lock', JSON.parse(document) as LockSession)
 }
 
-function plannedEndOf(viewer: Viewer, current: Active, until: number): string {
+function plannedEndOf(viewer: Viewer, current: Active, until: number): Html {
   const missing = missingEnd(viewer, current, viewer.subject.id)
-  if (missing !== undefined) return `${missing === NONE ? 'No planned end' : missing} · `
-  const distance = plannedEndDistance(current, until)
-  return `${distance.startsWith('countdown') ? capital(distance) : `Planned end ${distance}`} · `
+  if (missing !== undefined) return html`<p>${missing === NONE ? 'No planned end' : missing}</p>`
+  const day = dateTimeText(viewer, current.plannedEnd ?? 0)
+  return html`<p class="big"><small>Planned end</small> ${plannedEndDistance(current, until)} <small>${unbroken(day)}</small></p>`
 }
 
-function endOf({ viewer, now }: Reader, last: LockStats): Part {
+function endOf({ viewer, now }: Reader, last: LockStats): Html {
   const end = knownEnd(last)
-  return end === null
-    ? nothing
-    : html`Ended ${timeAgo(viewer, end, now)}, after ${durationText((end - last.at) / 1000)} · `
+  if (end === null) return nothing
+  return html`<p>Ended ${timeAgo(viewer, end, now)}, after ${durationText((end - last.at) / 1000)}</p>`
 }
 
 export const STRIP_DAYS = 28
@@ -102,21 +104,16 @@ export const STRIP_DAYS = 28
 /** How much of each of the last days was locked, as a link to them. */
 function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
   const step = 100 / days.length
-  const barsFrom = (topOf: (day: LockStatistics) => number) =>
-    days.map((day, index): Box => {
-      return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [topOf(day), 100] }
-    })
   const bars = boxes(
     'solid',
-    barsFrom(({ percent }) => 100 - (percent ?? 0)),
+    days.map(({ percent }, index): Box => {
+      return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - (percent ?? 0), 100] }
+    }),
   )
   const first = today + 1 - days.length
   const address = `/locks?from=${formatDate(first)}&to=${formatDate(today)}`
   return html`<a class="days-strip" href="${address}"><span class="hidden">${lockText('Time locked by day', viewer)}</span>${strip(
-    html`${boxes(
-      'usual',
-      barsFrom(() => 0),
-    )}${bars}`,
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${bars}`,
   )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>Today</span></span></a>`
 }
 
@@ -131,28 +128,18 @@ export function thisWeek(
   const monday = bucketStart('week', 'monday', today)
   const week = training.summary.periods.at(-1)
   const scope = daysName({ first: monday, last: today })
-  const { reps = 0, sessions: count = 0, distance = null } = week ?? {}
+  const { reps = 0, sessions: count = 0 } = week ?? {}
   const isKnown = countedUntil(viewer.asOf, now) === now
   const usual = isKnown ? usualByNow(sessions, zoneClock(viewer.timeZone), now) : undefined
   return tile(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
-      ${usual === undefined ? nothing : html`<p>${verdict(beyondUsual(reps, usual))} by this point of a week</p>`}
-      <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}${
-        distance === null
-          ? nothing
-          : html` · ${figure(`distance ${scope}`, distance, longDistanceText(viewer, distance))}`
-      }</p>
+      ${usual === undefined ? nothing : html`<p>${beyondText(reps, usual, { text: numberText })} by now</p>`}
+      <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}</p>
       ${goalBar(goal, reps)}
     `,
   )
-}
-
-/** `▲ 312 more than usual`, `As usual`. */
-function verdict(beyond: number): string {
-  if (beyond === 0) return 'As usual'
-  return `${beyond > 0 ? '▲' : '▼'}\u00a0${numberText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than usual`
 }
 
 function goalBar(goal: number | null, reps: number): Html {
@@ -178,16 +165,13 @@ export function lastSession(
     return tile('Last session', html`<p class="muted">${text}</p>`)
   }
   const { id, at, grade, passed, program, reps } = last
-  const usual = grade === null ? undefined : usualGrade(sessions, index)
+  const usual = usualOfProgram(sessions, index, one => one.grade)
   const rank = gradeRank(sessions, last, limit)
-  const isOwn = viewer.subject.id === viewer.session.accountId
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
-      <p class="big">${grade === null ? NONE : percentText(grade)}</p>
-      <p>${resultMark(passed)}${grade === null || usual === undefined ? nothing : `, ${usualText(grade, usual, isOwn)}`}${
-        rank === undefined ? nothing : ` · ${rankText(rank)} with this program`
-      }</p>
+      <p class="big">${grade === null ? NONE : percentText(grade)} <small>grade</small></p>
+      <p>${passed ? nothing : html`${resultMark(false)} `}${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
     `,
   )
@@ -219,7 +203,7 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week, the last one so far. Grey: what is usual.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week; the lighter bar is this week so far. Grey: usual.</p>`,
   )
 }
 

@@ -15,18 +15,10 @@ import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
-import {
-  countText,
-  dateTimeText,
-  distanceIn,
-  distanceText,
-  NONE,
-  numberText,
-  percentText,
-  unbroken,
-} from '../../text/text.ts'
+import { countText, dateTimeText, distanceIn, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 import {
   barPicture,
+  GRADES,
   isLongerThanWeek,
   type Measured,
   type PartPicture,
@@ -53,8 +45,8 @@ export interface ShownSessions {
   /** By the parts of the time. */
   readonly summary: TrainingSummary
   readonly time: TimeInParts
-  /** By the parts before. */
-  readonly earlier: TrainingSummary
+  /** By the parts before, where grades are compared with what is usual. */
+  readonly earlier?: TrainingSummary
   /** The address of some days, with `{from}` and `{to}`. */
   readonly daysAddress: string
 }
@@ -69,24 +61,24 @@ interface Point {
   readonly isPassed: boolean
 }
 
-const GRADES = { text: percentText, differenceText: (points: number) => unbroken(countText(points, 'point')) }
-
 /** Grades over time. */
 export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = nothing): PartPicture {
   const { sessions, summary, time } = shown
   const isDense = sessions.length > MAX_DRAWN_SESSIONS
-  const usual = usualOf(time, medians(shown.earlier), medians(summary))
+  const usual = usualOf(time, shown.earlier && medians(shown.earlier), medians(summary))
   const points = isDense ? partPoints(shown) : sessionPoints(shown)
   const space = planeOf(viewer, shown, points, ends(usual))
   const columns = isDense ? partColumns(summary, usual) : []
+  const summaryText = gradeSummary(shown, usual)
   return {
     columns,
+    summary: summaryText,
     strip: gradeStrip(viewer, shown, usual),
     card: (column, figuresId, figures) =>
       picture({
         id: 'grades',
         title: 'Grade',
-        summary: gradeSummary(shown, usual),
+        summary: summaryText,
         note,
         drawing:
           points.length === 0
@@ -174,7 +166,7 @@ function planeOf(
   const grades = [...points.flatMap(({ low, high }) => [low, high]), ...others.filter(value => value !== null)]
   const low = Math.floor(Math.min(...grades, 99) / 10) * 10
   const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
-  return planeOfTime(viewer, time, { values: [low, high] })
+  return planeOfTime(viewer, time, { values: [low, high], text: percentText })
 }
 
 /** A dot for each session, filled if it was passed; or the spread of each part, and its median as a line. */
@@ -213,7 +205,7 @@ function legendOf(time: TimeInParts, points: readonly Point[], usual: readonly (
     first.part === undefined
       ? [
           ['filled', 'Passed'],
-          ['hollow', 'Not passed'],
+          ...(points.every(({ isPassed }) => isPassed) ? [] : ([['hollow', 'Not passed']] as const)),
         ]
       : [
           ['line', `Median of a ${time.unit}`],
@@ -222,7 +214,7 @@ function legendOf(time: TimeInParts, points: readonly Point[], usual: readonly (
   return [
     ...marks,
     ...usualLegend(time.unit, usual),
-    ...(hasBreak ? ([['break', 'No session here for two weeks or more']] as const) : []),
+    ...(hasBreak ? ([['break', 'Break of two weeks or more']] as const) : []),
   ]
 }
 
@@ -284,5 +276,8 @@ export function measuredOf(
       const isKnown = (parts[index]?.begin ?? 0) <= knownUntil || totals.sessions > 0
       return { value: isKnown ? valueOf(totals) : null, isEmpty: totals.sessions === 0 }
     })
-  return { measured: measuredIn(time.parts, summary.periods), earlier: measuredIn(time.earlier, earlier.periods) }
+  return {
+    measured: measuredIn(time.parts, summary.periods),
+    earlier: earlier && measuredIn(time.earlier, earlier.periods),
+  }
 }

@@ -34,10 +34,8 @@ export async function showProgram(visit: Visit) {
     programRuns(visit, program, sessions),
   ])
   const tagline = freeText(viewer, program.tagline)
-  // No session is before the first one.
-  const earlier = await history.summary({ name: 'none', sessions: [] })
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
-  const shown = { sessions, summary, time, earlier, daysAddress }
+  const shown = { sessions, summary, time, daysAddress }
   const asked = trainingAddresses.read({ query: new URLSearchParams(), viewer })
   const query = { ...asked, preset: DEFAULT_PRESET, program: id } as const
   const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, shown)

@@ -4,11 +4,10 @@ import { type GradeRank, gradeRank } from '../../../stats/bests.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
-import { beyondUsual, type Usual, usualGrade } from '../../../stats/usual.ts'
+import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { legendMark } from '../../charts/picture.ts'
-import { boxes, patterns } from '../../charts/plane.ts'
-import { measureBar } from '../../charts/spark.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { boxes, dots } from '../../charts/plane.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
@@ -26,7 +25,6 @@ import {
 } from '../../layout/components.ts'
 import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import {
-  countText,
   dateText,
   dateTime,
   distanceText,
@@ -37,7 +35,7 @@ import {
   percentText,
 } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
-import { strip } from '../parts.ts'
+import { beyondText, GRADES, rangeText, strip } from '../parts.ts'
 import { distanceOf } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
@@ -59,22 +57,18 @@ async function showSession(visit: Visit) {
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
   const segments = record.TrainerSegment.map((segment, index) => ({ ...segment, position: index + 1 }))
-  const isOwn = owner === viewer.session.accountId
   const ofProgram = programLink(programs, session.program)
-  const usual = session.grade === null ? undefined : usualGrade(sessions, own)
+  const usual = usualOfProgram(sessions, own, ({ grade }) => grade)
   const rank = gradeRank(sessions, session, now)
-  const beside = [
-    ...(session.grade === null || usual === undefined
-      ? []
-      : [`${usualText(session.grade, usual, isOwn)} (${usual.low} to ${usual.high})`]),
-    ...(rank === undefined ? [] : [rankText(rank)]),
-  ].join(' · ')
-  const besideText = beside === '' ? undefined : beside
+  const title = recordName(viewer, 'training', record)
+  // Where the name of a session begins with that of its program, it is said once.
+  const isNamed = session.program !== 0 && title.startsWith(programs.nameOf(session.program))
   return view({
     owner,
-    title: recordName(viewer, 'training', record),
+    title,
+    ...(isNamed ? { heading: html`${ofProgram}` } : {}),
     back: visit.sectionStart,
-    lead: html`${dateTime(viewer, session.at)} · ${ofProgram}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
+    lead: html`${dateTime(viewer, session.at)}${isNamed ? nothing : html` · ${ofProgram}`}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     actions: recordSteps(visit, sessions, 'Sessions'),
@@ -87,88 +81,111 @@ async function showSession(visit: Visit) {
           mainStat(
             'Grade',
             html`${session.grade === null ? NONE : percentText(session.grade)} ${resultMark(session.passed)}`,
-            besideText,
+            gradeNote(session.grade, usual, rank),
           ),
-          ...amountStats(visit, session, segments),
+          ...amountStats(
+            visit,
+            session,
+            usualOfProgram(sessions, own, ({ reps }) => reps),
+            segments,
+          ),
         )}
-        ${card('Segments', segmentTables(visit, segments), { id: 'rows' })}
-        ${lastTen(viewer, sessions.slice(0, own + 1), session)}
+        ${card('Segments', segmentTable(visit, segments), { id: 'rows' })}
+        ${lastTen(viewer, sessions.slice(0, own + 1), session, usual)}
       `,
     }),
   })
 }
 
-/** `2 over your usual`, `3 under your usual`, `as usual`. */
-export function usualText(grade: number, usual: Usual, isOwn: boolean): string {
-  const beyond = beyondUsual(grade, usual)
-  if (beyond === 0) return 'as usual'
-  return `${countText(Math.abs(beyond), 'point')} ${beyond > 0 ? 'over' : 'under'} ${isOwn ? 'your' : 'the'} usual`
+/** `◆ as usual (96 to 98 %) · third best of 109 with this program` */
+export function gradeNote(
+  grade: number | null,
+  usual: Usual | undefined,
+  rank: GradeRank | undefined,
+): string | undefined {
+  const notes = [
+    ...(grade === null || usual === undefined
+      ? []
+      : [`${beyondText(grade, usual, GRADES)} (${rangeText(usual)}\u00a0%)`]),
+    ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} with this program`]),
+  ]
+  return notes.length === 0 ? undefined : notes.join(' · ')
 }
 
-/** `third best of 109`, `shared best of 20` */
-export function rankText({ better, equals, of }: GradeRank): string {
-  return `${equals === 0 ? '' : 'shared '}${['best', 'second best', 'third best'][better]} of ${numberText(of)}`
+/** `best`, `equals the third best` */
+export function rankText({ better, equals }: GradeRank): string {
+  return `${equals === 0 ? '' : 'equals the '}${['best', 'second best', 'third best'][better]}`
 }
 
 /** The last sessions with the program, up to this one, and what was best in it. */
-function lastTen(viewer: Viewer, sessions: readonly SessionStats[], session: SessionStats): Html {
+function lastTen(
+  viewer: Viewer,
+  sessions: readonly SessionStats[],
+  session: SessionStats,
+  usual: Usual | undefined,
+): Html {
   const same = sessions.filter(({ program }) => program === session.program)
   const ten = same.slice(-10)
   if (ten.length < 2) return nothing
   const isMost = (valueOf: (one: SessionStats) => number) =>
     same.length >= ten.length && same.every(one => one.id === session.id || valueOf(one) < valueOf(session))
-  const grades = ten.flatMap(({ grade }) => grade ?? [])
-  const lowest = Math.min(90, Math.floor(Math.min(...grades, 100) / 10) * 10 - 10)
-  const heightOf = (grade: number) => Math.max(4, Math.min(100, ((grade - lowest) * 100) / (100 - lowest)))
+  const points = ten.flatMap(({ id, grade, passed }, index) =>
+    grade === null ? [] : [{ id, passed, at: 10 * index + 5, value: grade }],
+  )
+  const values = [...points.map(({ value }) => value), ...(usual === undefined ? [] : [usual.low, usual.high])]
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const y = (grade: number) => 90 - ((grade - low) * 80) / Math.max(high - low, 1)
+  const dotsOf = (look: 'filled' | 'hollow' | 'current', isOne: (one: (typeof points)[number]) => boolean) =>
+    dots(look, { x: at => at, y }, points.filter(isOne))
   const most = [
     ...(isMost(({ reps }) => reps) ? ['repetitions'] : []),
     ...(isMost(({ distance }) => distance ?? 0) ? ['distance'] : []),
   ].join(' and ')
   const best = most === '' ? '' : `Most ${most} of the ${numberText(same.length)} sessions up to this one.`
   return card(
-    `Last ${ten.length} with this program`,
+    `Grades of the last ${ten.length} with this program`,
     html`
       ${best === '' ? nothing : html`<p class="summary">${best}</p>`}
-      ${patterns}
+      ${strip(
+        html`${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [y(usual.high), y(usual.low)] }])}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}`,
+      )}
       <ol class="last-ten">${ten.map(one => {
-        const bar = { x: [5, 95], y: [100 - heightOf(one.grade ?? lowest), 100] } as const
         const current = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
-        return html`<li><a href="/training/${one.id}" title="${name}"${current}>${strip(boxes(one.passed ? 'solid' : 'open', [bar]))}${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
+        return html`<li><a href="/training/${one.id}" title="${name}"${current}>${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
       })}</ol>
-      <ul class="legend"><li>Grades from ${lowest} to 100 %</li><li>${legendMark('solid')}Passed</li><li>${legendMark('open')}Not passed</li></ul>
+      <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual</li>`}${
+        ten.every(({ passed }) => passed) ? nothing : html`<li>${legendMark('hollow')}Not passed</li>`
+      }</ul>
     `,
   )
 }
 
-/** The sums of a session; and why it was not passed, as far as its segments tell. */
-function amountStats({ viewer }: Visit, session: SessionStats, segments: readonly Row[]): Html[] {
-  const failed = session.passed ? 0 : segments.filter(segment => !segment.passed).length
+/** The sums of a session, of repetitions what is usual; and how many of its segments were passed. */
+function amountStats(
+  { viewer }: Visit,
+  session: SessionStats,
+  usual: Usual | undefined,
+  segments: readonly Row[],
+): Html[] {
+  const passed = segments.filter(segment => segment.passed).length
   const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
   return [
-    stat('Repetitions', numberText(session.reps)),
+    stat('Repetitions', numberText(session.reps), usual && `usual: ${rangeText(usual)}`),
     stat('Distance', distanceOf(viewer, session)),
     stat('Time', segments.length === 0 ? NONE : durationText(seconds)),
-    stat('Segments', numberText(segments.length), failed === 0 ? undefined : `${numberText(failed)} not passed`),
+    stat('Segments passed', segments.length === 0 ? NONE : `${numberText(passed)} of ${numberText(segments.length)}`),
   ]
 }
 
 type Row = TrainerSegment & { readonly position: number }
 
-/** What matters of each segment as bars, and every other field of the results below. Those that no segment has are left out. */
-function segmentTables({ viewer, path, query }: Visit, segments: readonly Row[]): Html {
+/** What matters of each segment; all of it is in the data of the record. */
+function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[]): Html {
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
   const paged = paginate(segments, query, RECORD_ROWS)
-  const name: TableColumn<Row> = {
-    title: 'Segment',
-    cell: row => html`<span class="when">${segmentName(viewer, row)}</span>`,
-  }
   return html`
-    ${table<Row>('Segments', [name, ...barColumns()], paged.rows, { look: 'stacks bars' })}
-    <details class="more">
-      <summary>More columns</summary>
-      ${table<Row>('More of the segments', [name, ...otherColumns(viewer, segments)], paged.rows, { look: 'stacks' })}
-    </details>
+    ${table<Row>('Segments', segmentColumns(viewer, segments), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }
@@ -178,42 +195,40 @@ function segmentName(viewer: Viewer, { type, position }: Row): string {
   return `${position} ${typeName(viewer, type)}`
 }
 
-function barColumns(): TableColumn<Row>[] {
+function segmentColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<Row>[] {
+  const distance: TableColumn<Row> = {
+    title: label('distanceTravelled'),
+    numeric: true,
+    line: 'second',
+    cell: ({ distanceTravelled: metres = null }) => (metres === null ? NONE : distanceText(viewer, metres * 1_000_000)),
+  }
   return [
     {
+      title: 'Segment',
+      line: 'first',
+      cell: row => html`${segmentName(viewer, row)}${row.passed ? nothing : html` ${resultMark(false)}`}`,
+    },
+    {
       title: label('percentGrade'),
+      numeric: true,
+      line: 'first',
       cell: ({ percentGrade }) => percentText(percentGrade),
     },
-    { title: label('passed'), cell: ({ passed }) => resultMark(passed) },
     {
       title: label('durationMeasured'),
+      numeric: true,
+      line: 'second',
       cell: ({ durationMeasured, durationTarget }) =>
-        html`${durationText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? nothing : ` of ${durationText(durationTarget)}`}`,
+        `${durationText(durationMeasured)}${durationTarget === 0 || durationTarget === durationMeasured ? '' : ` of ${durationText(durationTarget)}`}`,
     },
     {
       title: label('repsMeasured'),
-      cell: ({ repsMeasured, repsTarget, passed }) =>
-        repsTarget === 0
-          ? numberText(repsMeasured)
-          : html`${numberText(repsMeasured)} of ${numberText(repsTarget)}${measureBar(repsMeasured, repsTarget, !passed)}`,
+      numeric: true,
+      line: 'second',
+      unit: '\u00a0reps',
+      cell: ({ repsMeasured, repsTarget }) =>
+        repsTarget === 0 ? numberText(repsMeasured) : `${numberText(repsMeasured)} of ${numberText(repsTarget)}`,
     },
-  ]
-}
-
-function otherColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<Row>[] {
-  const known = (value: number | null | undefined, text: (value: number) => Part = numberText) =>
-    value === null || value === undefined ? NONE : text(value)
-  const optional = (field: keyof TrainerSegment, cell: (row: Row) => Part): TableColumn<Row>[] =>
-    segments.some(segment => segment[field] !== undefined) ? [{ title: label(field), numeric: true, cell }] : []
-  return [
-    ...optional('points', ({ points }) => numberText(points)),
-    ...optional('distanceTravelled', row =>
-      known(row.distanceTravelled, metres => distanceText(viewer, metres * 1_000_000)),
-    ),
-    ...optional('longestDeepthroat', row => known(row.longestDeepthroat, ms => durationText(ms / 1000))),
-    ...optional('strokeLength', row => known(row.strokeLength, length => `${numberText(length)}\u00a0mm`)),
-    ...optional('speedMeasured', row => known(row.speedMeasured)),
-    ...optional('order', row => known(row.order)),
-    ...optional('id', ({ id }) => id),
+    ...(segments.some(({ distanceTravelled }) => distanceTravelled != null) ? [distance] : []),
   ]
 }

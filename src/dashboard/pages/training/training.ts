@@ -173,7 +173,7 @@ function pictures({ viewer, now }: Visit, shown: ShownTraining): Html {
     query.measure === 'distance'
       ? distancePicture(viewer, shown, now, actions)
       : repetitionsPicture(viewer, shown, now, { goal, actions })
-  const grades = gradePicture(viewer, shown, typeRow(viewer, shown))
+  const grades = gradePicture(viewer, shown, typeMedians(viewer, shown))
   const cards = partPictures(viewer, shown.time, shown.daysAddress, [
     grades,
     ...(isLongerThanWeek(shown.time) ? [amounts] : []),
@@ -190,24 +190,31 @@ function measureChoice(query: TrainingQuery): Html {
   })}</nav>`
 }
 
-/** The median grade of each type, if no type was chosen. */
-function typeRow(viewer: Viewer, { query, period, summary }: ShownTraining): Html {
-  const types = gradedTypes(summary.types)
+/** The median grade of each type, if no type was chosen; in the order of their grades. */
+function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining): Html {
+  const types = gradedTypes(summary.types).toSorted((a, b) => a.median - b.median)
   if (query.type !== undefined || types.length < 2) return nothing
-  return html`<ul class="legend"><li>By type:</li>${types.map(({ type, median }) => {
-    const ofType = { ...query, type }
-    return html`<li><a href="${addressOf(trainingAddresses, ofType)}">${typeName(viewer, type)}</a>${medianFigure(median, scopeOf(ofType, period))}</li>`
-  })}</ul>`
+  return html`<details class="figures"><summary>Grades by type</summary><ul class="legend">${types.map(
+    ({ type, median }) => {
+      const ofType = { ...query, type }
+      return html`<li><a href="${addressOf(trainingAddresses, ofType)}">${typeName(viewer, type)}</a>${medianFigure(median, scopeOf(ofType, period))}</li>`
+    },
+  )}</ul></details>`
 }
 
-/** `from 66 to 92 % since the beginning, from 90 to 91 % in this period`. Each number links to its days. */
+/** `since the beginning: first 66 %, now 92 %`, and the same of this period if it differs. Each number links to its days. */
 function stepsText(viewer: Viewer, shown: ShownTraining): Html | undefined {
   const since = stepText(viewer, shown, shown.everything)
-  const now = shown.period && stepText(viewer, shown, shown)
-  return since && html`${since} since the beginning${now && html`<br>${now} in this period`}`
+  const medians = ({ summary }: Pick<ShownSessions, 'summary'>) => {
+    const known = summary.spreads.filter(spread => spread !== null)
+    return `${known[0]?.median} ${known.at(-1)?.median}`
+  }
+  const isSame = shown.period === undefined || medians(shown) === medians(shown.everything)
+  const now = isSame ? undefined : stepText(viewer, shown, shown)
+  return since && html`since the beginning: ${since}${now && html`<br>in this period: ${now}`}`
 }
 
-/** From the median of the first part that has grades to that of the last one. */
+/** `first 66 %, now 92 %`: the median of the first part that has grades, and that of the last one. */
 export function stepText(
   viewer: Viewer,
   { query, today }: Pick<ShownTraining, 'query' | 'today'>,
@@ -215,19 +222,20 @@ export function stepText(
 ): Html | undefined {
   const isKnown = (spread: GradeSpread | null) => spread !== null
   const [first, last] = [spreads.findIndex(isKnown), spreads.findLastIndex(isKnown)]
-  const link = (index: number, text: (median: number) => string = percentText) => {
+  const link = (index: number) => {
     const [part, median] = [parts[index], spreads[index]?.median]
     if (part === undefined || median === undefined) return nothing
     const days = daysOf(viewer, part)
     const shown = { first: days[0], last: days[1], today }
-    return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
+    return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown))}</a>`
   }
   if (first === -1) return undefined
-  return first === last ? link(last) : html`from ${link(first, numberText)} to ${link(last)}`
+  const isNow = parts.slice(last, last + 2).some(({ isCurrent }) => isCurrent)
+  return first === last ? link(last) : html`first ${link(first)}, ${isNow ? 'now' : 'last'} ${link(last)}`
 }
 
-export function medianFigure(median: number, scope: string, text = percentText): Html {
-  return figure(`medianGrade ${scope}`, median, text(median))
+export function medianFigure(median: number, scope: string): Html {
+  return figure(`medianGrade ${scope}`, median, percentText(median))
 }
 
 export function repsFigure(reps: number, scope: string): Html {
@@ -247,15 +255,22 @@ function noneText({ query, period, everything }: ShownTraining): Html {
 /** The sums of the period. Of sessions chosen by their result, the rate says nothing. */
 function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const { query, period, summary } = shown
-  const { sessions, passedPercent, reps, distance } = summary.totals
-  const rate = { name: 'Passed', of: 'passedPercent', value: passedPercent, text: percentText }
+  const { sessions, passed, passedPercent, reps, distance } = summary.totals
+  const scope = scopeOf(query, period)
+  const percent = passedPercent ?? 0
+  const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
   const median = summary.grade?.median ?? null
   const figures = [
     { name: 'Median grade', of: 'medianGrade', value: median, text: percentText, note: stepsText(viewer, shown) },
-    ...(query.passed === undefined ? [rate] : []),
-    { name: 'Sessions', of: 'sessions', value: sessions, text: numberText },
+    {
+      name: 'Sessions',
+      of: 'sessions',
+      value: sessions,
+      text: numberText,
+      note: query.passed === undefined ? rate : undefined,
+    },
     { name: 'Repetitions', of: 'reps', value: reps, text: numberText },
     { name: 'Distance', of: 'distance', value: distance, text: (value: number) => longDistanceText(viewer, value) },
   ]
-  return figureTiles(figures, scopeOf(query, period))
+  return figureTiles(figures, scope)
 }

@@ -62,11 +62,11 @@ async function showYear(visit: Visit) {
 }
 
 /** The percent of time locked by month. */
-function lockedMonths({ viewer, now }: Reader, { year, total, months, monthsBefore }: YearStatistics): Html {
+function lockedMonths({ viewer, now }: Reader, { year, total, months }: YearStatistics): Html {
   if (total.locks.percent === null) return nothing
   const days = { first: total.from, last: Math.min(total.to, zoneClock(viewer.timeZone).dayOf(now)) }
   const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
-  const picture = shares(viewer, { buckets: months, earlier: monthsBefore, time }, `months-${year}`)
+  const picture = shares(viewer, { buckets: months, time }, `months-${year}`)
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture], `figures-${year}`)
 }
 
