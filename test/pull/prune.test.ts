@@ -1,10 +1,9 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findGone, removeGone } from '../../src/pull/gone.ts'
 import { type Folder, makeFolder } from '../support/command.ts'
 import { account, trainingSession } from '../support/records.ts'
-import { byOperator, makeClock, pull } from '../support/sources/pulls.ts'
+import { makeClock, pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
 
 const MORE_THAN_A_DAY = 86_400_001
@@ -70,18 +69,4 @@ test('more than a tenth of a kind is removed only with --many, and still asks fi
   assert.equal(await count(folder), SESSIONS)
   await folder.succeeds(['pull', 'prune', '--yes', '--many'])
   assert.equal(await count(folder), SESSIONS - 4)
-})
-
-test('nothing is removed if a pull has found more that is gone since the number was named', async () => {
-  await using folder = await makeFolder()
-  await pulledInto(folder, 3)
-  await using store = await folder.store()
-  const named = await findGone(store)
-  await store.db.updateTable('pull_row').set({ gone_at: 1 }).where('id', '=', 9).execute()
-  await assert.rejects(
-    removeGone(store, named, byOperator),
-    /have changed meanwhile, so nothing was removed: try again/,
-  )
-  assert.equal(await count(folder), SESSIONS)
-  assert.equal((await findGone(store))[0]?.count, 4)
 })
