@@ -26,6 +26,8 @@ export interface BrowserSession {
   /** Empty if it is not known. */
   readonly timeZone: string
   readonly units: string
+  /** In which dates and numbers are written; empty for that of the browser. */
+  readonly language: string
   /** Repetitions; null for none. */
   readonly weeklyGoal: number | null
 }
@@ -139,6 +141,7 @@ export async function findSession(store: Store, secret: string, now: number): Pr
     tierEndsAt: row.subscription_ends_at,
     timeZone: row.time_zone ?? '',
     units: row.units ?? '',
+    language: row.language ?? '',
     weeklyGoal: row.weekly_goal,
   }
 }
@@ -232,6 +235,7 @@ type SessionRow = Omit<BrowserSessionRow, 'hash' | 'browser'> &
   Pick<AccountRow, 'username' | 'subscription_tier' | 'subscription_ends_at'> & {
     readonly time_zone: string | null
     readonly units: string | null
+    readonly language: string | null
     readonly weekly_goal: number | null
   }
 
@@ -241,7 +245,7 @@ const sessionByHash = checkedQuery<{ hash: string; seenAfter: number; createdAft
     select ${named}, browser_session.hash, browser_session.id, browser_session.account_id, browser_session.seen_at,
       browser_session.created_at, browser_session.confirmed_at,
       account.username, account.subscription_tier, account.subscription_ends_at,
-      preference.time_zone, preference.units, preference.weekly_goal
+      preference.time_zone, preference.units, preference.language, preference.weekly_goal
     from browser_session
     join account on account.id = browser_session.account_id
     left join preference on preference.account_id = account.id

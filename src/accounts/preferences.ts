@@ -7,6 +7,8 @@ export interface Preferences {
   /** An IANA name; empty if none was chosen. */
   readonly timeZone: string
   readonly units: string
+  /** In which dates and numbers are written; empty for that of the browser. */
+  readonly language: string
   /** Repetitions; null for none. */
   readonly weeklyGoal: number | null
 }
@@ -15,18 +17,24 @@ export interface Preferences {
 export async function readPreferences(store: Store, accountId: number): Promise<Omit<Preferences, 'weeklyGoal'>> {
   const row = await store.reads
     .selectFrom('preference')
-    .select(['time_zone', 'units'])
+    .select(['time_zone', 'units', 'language'])
     .where('account_id', '=', accountId)
     .executeTakeFirst()
-  return { timeZone: row?.time_zone ?? '', units: row?.units ?? '' }
+  return { timeZone: row?.time_zone ?? '', units: row?.units ?? '', language: row?.language ?? '' }
 }
 
-export async function setPreferences(store: Store, accountId: number, preferences: Preferences): Promise<void> {
-  const { timeZone: time_zone, units, weeklyGoal: weekly_goal } = preferences
+/** Changes some of them. */
+export async function setPreferences(
+  store: Store,
+  accountId: number,
+  { timeZone, units, language, weeklyGoal }: { readonly [Name in keyof Preferences]?: Preferences[Name] | undefined },
+): Promise<void> {
+  // The query builder leaves out what is undefined.
+  const changes = { time_zone: timeZone, units, language, weekly_goal: weeklyGoal }
   await store.db
     .insertInto('preference')
-    .values({ account_id: accountId, display_name: '', time_zone, units, weekly_goal })
-    .onConflict(conflict => conflict.column('account_id').doUpdateSet({ time_zone, units, weekly_goal }))
+    .values({ account_id: accountId, display_name: '', ...changes, time_zone: timeZone ?? '', units: units ?? '' })
+    .onConflict(conflict => conflict.column('account_id').doUpdateSet(changes))
     .execute()
 }
 

@@ -4,6 +4,7 @@ import { recordOperatorExport } from '../accounts/read-log.ts'
 import { workFoldersOf } from '../backup/files.ts'
 import { knownTimeZone } from '../contract/time.ts'
 import { keptPage } from '../dashboard/keep/kept-page.ts'
+import { inWords, languageOf } from '../dashboard/text/text.ts'
 import { isUnits } from '../dashboard/visit.ts'
 import { STDOUT, writeOutput } from './output.ts'
 import { databaseOption, databaseUrlOf, type StoreOptions, withAccount, withOptions } from './terminal.ts'
@@ -22,7 +23,7 @@ export function addPageCommand(program: Command) {
 
 async function writePage(flags: StoreOptions & { readonly account: string; readonly out: string }) {
   await withAccount(flags, async (store, { id, username }) => {
-    const { timeZone, units } = await readPreferences(store, id)
+    const { timeZone, units, language } = await readPreferences(store, id)
     await recordOperatorExport(store, id)
     const keeper = {
       session: { accountId: id, username },
@@ -31,7 +32,9 @@ async function writePage(flags: StoreOptions & { readonly account: string; reado
       units: isUnits(units) ? units : ('metric' as const),
     }
     await writeOutput(flags.out, workFoldersOf(databaseUrlOf(flags)), async write => {
-      for await (const part of keptPage(store, keeper, Date.now())) await write(part)
+      await inWords({ language: languageOf(language) }, async () => {
+        for await (const part of keptPage(store, keeper, Date.now())) await write(part)
+      })
     })
   })
 }

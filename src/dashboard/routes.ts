@@ -12,7 +12,7 @@ import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { Exports } from './files.ts'
 import { renderLayout } from './layout/layout.ts'
 import type { DashboardOptions } from './options.ts'
-import { checkDownloadOrigin, displayValue, PAGE_HEADERS, parseCookies, siteOriginOf } from './site.ts'
+import { checkDownloadOrigin, PAGE_HEADERS, siteOriginOf } from './site.ts'
 import { type DashboardPage, type PageResult, sharedAreas, type View, type Viewer, type Visit } from './page.ts'
 import { insecureExplanation, sendSignedOutPage } from './layout/signed-out-page.ts'
 import { accessEndedView, notShared } from './layout/subject-notes.ts'
@@ -48,8 +48,7 @@ import { visitOf } from './visit.ts'
  *  - Records shown are those of `visit.viewer.subject`; a record by its identifier may belong to any of `viewer.readable`.
  *    Queries take their access from `visit.pageAccess`, which notes whose records are read.
  *  - Names, types and texts come from text/names.ts, which implements discreet mode; fields are named by text/labels.ts.
- *  - Instants, lengths and distances are written by text/text.ts, in the zone and units of the account and the language of the
- *    browser; cards, tables, tabs and empty states are in layout/components.ts.
+ *  - Instants, lengths and distances are written by text/text.ts, in the zone, the units and the language of the account; cards, tables, tabs and empty states are in layout/components.ts.
  *  - A record that is not found is `throw notFound('Lock session')`.
  *  - A form posts to a path of its own with `method: 'POST'`; its origin is checked before the handler runs.
  */
@@ -157,7 +156,8 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
       const visit = await visitOf(options, reply, page.section)
       if (visit === undefined) return askToSignIn(request, reply)
       const year = isDownload ? undefined : yearOf(visit.viewer, visit.now)
-      return inWords({ language: languageIn(request), year }, async () => {
+      const language = languageOf(visit.viewer.session.language, request.headers['accept-language'])
+      return inWords({ language, year }, async () => {
         const result = await resultOf(visit, page)
         // The body of a file is not read yet.
         if (result.shape === 'download') checkDownloadOrigin(request.raw)
@@ -167,10 +167,6 @@ function registerPage(scope: FastifyInstance, options: DashboardOptions, exports
       })
     },
   })
-}
-
-function languageIn({ headers }: FastifyRequest) {
-  return languageOf(displayValue(parseCookies(headers.cookie), 'language'), headers['accept-language'])
 }
 
 /** Records that everything of an account is about to be sent. */

@@ -50,6 +50,7 @@ export const steps: readonly Step[] = [
         where made_here is not null`,
     ],
   },
+  { name: 'language', statements: ["alter table preference add column language text not null default ''"] },
 ]
 
 /** With the spaces that it had when its checksum was first stored. */

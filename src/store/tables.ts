@@ -430,6 +430,11 @@ interface MadeHereColumn {
   readonly made_here: 'text'
 }
 
+interface LanguageColumn {
+  /** In which dates and numbers are written, as a tag of BCP 47; empty for that of the browser. */
+  readonly language: "text not null default ''"
+}
+
 /** What they have removed. */
 interface Removed {
   readonly pull_access: keyof (typeof baselineTables)['pull_access']
@@ -438,7 +443,11 @@ interface Removed {
 
 type Described = Omit<typeof baselineTables, keyof Removed> & {
   readonly source_connection: Omit<(typeof baselineTables)['source_connection'], Removed['source_connection']>
-} & typeof addedTables & { readonly lock_session: MadeHereColumn; readonly training_session: MadeHereColumn }
+} & typeof addedTables & {
+    readonly lock_session: MadeHereColumn
+    readonly training_session: MadeHereColumn
+    readonly preference: LanguageColumn
+  }
 export type Tables = { [Name in keyof Described]: TableOf<Described[Name]> }
 
 type TableOf<Columns> = { -readonly [Name in keyof Columns]: Cell<Columns[Name]> }

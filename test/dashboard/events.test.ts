@@ -19,7 +19,10 @@ async function signedIn() {
   const ann = visitor(service.url)
   assert.equal((await ann.signIn('ann')).status, 303)
   const rowsAt = async (path: string) =>
-    (tableRows((await ann.get(path)).text, 'event-table') ?? []).map(row => cellTexts(row).slice(1))
+    (tableRows((await ann.get(path)).text, 'event-table') ?? []).map(row => {
+      const [what = '', , ...by] = cellTexts(row)
+      return [what, ...by]
+    })
   return { service, ann, rowsAt, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 

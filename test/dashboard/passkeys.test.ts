@@ -445,7 +445,7 @@ test('where browsers do not allow passkeys the pages say so, and the other sign-
   const ann = visitor(service.url)
   assert.match((await ann.get('/signin')).text, /Passkeys need a host name/)
   assert.equal((await ann.signIn('ann')).status, 303)
-  assert.match((await ann.get('/settings')).text, /Passkeys need a host name/)
+  assert.match((await ann.get('/settings')).text, /Passkeys<\/h3><p[^>]*>Not available at this address\./)
   const far = { 'X-Forwarded-For': '192.0.2.7' }
   assert.match((await visitor(service.url).get('/signin', far)).text, /Passkeys need an encrypted connection/)
   for (const purpose of ['signin', 'register', 'confirm', 'invitation', 'other', '']) {

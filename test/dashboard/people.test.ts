@@ -52,16 +52,16 @@ const plain = (html: string) =>
 
 /** Where the buttons of somebody's row lead. */
 function actionOf(text: string, name: string, action: string): string {
-  return new RegExp(`href="(/people/\\d+/${action})"[^>]*aria-label="[A-Za-z]+ ${name}"`).exec(text)?.[1] ?? ''
+  return new RegExp(`href="(/people/\\d+/${action})"[^>]*aria-label="[A-Za-z ]+ ${name}"`).exec(text)?.[1] ?? ''
 }
 
 test('People says who may read what, from when, until when and since when', async () => {
   await using it = await signedIn()
   assert.match((await it.ann.get('/')).text, /href="\/people">People<\/a><\/li><li><a href="\/source">Source<\/a>/)
   const before = (await it.ann.get('/people')).text
-  assert.deepEqual(rowsOf(before, 'Access I gave')[0]?.slice(0, 3), [
+  assert.deepEqual(rowsOf(before, 'Can read my records')[0]?.slice(0, 3), [
     'ben',
-    'Locks, Training all records, no end',
+    'Locks, Training, all records, until ended',
     'Not yet',
   ])
   assert.match(before, /Nobody gave you access/)
@@ -72,17 +72,17 @@ test('People says who may read what, from when, until when and since when', asyn
     last: '9990-01-01',
   })
   assert.equal(given.to, '/people?done=given')
-  const rows = rowsOf((await it.ann.get('/people')).text, 'Access I gave')
-  const terms = /^Training records from 16 Feb( 2026)? on, until the end of 1 Jan 9990, since \d+ \w+$/
+  const rows = rowsOf((await it.ann.get('/people')).text, 'Can read my records')
+  const terms = /^Training, records from 16 Feb( 2026)? on, until the end of 1 Jan 9990, since \d+ \w+$/
   assert.equal(rows[1]?.[0], 'cas')
   assert.match(rows[1]?.[1] ?? '', terms)
   const cas = await signInAs(it.service, 'cas')
-  const received = rowsOf((await cas.get('/people')).text, 'Access I have')
+  const received = rowsOf((await cas.get('/people')).text, 'I can read')
   assert.equal(received[0]?.[0], 'ann')
   assert.match(received[0]?.[1] ?? '', terms)
   assert.match((await cas.get('/people')).text, /Nobody has access to your records/)
   const [, subject = ''] =
-    /name="subject" value="(\d+)" aria-label="Show the records of ann"/.exec((await cas.get('/people')).text) ?? []
+    /name="subject" value="(\d+)" aria-label="Open the history of ann"/.exec((await cas.get('/people')).text) ?? []
   assert.equal((await cas.post('/subject', { subject, back: '/' })).to, '/')
   assert.match((await cas.get('/training')).text, /Showing ann’s records/)
 })
@@ -115,7 +115,7 @@ test('access can be given, narrowed and ended, but not widened', async () => {
 
   assert.equal((await it.ann.post(actionOf(page, 'ben', 'end'))).to, '/people?done=ended')
   assert.equal(await it.status('ben'), 404)
-  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Access I gave')
+  const [only, ...rest] = rowsOf((await it.ann.get('/people')).text, 'Can read my records')
   assert.equal(only?.[0], 'cas')
   assert.deepEqual(rest, [])
   await give(it, 'ben')
@@ -207,7 +207,8 @@ test('an owner is shown the account that was given access by name once it has re
 test('the name of an account that is removed before it has read stays, like a name without an account, and gives no access', async () => {
   await using it = await signedIn()
   const { store } = it.service
-  const names = async () => rowsOf((await it.ann.get('/people')).text, 'Access I gave').map(row => row.slice(0, 3))
+  const names = async () =>
+    rowsOf((await it.ann.get('/people')).text, 'Can read my records').map(row => row.slice(0, 3))
   for (const username of ['quinby', 'cas']) await give(it, username, [['last', '9990-01-01']])
   const before = await names()
   assert.deepEqual(
@@ -270,7 +271,7 @@ test('a name without an account gives no access, not even to a later account of 
   await give(it, 'quinby')
   const { id } = await addAccount(it.service.store, { username: 'quinby', tier: 'ultra' })
   assert.equal(await it.status('quinby'), 404)
-  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Access I gave').length, 2)
+  assert.equal(rowsOf((await it.ann.get('/people')).text, 'Can read my records').length, 2)
   await give(it, 'quinby')
   assert.equal(await it.status('quinby'), 200)
   const given = await listGiven(it.service.store, 1, Date.now())
@@ -334,7 +335,7 @@ test('the log of reads is newest first, paged, filtered by reader, and a CSV', a
   assert.ok(texts.includes('Operator | Command line | Training, download | 1'))
   assert.ok(texts.includes('ben | API key | Locks, single record | 1'))
   assert.doesNotMatch(first, /secret name of ben/)
-  assert.match(rowsOf(first, 'Access I gave')[0]?.[2] ?? '', /^In the last hour$/)
+  assert.match(rowsOf(first, 'Can read my records')[0]?.[2] ?? '', /^In the last hour$/)
   assert.equal(rowsOf((await it.ann.get('/people?page=2')).text, 'Read log').length, 8)
   const ofBen = (await it.ann.get('/people?reader=2')).text
   assert.ok(rowsOf(ofBen, 'Read log').every(([, who]) => who === 'ben'))
@@ -383,7 +384,7 @@ test('discreet mode shows no name on the page, in its source or CSV, and each pe
   await give(it, 'quinby')
   await it.ann.post('/display', { discreet: '1' })
   const page = (await it.ann.get('/people')).text
-  const given = rowsOf(page, 'Access I gave').map(([name]) => name)
+  const given = rowsOf(page, 'Can read my records').map(([name]) => name)
   assert.deepEqual(given, ['Person 1', 'Person 2'])
   const csv = (await it.ann.get('/people/reads.csv')).text
   assert.match(csv, /Person 1,Pages/)

@@ -21,7 +21,7 @@ test('time zone and units are stored with the account', async () => {
   const other = await visitorAs(it.service.url, 'ann')
   const page = (await other.get('/settings')).text
   assert.match(page, /<option value="Asia\/Kathmandu" selected>/)
-  assert.match(page, /<option value="imperial" selected>/)
+  assert.match(page, /name="units" value="imperial" aria-pressed="true"/)
   assert.match(page, /Times in Asia\/Kathmandu/)
   assert.match((await other.get('/training/61')).text, /16 Feb( 2026)?, 23:45/)
 })
@@ -49,17 +49,19 @@ test('the server renders theme and discreet mode from cookies of the browser', a
   assert.match((await it.ann.get('/settings')).text, /<meta name="color-scheme" content="light dark">/)
 })
 
-test('dates are written as the language of the browser writes them, or another one that was chosen', async () => {
+test('dates are written as the language of the browser writes them, or another one that the account chose, in each browser', async () => {
   await using it = await signedIn()
   const page = async (accepted: string) => (await it.ann.get('/training/61', { 'Accept-Language': accepted })).text
   assert.match(await page('xx, en;q=0.5'), /16 Feb/)
   assert.match(await page('de-AT, en;q=0.5'), /16\. Feb\./)
   assert.match(await page('en-US'), /Feb 16(, 2026)?, [1-9]:\d\d\sPM/)
-  await it.ann.post('/display', { language: 'es' })
+  await it.ann.post('/settings', { language: 'es' })
   assert.match(await page('de'), /16 feb/)
-  await it.ann.post('/display', { language: 'tlh' })
+  const other = await visitorAs(it.service.url, 'ann')
+  assert.match((await other.get('/training/61')).text, /16 feb/)
+  assert.equal((await it.ann.post('/settings', { language: 'tlh' })).status, 422)
   assert.match(await page('de'), /16 feb/)
-  await it.ann.post('/display', { language: '' })
+  await it.ann.post('/settings', { language: '' })
   assert.match(await page('de'), /16\. Feb\./)
 })
 

@@ -219,7 +219,9 @@ test('copying stops, continues and is asked for again; how often can be changed'
   assert.equal((await readConnection(it.service.store, ME))?.every_minutes, 5)
   await ann.post('/source/pull')
   await it.pull()
-  assert.equal((await ann.get('/source')).text.match(/>Complete</g)?.length, 2)
+  const rounds = (await ann.get('/source')).text.split('aria-label="Last rounds"')[1] ?? ''
+  assert.equal(rounds.match(/<tr>/g)?.length, 1 + 2)
+  assert.doesNotMatch(rounds, /Not complete/)
 })
 
 test('while a copy is not complete, every page that sums it up says so, with a link to Source for its owner', async () => {

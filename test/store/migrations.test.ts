@@ -51,7 +51,7 @@ testOnBoth('concurrent migrations wait for each other, and one of them does the 
   const said = ended.map(({ stdout }) => stdout).toSorted()
   const before = `the schema has version ${currentVersion}, as before\n`
   assert.deepEqual(said, [
-    `applied: baseline\napplied: jobs\napplied: deletions\napplied: made here\nthe schema has version ${currentVersion}\n`,
+    `applied: baseline\napplied: jobs\napplied: deletions\napplied: made here\napplied: language\nthe schema has version ${currentVersion}\n`,
     before,
     before,
   ])
@@ -75,11 +75,16 @@ testOnBoth('a database of 2026-11-24 loses nothing, and what was paused stays so
   const { code, stdout, stderr } = await run(['migrate', '--database', url])
   assert.deepEqual(
     [code, stdout, stderr],
-    [0, `applied: jobs\napplied: deletions\napplied: made here\nthe schema has version ${currentVersion}\n`, ''],
+    [
+      0,
+      `applied: jobs\napplied: deletions\napplied: made here\napplied: language\nthe schema has version ${currentVersion}\n`,
+      '',
+    ],
   )
   const { migration: _, account: accounts, source_connection: __, note: ___, job = [], ...after } = await contentOf(url)
   for (const [table, rows] of Object.entries(after)) {
-    const added = table.endsWith('_session') && table !== 'browser_session' ? { made_here: null } : {}
+    const isSession = table.endsWith('_session') && table !== 'browser_session'
+    const added = isSession ? { made_here: null } : table === 'preference' ? { language: '' } : {}
     const expected = before[table]?.map(row => ({ ...row, ...added }))
     assert.deepEqual(rows, expected ?? [], table)
   }

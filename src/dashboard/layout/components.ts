@@ -15,11 +15,11 @@ export function card(title: string, body: Part, more: { readonly actions?: Html;
   `
 }
 
-/** A part of a page that is a list of settings or forms: its heading and a sentence, and beside them its card. */
-export function section(title: string, text: Part, body: Part, look = ''): Html {
+/** A part of a page that is a list of settings or forms: its heading, and beside it its card. */
+export function section(title: string, body: Part, { look = '' } = {}): Html {
   return html`
     <section class="section">
-      <div><h2>${title}</h2><p class="muted">${text}</p></div>
+      <h2>${title}</h2>
       <div class="card${look}">${body}</div>
     </section>
   `
@@ -29,7 +29,7 @@ export function section(title: string, text: Part, body: Part, look = ''): Html 
 export function setting(title: Part, text: Part, actions: Part = nothing, more: Part = nothing): Html {
   return html`
     <div class="setting">
-      <div><h3>${title}</h3><p class="muted">${text}</p></div>
+      <div><h3>${title}</h3>${text === nothing ? nothing : html`<p class="muted">${text}</p>`}</div>
       ${actions === nothing ? nothing : html`<div class="buttons">${actions}</div>`}
       ${more}
     </div>
@@ -79,7 +79,9 @@ export interface TableColumn<Row> {
   readonly sorted?: 'ascending' | 'descending' | undefined
   /** In a table of records: the line of its row on narrow screens; a column without one is not shown there. */
   readonly line?: 'first' | 'second'
-  /** The unit after the text on narrow screens, where the heading is not shown; by the row where it has a plural. */
+  /** What stands before the text on narrow screens, where the heading is not shown. */
+  readonly before?: string
+  /** The unit after it; by the row where it has a plural. */
   readonly unit?: string | ((row: Row) => string)
 }
 
@@ -107,10 +109,10 @@ export function table<Row>(
     attributes,
   }: RowOptions<Row> = {},
 ): Html {
-  const cellAttributes = ({ numeric = false, line, unit: given }: TableColumn<Row>, row: Row) => {
+  const cellAttributes = ({ numeric = false, line, before, unit: given }: TableColumn<Row>, row: Row) => {
     const unit = typeof given === 'function' ? given(row) : given
     const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
-    return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}`
+    return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}${before === undefined ? nothing : html` data-before="${before}"`}`
   }
   const titled = ({ title }: TableColumn<Row>) =>
     look?.startsWith('stacks') === true && typeof title === 'string' ? html` data-title="${title}"` : nothing

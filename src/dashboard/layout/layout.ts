@@ -108,7 +108,7 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
           <div class="sheet">
             ${isOwnSection(section) ? nothing : picker(viewer, path, owner)}
             ${displayForm(viewer, path)}
-            <nav aria-label="Account"><ul>${sectionNames.filter(isOwnSection).map(name => sectionLink(name, name === section ? 'page' : undefined))}</ul></nav>
+            <nav aria-label="Account"><ul>${accountLinks(section)}</ul></nav>
             <form method="post" action="/signout"><button class="link">Sign out</button></form>
           </div>
         </details>
@@ -133,8 +133,14 @@ function sectionLink(name: Section, current: 'page' | 'true' | undefined, title:
   return html`<li><a href="${sections[name].path}"${current === undefined ? nothing : html` aria-current="${current}"`}>${title}</a></li>`
 }
 
-/** The lists of a destination that has several. */
+function accountLinks(current: PageSection): readonly Html[] {
+  return sectionNames.filter(isOwnSection).map(name => sectionLink(name, name === current ? 'page' : undefined))
+}
+
+/** The lists of a destination that has several, and the pages of the account. */
 function listTabs(current: PageSection): Html {
+  if (isOwnSection(current))
+    return html`<nav class="tabs" aria-label="Account pages"><ul>${accountLinks(current)}</ul></nav>`
   const shown = destinations.find(({ first, others }) => [first, ...others].some(name => name === current))
   if (shown === undefined || shown.others.length === 0) return nothing
   const link = (name: Section, title?: string) => sectionLink(name, name === current ? 'page' : undefined, title)
@@ -181,9 +187,9 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
   return html`
     <footer>
       <p class="on-paper">Records of ${owner}</p>
-      <p>Times in ${timeZone.replaceAll('_', ' ')}<span class="off-paper"> · <a href="/settings">Change</a></span></p>
+      <p class="on-paper">Times in ${timeZone.replaceAll('_', ' ')}</p>
       ${asOf === null ? nothing : html`<p>Records as of ${isOwn ? html`<a href="/source">${dateTime(viewer, asOf)}</a>` : dateTime(viewer, asOf)}</p>`}
-      <p class="off-paper">Lockstep ${version} · <a href="/docs">API reference</a></p>
+      <p class="off-paper"><span class="wide">Lockstep ${version} · </span><a href="/docs">API reference</a></p>
     </footer>
   `
 }

@@ -7,7 +7,7 @@ import { html, type Html, nothing } from '../html.ts'
 import type { Units, Viewer } from '../page.ts'
 
 /**
- * Numbers, times and lengths as text for people, as the language of the request writes them; all other texts are English. A number
+ * Numbers, times and lengths as text for people, as the language of the account writes them; all other texts are English. A number
  * and its unit stay on one line.
  */
 
@@ -37,9 +37,9 @@ export function isThisYear(viewer: Zoned, instant: number): boolean {
   return year !== undefined && year === yearOf(viewer, instant)
 }
 
-/** The one that was chosen in this browser, else the first of the browser's that is known. */
-export function languageOf(chosen: string | undefined, accepted = ''): string {
-  if (chosen !== undefined && languages.includes(chosen)) return chosen
+/** The one that the account chose, else the first of the browser's that is known. */
+export function languageOf(chosen: string, accepted = ''): string {
+  if (languages.includes(chosen)) return chosen
   for (const part of accepted.split(',', MAX_ACCEPTED)) {
     const [tag = ''] = part.trim().split(';')
     const [main] = tag.split('-')

@@ -88,7 +88,7 @@ async function showKeys(visit: Visit) {
     lead: isEmpty
       ? undefined
       : html`${inUse} of ${MAX_ACTIVE_KEYS} in use · <a href="/keys/recipes">Recipes</a> · <a href="/docs">API reference</a>`,
-    actions: isEmpty ? undefined : create,
+    actions: create,
     body: html`
       ${query.get('done') === 'revoked' ? html`<p class="note" role="status">The key was revoked. Programs that use it are refused from now on.</p>` : nothing}
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
@@ -96,8 +96,7 @@ async function showKeys(visit: Visit) {
         isEmpty
           ? emptyState(
               'No keys yet',
-              html`A program reads your history with a key, and cannot change anything. <a href="/keys/recipes">Recipes</a> and the <a href="/docs">API reference</a> show how.`,
-              html`<div class="buttons">${create}</div>`,
+              html`Lets other software read your history. It cannot change anything. <a href="/keys/recipes">Recipes</a>`,
             )
           : html`<div class="card">${keyTable(visit, keys, entitled)}</div>`
       }
@@ -128,9 +127,13 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
   return table(
     'API keys',
     [
-      { title: 'Name', cell: key => html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}` },
-      { title: 'Key', cell: ({ last4 }) => html`<code class="nowrap">lks_…${last4}</code>` },
-      { title: 'May read', cell: ({ scopes }) => scopeText(scopes.split(' ')) },
+      {
+        title: 'Name',
+        line: 'first',
+        cell: key => html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}`,
+      },
+      { title: 'Key', line: 'second', cell: ({ last4 }) => html`<code class="nowrap">lks_…${last4}</code>` },
+      { title: 'May read', line: 'second', cell: ({ scopes }) => scopeText(scopes.split(' ')) },
       {
         title: 'Created',
         cell: ({ created_at }) =>
@@ -138,10 +141,14 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
       },
       {
         title: 'Last used',
+        line: 'second',
+        before: 'used ',
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
         title: 'Expires',
+        line: 'second',
+        before: 'expires ',
         cell: ({ expires_at: at, replaced_at }) =>
           at === null
             ? html`<span class="muted">Never</span>`
@@ -154,7 +161,6 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
       },
     ],
     keys,
-    { look: 'stacks' },
   )
 }
 

@@ -15,10 +15,10 @@ export function areasOf({ areas }: Pick<AccessTerms, 'areas'>, separator = ', ')
   return areas.map(area => areaLabels[area]).join(separator)
 }
 
-/** `records from 16 Feb 2026 on, no end`. First days are those of UTC, whatever the zone of the account. */
+/** `records from 16 Feb 2026 on, until ended`. First days are those of UTC, whatever the zone of the account. */
 export function limitsText({ timeZone }: Pick<Viewer, 'timeZone'>, { recordsFrom, until }: AccessTerms): string {
   const records = recordsFrom === null ? 'all records' : `records from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`
-  if (until === null) return `${records}, no end`
+  if (until === null) return `${records}, until ended`
   const isEndOfDay = dayFrom(dayAt(until - 1, timeZone), timeZone)?.[1] === until
   const end = isEndOfDay ? `the end of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
   return `${records}, until ${end}`

@@ -70,13 +70,13 @@ async function showPeople(visit: Visit) {
     body: html`
       ${doneNotice(query.get('done'))}
       ${card(
-        'Access I gave',
+        'Can read my records',
         given.length === 0
           ? html`<p class="muted">Nobody has access to your records.</p>`
           : givenTable(visit, given, names),
       )}
       ${card(
-        'Access I have',
+        'I can read',
         received.length === 0
           ? html`<p class="muted">Nobody gave you access to their records.</p>`
           : receivedTable(visit, received, names),
@@ -104,14 +104,16 @@ function lastRead(viewer: Viewer, hour: number, now: number): Part {
 
 function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
   const { viewer, now } = visit
-  const action = ({ handle, username }: NamedAccess, path: string, text: string, look = '') =>
-    html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${names.of(username)}">${text}</a>`
+  const action = ({ handle, username }: NamedAccess, path: string, text: string) =>
+    html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${names.of(username)}">${text}</a>`
   return table(
-    'Access I gave',
+    'Can read my records',
     [
       ...termColumns(visit, names),
       {
         title: 'Last read',
+        line: 'second',
+        before: 'last read: ',
         cell: ({ lastReadAt }) =>
           lastReadAt === null ? html`<span class="muted">Not yet</span>` : lastRead(viewer, lastReadAt, now),
       },
@@ -119,17 +121,17 @@ function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNa
         title: html`<span class="hidden">Actions</span>`,
         numeric: true,
         cell: access =>
-          html`<span class="buttons">${action(access, 'narrow', 'Narrow')}${action(access, 'end', 'End', ' danger')}</span>`,
+          html`<span class="buttons">${action(access, 'narrow', 'Change')}${action(access, 'end', 'End access')}</span>`,
       },
     ],
     given,
-    { id: 'given-access', look: 'stacks' },
+    { id: 'given-access' },
   )
 }
 
 function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names: PeopleNames): Html {
   return table(
-    'Access I have',
+    'I can read',
     [
       ...termColumns(visit, names),
       {
@@ -138,23 +140,23 @@ function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names:
         cell: ({ username, accountId }) =>
           showRecords(
             '/',
-            html`<button class="small" name="subject" value="${accountId}" aria-label="Show the records of ${names.of(username)}">Show</button>`,
+            html`<button class="small" name="subject" value="${accountId}" aria-label="Open the history of ${names.of(username)}">Open history</button>`,
           ),
       },
     ],
     received,
-    { id: 'received-access', look: 'stacks' },
+    { id: 'received-access' },
   )
 }
 
 function termColumns({ viewer }: Visit, names: PeopleNames): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
   const since = (at: number | null) => (at === null ? '' : `, since ${dateText(viewer, at)}`)
   return [
-    { title: 'Name', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
+    { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
     {
       title: 'May read',
-      cell: access =>
-        html`${areasOf(access)} <small class="muted">${limitsText(viewer, access)}${since(access.since)}</small>`,
+      line: 'second',
+      cell: access => `${areasOf(access)}, ${limitsText(viewer, access)}${since(access.since)}`,
     },
   ]
 }

@@ -38,7 +38,7 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
   const entries = await listReads(store, viewer.session.accountId, range)
   const chosen = new URLSearchParams(readerId === undefined ? {} : { reader: String(readerId) })
   if (entries.length === 0 && readerId === undefined) {
-    return card('Read log', html`<p class="muted">No reads yet. One appears within a minute.</p>`, { id: 'reads' })
+    return card('Read log', html`<p class="muted">No reads yet.</p>`, { id: 'reads' })
   }
   return card(
     'Read log',

@@ -1,6 +1,5 @@
 import { type DashboardPage, redirect, themes } from '../../page.ts'
 import { cookie, safePath } from '../../site.ts'
-import { languages } from '../../text/text.ts'
 import { subjectCookie } from '../../visit.ts'
 
 const OF_HEADER = { section: null, reads: null } as const
@@ -10,7 +9,6 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   theme: themes,
   discreet: ['0', '1'],
   shortcut: ['1', '0'],
-  language: ['', ...languages],
 }
 
 /** The switches of the header: theme, discreet mode, and whose records are shown. */

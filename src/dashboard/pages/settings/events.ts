@@ -36,7 +36,6 @@ function eventTable(viewer: Viewer, events: readonly AccountEvent[]): Html {
   return table(
     'Account events',
     [
-      { title: 'When', line: 'second', cell: ({ at }) => dateTime(viewer, at) },
       {
         title: 'What',
         line: 'first',
@@ -45,6 +44,7 @@ function eventTable(viewer: Viewer, events: readonly AccountEvent[]): Html {
           return html`${eventText(event)}${subject === '' ? nothing : html`: <strong>${subject}</strong>`}${event.times === 1 ? nothing : html` <span class="muted">${countText(event.times, 'time')}</span>`}`
         },
       },
+      { title: 'When', line: 'second', cell: ({ at }) => dateTime(viewer, at) },
       { title: 'By', line: 'second', cell: actorText },
       { title: 'Network', line: 'second', cell: networkText },
       { title: 'Browser', line: 'second', cell: ({ browser }) => browser },

@@ -1,98 +1,94 @@
 import { setting } from '../../layout/components.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Visit } from '../../page.ts'
-import { displayValue } from '../../site.ts'
 import { capital, languages } from '../../text/text.ts'
 import { unitNames } from '../../visit.ts'
 
-/** How the account sees its records, everywhere. */
-export function recordsForm({ viewer }: Visit): Html {
+/** How the account sees its records, everywhere. A choice is saved at once. */
+export function accountSettings({ viewer }: Visit): Html {
   const { session, timeZone, units } = viewer
+  const allZones = zones(timeZone).map(zone => [zone, zone.replaceAll('_', ' ')] as const)
   return html`
-    <form class="stack" method="post" action="/settings">
-      <div class="fields">
-        <label>Time zone
-          <select name="timeZone">${options(
-            zones(timeZone).map(zone => [zone, zone.replaceAll('_', ' ')]),
-            timeZone,
-          )}</select>
-        </label>
-        <label>Distances in
-          <select name="units">${options(Object.entries(unitNames), units)}</select>
-        </label>
-        <label>Weekly goal <span class="muted">repetitions</span>
-          <input name="weeklyGoal" placeholder="None" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
-        </label>
-      </div>
-      <div><button class="primary">Save</button></div>
-    </form>
-  `
-}
-
-function options(all: Choices, chosen: string): Html[] {
-  return all.map(
-    ([value, title]) => html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${title}</option>`,
-  )
-}
-
-/** What this browser shows. */
-export function browserSettings({ viewer, cookies }: Visit): Html {
-  const { theme, discreet, hasShortcut } = viewer
-  return html`
+    ${setting('Time zone', nothing, select('Time zone', 'timeZone', allZones, timeZone))}
+    ${setting('Dates and numbers', nothing, select('Dates and numbers', 'language', languageChoices, session.language))}
+    ${setting('Distances', nothing, choice('Distances', '/settings', 'units', Object.entries(unitNames), units))}
     ${setting(
-      'Dates and numbers',
-      'As this language writes them.',
+      'Weekly goal',
+      'Repetitions, on Overview and Training.',
       html`
-        <form class="row" method="post" action="/display" data-submit-on-change>
-          <input type="hidden" name="back" value="/settings">
-          <select name="language" aria-label="Dates and numbers">${options(languageChoices, displayValue(cookies, 'language') ?? '')}</select>
-          <button class="small no-script">Save</button>
+        <form class="row" method="post" action="/settings">
+          <input name="weeklyGoal" aria-label="Weekly goal" placeholder="None" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
+          <button>Save</button>
         </form>
       `,
     )}
-    ${choice(
-      'Theme',
-      'Of this browser.',
-      'theme',
-      [
-        ['auto', 'System'],
-        ['light', 'Light'],
-        ['dark', 'Dark'],
-      ],
-      theme,
-    )}
-    ${choice('Hide names', 'Names, types and texts, in this browser.', 'discreet', SWITCH, discreet ? '1' : '0')}
-    ${choice('Key D', 'Hides names, and shows them again.', 'shortcut', SWITCH, hasShortcut ? '1' : '0')}
   `
 }
+
+/** What this browser shows. */
+export function browserSettings({ viewer }: Visit): Html {
+  const { theme, discreet, hasShortcut } = viewer
+  const key = html`<button class="link small for-keys" name="shortcut" value="${hasShortcut ? '0' : '1'}">Turn key D ${hasShortcut ? 'off' : 'on'}</button>`
+  return html`
+    ${setting('Theme', 'In this browser.', choice('Theme', '/display', 'theme', THEMES, theme))}
+    ${setting(
+      'Hide names',
+      html`Names, types and texts, in this browser.${hasShortcut ? html`<span class="for-keys"> Key D switches it.</span>` : nothing}`,
+      choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0', key),
+    )}
+  `
+}
+
+type Choices = readonly (readonly [value: string, title: string])[]
 
 const languageChoices: Choices = [
   ['', 'As this browser'],
   ...languages.map(tag => [tag, capital(new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag)] as const),
 ]
 
-type Choices = readonly (readonly [value: string, title: string])[]
+const THEMES: Choices = [
+  ['auto', 'System'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+]
 
 const SWITCH: Choices = [
   ['0', 'Off'],
   ['1', 'On'],
 ]
 
-/** Of several values, each a button that sets it at once. */
-function choice(title: string, text: string, name: string, choices: Choices, chosen: string): Html {
-  return setting(
-    title,
-    text,
-    html`
-      <form method="post" action="/display" data-display>
-        <input type="hidden" name="back" value="/settings">
-        <span class="choice" role="group" aria-label="${title}">${choices.map(
-          ([value, label]) =>
-            html`<button name="${name}" value="${value}" aria-pressed="${String(value === chosen)}">${label}</button>`,
-        )}</span>
-      </form>
-    `,
-  )
+/** Of many values. */
+function select(title: string, name: string, choices: Choices, chosen: string): Html {
+  return html`
+    <form class="row" method="post" action="/settings" data-submit-on-change>
+      <select name="${name}" aria-label="${title}">${choices.map(
+        ([value, label]) =>
+          html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${label}</option>`,
+      )}</select>
+      <button class="small no-script">Save</button>
+    </form>
+  `
+}
+
+/** Of a few, each a button. */
+function choice(
+  title: string,
+  path: '/settings' | '/display',
+  name: string,
+  choices: Choices,
+  chosen: string,
+  more: Part = nothing,
+): Html {
+  return html`
+    <form class="row" method="post" action="${path}"${path === '/display' ? html` data-display` : nothing}>
+      <input type="hidden" name="back" value="/settings">
+      ${more}
+      <span class="choice" role="group" aria-label="${title}">${choices.map(
+        ([value, label]) =>
+          html`<button name="${name}" value="${value}" aria-pressed="${String(value === chosen)}">${label}</button>`,
+      )}</span>
+    </form>
+  `
 }
 
 let allZones: readonly string[] | undefined

@@ -67,8 +67,9 @@ export async function passkeysSetting(visit: Visit): Promise<Html> {
   const why = whyNoPasskeys(site)
   return setting(
     'Passkeys',
-    why ??
-      html`Sign in with the screen lock of your device.<span class="no-script"> Passkeys need JavaScript, which is off in this browser.</span>`,
+    why === undefined
+      ? html`Sign in with the screen lock of your device.<span class="no-script"> Passkeys need JavaScript, which is off in this browser.</span>`
+      : 'Not available at this address.',
     why === undefined ? html`<a class="button needs-script" href="/settings/passkeys/new">Add a passkey</a>` : nothing,
     passkeys.length === 0 ? nothing : passkeyTable(visit, passkeys),
   )
@@ -82,11 +83,14 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
     [
       {
         title: 'Name',
+        line: 'first',
         cell: passkey => html`<strong>${recordName(viewer, 'passkey', passkey)}</strong>${hostNote(passkey)}`,
       },
-      { title: 'Created', cell: ({ created_at }) => dateText(viewer, created_at) },
+      { title: 'Created', line: 'second', before: 'created ', cell: ({ created_at }) => dateText(viewer, created_at) },
       {
         title: 'Last used',
+        line: 'second',
+        before: 'used ',
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
@@ -97,7 +101,6 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
       },
     ],
     passkeys,
-    { look: 'stacks' },
   )
 }
 

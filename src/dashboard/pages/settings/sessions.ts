@@ -7,31 +7,39 @@ import { dateTime, timeAgo } from '../../text/text.ts'
 
 export function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts[]): Html {
   const own = viewer.session.id
+  if (sessions.length < 2) return setting('Browsers', 'No other browser is signed in.')
   return setting(
     'Browsers',
-    sessions.length > 1 ? 'Where this account is signed in.' : 'No other browser is signed in.',
-    sessions.length > 1
-      ? html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`
-      : nothing,
+    'Where this account is signed in.',
+    html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`,
     table(
       'Open browser sessions',
       [
-        { title: 'Browser', cell: ({ browser }) => browserName(browser) },
-        { title: 'Signed in', cell: ({ created_at }) => dateTime(viewer, created_at) },
-        { title: 'Last used', cell: ({ seen_at }) => timeAgo(viewer, seen_at, now) },
+        {
+          title: 'Browser',
+          line: 'first',
+          cell: ({ id, browser }) =>
+            html`${browserName(browser)}${id === own ? html` <span class="state">This one</span>` : nothing}`,
+        },
+        {
+          title: 'Signed in',
+          line: 'second',
+          before: 'signed in ',
+          cell: ({ created_at }) => dateTime(viewer, created_at),
+        },
+        { title: 'Last used', line: 'second', before: 'used ', cell: ({ seen_at }) => timeAgo(viewer, seen_at, now) },
         {
           title: html`<span class="hidden">Action</span>`,
           numeric: true,
           cell: ({ id, browser }) =>
             id === own
-              ? html`<span class="muted">This one</span>`
+              ? nothing
               : html`<form method="post" action="/settings/sessions">
                   <button class="small" name="session" value="${id}" aria-label="Sign out ${browserName(browser)}">Sign out</button>
                 </form>`,
         },
       ],
       sessions,
-      { look: 'stacks' },
     ),
   )
 }

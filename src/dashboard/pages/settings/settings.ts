@@ -8,11 +8,11 @@ import { html, type Html, nothing } from '../../html.ts'
 import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { parseId } from '../../../contract/parameters.ts'
-import { ownName } from '../../text/names.ts'
+import { languages } from '../../text/text.ts'
 import { knownTimeZone } from '../../../contract/time.ts'
 import { isUnits } from '../../visit.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
-import { browserSettings, recordsForm } from './forms.ts'
+import { accountSettings, browserSettings } from './forms.ts'
 import { deleteAccountPages } from './delete-account.ts'
 import { deletedPages } from './deleted.ts'
 import { eventPages } from './events.ts'
@@ -31,16 +31,20 @@ export const settingsPages: readonly DashboardPage[] = [
     path: '/settings',
     async handler(visit) {
       const { form, store, viewer } = visit
-      const timeZone = form.get('timeZone') ?? ''
-      const units = form.get('units') ?? ''
-      const weeklyGoal = readGoal(form.get('weeklyGoal'))
-      if (weeklyGoal === undefined) {
+      const [timeZone, units, language, goal] = ['timeZone', 'units', 'language', 'weeklyGoal'].map(
+        name => form.get(name) ?? undefined,
+      )
+      const weeklyGoal = goal === undefined ? undefined : readGoal(goal)
+      if (Number.isNaN(weeklyGoal)) {
         return showSettings(visit, 'Enter the weekly goal as a whole number of repetitions, or leave it empty.')
       }
-      if (knownTimeZone(timeZone) === undefined || !isUnits(units)) {
-        return showSettings(visit, 'That cannot be saved: choose a time zone and units.')
-      }
-      await setPreferences(store, viewer.session.accountId, { timeZone, units, weeklyGoal })
+      const isKnown = [
+        timeZone === undefined || knownTimeZone(timeZone) !== undefined,
+        units === undefined || isUnits(units),
+        language === undefined || language === '' || languages.includes(language),
+      ]
+      if (isKnown.includes(false)) return showSettings(visit, 'That cannot be saved: choose one of the values.')
+      await setPreferences(store, viewer.session.accountId, { timeZone, units, language, weeklyGoal })
       return redirect('/settings?saved=account')
     },
   },
@@ -82,10 +86,10 @@ export const settingsPages: readonly DashboardPage[] = [
   ...deleteAccountPages,
 ]
 
-/** Null for no goal; undefined if the text is not a valid one. */
-function readGoal(text: string | null): number | null | undefined {
-  if (text === null || text.trim() === '') return null
-  return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : undefined
+/** Null for no goal; NaN if the text is not a valid one. */
+function readGoal(text: string): number | null {
+  if (text.trim() === '') return null
+  return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : Number.NaN
 }
 
 /** What the forms on other pages come back with. */
@@ -105,49 +109,44 @@ async function showSettings(visit: Visit, problem?: string) {
   const signIn = Object.entries(SAVED).find(([name]) => name === saved)?.[1]
   return view({
     title: 'Settings',
-    lead: html`Signed in as ${ownName(viewer)}.`,
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(
         'Display',
-        'Times, units and what this browser shows.',
         html`
           ${problem === undefined ? note(saved === 'account' ? 'Saved.' : undefined) : html`<p class="problem" role="alert">${problem}</p>`}
-          ${recordsForm(visit)}
+          ${accountSettings(visit)}
           ${browserSettings(visit)}
         `,
       )}
       ${section(
         'Sign-in',
-        'Ways in, and where they are used.',
         html`
           ${note(signIn)}
           ${passwordSetting(methods)}
           ${await passkeysSetting(visit)}
           ${oidc === undefined ? nothing : await oidcSetting(visit, oidc)}
           ${sessionsSetting(visit, sessions)}
-          ${setting('Account events', 'Sign-ins, and changes of keys, access and sign-in methods.', html`<a class="button" href="/settings/events">Show</a>`)}
+          ${setting('Account events', 'Sign-ins, and changes of keys, access and sign-in methods.', html`<a class="button" href="/settings/events">See events</a>`)}
         `,
       )}
       ${section(
         'Data',
-        'Your records, to keep or to bring back.',
         html`
           ${note(query.has('confirmed') ? 'Confirmed for ten minutes.' : undefined)}
-          ${setting('Export', html`All records as NDJSON, which <code>lockstep import</code> reads.${viewer.discreet ? html` ${AS_STORED}` : nothing}`, html`<a class="button" href="/settings/export">Download</a>`)}
-          ${setting('One page to keep', 'Every year and all tables as one HTML file, which needs no network.', html`<a class="button" href="/settings/page">Download the page</a>`)}
-          ${setting('Deleted records', 'What you deleted stays away until you restore it.', html`<a class="button" href="/settings/deleted">Show</a>`)}
+          ${setting('Export', html`All records as NDJSON, which <code>lockstep import</code> reads.${viewer.discreet ? html` ${AS_STORED}` : nothing}`, html`<a class="button" href="/settings/export">Download records</a>`)}
+          ${setting('One page to keep', 'Every year and all tables as one HTML file, which needs no network.', html`<a class="button" href="/settings/page">Download page</a>`)}
+          ${setting('Deleted records', 'They stay away until you restore them.', html`<a class="button" href="/settings/deleted">See records</a>`)}
         `,
       )}
       ${section(
         'Danger',
-        'This cannot be undone.',
         setting(
           'Delete account',
-          'Deletes this account and everything that belongs to it. Export it first if you want to keep anything.',
+          'Deletes this account and everything that belongs to it. This cannot be undone.',
           html`<a class="button danger" href="/settings/delete">Delete account…</a>`,
         ),
-        ' danger',
+        { look: ' danger' },
       )}
     `,
   })

@@ -66,12 +66,12 @@ export async function connectSection(visit: Visit): Promise<Html> {
       : isFresh(viewer.session, now)
         ? connectForm(visit, {})
         : html`<p><a class="button primary" href="/source/connect">Connect a server</a></p>`
-  return section('From another server', WHAT, body)
+  return section('From another server', html`<p class="muted">${WHAT}</p>${body}`)
 }
 
 /** What somebody will get, and in how long: a server usually takes 60 requests a minute. */
 const WHAT =
-  'Copies your records from a hosted service of this API, or another Lockstep, and changes nothing there. A thousand take about three minutes.'
+  'Copies your records from another server of this API, and changes nothing there. A thousand records take about three minutes.'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',

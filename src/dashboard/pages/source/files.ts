@@ -31,15 +31,15 @@ export async function filesCard({ store, viewer }: Visit): Promise<Html> {
     table<ImportedFile>(
       'Brought in from files',
       [
-        { title: 'When', line: 'first', cell: ({ at }) => dateTime(viewer, at) },
-        { title: 'File', line: 'second', cell: ({ name }) => freeText(viewer, name) || NONE },
+        { title: 'File', line: 'first', cell: ({ name }) => freeText(viewer, name) || NONE },
+        { title: 'When', line: 'second', cell: ({ at }) => dateTime(viewer, at) },
         countColumn('New', ({ added }) => added),
         countColumn('Changed', ({ replaced }) => replaced),
         {
           title: 'Undo',
-          line: 'first',
+          numeric: true,
           cell: ({ id, removable }) =>
-            removable === 0 ? NONE : html`<a class="button small" href="/source/files/${id}/undo">Undo</a>`,
+            removable === 0 ? nothing : html`<a class="button small" href="/source/files/${id}/undo">Undo</a>`,
         },
       ],
       files,

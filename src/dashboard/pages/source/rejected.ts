@@ -20,12 +20,12 @@ export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReas
       ${table(
         'Rejected records by reason',
         [
-          { title: 'Reason', cell: ({ reason }) => reason },
-          { title: 'Records', numeric: true, cell: row => numberText(row.count) },
-          { title: 'One of them', cell: row => exampleOf(viewer, row) },
+          { title: 'Reason', line: 'first', cell: ({ reason }) => reason },
+          { title: 'Records', numeric: true, line: 'first', cell: row => numberText(row.count) },
+          { title: 'One of them', line: 'second', cell: row => exampleOf(viewer, row) },
         ],
         reasons,
-        { id: 'rejected', look: 'stacks' },
+        { id: 'rejected' },
       )}
       <div class="buttons">${actions}<a class="button" href="/source/rejected.ndjson" download>Download all</a></div>
       ${viewer.discreet ? AS_STORED : nothing}

@@ -79,17 +79,13 @@ async function showSource(visit: Visit) {
   const others = sources.filter(source => source !== connected)
   return view({
     title: 'Source',
-    lead:
-      connection === undefined
-        ? html`No server is connected.${viewer.asOf === null ? nothing : html` Your records are known up to ${dateTime(viewer, viewer.asOf)}.`}`
-        : undefined,
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
       ${doneNote(visit.query)}
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
-      ${connection === undefined ? await connectSection(visit) : nothing}
       ${await uploadSection(visit)}
+      ${connection === undefined ? await connectSection(visit) : nothing}
       ${await typedCard(visit)}
       ${await filesCard(visit)}
     `,
@@ -318,11 +314,11 @@ function roundTable({ viewer }: Visit, rounds: readonly Round[]): Html {
   return table<Round>(
     'Last rounds',
     [
-      { title: 'Ended', line: 'first', cell: ({ ended_at: at }) => dateTime(viewer, at) },
       {
-        title: 'Result',
+        title: 'Ended',
         line: 'first',
-        cell: ({ failure }) => (failure === null ? 'Complete' : 'Not complete'),
+        cell: ({ ended_at: at, failure }) =>
+          html`${dateTime(viewer, at)}${failure === null ? nothing : html` <span class="state warn">Not complete</span>`}`,
       },
       countColumn('New', ({ added }) => added),
       countColumn('Changed', ({ replaced }) => replaced),

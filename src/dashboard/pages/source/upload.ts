@@ -101,9 +101,8 @@ export async function uploadSection(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
   return section(
     'From a file',
-    'An export, saved responses or a table (CSV).',
     setting(
-      'Your file',
+      'An export, saved responses or a table (CSV)',
       'You see what is in it before anything is stored.',
       visit.uploads.maxBytes === 0 ? 'Whoever runs this service has switched this off.' : offer(upload),
     ),
