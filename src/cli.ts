@@ -1,8 +1,9 @@
-import cluster from 'node:cluster'
 import { Command, CommanderError, Help } from 'commander'
 import { ImportError } from './archive/report.ts'
 import { say } from './cli/terminal.ts'
 import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
+// Loaded first in a worker: its supervisor sends it a message at once.
+import { isWorker } from './cli/workers.ts'
 import { settings } from './config.ts'
 import { Refusal, type RefusalCode } from './contract/refusal.ts'
 import { SourceError } from './pull/source.ts'
@@ -93,7 +94,7 @@ export async function runCommand(words: readonly string[]): Promise<void> {
   } catch (error) {
     process.exitCode = report(error)
     // The channel to the supervisor would keep a worker alive.
-    if (cluster.isWorker) process.exit()
+    if (isWorker) process.exit()
   }
 }
 
