@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from 'commander'
 import { ImportError } from './archive/report.ts'
-import { say } from './cli/terminal.ts'
+import { say } from './cli/print.ts'
 import { addVersionOptions, asksForVersion, printVersion } from './cli/version.ts'
 // Loaded first in a worker: its supervisor sends it a message at once.
 import { isWorker } from './cli/workers.ts'

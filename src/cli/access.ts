@@ -7,7 +7,9 @@ import { type Area, areas } from '../contract/areas.ts'
 import { DAY_MS, parseDay, formatDate } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import { parseUntil } from './instants.ts'
-import { databaseOption, jsonOption, printRows, say, type StoreOptions, withOptions, withStore } from './terminal.ts'
+import { type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, jsonOption, withOptions } from './options.ts'
+import { printRows, say } from './print.ts'
 
 export function addAccessCommands(program: Command) {
   const access = program

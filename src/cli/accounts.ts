@@ -6,22 +6,11 @@ import { setPassword } from '../accounts/passwords.ts'
 import { readConfig, settings } from '../config.ts'
 import { type Tier, tiers } from '../contract/people.ts'
 import { parseUntil } from './instants.ts'
-import {
-  askPassword,
-  requireConfirmation,
-  databaseOption,
-  idParser,
-  jsonOption,
-  print,
-  printRows,
-  say,
-  sayIfGuessed,
-  serviceAddress,
-  type StoreOptions,
-  withAccount,
-  withOptions,
-  withStore,
-} from './terminal.ts'
+import { sayIfGuessed, serviceAddress } from './next-steps.ts'
+import { type StoreOptions, withAccount, withStore } from './opening.ts'
+import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
+import { print, printRows, say } from './print.ts'
+import { askPassword, requireConfirmation } from './terminal.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export function addAccountCommands(program: Command) {

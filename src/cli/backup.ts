@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { checkDigest, openVerified, type VerifiedBackup } from '../backup/verify.ts'
@@ -15,18 +15,12 @@ import { ownCommand } from '../version.ts'
 import { makeFolders, messageOf, sqliteFile, type Store, StoreError } from '../store/index.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { parseSpan } from './instants.ts'
+import { requireFolderOf } from './output.ts'
 import { startProgress } from './progress.ts'
-import {
-  databaseOption,
-  databaseUrlOf,
-  print,
-  say,
-  stopSignals,
-  type StopSignals,
-  type StoreOptions,
-  withOptions,
-  withStore,
-} from './terminal.ts'
+import { databaseUrlOf, type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, withOptions } from './options.ts'
+import { print, say } from './print.ts'
+import { stopSignals, type StopSignals } from './terminal.ts'
 
 export function addBackupCommands(program: Command) {
   const command = withOptions(
@@ -145,8 +139,7 @@ async function backup(file: string | undefined, flags: BackupFlags) {
 
 async function backUpToFile(file: string, flags: BackupFlags, { signal }: StopSignals) {
   if (existsSync(file)) throw new Refusal('usage', `${file} exists: name a new file`)
-  const folder = dirname(resolve(file))
-  if (!existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
+  requireFolderOf(file)
   await withStore(flags, store => write(store, file, flags, signal))
   say(`The backup is complete and verified: ${file}`)
   if (flags.recipient === undefined) say(NOT_ENCRYPTED)

@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander'
-import { print } from './terminal.ts'
+import { print } from './print.ts'
 
 export function addCompletionCommand(program: Command) {
   program

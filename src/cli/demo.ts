@@ -13,7 +13,9 @@ import { sqliteFile, type Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
 import { ownCommand } from '../version.ts'
 import { portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
-import { databaseOf, openStore, print, say, withOptions } from './terminal.ts'
+import { databaseOf, openStore } from './opening.ts'
+import { withOptions } from './options.ts'
+import { print, say } from './print.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export function addDemoCommand(program: Command) {

@@ -4,7 +4,9 @@ import { messageOf, open, sqliteFile, type Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
 import { type Check, checks, type Environment, type Patient } from './doctor-checks.ts'
 import { thisMachine } from './doctor-machine.ts'
-import { databaseOption, databaseUrlOf, jsonOption, print, type StoreOptions, withOptions } from './terminal.ts'
+import { databaseUrlOf, type StoreOptions } from './opening.ts'
+import { databaseOption, jsonOption, withOptions } from './options.ts'
+import { print } from './print.ts'
 import { isRefusal } from '../contract/refusal.ts'
 
 export interface Diagnosis {

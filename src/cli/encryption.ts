@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { checkRecipient, readIdentities } from '../backup/encryption.ts'
-import { errorCode, say } from './terminal.ts'
+import { say } from './print.ts'
+import { errorCode } from './terminal.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /** The options of commands that write and read encrypted files. */

@@ -10,7 +10,9 @@ import { publishEntities, removeEntities } from '../homeassistant/publish.ts'
 import { version } from '../version.ts'
 import { parseSpan } from './instants.ts'
 import { startProgress } from './progress.ts'
-import { say, stopSignals, withOptions } from './terminal.ts'
+import { withOptions } from './options.ts'
+import { say } from './print.ts'
+import { stopSignals } from './terminal.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export function addHomeAssistantCommands(program: Command) {

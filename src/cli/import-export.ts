@@ -32,19 +32,10 @@ import { deviationLines } from './deviations.ts'
 import { identitiesOf, identityOption, recipientOption, warnOfOneRecipient } from './encryption.ts'
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
 import { startProgress } from './progress.ts'
-import {
-  databaseOption,
-  databaseUrlOf,
-  errorCode,
-  jsonOption,
-  print,
-  printRows,
-  say,
-  stopSignals,
-  type StoreOptions,
-  withOptions,
-  withStore,
-} from './terminal.ts'
+import { databaseUrlOf, type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, jsonOption, withOptions } from './options.ts'
+import { print, printRows, say } from './print.ts'
+import { errorCode, stopSignals } from './terminal.ts'
 import { isRefusal, Refusal } from '../contract/refusal.ts'
 
 export function addArchiveCommands(program: Command) {

@@ -6,18 +6,9 @@ import { MAX_NAME_LENGTH } from '../contract/names.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { accountOption } from './accounts.ts'
 import { parseExpiry } from './instants.ts'
-import {
-  databaseOption,
-  idParser,
-  jsonOption,
-  print,
-  printRows,
-  say,
-  type StoreOptions,
-  withAccount,
-  withOptions,
-  withStore,
-} from './terminal.ts'
+import { type StoreOptions, withAccount, withStore } from './opening.ts'
+import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
+import { print, printRows, say } from './print.ts'
 
 export function addKeyCommands(program: Command) {
   const key = program

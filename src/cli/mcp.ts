@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { makeClient } from '../client.ts'
 import { readConfig, settings } from '../config.ts'
 import { serveMcp } from '../mcp/server.ts'
-import { withOptions } from './terminal.ts'
+import { withOptions } from './options.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export function addMcpCommand(program: Command) {

@@ -5,16 +5,10 @@ import { withWorkFolder, workFoldersOf } from '../backup/files.ts'
 import { openVerified } from '../backup/verify.ts'
 import { writeTo } from './restore.ts'
 import { startProgress } from './progress.ts'
-import {
-  databaseOf,
-  databaseOption,
-  databaseUrlOf,
-  print,
-  stopSignals,
-  type StoreOptions,
-  withOptions,
-  withStore,
-} from './terminal.ts'
+import { databaseOf, databaseUrlOf, type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, withOptions } from './options.ts'
+import { print } from './print.ts'
+import { stopSignals } from './terminal.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export function addMoveCommand(program: Command) {

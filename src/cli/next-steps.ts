@@ -1,9 +1,10 @@
 import { listAccounts } from '../accounts/accounts.ts'
 import { hasSignInMethods } from '../accounts/sign-in-methods.ts'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig, settings } from '../config.ts'
 import type { Store } from '../store/index.ts'
 import { ownCommand } from '../version.ts'
-import { say, serviceAddress, type StoreOptions } from './terminal.ts'
+import type { StoreOptions } from './opening.ts'
+import { say } from './print.ts'
 
 interface KindsReport {
   readonly kinds: readonly { readonly kind: string; readonly added: number }[]
@@ -27,4 +28,19 @@ Next, choose a password, and start the service unless it runs:
   ${ownCommand} account set-password --account '${username}'${where}
   ${ownCommand} serve${where}
 Then sign in at ${serviceAddress(config)}/signin`)
+}
+
+/** The address of the service, as far as the settings say it. A service on all addresses has one on this machine. */
+export function serviceAddress({ publicUrl, host, port }: Pick<Config, 'publicUrl' | 'host' | 'port'>): string {
+  if (publicUrl !== '') return publicUrl
+  const name = ['0.0.0.0', '::'].includes(host) ? '127.0.0.1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+/** Says of a link that begins with `serviceAddress` that it may lead nowhere. */
+export function sayIfGuessed({ publicUrl }: Pick<Config, 'publicUrl'>) {
+  if (publicUrl === '')
+    say(
+      `The start of this link is a guess: if people reach the service at another address or port, set ${settings.publicUrl.env} to that.`,
+    )
 }

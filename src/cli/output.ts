@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { open as openFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { publish, withUnfinished } from '../backup/files.ts'
-import { writeToStdout } from './terminal.ts'
+import { writeToStdout } from './print.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export type Write = (data: string | Uint8Array) => Promise<void>
@@ -13,8 +13,7 @@ export type Write = (data: string | Uint8Array) => Promise<void>
  */
 export async function writeOutput(out: string, parent: string, write: (write: Write) => Promise<void>): Promise<void> {
   if (out === STDOUT) return write(writeToStdout)
-  const folder = dirname(resolve(out))
-  if (!existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
+  requireFolderOf(out)
   if (statSync(out, { throwIfNoEntry: false })?.isDirectory() === true) {
     throw new Refusal('usage', `${out} is a folder: name a file`)
   }
@@ -27,6 +26,12 @@ export async function writeOutput(out: string, parent: string, write: (write: Wr
     }
     publish(unfinished, out)
   })
+}
+
+/** Throws Refusal if there is no folder for the file. */
+export function requireFolderOf(file: string) {
+  const folder = dirname(resolve(file))
+  if (!existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
 }
 
 export const STDOUT = '-'

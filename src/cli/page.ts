@@ -7,7 +7,8 @@ import { keptPage } from '../dashboard/keep/kept-page.ts'
 import { inWords, languageOf } from '../dashboard/text/text.ts'
 import { isUnits } from '../dashboard/visit.ts'
 import { STDOUT, writeOutput } from './output.ts'
-import { databaseOption, databaseUrlOf, type StoreOptions, withAccount, withOptions } from './terminal.ts'
+import { databaseUrlOf, type StoreOptions, withAccount } from './opening.ts'
+import { databaseOption, withOptions } from './options.ts'
 
 export function addPageCommand(program: Command) {
   withOptions(

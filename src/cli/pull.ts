@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readSecretFile } from '../accounts/secret-files.ts'
 import { OPERATOR } from '../accounts/events.ts'
@@ -19,26 +19,16 @@ import { pullRepeatedly, pullOnce, type RoundOptions } from '../pull/round.ts'
 import { identify } from '../pull/whose.ts'
 import { listSources } from '../pull/state.ts'
 import { sqliteFile } from '../store/index.ts'
-import { STDOUT, writeOutput } from './output.ts'
+import { requireFolderOf, STDOUT, writeOutput } from './output.ts'
 import { deviationLines } from './deviations.ts'
 import { parseSpan } from './instants.ts'
 import { hasNewAccounts, sayNextSteps } from './next-steps.ts'
 import { overwriteLine, startProgress } from './progress.ts'
 import { pullScheduled } from './scheduled.ts'
-import {
-  requireConfirmation,
-  databaseOption,
-  databaseUrlOf,
-  jsonOption,
-  openStore,
-  print,
-  printRows,
-  say,
-  stopSignals,
-  type StoreOptions,
-  withOptions,
-  withStore,
-} from './terminal.ts'
+import { databaseUrlOf, openStore, type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, jsonOption, withOptions } from './options.ts'
+import { print, printRows, say } from './print.ts'
+import { requireConfirmation, stopSignals } from './terminal.ts'
 import { Refusal, renamed } from '../contract/refusal.ts'
 
 export function addPullCommands(program: Command) {
@@ -167,8 +157,7 @@ const ROWS_REJECTED = 1
 
 /** Pulls into a temporary database, so that the archive has each record once and in order. */
 async function pullToFile(source: Source, flags: PullFlags, out: string) {
-  const folder = dirname(resolve(out))
-  if (out !== STDOUT && !existsSync(folder)) throw new Refusal('usage', `there is no folder ${folder}`)
+  if (out !== STDOUT) requireFolderOf(out)
   await withTemporary(out, async path => {
     const store = await openStore(`sqlite:${path}`, { busyTimeoutMs: 60_000 })
     let report: PullReport

@@ -2,18 +2,10 @@ import { type Command, Option } from 'commander'
 import { allowRecords, deleteRecords, listDeleted, ownKinds } from '../accounts/deleted-records.ts'
 import { listFiles, undoFile } from '../accounts/imported-files.ts'
 import { accountOption } from './accounts.ts'
-import {
-  databaseOption,
-  idParser,
-  jsonOption,
-  print,
-  printRows,
-  requireConfirmation,
-  say,
-  type StoreOptions,
-  withAccount,
-  withOptions,
-} from './terminal.ts'
+import { type StoreOptions, withAccount } from './opening.ts'
+import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
+import { print, printRows, say } from './print.ts'
+import { requireConfirmation } from './terminal.ts'
 import type { Store } from '../store/index.ts'
 
 /** Taking out again what came in: single records, and what a file added. */

@@ -1,18 +1,9 @@
 import type { Command } from 'commander'
 import { retryRejected } from '../archive/retry-rejected.ts'
 import { countRejected, findRejected, listRejected } from '../archive/rejected-rows.ts'
-import {
-  databaseOption,
-  idParser,
-  jsonOption,
-  print,
-  printRows,
-  say,
-  type StoreOptions,
-  withOptions,
-  withStore,
-  writeToStdout,
-} from './terminal.ts'
+import { type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, idParser, jsonOption, withOptions } from './options.ts'
+import { print, printRows, say, writeToStdout } from './print.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 interface Flags extends StoreOptions {

@@ -7,7 +7,10 @@ import { sqliteFile, type Store } from '../store/index.ts'
 import { plainCopyOption, requireFile, type VerifyFlags, withVerified } from './backup.ts'
 import { identityOption } from './encryption.ts'
 import { startProgress } from './progress.ts'
-import { databaseOption, databaseUrlOf, openStore, print, say, stopSignals, withOptions } from './terminal.ts'
+import { databaseUrlOf, openStore } from './opening.ts'
+import { databaseOption, withOptions } from './options.ts'
+import { print, say } from './print.ts'
+import { stopSignals } from './terminal.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export function addRestoreCommand(program: Command) {

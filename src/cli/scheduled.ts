@@ -6,7 +6,8 @@ import { nextRound, pullDue } from '../pull/scheduled.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
 import { messageOf, type Store } from '../store/index.ts'
 import { runAsChild, SilentChildError, startChild } from './child.ts'
-import { say, withStore } from './terminal.ts'
+import { withStore } from './opening.ts'
+import { say } from './print.ts'
 import { isRefusal } from '../contract/refusal.ts'
 
 /** The process that pulls from connected sources, and what starts it. */

@@ -16,20 +16,10 @@ import { schemaVersion } from '../store/migrations.ts'
 import { ownCommand } from '../version.ts'
 import { listenForMetrics, loadMetrics, maxStopMs, portOption, runService, SERVER_BUSY_TIMEOUT_MS } from './listen.ts'
 import { Scheduler } from './scheduled.ts'
-import {
-  databaseOption,
-  databaseUrlOf,
-  openStore,
-  print,
-  say,
-  saySaved,
-  sayIfGuessed,
-  serviceAddress,
-  sourceOf,
-  type StoreOptions,
-  withOptions,
-  withStore,
-} from './terminal.ts'
+import { sayIfGuessed, serviceAddress } from './next-steps.ts'
+import { databaseUrlOf, openStore, saySaved, type StoreOptions, withStore } from './opening.ts'
+import { databaseOption, sourceOf, withOptions } from './options.ts'
+import { print, say } from './print.ts'
 import { isWorker, onPullDue, onSecret, supervise, tellPullDue } from './workers.ts'
 import { Refusal, renamed } from '../contract/refusal.ts'
 

@@ -5,7 +5,8 @@ import { isRefusal, Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { ActOrder, RunOrder, UploadOrder } from '../uploads/uploads.ts'
 import { runAsChild, SilentChildError, startChild } from './child.ts'
-import { COMMAND_BUSY_TIMEOUT_MS, openStore, say } from './terminal.ts'
+import { COMMAND_BUSY_TIMEOUT_MS, openStore } from './opening.ts'
+import { say } from './print.ts'
 
 /** Checks or stores an upload in a child process: its files may be hostile, and take long. */
 export const runOrder: RunOrder = async (order, signal) => {

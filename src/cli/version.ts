@@ -2,7 +2,9 @@ import { type Command, Option } from 'commander'
 import { StoreError, StoreUnavailableError } from '../store/index.ts'
 import { currentVersion, schemaVersion } from '../store/migrations.ts'
 import { findCommit, version } from '../version.ts'
-import { databaseUrlOf, print, withInspected, withOptions } from './terminal.ts'
+import { databaseUrlOf, withInspected } from './opening.ts'
+import { withOptions } from './options.ts'
+import { print } from './print.ts'
 
 const FLAGS = ['--version', '--verbose']
 

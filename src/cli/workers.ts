@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '../archive/values.ts'
-import { say } from './terminal.ts'
+import { say } from './print.ts'
 
 interface Supervision {
   /** How many workers to run. */

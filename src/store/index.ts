@@ -12,7 +12,6 @@ export {
   SchemaError,
   type Store,
   StoreError,
-  StoreLocationError,
   StoreBusyError,
   StoreFullError,
   StoreUnavailableError,
