@@ -101,27 +101,6 @@ export function confirmedAt(proof: Pick<Proof, 'method'> & { readonly authentica
   return proof.method === 'oidc' ? (proof.authenticatedAt ?? 0) : null
 }
 
-/**
- * Records that the person of a session proved again who they are. Returns its new secret, because somebody else may have the old
- * one; undefined if the session or the sign-in method is gone.
- */
-export function confirmSession(
-  store: Store,
-  { id, now, proof }: { readonly id: number; readonly now: number; readonly proof: Proof },
-): Promise<string | undefined> {
-  return store.db.transaction().execute(async db => {
-    if (!(await isCurrent(db, store, proof))) return undefined
-    const secret = makeSecret()
-    const { numUpdatedRows } = await db
-      .updateTable('browser_session')
-      .set({ confirmed_at: now, hash: hashSecret(secret) })
-      .where('id', '=', id)
-      .where('account_id', '=', proof.accountId)
-      .executeTakeFirstOrThrow()
-    return numUpdatedRows > 0n ? secret : undefined
-  })
-}
-
 /** The session of a secret; undefined if there is none, or it has ended. Records in the background, each minute, that it is used. */
 export async function findSession(store: Store, secret: string, now: number): Promise<BrowserSession | undefined> {
   if (!SECRET_FORM.test(secret)) return undefined

@@ -11,7 +11,8 @@ export type EventCounter = ReturnType<typeof makeEventCounter>
 
 interface CountedEvent {
   readonly type: EventType
-  readonly account: { readonly id: number } | { readonly username: string }
+  /** As it was entered. */
+  readonly username: string
   readonly now: number
   /** As `networkPart` writes it. */
   readonly network: string
@@ -41,7 +42,7 @@ export function makeEventCounter(store: Store, onFailure: (error: unknown) => vo
     /** Counts an event, which is written within about a second. A name that no account has writes nothing. */
     count(event: CountedEvent) {
       // No account has such a name, and no database could compare it.
-      if ('username' in event.account && !isName(event.account.username)) return
+      if (!isName(event.username)) return
       tally.add({ ...event, now: event.now - (event.now % HOUR_MS) })
     },
     /** Writes what is pending and stops. */
@@ -51,7 +52,7 @@ export function makeEventCounter(store: Store, onFailure: (error: unknown) => vo
 
 async function write(db: Kysely<Tables>, { row: event, count: times }: Counted<CountedEvent>): Promise<void> {
   const { type, now: at } = event
-  const account = await accountOf(db, event.account)
+  const account = await accountNamed(db, event.username)
   if (account === undefined) return
   const accountId = account.id
   const rows = await db
@@ -75,12 +76,6 @@ async function write(db: Kysely<Tables>, { row: event, count: times }: Counted<C
         .doUpdateSet(({ eb, ref }) => ({ times: eb(ref('account_event.times'), '+', ref('excluded.times')) })),
     )
     .execute()
-}
-
-function accountOf(db: Kysely<Tables>, account: CountedEvent['account']) {
-  return 'id' in account
-    ? db.selectFrom('account').select('id').where('id', '=', account.id).executeTakeFirst()
-    : accountNamed(db, account.username)
 }
 
 /** How many events wait to be written in a process: about 300 KB. */

@@ -5,7 +5,7 @@ import { hashSecret } from './secrets.ts'
 /** Challenges for passkeys. Browsers keep them sealed, and the store keeps which were used. */
 
 /** What a passkey is asked for. */
-export const passkeyPurposes = ['signin', 'confirm', 'register', 'invitation'] as const
+export const passkeyPurposes = ['signin', 'register', 'invitation'] as const
 export type PasskeyPurpose = (typeof passkeyPurposes)[number]
 
 export interface PasskeyChallenge {

@@ -146,31 +146,29 @@ interface AddedPasskey {
   readonly now: number
 }
 
-/** What a browser needs to sign a challenge: with any passkey of this service, or with one of those named. */
-export async function requestOptions(
-  { rpId }: Pick<PasskeySite, 'rpId'>,
-  allowed?: readonly PasskeyFacts[],
-): Promise<[PublicKeyCredentialRequestOptionsJSON, PasskeyChallenge]> {
+/** What a browser needs to sign a challenge with any passkey of this service. */
+export async function requestOptions({
+  rpId,
+}: Pick<PasskeySite, 'rpId'>): Promise<[PublicKeyCredentialRequestOptionsJSON, PasskeyChallenge]> {
   const { generateAuthenticationOptions } = await loadServer()
   const options = await generateAuthenticationOptions({
     rpID: rpId,
     timeout: MAX_CHALLENGE_MS,
     userVerification: 'required',
-    ...(allowed === undefined ? {} : { allowCredentials: allowed.map(descriptorOf) }),
   })
   return [options, { challenge: options.challenge }]
 }
 
 /**
- * Checks what a browser answered to `requestOptions`, as JSON. Undefined if the passkey is not known here, is of another
- * account than `accountId`, did not sign this challenge for this site, or the challenge was used before.
+ * Checks what a browser answered to `requestOptions`, as JSON. Undefined if the passkey is not known here, did not sign this
+ * challenge for this site, or the challenge was used before.
  */
 export async function verifyPasskey(
   store: Store,
   answer: string,
   { challenge }: PasskeyChallenge,
   { rpId, origin }: PasskeySite,
-  { now, accountId }: { readonly now: number; readonly accountId?: number },
+  now: number,
 ): Promise<PasskeyProof | undefined> {
   // The library checks the rest of the shape.
   const response = parseAnswer(answer) as AuthenticationResponseJSON | undefined
@@ -180,7 +178,6 @@ export async function verifyPasskey(
     .selectAll()
     .where('credential_id', '=', response.id)
     .where('rp_id', '=', rpId)
-    .$if(accountId !== undefined, passkeys => passkeys.where('account_id', '=', accountId ?? 0))
     .executeTakeFirst()
   if (passkey === undefined) return undefined
   const { verifyAuthenticationResponse } = await loadServer()
@@ -197,10 +194,7 @@ export async function verifyPasskey(
     },
   }).catch(() => NOT_VERIFIED)
   if (!verification.verified) return undefined
-  // A device omits the user handle only if the request named the passkeys to use.
-  const { userHandle } = response.response
-  const handle = accountId === undefined ? userHandle : (userHandle ?? passkey.user_handle)
-  if (handle !== passkey.user_handle) return undefined
+  if (response.response.userHandle !== passkey.user_handle) return undefined
   const { newCounter } = verification.authenticationInfo
   return store.db.transaction().execute(async db => {
     if (!(await useChallenge(db, challenge, now))) return undefined

@@ -135,8 +135,6 @@ export interface Visit {
   readonly userAgent: string
   /** Notes that the request is refused because a limit is reached. */
   readonly limitReached: (name: LimitName) => void
-  /** Sets a cookie with the response, also if it is an error. */
-  readonly setCookie: (cookie: string) => void
   /** The viewer, as the log of events names who did something. */
   readonly actor: Actor
   readonly events: Pick<EventCounter, 'count'>
@@ -160,12 +158,9 @@ export type DashboardPage = (PageOfRecords | PageWithoutRecords) & {
   readonly method?: 'POST'
   /** A path pattern of Fastify; an identifier is always `:id`. */
   readonly path: string
-  /**
-   * For pages that need a proof of identity from the last ten minutes, the action in the words of its button: without such a proof,
-   * the viewer is asked for it.
-   */
-  readonly confirms?: string
-  /** What its form does. If the act asks for a proof of identity, so does the page, in the words of the act. */
+  /** Whether it needs a sign-in of the last ten minutes: without one, the viewer is asked to sign in again. */
+  readonly confirms?: boolean
+  /** What its form does. If the act needs such a sign-in, so does the page. */
   readonly act?: ActFacts
   /** Whether its form has files, which the handler reads with `receiveFiles`, after it has decided that they may come. */
   readonly receivesFiles?: boolean

@@ -7,7 +7,7 @@ import type { Log } from '../http/log.ts'
 import { ApiError } from '../contract/errors.ts'
 import { LimitError, type LimitName, limitOf } from '../http/limits.ts'
 import { asset, isAsset, sendAsset, sendPage } from './sending.ts'
-import { askAgain, confirmationPages } from './sign-in/reauthentication.ts'
+import { askAgain } from './sign-in/reauthentication.ts'
 import { sendErrorPage, toShownError, wantsPage } from './layout/error-page.ts'
 import { Exports } from './files.ts'
 import { renderLayout } from './layout/layout.ts'
@@ -69,7 +69,6 @@ export const pages: readonly DashboardPage[] = [
   ...settingsPages,
   ...displayPages,
   ...livePages,
-  ...confirmationPages,
 ]
 
 export function registerDashboard(scope: FastifyInstance, options: DashboardOptions) {
@@ -184,9 +183,9 @@ async function viewerOrNone(options: DashboardOptions, reply: FastifyReply): Pro
 
 /** What a visit of a page results in. */
 async function resultOf(visit: Visit, page: DashboardPage): Promise<PageResult> {
-  const { act, confirms = act?.confirms === true ? act.title : undefined } = page
-  const ask = async () => (confirms === undefined ? undefined : await askAgain(visit, page, confirms))
-  return endedView(visit, page) ?? notSharedView(visit, page) ?? (await ask()) ?? page.handler(visit)
+  const { act, confirms = act?.confirms ?? false } = page
+  const asked = confirms ? askAgain(visit, page) : undefined
+  return endedView(visit, page) ?? notSharedView(visit, page) ?? asked ?? page.handler(visit)
 }
 
 /** The page in place of the records of an account whose access has ended. */

@@ -67,7 +67,6 @@ export async function visitOf(
     limitReached: name => {
       request.context.limit = name
     },
-    setCookie: cookie => void reply.header('Set-Cookie', cookie),
     get actor() {
       return actorOf(request, config)
     },

@@ -76,7 +76,6 @@ const actions: readonly Action[] = [
   { route: 'POST /settings', act: ({ ann }) => ann.post('/settings', { timeZone: 'UTC', units: 'metric' }) },
   { route: 'POST /display', act: ({ ann }) => ann.post('/display', { theme: 'dark' }) },
   { route: 'POST /subject', act: ({ ann }) => ann.post('/subject', { subject: '2' }) },
-  { route: 'POST /confirm', act: ({ ann }) => ann.post('/confirm', { confirm: PASSWORD, next: '/' }) },
   { route: 'POST /settings/sessions', act: ({ ann }) => ann.post('/settings/sessions') },
   {
     route: 'POST /source/upload',
@@ -221,7 +220,6 @@ const actions: readonly Action[] = [
     act: ({ viaIssuer }) => viaIssuer('/settings/oidc'),
     leaves: 'oidc-linked',
   },
-  { route: 'GET /confirm/oidc', act: ({ viaIssuer }) => viaIssuer('/confirm/oidc') },
   {
     route: 'POST /settings/passkeys/:id/remove',
     act: ({ ann }) => ann.post('/settings/passkeys/1/remove'),
@@ -418,7 +416,7 @@ test('an account gets a bounded number of rows an hour, however many networks gu
   const counter = makeEventCounter(service.store, error => assert.fail(String(error)))
   const now = Date.now()
   for (let index = 0; index < 250; index += 1) {
-    const event = { type: 'sign-in-failed', account: { username: 'ann' }, now, browser: '' } as const
+    const event = { type: 'sign-in-failed', username: 'ann', now, browser: '' } as const
     counter.count({ ...event, network: `192.0.${index}.0/24` })
   }
   await counter.close()
@@ -434,10 +432,8 @@ test('a wrong password of somebody who is signed in is counted', async () => {
   await allowSignIn(service, 'ann')
   const ann = await signedIn(service.url)
   await ann.post('/settings/password', { current: 'wrong password', next, again: next })
-  await ann.post('/confirm', { confirm: 'wrong password', next: '/' })
-  await until(async () =>
-    (await eventsOf(service)).some(({ kind, times }) => kind === 'confirmation-failed' && times === 2),
-  )
+  await ann.post('/signin', { again: '1', password: 'wrong password', next: '/' })
+  await until(async () => (await eventsOf(service)).some(({ kind, times }) => kind === 'sign-in-failed' && times === 2))
 })
 
 test('events are removed after a year', async () => {

@@ -17,7 +17,7 @@ async function signedIn() {
   return { service, ann, age, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() }
 }
 
-const ASKED = /Enter your password to continue/
+const ASKED = /^\/signin\?again=1&next=/
 
 const KEY: [string, string][] = [
   ['name', 'Script "one" & two'],
@@ -31,16 +31,19 @@ test('ten minutes after the sign-in a key needs the password again, before its f
   assert.match((await it.ann.post('/keys', KEY)).text, /Your new key/)
   await it.age(10)
   const keys = () => it.service.store.db.selectFrom('token').select('scopes').execute()
-  for (const asked of [await it.ann.get('/keys/new'), await it.ann.post('/keys', KEY)]) {
-    assert.equal(asked.status, 403)
-    assert.match(asked.text, /Enter your password to continue with: Create key\./)
-    assert.doesNotMatch(asked.text, /Script/)
-  }
-  const wrong = await it.ann.post('/confirm', { next: '/keys/new', confirm: 'not the password' })
+  assert.equal((await it.ann.get('/keys/new')).to, '/signin?again=1&next=%2Fkeys%2Fnew')
+  assert.equal((await it.ann.post('/keys', KEY)).to, '/signin?again=1&next=%2Fkeys')
+  const asked = await it.ann.get('/signin?again=1&next=%2Fkeys%2Fnew')
+  assert.match(asked.text, /Enter your password to continue\./)
+  assert.match(asked.text, /value="ann"/)
+  it.ann.cookies.set('discreet', '1')
+  const wrong = await it.ann.post('/signin', { again: '1', next: '/keys/new', password: 'not the password' })
   assert.match(wrong.text, /The password is wrong/)
-  assert.match(wrong.text, ASKED)
+  assert.match(wrong.text, /Enter your password to continue\./)
+  assert.doesNotMatch(wrong.text, /"ann"/)
   assert.equal((await keys()).length, 1)
-  assert.equal((await it.ann.post('/confirm', { next: '/keys/new', confirm: PASSWORD })).to, '/keys/new')
+  const again = { again: '1', next: '/keys/new', password: PASSWORD }
+  assert.equal((await it.ann.post('/signin', again)).to, '/keys/new')
   assert.match((await it.ann.get('/keys/new')).text, /<h1>Create key/)
   assert.match((await it.ann.post('/keys', KEY)).text, /Your new key/, 'and not again for ten minutes')
 })
@@ -49,27 +52,24 @@ test('the export of everything needs a fresh sign-in, and leads back to its butt
   await using it = await signedIn()
   assert.match((await it.ann.get('/settings/export')).text, /"kind":"account"/)
   await it.age(10)
-  const asked = await it.ann.get('/settings/export')
-  assert.match(asked.text, ASKED)
-  assert.doesNotMatch(asked.text, /"kind":"account"/)
-  const next = /name="next" value="(.*?)"/.exec(asked.text)?.[1] ?? ''
-  assert.match((await it.ann.post('/confirm', { next, confirm: 'not the password' })).text, /is wrong/)
-  assert.match((await it.ann.get('/settings/export')).text, ASKED)
-  const confirmed = await it.ann.post('/confirm', { next, confirm: PASSWORD })
-  assert.equal(confirmed.status, 303)
-  assert.match((await it.ann.get(confirmed.to ?? '')).text, /Confirmed for ten minutes/)
+  const next = '/settings?confirmed=/settings/export'
+  assert.equal((await it.ann.get('/settings/export')).to, `/signin?${new URLSearchParams({ again: '1', next })}`)
+  const confirmed = await it.ann.post('/signin', { again: '1', next, password: PASSWORD })
+  assert.equal(confirmed.to, next)
+  assert.match((await it.ann.get(next)).text, /Confirmed for ten minutes/)
   assert.match((await it.ann.get('/settings/export')).text, /"kind":"account"/)
-  assert.equal((await it.ann.post('/confirm', { next: 'https://evil.example', confirm: PASSWORD })).to, '/')
+  const elsewhere = { again: '1', next: 'https://evil.example', password: PASSWORD }
+  assert.equal((await it.ann.post('/signin', elsewhere)).to, '/')
 })
 
-test('a confirmation gives the browser a new cookie, so that a stolen copy of the old one is not confirmed too', async () => {
+test('signing in again gives the browser a new cookie, so that a stolen copy of the old one is not fresh too', async () => {
   await using it = await signedIn()
   await it.age(11)
   const thief = visitor(it.service.url)
   for (const [name, value] of it.ann.cookies) thief.cookies.set(name, value)
   assert.equal((await thief.get('/settings')).status, 200)
-  const { headers } = await it.ann.post('/confirm', { next: '/settings', confirm: PASSWORD })
-  assert.match(headers.getSetCookie().join(), /^session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax$/)
+  const { headers } = await it.ann.post('/signin', { again: '1', next: '/settings', password: PASSWORD })
+  assert.match(headers.getSetCookie().join(), /^session=[\w-]{43}; Path=\/; Max-Age=604800; HttpOnly; SameSite=Lax,/)
   assert.equal((await thief.get('/settings')).to, '/signin?next=%2Fsettings')
   assert.equal((await it.ann.get('/settings')).status, 200)
   assert.match((await it.ann.post('/keys', KEY)).text, /Your new key/)
@@ -135,10 +135,9 @@ test('ten minutes after the sign-in, every sensitive action asks for another sig
   for (const { method = 'GET', path } of pages) {
     await t.test(`${method} ${path}`, async () => {
       const own = path.replace(':id', '1')
-      const { text, status } = await (method === 'POST' ? it.ann.post(own, fields) : it.ann.get(own))
-      if (path === '/confirm' || !ASKED.test(text)) return
+      const { to } = await (method === 'POST' ? it.ann.post(own, fields) : it.ann.get(own))
+      if (!ASKED.test(to ?? '')) return
       sensitive.push(`${method} ${path}`)
-      assert.equal(status, 403)
       assert.deepEqual(await stored(), before)
     })
   }
@@ -149,8 +148,8 @@ test('a form that is sent after its session ended leads, after the sign-in, to t
   await using it = await signedIn()
   await it.ann.post('/signout')
   const next = '/settings/password'
-  const confirmed = await it.ann.post('/confirm', { next, confirm: PASSWORD })
-  assert.equal(confirmed.to, `/signin?${new URLSearchParams({ next })}`)
+  const again = await it.ann.post('/signin', { again: '1', next, password: PASSWORD })
+  assert.equal(again.to, `/signin?${new URLSearchParams({ next })}`)
   const password = 'another long password'
   const changed = await it.ann.post('/settings/password', { current: PASSWORD, next: password, again: password })
   assert.equal(changed.to, '/signin?next=%2Fsettings')

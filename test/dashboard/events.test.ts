@@ -55,11 +55,11 @@ test('events that are counted have a row for each hour and network, and beyond a
   const counter = makeEventCounter(service.store, error => assert.fail(String(error)))
   const now = Date.now()
   for (let hour = 1; hour <= 30; hour += 1) {
-    const event = { type: 'sign-in-failed', account: { username: 'ann' }, browser: 'Firefox on Android' } as const
+    const event = { type: 'sign-in-failed', username: 'ann', browser: 'Firefox on Android' } as const
     counter.count({ ...event, now: now - hour * HOUR_MS, network: '203.0.113.0/24' })
   }
   for (let index = 0; index < 2 * MAX_EVENTS_PER_HOUR; index += 1) {
-    const event = { type: 'confirmation-failed', account: { id: 1 }, browser: '' } as const
+    const event = { type: 'sign-in-failed', username: 'ann', browser: '' } as const
     counter.count({ ...event, now: now - 100 * HOUR_MS, network: `198.51.${index}.0/24` })
   }
   await counter.close()

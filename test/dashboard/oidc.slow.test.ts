@@ -71,7 +71,7 @@ for (const theme of ['dark'] as const) {
       await page.getByRole('link', { name: 'Remove link' }).click()
       await page.locator('main').getByRole('button', { name: 'Remove link' }).click()
       await page.waitForURL(`${url}/settings?saved=oidc`)
-      // The page that asks for a confirmation is a 403, and pages of the issuer load files that do not exist.
+      // Pages of the issuer load files that do not exist.
       assert.deepEqual(
         browser.problems.filter(problem => !problem.startsWith('console: Failed to load')),
         [],

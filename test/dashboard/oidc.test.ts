@@ -235,15 +235,16 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
   await ageSignIns(service, 11)
   const fields = { name: 'Kitchen "1"', scope: 'dtt:read', expires: '30d' }
   const asked = await ann.post('/keys', fields)
-  assert.equal(asked.status, 403)
-  assert.doesNotMatch(asked.text, /type="password"/)
-  assert.match(asked.text, /href="\/confirm\/oidc\?next=%2Fkeys"[^>]*>Continue with Example ID/)
+  assert.equal(asked.to, '/signin?again=1&next=%2Fkeys')
+  const page = (await ann.get(asked.to ?? '')).text
+  assert.doesNotMatch(page, /type="password"/)
+  assert.match(page, /href="\/signin\/oidc\?again=1&amp;next=%2Fkeys"[^>]*>Continue with Example ID/)
 
-  const other = await goThere(ann, '/confirm/oidc', 'somebody else')
+  const other = await goThere(ann, '/signin/oidc?again=1', 'somebody else')
   assert.match(other.text, /not linked with this account/)
   const known = issuerVisitor(issuer.url)
   const before = ann.cookies.get('session')
-  const out = await ann.get('/confirm/oidc?next=%2Fkeys')
+  const out = await ann.get('/signin/oidc?again=1&next=%2Fkeys')
   assert.equal(new URL(out.to ?? '').searchParams.get('max_age'), '0')
   const confirmed = await back(ann, await known.follow(out.to ?? '', 'somebody'))
   assert.equal(confirmed.to, '/keys')
@@ -252,18 +253,14 @@ test('what needs a fresh sign-in is confirmed at the issuer, which must ask agai
 
   // An issuer at which somebody is signed in does not ask again, unless it has to.
   await ageSignIns(service, 11)
-  const lazy = await ann.get('/confirm/oidc')
+  const lazy = await ann.get('/signin/oidc?again=1')
   const address = new URL(lazy.to ?? '')
   address.searchParams.delete('max_age')
   await service.store.db.updateTable('browser_session').set({ confirmed_at: 0 }).execute()
   const slept = await known.follow(address.href, 'somebody')
   const seen = await back(ann, slept)
   assert.equal(seen.status, 403, 'without the time of the sign-in there it proves nothing')
-  assert.equal((await ann.post('/keys', fields)).status, 403)
-
-  const [, next = ''] = /href="(\/confirm\/oidc[^"]*)"/.exec((await ann.get('/settings/export')).text) ?? []
-  assert.equal((await goThere(ann, next, 'somebody')).to, '/settings?confirmed=/settings/export')
-  assert.equal((await ann.get('/settings/export')).headers.get('Content-Type'), 'application/x-ndjson')
+  assert.equal((await ann.post('/keys', fields)).status, 303)
 })
 
 test('a sign-in for which the issuer asked long ago does not count as fresh', async t => {
@@ -277,16 +274,16 @@ test('a sign-in for which the issuer asked long ago does not count as fresh', as
   const fields = { name: 'Kitchen', scope: 'dtt:read', expires: '30d' }
   const asked = await other.post('/keys', fields)
   // An issuer that does not ask again although it has to, and says so.
-  const out = new URL((await other.get('/confirm/oidc')).to ?? '')
+  const out = new URL((await other.get('/signin/oidc?again=1')).to ?? '')
   out.searchParams.set('max_age', '86400')
   const stale = await back(other, await known.follow(out.href, 'somebody'))
   const again = await other.post('/keys', fields)
   t.mock.timers.reset()
   assert.equal(seen.to, '/')
-  assert.equal(asked.status, 403)
+  assert.equal(asked.status, 303)
   assert.equal(stale.status, 403)
   assert.match(stale.text, /was not accepted: /)
-  assert.equal(again.status, 403)
+  assert.equal(again.status, 303)
 })
 
 test('a removed link does not sign in, and its removal signs out every other browser', async () => {
@@ -308,7 +305,7 @@ test('linking needs a fresh sign-in, and begins only with a form of this service
   assert.match(await addressAt(ann, '/settings/oidc'), /^http/)
   await ageSignIns(service, 11)
   assert.equal((await ann.post('/settings/oidc')).to, '/settings/oidc')
-  assert.equal((await ann.get('/settings/oidc')).status, 403)
+  assert.equal((await ann.get('/settings/oidc')).to, '/signin?again=1&next=%2Fsettings%2Foidc')
   assert.equal((await visitor(service.url).post('/settings/oidc')).to, '/settings/oidc')
 })
 
@@ -476,7 +473,7 @@ test('without an issuer in the settings no page offers one, and its paths do not
   assert.doesNotMatch((await visitor(service.url).get('/signin')).text, /oidc/)
   const ann = await signedIn(service)
   assert.doesNotMatch((await ann.get('/settings')).text, /oidc/)
-  for (const path of ['/signin/oidc', '/signin/oidc/callback?code=x&state=y', '/confirm/oidc', '/settings/oidc']) {
+  for (const path of ['/signin/oidc', '/signin/oidc/callback?code=x&state=y', '/settings/oidc']) {
     assert.equal((await ann.get(path)).status, 404, path)
   }
 })

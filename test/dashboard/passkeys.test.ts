@@ -241,16 +241,12 @@ test('a passkey of another account neither confirms nor can be removed', async (
   const ben = await service.signedIn('ben')
   await register(ann, service)
   const foreign = await register(ben, service)
-  const [own, other] = await service.passkeys()
+  const [, other] = await service.passkeys()
   assert.equal((await ann.get(`/settings/passkeys/${other?.id}/remove`)).status, 404)
   assert.equal((await ann.post(`/settings/passkeys/${other?.id}/remove`)).status, 404)
   await service.age(11)
-  const options = await optionsOf(ann, 'confirm')
-  assert.deepEqual(
-    options.allowCredentials.map(({ id }: { id: string }) => id),
-    [own?.credential_id],
-  )
-  const seen = await ann.post('/confirm', { next: '/keys', 'confirm-passkey': foreign.get(options) })
+  const answer = foreign.get(await optionsOf(ann, 'signin'))
+  const seen = await ann.post('/signin/passkey', { again: '1', next: '/keys', answer })
   assert.equal(seen.status, 403)
   assert.match(seen.text, /The passkey was not accepted/)
 })
@@ -262,19 +258,14 @@ test('what needs a fresh sign-in is confirmed with a passkey', async () => {
   await service.age(11)
   const fields = { name: 'Kitchen', scope: 'dtt:read', expires: '30d' }
   const asked = await ann.post('/keys', fields)
-  assert.equal(asked.status, 403)
-  assert.match(asked.text, /data-passkey="confirm"/)
-  const answer = device.get(await optionsOf(ann, 'confirm'))
-  const proof = { next: '/keys/new', 'confirm-passkey': answer }
-  assert.equal((await ann.post('/confirm', proof)).to, '/keys/new')
+  assert.equal(asked.to, '/signin?again=1&next=%2Fkeys')
+  assert.match((await ann.get(asked.to ?? '')).text, /data-passkey="signin"/)
+  const answer = device.get(await optionsOf(ann, 'signin'))
+  const proof = { again: '1', next: '/keys/new', answer }
+  assert.equal((await ann.post('/signin/passkey', proof)).to, '/keys/new')
   assert.match((await ann.post('/keys', fields)).text, /Your new key/)
   await service.age(11)
-  assert.equal((await ann.post('/confirm', proof)).status, 403, 'a second time')
-  for (const path of ['/settings/passkeys/new', '/keys/new']) {
-    const page = await ann.get(path)
-    assert.equal(page.status, 403, path)
-    assert.match(page.text, new RegExp(`name="next" value="${path}"`))
-  }
+  assert.equal((await ann.post('/signin/passkey', proof)).status, 403, 'a second time')
 })
 
 test('an account with two passkeys can remove its password, and always keeps one sign-in method', async () => {
@@ -305,13 +296,13 @@ test('an account with two passkeys can remove its password, and always keeps one
   assert.equal((await service.passkeys()).length, 1)
 
   await service.age(11)
-  const asked = await ann.get('/settings/password')
+  const asked = await ann.get((await ann.get('/settings/password')).to ?? '')
   assert.doesNotMatch(asked.text, /type="password"/)
-  assert.match(asked.text, /data-passkey="confirm"/)
+  assert.match(asked.text, /data-passkey="signin"/)
   const again = { next: PASSWORD, again: PASSWORD }
-  assert.equal((await ann.post('/settings/password', again)).status, 403, 'not fresh')
-  const answer = first.get(await optionsOf(ann, 'confirm'))
-  assert.equal((await ann.post('/confirm', { next: '/settings/password', 'confirm-passkey': answer })).status, 303)
+  assert.match((await ann.post('/settings/password', again)).to ?? '', /^\/signin\?again=1/, 'not fresh')
+  const answer = first.get(await optionsOf(ann, 'signin'))
+  assert.equal((await ann.post('/signin/passkey', { again: '1', answer })).status, 303)
   assert.equal((await ann.post('/settings/password', again)).to, '/settings?saved=password')
   assert.equal((await visitor(service.origin).signIn('ann')).status, 303)
 })
@@ -405,10 +396,11 @@ test('somebody who guesses passwords does not lock out the owner of a passkey', 
 
   // Nor in a browser that was left open.
   await service.age(11)
-  for (let index = 0; index < 10; index += 1) await known.post('/confirm', { confirm: 'wrong password' })
-  assert.match((await known.post('/confirm', { confirm: PASSWORD })).text, /Too many attempts/)
-  const answer = device.get(await optionsOf(known, 'confirm'))
-  assert.equal((await known.post('/confirm', { next: '/keys', 'confirm-passkey': answer })).to, '/keys')
+  const again = { again: '1', next: '/keys' }
+  for (let index = 0; index < 10; index += 1) await known.post('/signin', { ...again, password: 'wrong password' })
+  assert.match((await known.post('/signin', { ...again, password: PASSWORD })).text, /Too many attempts/)
+  const answer = device.get(await optionsOf(known, 'signin'))
+  assert.equal((await known.post('/signin/passkey', { ...again, answer })).to, '/keys')
 })
 
 test('signing out the others, or removing a sign-in method, makes an account forget all browsers but this one', async () => {
@@ -448,7 +440,7 @@ test('where browsers do not allow passkeys the pages say so, and the other sign-
   assert.match((await ann.get('/settings')).text, /Passkeys<\/h3><p[^>]*>Not available at this address\./)
   const far = { 'X-Forwarded-For': '192.0.2.7' }
   assert.match((await visitor(service.url).get('/signin', far)).text, /Passkeys need an encrypted connection/)
-  for (const purpose of ['signin', 'register', 'confirm', 'invitation', 'other', '']) {
+  for (const purpose of ['signin', 'register', 'invitation', 'other', '']) {
     assert.equal((await ann.post('/passkeys/options', { purpose })).status, 404, purpose)
   }
   assert.equal((await ann.post('/signin/passkey', { answer: '{}' })).status, 403)
@@ -466,7 +458,7 @@ test('a passkey that was made at another address says where it works, and does n
   await service.store.db.updateTable('passkey').set({ rp_id: 'old.example' }).execute()
   await service.store.db.updateTable('account').set({ password_hash: null }).where('id', '=', 1).execute()
   await service.age(11)
-  const stuck = (await ann.get('/settings/password')).text
+  const stuck = (await ann.get((await ann.get('/settings/password')).to ?? '')).text
   assert.match(
     stuck,
     /No sign-in method of this account works at this address\. Ask whoever runs this service for an invitation/,

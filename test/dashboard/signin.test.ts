@@ -376,7 +376,6 @@ test('a form from another site is refused before anything else', async () => {
     '/signin/passkey',
     '/passkeys/options',
     '/signout',
-    '/confirm',
     '/keys',
     '/settings',
     '/settings/password',

@@ -125,15 +125,15 @@ test('a proof of identity comes before each form with a key, and one that came l
   const { ann } = it
   await it.age()
   assert.doesNotMatch((await ann.get('/source')).text, /name="key"/)
-  assert.match((await ann.get('/source/connect')).text, /Enter your password to continue/)
-  assert.equal((await it.check()).status, 403)
+  assert.equal((await ann.get('/source/connect')).to, '/signin?again=1&next=%2Fsource%2Fconnect')
+  assert.equal((await it.check()).status, 303)
   assert.equal(it.source.requests.length, 0)
   const kept = await ann.get('/source/connect')
   assert.doesNotMatch(kept.text, new RegExp(SOURCE_TOKEN))
   await ann.signIn('ann')
   await it.check()
   await it.age()
-  assert.equal((await ann.post('/source/start')).status, 403)
+  assert.equal((await ann.post('/source/start')).status, 303)
   assert.equal(await readConnection(it.service.store, 1), undefined)
 })
 

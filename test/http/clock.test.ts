@@ -62,7 +62,7 @@ test('a clock that is set back a year changes no limit and no window; API keys e
   }
   await ask(me, eternal)
   await until(async () => (await lastUsed()) < Date.now() - 1000 * (YEAR - 3600))
-  assert.match((await ann.post('/keys', key)).text, /name="confirm"/, 'the password is asked for again')
+  assert.equal((await ann.post('/keys', key)).to, '/signin?again=1&next=%2Fkeys', 'the password is asked for again')
   // On a slow machine a new window begins meanwhile.
   let refused = await ask(me, token)
   for (let count = 0; count < 130 && refused.status !== 429; count += 1) refused = await ask(me, token)

@@ -220,9 +220,8 @@ test('an upload is refused before its body is read', async t => {
       .executeTakeFirstOrThrow()
     await sessions.set({ confirmed_at: Date.now() - 11 * 60_000 }).execute()
     const answer = await announce()
-    assert.equal(answer.status, 403)
-    assert.match(answer.body, /Enter your password to continue/)
-    assert.match((await ann.get('/source/upload')).text, /Enter your password to continue/)
+    assert.equal(answer.status, 303)
+    assert.equal((await ann.get('/source/upload')).to, '/signin?again=1&next=%2Fsource%2Fupload')
     await sessions.set({ confirmed_at: before }).execute()
   })
 

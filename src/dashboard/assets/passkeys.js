@@ -64,7 +64,7 @@ async function askBrowser(purpose, form) {
     throw new ShownError('This browser cannot use passkeys.')
   }
   const options = /** @type {Options} The server made them for this purpose. */ (await response.json())
-  return purpose === 'signin' || purpose === 'confirm'
+  return purpose === 'signin'
     ? navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) })
     : navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
 }

@@ -7,7 +7,7 @@ import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 /** The way to the issuer and back. A sealed cookie keeps its purpose, so that any process can complete it. */
 
 export interface OidcFlow {
-  readonly purpose: 'signin' | 'confirm' | 'link' | 'invitation'
+  readonly purpose: 'signin' | 'again' | 'link' | 'invitation'
   /** The session, or the secret of the invitation, that it is for; empty for a sign-in. */
   readonly subject: string
   /** The path to redirect to when it has succeeded. */
@@ -27,7 +27,7 @@ export async function beginFlow(
   reply: FastifyReply,
   flow: OidcFlow,
 ): Promise<string> {
-  const { url, request } = await oidc.begin(site.baseUrl + CALLBACK_PATH, { asksAgain: flow.purpose === 'confirm' })
+  const { url, request } = await oidc.begin(site.baseUrl + CALLBACK_PATH, { asksAgain: flow.purpose === 'again' })
   const pending: PendingFlow = { ...flow, request }
   reply.header('Set-Cookie', await sealedCookie(store, { site, name: COOKIE, now }, pending, FLOW_MS))
   return url

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type BrowserSession, confirmSession } from '../../accounts/browser-sessions.ts'
 import { linkOwnIdentity, useIdentity } from '../../accounts/identities.ts'
 import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
 import type { Oidc, OidcIdentity } from '../../accounts/oidc.ts'
@@ -13,7 +12,7 @@ import { problemOf } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
 import { isFromAnotherSite, siteOriginOf, safePath } from '../site.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
-import { sendSignedIn, sessionCookie, sessionStart } from './session-cookie.ts'
+import { sendSignedIn, sessionStart } from './session-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
 import { actorOf, sessionOf } from '../visit.ts'
 
@@ -23,27 +22,23 @@ interface OidcOptions extends DashboardOptions {
 }
 
 /**
- * The ways to the issuer and its callback: to sign in, to prove again who somebody is, to link an account, to accept an invitation.
+ * The ways to the issuer and its callback: to sign in, also again, to link an account, to accept an invitation.
  * The last two begin with a form of this service, because whoever followed a link could be linked with an account of somebody else.
  */
 export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions, signInSteps: SignInSteps) {
   const { oidc, store } = dashboard
   if (oidc === undefined) return
   const options = { ...dashboard, oidc, signInSteps }
-  const nextIn = ({ context }: FastifyRequest) => safePath(new URLSearchParams(context.target.query).get('next'))
   scope.get('/signin/oidc', async (request, reply) => {
-    const next = nextIn(request)
+    const query = new URLSearchParams(request.context.target.query)
+    const next = safePath(query.get('next'))
+    const purpose = query.has('again') ? 'again' : 'signin'
     // A link on another site must not sign in somebody else.
-    if ((await sessionOf(store, request, contextOf(options, request).site)) !== undefined)
+    if (purpose === 'signin' && (await sessionOf(store, request, contextOf(options, request).site)) !== undefined)
       return reply.redirect(next, 303)
     // At the issuer somebody may be signed in already, and would be signed in here without having asked for it.
-    if (isFromAnotherSite(request)) return reply.redirect(`/signin?next=${encodeURIComponent(next)}`, 303)
-    return begin(options, request, reply, { purpose: 'signin', subject: '', next })
-  })
-  scope.get('/confirm/oidc', async (request, reply) => {
-    const session = await sessionOf(store, request, contextOf(options, request).site)
-    if (session === undefined) return reply.redirect('/signin', 303)
-    return begin(options, request, reply, { purpose: 'confirm', subject: String(session.id), next: nextIn(request) })
+    if (isFromAnotherSite(request)) return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
+    return begin(options, request, reply, { purpose, subject: '', next })
   })
   scope.post('/settings/oidc', async (request, reply) => {
     const session = await sessionOf(store, request, contextOf(options, request).site)
@@ -78,60 +73,40 @@ function leaving({ name }: Oidc, url: string) {
 }
 
 async function handleCallback(options: OidcOptions, request: FastifyRequest, reply: FastifyReply) {
-  const { config, signInSteps } = options
+  const { store, config, signInSteps } = options
+  const { now } = request.context
   const oidcContext = contextOf(options, request)
   const flow = await takeFlow(oidcContext, request, reply)
-  const visit = signInVisit(config, request, reply)
+  const visit = await signInVisit(options, request, reply, flow === undefined ? undefined : fieldsOf(flow))
   if (flow === undefined) return signInSteps.show(visit, { next: '/', problem: problemOf(TOO_LATE) }, 400)
-  if (flow.purpose === 'signin') {
-    const back = { ...visit, form: new URLSearchParams({ next: flow.next }) }
-    return signInSteps.attempt(back, { method: 'oidc', wrong: NOT_LINKED }, async () => {
+  if (isSignIn(flow)) {
+    const wrong = visit.session === undefined ? NOT_LINKED : 'That sign-in is not linked with this account.'
+    return signInSteps.attempt(visit, { method: 'oidc', wrong }, async () => {
       const identity = await identify(oidcContext, request, flow).catch((error: unknown) =>
         oidcProblem(options, request, error),
       )
-      return 'problem' in identity ? identity : provedBy(oidcContext, identity, request.context.now)
+      return 'problem' in identity ? identity : provedBy(oidcContext, identity, now)
     })
   }
   try {
     const identity = await identify(oidcContext, request, flow)
     if (flow.purpose === 'invitation') return await accept(options, request, reply, flow, identity)
-    const session = await sessionOf(options.store, request, oidcContext.site)
-    if (session === undefined || String(session.id) !== flow.subject) throw TOO_LATE
-    await outcomes[flow.purpose](options, request, reply, session, identity)
+    const session = await sessionOf(store, request, oidcContext.site)
+    if (session === undefined || String(session.id) !== flow.subject || !isFresh(session, now)) throw TOO_LATE
+    await linkOwnIdentity(store, { accountId: session.accountId, identity }, now, actorOf(request, config))
     return await reply.redirect(flow.next, 303)
   } catch (error) {
     return showProblem(options, request, reply, error, flow)
   }
 }
 
-/** What to do once the issuer has identified somebody who is signed in. Throws Refusal. */
-const outcomes = { confirm, link } as const
-
-async function confirm(
-  options: OidcOptions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { id, accountId }: BrowserSession,
-  identity: OidcIdentity,
-) {
-  const { store, site } = contextOf(options, request)
-  const { now } = request.context
-  const proof = await provedBy({ store }, identity, now)
-  const secret = proof?.accountId === accountId ? await confirmSession(store, { proof, id, now }) : undefined
-  if (secret === undefined) throw new Refusal('refused', 'that sign-in is not linked with this account')
-  reply.header('Set-Cookie', sessionCookie(site, secret))
+function isSignIn({ purpose }: OidcFlow): boolean {
+  return purpose === 'signin' || purpose === 'again'
 }
 
-async function link(
-  { store, config }: OidcOptions,
-  request: FastifyRequest,
-  _: FastifyReply,
-  session: BrowserSession,
-  identity: OidcIdentity,
-) {
-  const { now } = request.context
-  if (!isFresh(session, now)) throw TOO_LATE
-  await linkOwnIdentity(store, { accountId: session.accountId, identity }, now, actorOf(request, config))
+/** The fields that the form of such a sign-in has. */
+function fieldsOf({ purpose, next }: OidcFlow): URLSearchParams {
+  return new URLSearchParams(purpose === 'again' ? { next, again: '1' } : { next })
 }
 
 async function accept(
@@ -165,13 +140,16 @@ async function showProblem(
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
-  { purpose, next, subject }: OidcFlow,
+  flow: OidcFlow,
 ) {
+  const { next, subject } = flow
   const { problem, status } =
     error instanceof Refusal ? { problem: problemOf(error), status: 403 } : oidcProblem(options, request, error)
-  if (purpose === 'signin')
-    return options.signInSteps.show(signInVisit(options.config, request, reply), { next, problem }, status)
-  const back = { invitation: `${INVITATION_PATH}${subject}`, link: '/settings', confirm: next }[purpose]
+  if (isSignIn(flow)) {
+    const visit = await signInVisit(options, request, reply, fieldsOf(flow))
+    return options.signInSteps.show(visit, { next, problem }, status)
+  }
+  const back = flow.purpose === 'link' ? '/settings' : `${INVITATION_PATH}${subject}`
   const page = html`
     <div class="card stack">
       <h1>That did not work</h1>

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { findInvitation } from '../../accounts/invitations.ts'
-import { creationOptions, listPasskeys, requestOptions } from '../../accounts/passkeys.ts'
+import { creationOptions, requestOptions } from '../../accounts/passkeys.ts'
 import { type PasskeyPurpose, passkeyPurposes } from '../../accounts/passkey-challenges.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { notFound } from '../../contract/errors.ts'
@@ -27,18 +27,11 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
       return { site, subject: hashSecret(secret), created: await creationOptions(store, invited, { rpId }, name) }
     }
     const session = await sessionOf(store, request, site)
-    if (session === undefined) throw notFound('Session')
+    // A passkey is created only after a recent sign-in.
+    if (session === undefined || !isFresh(session, now)) throw notFound('Session')
     const { accountId, username } = session
     const subject = String(session.id)
-    if (purpose === 'register') {
-      // A passkey is created only after a recent proof of identity.
-      if (!isFresh(session, now)) throw notFound('Session')
-      return { site, subject, created: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
-    }
-    const passkeys = await listPasskeys(store, accountId)
-    const usable = passkeys.filter(({ rp_id }) => rp_id === rpId)
-    if (usable.length === 0) throw notFound('Passkey')
-    return { site, subject, created: await requestOptions({ rpId }, usable) }
+    return { site, subject, created: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
   }
 
   scope.post('/passkeys/options', async (request, reply) => {

@@ -1,13 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasAccounts } from '../../accounts/accounts.ts'
-import { beginSession } from '../../accounts/browser-sessions.ts'
+import { beginSession, type BrowserSession } from '../../accounts/browser-sessions.ts'
 import type { Proof } from '../../accounts/proofs.ts'
-import type { Config } from '../../config.ts'
+import { readSignInMethods } from '../../accounts/sign-in-methods.ts'
 import type { SignInMethod } from '../../store/tables.ts'
 import { tooManyAttempts } from './attempts.ts'
-import { formFields, actorOf } from '../visit.ts'
+import { formFields, actorOf, readDisplay, sessionOf } from '../visit.ts'
 import type { DashboardOptions } from '../options.ts'
-import { type SiteOrigin, siteOriginOf, safePath } from '../site.ts'
+import { parseCookies, type SiteOrigin, siteOriginOf, safePath } from '../site.ts'
+import { signInAddress } from './reauthentication.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
@@ -20,10 +21,20 @@ export interface SignInVisit {
   readonly reply: FastifyReply
   readonly site: SiteOrigin
   readonly form: URLSearchParams
+  /** The session of somebody who has to sign in again. */
+  readonly session: BrowserSession | undefined
 }
 
-export function signInVisit(config: Config, request: FastifyRequest, reply: FastifyReply): SignInVisit {
-  return { request, reply, site: siteOriginOf(request.context, config), form: formFields(request) }
+/** With `again` in the fields, somebody who is signed in has to prove who they are. */
+export async function signInVisit(
+  { store, config }: Pick<DashboardOptions, 'store' | 'config'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form = formFields(request),
+): Promise<SignInVisit> {
+  const site = siteOriginOf(request.context, config)
+  const session = form.has('again') ? await sessionOf(store, request, site) : undefined
+  return { request, reply, site, form, session }
 }
 
 interface Attempted {
@@ -46,13 +57,19 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
   const limits = makeSignInLimits(store, config)
   const isEmpty = makeEmptyCheck(store)
 
-  /** Sends the page with all sign-in methods. */
-  const show = async ({ request, reply, site }: SignInVisit, shown: Omit<SignInState, 'site' | 'oidc'>, status = 200) =>
-    sendSignedOutPage(
-      request,
-      reply.code(status),
-      (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc }, sample),
-    )
+  /** Sends the page with all sign-in methods, or those of the account that has to sign in again. */
+  const show = async (
+    { request, reply, site, session }: SignInVisit,
+    shown: Omit<SignInState, 'site' | 'oidc' | 'again'>,
+    status = 200,
+  ) => {
+    const again = session && {
+      methods: await readSignInMethods(store.reads, session.accountId, signInAddress({ site, oidc })),
+      username: readDisplay(parseCookies(request.headers.cookie)).discreet ? '' : session.username,
+    }
+    const forms = (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc, again }, sample)
+    return sendSignedOutPage(request, reply.code(status), forms)
+  }
 
   /** Signs somebody in if `check` returns a proof of who they are. It is called only if there were not too many attempts. */
   const attempt = async (
@@ -60,8 +77,10 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
     { method, username, wrong }: Attempted,
     check: () => Promise<Proof | OtherProblem | undefined>,
   ) => {
-    const { request, reply, site, form } = visit
+    const { request, reply, site, form, session } = visit
     const shown = { next: safePath(form.get('next')), ...(username === undefined ? {} : { username }) }
+    if (form.has('again') && session === undefined)
+      return reply.redirect(`/signin?${new URLSearchParams({ next: shown.next })}`, 303)
     const limit = await limits.begin(visit, method, username)
     if (limit.waitMs > 0) {
       request.context.limit = 'attempts'
@@ -76,11 +95,10 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
       if (!proof.counts) limit.refund()
       return show(visit, { ...shown, problem: proof.problem }, proof.status)
     }
-    if (proof === undefined) {
+    if (proof === undefined || (session !== undefined && session.accountId !== proof.accountId)) {
       if (username !== undefined) {
         const { network, browser } = actorOf(request, config)
-        const { now } = request.context
-        events.count({ type: 'sign-in-failed', account: { username }, now, network, browser })
+        events.count({ type: 'sign-in-failed', username, now: request.context.now, network, browser })
       }
       return show(visit, { ...shown, problem: wrong }, 403)
     }

@@ -3,7 +3,8 @@ import { endSession } from '../../accounts/browser-sessions.ts'
 import { verifyPasskey } from '../../accounts/passkeys.ts'
 import { verifyPassword } from '../../accounts/passwords.ts'
 import type { Store } from '../../store/index.ts'
-import { CONFIRM_PATH, NOT_ACCEPTED } from './reauthentication.ts'
+import { isFresh } from './reauthentication.ts'
+import { NOT_ACCEPTED } from './passkey-fields.ts'
 import { formFields, sessionOf } from '../visit.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf, safePath, parseCookies, clearSiteData } from '../site.ts'
@@ -12,28 +13,37 @@ import { noSessionCookie } from './session-cookie.ts'
 import { type SignInSteps, type SignInVisit, signInVisit } from './sign-in-steps.ts'
 
 /** Signing in with a password or a passkey, and signing out. */
-export function registerSignIn(scope: FastifyInstance, { store, config }: DashboardOptions, signInSteps: SignInSteps) {
+export function registerSignIn(scope: FastifyInstance, options: DashboardOptions, signInSteps: SignInSteps) {
+  const { store, config } = options
   scope.get('/signin', async (request, reply) => {
-    const site = siteOriginOf(request.context, config)
-    const query = new URLSearchParams(request.context.target.query)
+    const { target, now } = request.context
+    const query = new URLSearchParams(target.query)
     const next = safePath(query.get('next'))
-    if ((await sessionOf(store, request, site)) !== undefined) return reply.redirect(next, 303)
-    const visit = { request, reply, site, form: query }
+    const visit = await signInVisit(options, request, reply, query)
+    const session = visit.session ?? (await sessionOf(store, request, visit.site))
+    if (session !== undefined && (visit.session === undefined || isFresh(session, now)))
+      return reply.redirect(next, 303)
     return signInSteps.show(visit, { next, isDeleted: query.get('done') === 'deleted' })
   })
   scope.post('/signin', async (request, reply) => {
-    const visit = signInVisit(config, request, reply)
-    const username = visit.form.get('username') ?? ''
-    const wrong = 'The username or the password is wrong.'
+    const visit = await signInVisit(options, request, reply)
+    const { form, session } = visit
+    const username = session?.username ?? form.get('username') ?? ''
+    const wrong = session === undefined ? 'The username or the password is wrong.' : 'The password is wrong.'
     return signInSteps.attempt(visit, { method: 'password', username, wrong }, () =>
-      verifyPassword(store, username, visit.form.get('password') ?? ''),
+      verifyPassword(store, username, form.get('password') ?? ''),
     )
   })
   scope.post('/signin/passkey', async (request, reply) => {
-    const visit = signInVisit(config, request, reply)
+    const visit = await signInVisit(options, request, reply)
     return signInSteps.attempt(visit, { method: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
   })
-  scope.post('/signout', (request, reply) => signOut(store, signInVisit(config, request, reply)))
+  scope.post('/signout', async (request, reply) => {
+    const site = siteOriginOf(request.context, config)
+    const session = await sessionOf(store, request, site)
+    if (session !== undefined) await endSession(store, session.id)
+    return reply.headers(clearSiteData()).header('Set-Cookie', noSessionCookie(site)).redirect('/signin', 303)
+  })
 }
 
 /** The account whose passkey answered the challenge of this browser; undefined if the answer proves nothing. */
@@ -43,13 +53,7 @@ async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
   const cookies = parseCookies(request.headers.cookie)
   const challenge = await challengeOf(store, cookies, { site, purpose: 'signin', subject: '', now })
   if (challenge === undefined || rpId === undefined) return undefined
-  return verifyPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, { now })
-}
-
-async function signOut(store: Store, { request, reply, site }: SignInVisit) {
-  const session = await sessionOf(store, request, site)
-  if (session !== undefined) await endSession(store, session.id)
-  return reply.headers(clearSiteData()).header('Set-Cookie', noSessionCookie(site)).redirect('/signin', 303)
+  return verifyPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, now)
 }
 
 /** Redirects somebody who is not signed in to the form, which leads back afterwards. */
@@ -65,7 +69,5 @@ export function askToSignIn({ method, body, context: { target } }: FastifyReques
 function pageOfForm(body: unknown, path: string): string {
   const fields = formFields({ body })
   if (fields.has('back')) return safePath(fields.get('back'))
-  // In other forms this field can be a new password, which must not get into an address.
-  if (path === CONFIRM_PATH) return safePath(fields.get('next'))
   return /^\/keys\/\d+\/[a-z]+$/.test(path) ? path : (/^\/[a-z]+(-[a-z]+)*/.exec(path)?.[0] ?? '/')
 }

@@ -10,12 +10,12 @@ const OF_SETTINGS = { section: 'settings', reads: null } as const
 
 /** Deleting one's own account. */
 export const deleteAccountPages: readonly DashboardPage[] = [
-  { ...OF_SETTINGS, path: '/settings/delete', confirms: 'Delete account', handler: visit => showForm(visit) },
+  { ...OF_SETTINGS, path: '/settings/delete', confirms: true, handler: visit => showForm(visit) },
   {
     ...OF_SETTINGS,
     method: 'POST',
     path: '/settings/delete',
-    confirms: 'Delete account',
+    confirms: true,
     async handler(visit) {
       const { form, store, viewer, now, inBackground } = visit
       const { accountId, username } = viewer.session

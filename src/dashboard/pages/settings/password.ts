@@ -1,6 +1,6 @@
 import { setPassword } from '../../../accounts/passwords.ts'
 import { readSignInMethods, removePassword, type SignInMethods } from '../../../accounts/sign-in-methods.ts'
-import { askAgain, checkPassword, othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
+import { askAgain, othersSignedOut, passwordProblem, signInAddress } from '../../sign-in/reauthentication.ts'
 import { actPages, formPage, submitAct } from '../../layout/form-page.ts'
 import { setting } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -18,12 +18,12 @@ export const passwordPages: readonly DashboardPage[] = [
     async handler(visit) {
       const { form, viewer } = visit
       const { hasPassword } = await methodsOf(visit)
-      const asked = hasPassword ? undefined : await askBefore(visit)
+      const asked = hasPassword ? undefined : askAgain(visit, PASSWORD)
       if (asked !== undefined) return asked
       const password = readNewPassword(form)
       if (password === undefined) return showForm(visit, PASSWORDS_DIFFER)
-      const proof = hasPassword ? await checkPassword(visit, form.get('current') ?? '') : undefined
-      if (typeof proof === 'string') return showForm(visit, proof)
+      const problem = hasPassword ? await passwordProblem(visit, form.get('current') ?? '') : undefined
+      if (problem !== undefined) return showForm(visit, problem)
       return submitAct(
         visit,
         setPassword,
@@ -50,11 +50,6 @@ function methodsOf(visit: Visit): Promise<SignInMethods> {
   return readSignInMethods(visit.store.reads, visit.viewer.session.accountId, signInAddress(visit))
 }
 
-/** An account without a password proves itself in another way. One that has it enters it into the form. */
-function askBefore(visit: Visit): Promise<PageResult | undefined> {
-  return askAgain(visit, PASSWORD, setPassword.title)
-}
-
 export function passwordSetting({ hasPassword, passkeys, isLinked }: SignInMethods): Html {
   const isOnly = passkeys + Number(isLinked) === 1
   if (!hasPassword) {
@@ -77,7 +72,8 @@ export function passwordSetting({ hasPassword, passkeys, isLinked }: SignInMetho
 async function showForm(visit: Visit, problem?: string): Promise<PageResult> {
   const { discreet, session } = visit.viewer
   const { hasPassword } = await methodsOf(visit)
-  const asked = hasPassword ? undefined : await askBefore(visit)
+  // Whoever has a password enters it into the form.
+  const asked = hasPassword ? undefined : askAgain(visit, PASSWORD)
   if (asked !== undefined) return asked
   return formPage(visit, {
     title: hasPassword ? 'Change password' : 'Set a password',

@@ -65,7 +65,7 @@ export const settingsPages: readonly DashboardPage[] = [
   {
     ...OF_SETTINGS,
     path: '/settings/export',
-    confirms: 'Export everything',
+    confirms: true,
     isDownload: true,
     isExport: true,
     handler: visit => ndjsonFile(visit, 'lockstep', archiveParts(visit.store, visit.viewer.session.accountId)),
@@ -73,7 +73,7 @@ export const settingsPages: readonly DashboardPage[] = [
   {
     ...OF_SETTINGS,
     path: '/settings/page',
-    confirms: 'Export everything',
+    confirms: true,
     isDownload: true,
     isExport: true,
     handler: visit => htmlFile(visit, 'lockstep', keptPage(visit.store, visit.viewer, visit.now)),

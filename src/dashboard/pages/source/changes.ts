@@ -23,8 +23,8 @@ const OF_SOURCE = { section: 'source', reads: null } as const
 
 /** What only the person can say of the records of a connected source, and what they can remove. */
 export const changePages: readonly DashboardPage[] = [
-  { ...OF_SOURCE, path: '/source/gone', confirms: 'Remove records', handler: visit => showGone(visit) },
-  { ...OF_SOURCE, method: 'POST', path: '/source/gone', confirms: 'Remove records', takesLong: true, handler: remove },
+  { ...OF_SOURCE, path: '/source/gone', confirms: true, handler: visit => showGone(visit) },
+  { ...OF_SOURCE, method: 'POST', path: '/source/gone', confirms: true, takesLong: true, handler: remove },
   { ...OF_SOURCE, path: '/source/locks', handler: visit => showLocks(visit) },
   { ...OF_SOURCE, method: 'POST', path: '/source/locks', handler: saveLocks },
   { ...OF_SOURCE, method: 'POST', path: '/source/mine', takesLong: true, handler: claim },

@@ -16,8 +16,8 @@ import { freeText } from '../../text/names.ts'
 import { hostOf } from './states.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
-const CONNECT = { ...OF_SOURCE, confirms: 'Connect a server' } as const
-const CHANGE = { ...OF_SOURCE, confirms: 'Change key' } as const
+const CONNECT = { ...OF_SOURCE, confirms: true } as const
+const CHANGE = { ...OF_SOURCE, confirms: true } as const
 
 /**
  * Connecting a source: its address and an API key are checked, the person says that they are the one whose key it is, and the

@@ -22,12 +22,12 @@ const OF_SOURCE = { section: 'source', reads: null } as const
 export const uploadPages: readonly DashboardPage[] = [
   { ...OF_SOURCE, path: '/source/file', handler: async visit => showUpload(visit, await ownUpload(visit)) },
   // The proof comes before the form, so that no file is sent in vain.
-  { ...OF_SOURCE, path: '/source/upload', confirms: 'Upload a file', handler: showForm },
+  { ...OF_SOURCE, path: '/source/upload', confirms: true, handler: showForm },
   {
     ...OF_SOURCE,
     method: 'POST',
     path: '/source/upload',
-    confirms: 'Upload a file',
+    confirms: true,
     receivesFiles: true,
     async handler(visit) {
       if (visit.uploads.maxBytes === 0) throw notFound('Upload')
