@@ -35,17 +35,13 @@ test('a key is shown once, works at once, and is listed by its last four charact
   assert.match(list, /1 of 5 in use/)
 })
 
-test('a key expires after a number of days, at the end of a day in the zone of the account, or never', async () => {
+test('a key expires after a number of days, or never', async () => {
   await using it = await signedIn()
-  await it.ann.post('/settings', { timeZone: 'Asia/Tokyo', units: 'metric' })
   const before = Date.now()
-  for (const fields of [{ expires: '90d' }, { expires: 'date', date: '2099-05-01' }, { expires: 'never' }]) {
-    assert.equal((await it.create(fields)).status, 200)
-  }
-  const [span, day, never] = await it.service.store.db.selectFrom('token').select('expires_at').orderBy('id').execute()
+  for (const expires of ['90d', 'never']) assert.equal((await it.create({ expires })).status, 200)
+  const [span, never] = await it.service.store.db.selectFrom('token').select('expires_at').orderBy('id').execute()
   const made = Number(span?.expires_at) - 90 * DAY_MS
   assert.ok(before <= made && made <= Date.now())
-  assert.equal(new Date(Number(day?.expires_at)).toISOString(), '2099-05-01T15:00:00.000Z')
   assert.equal(never?.expires_at, null)
 })
 

@@ -80,7 +80,7 @@ async function connected(it: Setup, every = '60') {
 test('an address and a key are checked, the page asks whose key it is, and then the records come', async () => {
   await using it = await setUp({ withoutLists: ['/lkbx'] })
   const { ann, db } = it
-  const form = await ann.get('/source')
+  const form = await ann.get('/source/connect')
   for (const name of ['origin', 'key', 'every']) assert.match(form.text, new RegExp(`name="${name}"`))
   assert.equal((await it.check()).to, '/source/start')
   assert.equal(await readConnection(it.service.store, 1), undefined, 'nothing is stored before the answer')
@@ -254,7 +254,7 @@ test('a source that is forgotten keeps its records, and its key is gone', async 
   assert.match((await ann.get('/source/forget')).text, /All records that were copied stay/)
   await ann.post('/source/forget')
   assert.equal(await readConnection(it.service.store, ME), undefined)
-  assert.match((await ann.get('/source')).text, /21 of 21 records[^]*name="key"/)
+  assert.match((await ann.get('/source')).text, /21 of 21 records[^]*href="\/source\/connect"/)
   assert.deepEqual(await it.eventTypes(), ['source-connected', 'source-forgotten'])
 })
 

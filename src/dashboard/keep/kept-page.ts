@@ -135,7 +135,7 @@ function asKept(markup: Html, days: ReadonlySet<string>): string {
     )
     .replaceAll(/ href="(?!#)[^"]*"/g, '')
     .replaceAll(/(<(?:a|td) class="day [^>]*)>([^<]+)/g, '$1 title="$2">$2')
-    .replaceAll(/<time[^>]*data-exact="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')
+    .replaceAll(/<time[^>]*title="([^"]*)"[^>]*>.*?<\/time>/gs, '$1')
 }
 
 /** End tags that HTML does not need are left out, because rows are most of the file. */

@@ -87,7 +87,7 @@ export interface TableColumn<Row> {
 
 interface TableOptions {
   readonly id?: string
-  readonly look?: 'stacks' | 'stacks bars' | 'runs' | 'records' | 'compact' | undefined
+  readonly look?: 'runs' | 'records' | 'compact' | undefined
 }
 
 interface RowOptions<Row> extends TableOptions {
@@ -96,8 +96,8 @@ interface RowOptions<Row> extends TableOptions {
 }
 
 /**
- * A table that scrolls sideways on narrow screens. `name` is its accessible name. Of a table that `stacks`, each row becomes a list
- * there instead, so that a button at its end stays visible.
+ * A table that scrolls sideways on narrow screens. `name` is its accessible name. Of a table of records, each row becomes two lines there
+ * instead, so that a button at its end stays visible.
  */
 export function table<Row>(
   name: string,
@@ -114,13 +114,11 @@ export function table<Row>(
     const names = [...(numeric ? ['number'] : []), ...(line === undefined ? [] : [`${line}-line`])]
     return html`${names.length === 0 ? nothing : html` class="${names.join(' ')}"`}${unit === undefined ? nothing : html` data-unit="${unit}"`}${before === undefined ? nothing : html` data-before="${before}"`}`
   }
-  const titled = ({ title }: TableColumn<Row>) =>
-    look?.startsWith('stacks') === true && typeof title === 'string' ? html` data-title="${title}"` : nothing
   return html`
     <div class="scroll" role="region" aria-label="${name}" tabindex="0">
       <table${id === undefined ? nothing : html` id="${id}"`}${look === undefined ? nothing : html` class="${look}"`}>
         <thead><tr>${columns.map(column => html`<th scope="col"${column.numeric === true ? html` class="number"` : nothing}${column.sorted === undefined ? nothing : html` aria-sort="${column.sorted}"`}>${column.title}</th>`)}</tr></thead>
-        <tbody>${rows.map(row => html`<tr${attributes?.(row)}>${columns.map(column => html`<td${cellAttributes(column, row)}${titled(column)}>${column.cell(row)}${attributes === undefined ? CELL_END : nothing}`)}</tr>`)}</tbody>
+        <tbody>${rows.map(row => html`<tr${attributes?.(row)}>${columns.map(column => html`<td${cellAttributes(column, row)}>${column.cell(row)}${attributes === undefined ? CELL_END : nothing}`)}</tr>`)}</tbody>
       </table>
     </div>
   `

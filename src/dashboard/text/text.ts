@@ -151,10 +151,9 @@ export function unbroken(text: string): string {
   return text.replaceAll(' ', '\u00a0').replaceAll('-', '\u2011')
 }
 
-/** A `<time>` that shows how long ago it was; exact when hovered or focused. */
+/** A `<time>` that shows how long ago it was, and in its title when. */
 export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
-  const exact = dateTimeText(viewer, instant)
-  return html`<time class="ago" tabindex="0" datetime="${new Date(instant).toISOString()}" data-exact="${exact}" aria-label="${agoText(instant, now)}, ${exact}">${agoText(instant, now)}</time>`
+  return html`<time class="nowrap" datetime="${new Date(instant).toISOString()}" title="${dateTimeText(viewer, instant)}">${agoText(instant, now)}</time>`
 }
 
 /** When something was last used: null for never. */

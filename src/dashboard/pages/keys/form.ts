@@ -2,7 +2,6 @@ import { MAX_ACTIVE_KEYS } from '../../../accounts/api-keys.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { dayAt, dayFrom } from '../../../stats/periods.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { fieldText, html, nothing } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
@@ -13,27 +12,22 @@ interface KeyForm {
   readonly name: string
   readonly scopes: readonly string[]
   readonly expires: string
-  readonly date: string
-  /** Null for never, undefined for an invalid date. */
+  /** Null for never, undefined if nothing was chosen. */
   readonly expiresAt: number | null | undefined
 }
 
-export function readKeyForm({ form, viewer, now }: Visit): KeyForm {
+export function readKeyForm({ form, now }: Visit): KeyForm {
   const expires = form.get('expires') ?? ''
-  const date = form.get('date') ?? ''
   return {
     name: (form.get('name') ?? '').trim(),
     scopes: form.getAll('scope'),
     expires,
-    date,
-    expiresAt: chosenExpiry(expires, date, viewer.timeZone, now),
+    expiresAt: chosenExpiry(expires, now),
   }
 }
 
-function chosenExpiry(expires: string, date: string, timeZone: string, now: number): number | null | undefined {
+function chosenExpiry(expires: string, now: number): number | null | undefined {
   if (expires === 'never') return null
-  // The last day counts in full.
-  if (expires === 'date') return dayFrom(date, timeZone)?.[1]
   const days = /^(30|90|365)d$/.exec(expires)?.[1]
   return days === undefined ? undefined : now + Number(days) * DAY_MS
 }
@@ -43,7 +37,6 @@ const expiries = [
   ['30d', 'In 30 days'],
   ['90d', 'In 90 days'],
   ['365d', 'In one year'],
-  ['date', 'On a day of your choice'],
   ['never', 'Never'],
 ] as const
 
@@ -51,19 +44,17 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
   const { inUse, entitled } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
   if (full || !entitled) return redirect('/keys')
-  const { name = '', scopes: chosen = defaultScopes, expires = '', date = '' } = entered
-  const { timeZone } = visit.viewer
+  const { name = '', scopes: chosen = defaultScopes, expires = '' } = entered
   return formPage(visit, {
     title: 'Create key',
     action: '/keys',
     problem,
     body: html`
-      <div>
-        <label for="name">Name <span class="muted">what it is for</span></label>
-        <input id="name" name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}" autofocus${
+      <label>Name <span class="muted">what it is for</span>
+        <input name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}" autofocus${
           problem === undefined ? nothing : html` aria-describedby="problem"`
         }>
-      </div>
+      </label>
       <fieldset>
         <legend>May read</legend>
         ${scopes.map(
@@ -71,15 +62,12 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
             html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}><span>${scopeLabels[scope]} <code class="muted">${scope}</code><br><small class="muted">${scopeTexts[scope]}</small></span></label>`,
         )}
       </fieldset>
-      <div class="expiry">
-        <label for="expires">Expires</label>
-        <select id="expires" name="expires" required>${expiries.map(
+      <label>Expires
+        <select name="expires" required>${expiries.map(
           ([value, title]) =>
             html`<option value="${value}"${value === expires ? html` selected` : nothing}>${title}</option>`,
         )}</select>
-        <div class="on-a-day"><label for="date" class="muted small">Last day</label>
-        <input id="date" type="date" name="date" min="${dayAt(visit.now, timeZone)}" value="${date}"></div>
-      </div>
+      </label>
     `,
   })
 }

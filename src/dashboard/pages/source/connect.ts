@@ -5,11 +5,10 @@ import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
-import { code, facts, section } from '../../layout/components.ts'
+import { code, facts, section, setting } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
-import { isFresh } from '../../sign-in/reauthentication.ts'
 import { noCookie, openedCookie, sealedCookie } from '../../sign-in/sealed-cookie.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
@@ -58,20 +57,18 @@ export function intervalOf(form: URLSearchParams): number {
 
 /** The section of the page Source while nothing is connected. */
 export async function connectSection(visit: Visit): Promise<Html> {
-  const { store, config, viewer, now } = visit
+  const { store, config, viewer } = visit
   const why = await whyNotOffered(store, config)
-  const body =
-    why !== undefined
-      ? operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
-      : isFresh(viewer.session, now)
-        ? connectForm(visit, {})
-        : html`<p><a class="button primary" href="/source/connect">Connect a server</a></p>`
-  return section('From another server', html`<p class="muted">${WHAT}</p>${body}`)
+  return section(
+    'From another server',
+    why === undefined
+      ? setting('A server of this API', WHAT, html`<a class="button" href="/source/connect">Connect a server</a>`)
+      : operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting),
+  )
 }
 
 /** What somebody will get, and in how long: a server usually takes 60 requests a minute. */
-const WHAT =
-  'Copies your records from another server of this API, and changes nothing there. A thousand records take about three minutes.'
+const WHAT = 'Copies your records, and changes nothing there. A thousand records take about three minutes.'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',

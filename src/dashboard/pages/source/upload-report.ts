@@ -155,15 +155,16 @@ function rejectedCard(upload: Upload): Html {
       ${table(
         'What cannot be stored',
         [
-          { title: 'Reason', cell: ({ reason }) => reason },
-          { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
+          { title: 'Reason', line: 'first', cell: ({ reason }) => reason },
+          { title: 'Times', numeric: true, line: 'first', cell: ({ count }) => numberText(count) },
           {
             title: unit === undefined ? 'Where' : `In ${unit}`,
+            line: 'second',
+            before: `in ${unit ?? ''} `,
             cell: ({ places, count }) => `${places.join(', ')}${count > places.length ? ' …' : ''}`,
           },
         ],
         rejected,
-        { look: 'stacks' },
       )}
     `,
     { actions: html`<a href="/source/upload/rejected.csv" download>CSV</a>` },
