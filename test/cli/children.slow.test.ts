@@ -264,8 +264,9 @@ async function makeScene(databaseUrl: string, env: Readonly<Record<string, strin
       process.kill(checking, 'SIGCONT')
       scene.release()
       await troubled
-      // A lease lasts for a while, and the service looks for files every minute.
-      await until(() => scene.hasPulled())
+      // A round that failed is tried again after a minute, and one that failed twice, as on a busy machine, after two.
+      await within(400_000, () => scene.hasPulled())
+      // The service looks for files every minute.
       let page = ''
       await until(async () => {
         page = (await ann.get('/source/file').catch(() => undefined))?.text ?? ''
