@@ -204,7 +204,7 @@ async function enterWrongPassword(page: Page) {
 /** Sends a table as people keep one, up to the page that shows what is in it. */
 export async function checkTable(page: Page) {
   const rows = [
-    'Recorded,Passed,Program,Kind,Grade,Duration (min),Repetitions,Distance (km),Mood',
+    'Recorded,Passed,Program,Type,Grade,Duration (min),Repetitions,Distance (km),Mood',
     '2026-02-13 18:00,yes,Evening program,repetition,84,20,410,0.041,good',
     '2026-02-14 18:10,yes,Evening program,repetition,88,21,452,0.045,good',
     '2026-02-16 19:05,no,Evening program,repetition,52,9,188,0.019,tired',

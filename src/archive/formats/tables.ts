@@ -173,7 +173,7 @@ const trainingColumns = {
   programNumber: column('Program number', wholeCell),
   program: column('Program', nameCell(/^(?:no program|program \d+)$/i)),
   passed: column('Passed', yesNoCell),
-  kind: column('Kind', textCell),
+  type: column('Type', textCell),
   grade: column('Grade', percentCell, { most: 100, units: { '%': 1 } }),
   segments: column('Segments', wholeCell),
   seconds: column('Duration (s)', secondsCell, { units: SECONDS }),
@@ -205,7 +205,7 @@ const trainingTable: Table = {
   recognised: ['Recorded', 'Passed'],
   required: ['recorded', 'passed'],
   derived: ['Segments'],
-  template: ['Recorded', 'Program', 'Passed', 'Kind', 'Grade', 'Duration (s)', 'Repetitions', 'Distance (m)'],
+  template: ['Recorded', 'Program', 'Passed', 'Type', 'Grade', 'Duration (s)', 'Repetitions', 'Distance (m)'],
   hasBreaks: false,
   valuesOf: record => {
     const document = documentOf(record)
@@ -216,7 +216,7 @@ const trainingTable: Table = {
       recorded: record['at'],
       programNumber: program === 0 ? undefined : program,
       program: parseMadeHere(record['made_here'])?.program ?? document['name'],
-      kind: segment['type'],
+      type: segment['type'],
       grade: record['grade'],
       seconds: segment['durationMeasured'],
       repetitions: repsMeasured,
@@ -246,10 +246,17 @@ const trainingTable: Table = {
 }
 
 /** What somebody filled in is a session of one segment. */
-function segmentOf({ kind, passed, grade, seconds, repetitions, distance }: Values<typeof trainingColumns>) {
+function segmentOf({
+  type = 'freeform',
+  passed,
+  grade,
+  seconds,
+  repetitions,
+  distance,
+}: Values<typeof trainingColumns>) {
   return {
     id: 1,
-    type: kind ?? 'freeform',
+    type,
     passed,
     percentGrade: grade ?? null,
     points: 0,
