@@ -1,15 +1,13 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import { readNote, writeNote } from '../store/notes.ts'
-import { addAccountIn, hasAccounts } from './accounts.ts'
-import { beginSessionIn, type SessionStart } from './browser-sessions.ts'
-import { hashNewPassword, storePassword } from './passwords.ts'
+import type { Tables } from '../store/tables.ts'
+import { hasAccounts } from './accounts.ts'
 import { hashSecret, makeSecret } from './secrets.ts'
 
-/** The link with which the first account is made in a browser. It works once, for an hour, and only while there is no account. */
-
-/** The path of the link before its secret. */
-export const FIRST_ACCOUNT_PATH = '/first-account/'
+/**
+ * The invitation with which the first account is made in a browser. It works once, for an hour, and only while there is no account.
+ */
 
 /**
  * Makes the link and returns its secret, of which only the hash is stored; an earlier link ends. Returns undefined if there is an
@@ -40,31 +38,10 @@ export async function isFirstAccountLink({ reads }: Pick<Store, 'reads'>, secret
   return hash === hashSecret(secret) && now < expiresAt
 }
 
-export interface FirstAccount extends SessionStart {
-  readonly secret: string
-  readonly username: string
-  readonly password: string
-}
-
-/**
- * Adds the account with its password and begins a session; the link ends. Returns the secret of the session and whose it is;
- * undefined if the link no longer works. Throws Refusal if the name or the password cannot be used.
- */
-export async function addFirstAccount(
-  store: Store,
-  { secret, username, password, ...start }: FirstAccount,
-): Promise<{ readonly secret: string; readonly accountId: number } | undefined> {
-  if (!(await isFirstAccountLink(store, secret, start.now))) return undefined
-  const passwordHash = await hashNewPassword(password, username)
-  return store.db.transaction().execute(async db => {
-    // Deleting the note uses the link up. Concurrent requests wait here, and then find no note.
-    if ((await db.deleteFrom('note').where('name', '=', LINK).returning('name').executeTakeFirst()) === undefined)
-      return
-    if (await hasAccounts({ reads: db })) return undefined
-    const { id: accountId } = await addAccountIn(db, { username, tier: 'ultra' })
-    await storePassword(db, accountId, passwordHash)
-    return { accountId, secret: await beginSessionIn(db, { ...start, accountId, event: 'password-set' }) }
-  })
+/** Uses the link up within a transaction. Returns false if it was used. Concurrent requests wait here, and then find no note. */
+export async function useFirstAccountLink(db: Kysely<Tables>): Promise<boolean> {
+  const used = await db.deleteFrom('note').where('name', '=', LINK).returning('name').executeTakeFirst()
+  return used !== undefined && !(await hasAccounts({ reads: db }))
 }
 
 interface Link {

@@ -1,10 +1,13 @@
-import { sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import * as Type from 'typebox'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
+import type { Tables } from '../store/tables.ts'
 import { checkedQuery, readChecked } from './access.ts'
+import { addAccountIn } from './accounts.ts'
 import { beginSessionIn, confirmedAt, endSessions, type SessionStart } from './browser-sessions.ts'
 import { act } from './act.ts'
+import { isFirstAccountLink, useFirstAccountLink } from './first-account.ts'
 import { type Identity, linkIdentity } from './identities.ts'
 import { addPasskey, type NewPasskey } from './passkeys.ts'
 import { hashNewPassword, storePassword } from './passwords.ts'
@@ -43,16 +46,21 @@ export async function findInvitation(store: Store, secret: string, now: number):
     hash: hashSecret(secret),
     createdAfter: now - MAX_INVITATION_MS,
   })
-  return row
+  return row ?? ((await isFirstAccountLink(store, secret, now)) ? { id: undefined, username: undefined } : undefined)
 }
 
-export interface Invited {
+/** An account, or whoever makes the first one. */
+export type Invited = InvitedAccount | { readonly id: undefined; readonly username: undefined }
+
+interface InvitedAccount {
   readonly id: number
   readonly username: string
 }
 
 export interface AcceptedInvitation extends SessionStart {
   readonly secret: string
+  /** Of the first account. */
+  readonly username?: string
   readonly chosen: ChosenMethod
 }
 
@@ -63,27 +71,23 @@ export type ChosenMethod =
   | { readonly method: 'oidc'; readonly identity: Identity; readonly authenticatedAt: number | undefined }
 
 /**
- * Uses an invitation up: sets the password, or adds the passkey or the link; ends all sessions of the account and begins one.
+ * Uses an invitation up: adds the first account, or ends all sessions of one; sets the password, or adds the passkey or the link; begins
+ * a session.
  * Returns the secret of that session and whose it is; undefined if the invitation was used or has expired. Throws
  * Refusal if what was chosen cannot be stored; then the invitation is not used up.
  */
 export async function acceptInvitation(
   store: Store,
-  { secret, chosen, ...start }: AcceptedInvitation,
+  { secret, chosen, username = '', ...start }: AcceptedInvitation,
 ): Promise<{ readonly secret: string; readonly accountId: number } | undefined> {
   const { now } = start
   const invited = await findInvitation(store, secret, now)
   if (invited === undefined) return undefined
-  const passwordHash = chosen.method === 'password' ? await hashNewPassword(chosen.password, invited.username) : ''
+  const name = invited.username ?? username
+  const passwordHash = chosen.method === 'password' ? await hashNewPassword(chosen.password, name) : ''
   return store.db.transaction().execute(async db => {
-    const invitation = await db
-      .deleteFrom('invitation')
-      .where('hash', '=', hashSecret(secret))
-      .where('created_at', '>', now - MAX_INVITATION_MS)
-      .returning('account_id')
-      .executeTakeFirst()
-    if (invitation === undefined) return undefined
-    const { account_id: accountId } = invitation
+    const accountId = invited.id === undefined ? await addFirst(db, name) : await useInvitation(db, secret, now)
+    if (accountId === undefined) return undefined
     if (chosen.method === 'password') await storePassword(db, accountId, passwordHash)
     else if (chosen.method === 'passkey') await addPasskey(db, store, { ...chosen, accountId, now })
     else await linkIdentity(db, store, { ...chosen, accountId, now })
@@ -98,9 +102,24 @@ export async function acceptInvitation(
   })
 }
 
+/** Both return the account; undefined if somebody else was faster. */
+async function useInvitation(db: Kysely<Tables>, secret: string, now: number): Promise<number | undefined> {
+  const invitation = await db
+    .deleteFrom('invitation')
+    .where('hash', '=', hashSecret(secret))
+    .where('created_at', '>', now - MAX_INVITATION_MS)
+    .returning('account_id')
+    .executeTakeFirst()
+  return invitation?.account_id
+}
+
+async function addFirst(db: Kysely<Tables>, username: string): Promise<number | undefined> {
+  return (await useFirstAccountLink(db)) ? (await addAccountIn(db, { username, tier: 'ultra' })).id : undefined
+}
+
 const MAX_INVITATION_MS = DAY_MS
 
-const invitationByHash = checkedQuery<{ hash: string; createdAfter: number }, Invited>(
+const invitationByHash = checkedQuery<{ hash: string; createdAfter: number }, InvitedAccount>(
   'invitation',
   (param, named) => sql`
     select ${named}, invitation.hash, account.id, account.username from invitation join account on account.id = invitation.account_id

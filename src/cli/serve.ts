@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { migrate } from '../archive/migrate.ts'
 import { retryRejected } from '../archive/retry-rejected.ts'
-import { FIRST_ACCOUNT_PATH, makeFirstAccountLink } from '../accounts/first-account.ts'
+import { makeFirstAccountLink } from '../accounts/first-account.ts'
+import { INVITATION_PATH } from '../accounts/invitations.ts'
 import { firstPullCommands } from '../accounts/first-steps.ts'
 import { hasAccounts } from '../accounts/accounts.ts'
 import { issuerProblem, type OidcSettings } from '../accounts/oidc.ts'
@@ -146,7 +147,7 @@ async function welcome(store: Store, config: Config, flags: ServeFlags) {
   const secret = await makeFirstAccountLink(store, Date.now())
   if (secret !== undefined) {
     say(
-      `\nThere are no accounts yet. Open this link within an hour to create the first one:\n  ${serviceAddress(config)}${FIRST_ACCOUNT_PATH}${secret}`,
+      `\nThere are no accounts yet. Open this link within an hour to create the first one:\n  ${serviceAddress(config)}${INVITATION_PATH}${secret}`,
     )
     if (!isLoopbackHost(config.host)) sayIfGuessed(config)
   }

@@ -31,7 +31,6 @@ import { settingsPages } from './pages/settings/settings.ts'
 import { trainingPages } from './pages/training/training.ts'
 import { trainingSessionPages } from './pages/training/session.ts'
 import { uploadPages } from './pages/source/upload.ts'
-import { registerFirstAccount } from './sign-in/first-account.ts'
 import { registerInvitations } from './sign-in/invitation.ts'
 import { registerOidc } from './sign-in/oidc.ts'
 import { askToSignIn, registerSignIn } from './sign-in/signin.ts'
@@ -89,7 +88,6 @@ export function registerDashboard(scope: FastifyInstance, options: DashboardOpti
     })
     registerSignIn(signingIn, options, signInSteps)
     registerInvitations(signingIn, options)
-    registerFirstAccount(signingIn, options)
     registerPasskeyOptions(signingIn, options)
     registerOidc(signingIn, options, signInSteps)
   })

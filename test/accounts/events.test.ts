@@ -261,12 +261,7 @@ const actions: readonly Action[] = [
     act: async ({ invite, viaIssuer }) => viaIssuer(`${await invite()}/oidc`),
     leaves: 'invitation-oidc',
   },
-  // It works only without an account: `cli/first-account` has the event that it leaves then.
-  {
-    route: 'POST /first-account/:secret',
-    act: ({ ann }) => ann.post('/first-account/x', { username: 'zoe', next, again: next }),
-  },
-  // The page that the issuer leads back to: four of the actions above end there.
+  // The page that the issuer leads back to: three of the actions above end there.
   { route: 'GET /signin/oidc/callback', act: ({ ann }) => ann.get('/signin/oidc/callback') },
   // Everything of the account goes.
   { route: 'POST /settings/delete', act: ({ ann }) => ann.post('/settings/delete', { username: 'ann' }) },

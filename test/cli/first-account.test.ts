@@ -10,7 +10,7 @@ async function startEmpty(folder: Folder, ...args: string[]) {
   const running = folder.start(['serve', '--port', '0', ...args])
   const [, url = ''] = await running.says(/Listening on (\S+)/)
   await until(async () => running.said.stderr.includes('./lockstep import'))
-  const link = /^ {2}(http:\S+)(\/first-account\/\S+)$/m.exec(running.said.stderr)
+  const link = /^ {2}(http:\S+)(\/invitation\/\S+)$/m.exec(running.said.stderr)
   assert.equal(link?.[1], url)
   return Object.assign(running, { url, path: link?.[2] ?? '' })
 }
@@ -65,7 +65,7 @@ test('the link for the first account leads to this machine if the service listen
   await using running = folder.start(['serve', '--port', '0'], { env })
   const [, port = ''] = await running.says(/Listening on http:\/\/0\.0\.0\.0:(\d+)/)
   await until(async () => running.said.stderr.includes('./lockstep import'))
-  assert.match(running.said.stderr, new RegExp(`^  http://127\\.0\\.0\\.1:${port}/first-account/`, 'm'))
+  assert.match(running.said.stderr, new RegExp(`^  http://127\\.0\\.0\\.1:${port}/invitation/`, 'm'))
   assert.match(running.said.stderr, /a guess: .* set LOCKSTEP_PUBLIC_URL/)
 })
 

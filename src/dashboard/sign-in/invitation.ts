@@ -13,6 +13,7 @@ import { NOT_ACCEPTED, passkeyField, whyNoPasskeys } from './passkey-fields.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
+import { problemNote } from './signin-form.ts'
 import { passkeyName } from '../pages/settings/passkeys.ts'
 import { formFields } from '../visit.ts'
 
@@ -23,12 +24,14 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
   /** Sends the forms, or says that the invitation was used, has expired or never existed. */
   const show = async (request: FastifyRequest, reply: FastifyReply, problem?: string) => {
     const secret = secretOf(request)
-    const invitation = await findInvitation(store, secret, request.context.now)
-    if (invitation === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
-    const { username } = invitation
+    const invited = await findInvitation(store, secret, request.context.now)
+    if (invited === undefined) return sendSignedOutPage(request, reply.code(404), ended, TITLE)
+    const entered = formFields(request).get('username') ?? ''
     const site = siteOriginOf(request.context, config)
     const browser = browserName(request.headers['user-agent'] ?? '')
-    const forms = methodsToChoose({ secret, username, problem, site, browser, oidc })
+    const { username = entered } = invited
+    const choice = { secret, username, problem, site, browser, oidc }
+    const forms = invited.id === undefined ? firstAccountForm(choice) : methodsToChoose(choice)
     return sendSignedOutPage(request, reply.code(problem === undefined ? 200 : 422), forms, TITLE)
   }
 
@@ -37,12 +40,14 @@ export function registerInvitations(scope: FastifyInstance, { store, config, oid
     (choose: (request: FastifyRequest, form: URLSearchParams) => Promise<ChosenMethod | string>) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
       const site = siteOriginOf(request.context, config)
-      const chosen = await choose(request, formFields(request))
+      const form = formFields(request)
+      const chosen = await choose(request, form)
       if (typeof chosen === 'string') return show(request, reply, chosen)
+      const given = { secret: secretOf(request), chosen, username: form.get('username') ?? '' }
       let session: Awaited<ReturnType<typeof acceptInvitation>>
       try {
         const start = await sessionStart({ store, config }, request, site)
-        session = await acceptInvitation(store, { ...start, secret: secretOf(request), chosen })
+        session = await acceptInvitation(store, { ...start, ...given })
       } catch (error) {
         return show(request, reply, problemOf(error))
       }
@@ -95,6 +100,23 @@ interface Choice {
   readonly oidc: Oidc | undefined
 }
 
+function firstAccountForm({ secret, username, problem }: Choice): Html {
+  return html`
+    <div class="card stack">
+      <h1>Create the first account</h1>
+      <p>Nobody has an account here yet. This one is yours: sign in with it from now on.</p>
+      ${problemNote(problem)}
+      <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
+        ${timeZoneField}
+        <label>Username<input name="username" autocomplete="username" value="${username}" required autofocus></label>
+        ${newPasswordFields('Password', { problem })}
+        <button class="primary">Create the account</button>
+      </form>
+      <p class="muted small">You can add a passkey in Settings.</p>
+    </div>
+  `
+}
+
 /** A passkey first, where it works: nobody can guess or read it. */
 function methodsToChoose(choice: Choice): Html {
   const { username, problem, oidc, secret, site } = choice
@@ -104,7 +126,7 @@ function methodsToChoose(choice: Choice): Html {
     <div class="card stack">
       <h1>${TITLE.replace('-', '\u2011')}</h1>
       <p>For the account <strong>${username}</strong>. Browsers that are signed in to it will be signed out. Its API keys and passkeys are kept: if you lost a device, remove its passkey in Settings afterwards.</p>
-      ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
+      ${problemNote(problem)}
       ${hasPasskeys ? passkeyForm(choice) : passwordForm(choice, true)}
     </div>
     ${
@@ -143,7 +165,7 @@ function passkeyForm({ secret, browser }: Choice): Html {
 const ended = html`
   <div class="card stack">
     <h1>This link no longer works</h1>
-    <p>A link to choose a sign-in method works only once, within 24 hours. Ask whoever runs this service for another one: <code>lockstep account invite</code>.</p>
+    <p>A link to choose a sign-in method works only once, within 24 hours. Ask whoever runs this service for another one: <code>lockstep account invite</code>. While there is no account, each start of the service prints a link to create the first, for an hour.</p>
     <p><a class="button" href="/signin">Sign in</a></p>
   </div>
 `

@@ -50,7 +50,7 @@ export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions
     // The path has this parameter.
     const { secret } = request.params as { secret: string }
     const invited = await findInvitation(store, secret, request.context.now)
-    if (invited === undefined) return reply.redirect(`${INVITATION_PATH}${encodeURIComponent(secret)}`, 303)
+    if (invited?.id === undefined) return reply.redirect(`${INVITATION_PATH}${encodeURIComponent(secret)}`, 303)
     return begin(options, request, reply, { purpose: 'invitation', subject: secret, next: '/' })
   })
   scope.get(CALLBACK_PATH, (request, reply) => handleCallback(options, request, reply))

@@ -23,7 +23,7 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     if (purpose === 'invitation') {
       const secret = form.get('invitation') ?? ''
       const invited = await findInvitation(store, secret, now)
-      if (invited === undefined) throw notFound('Invitation')
+      if (invited?.id === undefined) throw notFound('Invitation')
       return { site, subject: hashSecret(secret), created: await creationOptions(store, invited, { rpId }, name) }
     }
     const session = await sessionOf(store, request, site)

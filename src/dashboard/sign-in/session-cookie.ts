@@ -34,7 +34,7 @@ export async function sendSignedIn(
 }
 
 /** The cookie that holds the secret of a browser session. */
-export function sessionCookie(site: SiteOrigin, secret: string): string {
+function sessionCookie(site: SiteOrigin, secret: string): string {
   return cookie(SESSION, secret, { maxAge: MAX_SESSION_MS / 1000, secure: site.secure })
 }
 

@@ -67,7 +67,8 @@ function signInAgainForms(shown: SignInState, { methods, username }: SignedInBef
   `
 }
 
-function problemNote(problem: string | undefined): Html {
+/** What is wrong with the form that was sent. */
+export function problemNote(problem: string | undefined): Html {
   return problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`
 }
 
