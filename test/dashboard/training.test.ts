@@ -273,11 +273,11 @@ test('a session that was not passed says how many of its segments were not', asy
 test('a program shows its facts, its segments, and the sessions with it', async () => {
   await using ann = await open()
   assert.match(await ann.page('/programs'), /Even <pace> In use/)
-  assert.match(await ann.page('/programs'), /Holds One line .* 1 0 % 3 days ago/)
+  assert.match(await ann.page('/programs'), /Holds .* 1 0 % 3 days ago/)
   const text = await ann.page('/programs/1')
   assert.match(text, /Facts .*Message Keep going/)
-  assert.match(text, /2 segments: 2 min\./)
-  assert.match(text, /Passed 100 % 2 of 2 sessions/)
+  assert.match(text, /\d segments: 2 min\./)
+  assert.match(text, /Sessions passed 2 of 2 100 %/)
 })
 
 test('a program shows what fails: the grades of the last ten sessions, shaded by the passing grade, and what was not passed', async () => {
@@ -306,8 +306,8 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
     session(12, [result(120, 'training', 86, 90, { durationTarget: 70 })]),
   ])
   const text = await ann.page('/programs/1')
-  assert.match(text, /1 Training 60 % \d+ Not passed \d+ \d+ \d+ /)
-  assert.match(text, /2 Bounce 60 % – \d+ \d+/)
+  assert.match(text, /1 Training 60 % [\d ]+ Not passed \d+ \d+ 2 Bounce/)
+  assert.match(text, /2 Bounce 60 % \d+ \d+ [^–]*–/)
   assert.match(text, /1 Training not passed in 1 of 10\. /)
   const { text: page } = await ann.reader.get('/programs/1')
   assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><svg class="plane mark hollow"/)
@@ -315,11 +315,11 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
     /Median grade since the beginning<\/dt><dd>first <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)"/.exec(page)
   const [, address = '', value, of = ''] = step ?? []
   assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))
-  assert.match(text, /Passed 100 % 12 of 12 sessions/)
+  assert.match(text, /Sessions passed 12 of 12 100 %/)
   const shown = [...(await ann.reader.get('/programs/1')).text.matchAll(/<th[^>]*><a href="\/training\/(\d+)"/g)]
   assert.deepEqual(
     shown.map(([, id]) => Number(id)),
-    [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
+    [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
   )
 })
 

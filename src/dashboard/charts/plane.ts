@@ -231,4 +231,4 @@ function isBreak(before: Point | undefined, { at }: Point, days: number): boolea
 }
 
 /** The pattern of breaks, once for a page: nothing else is hatched. */
-export const patterns: Html = html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="1.5"/></pattern></defs></svg>`
+export const patterns: Html = html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="1"/></pattern></defs></svg>`

@@ -1,5 +1,5 @@
 import { isCounted, segmentTypes, type TemplateSegment } from '../../contract/training-templates.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, type Html } from '../html.ts'
 import { percent } from './plane.ts'
 import { typeName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
@@ -35,9 +35,37 @@ function programText(viewer: Viewer, segments: readonly TemplateSegment[]): stri
 
 const MAX_NAMED = 12
 
-/** A small strip for a row of a table, with its segments in words: each type has a shade, and its letter where there is room. */
-export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
-  const runs = segments.reduce((sum, { repeat }) => sum + Math.max(1, repeat), 0)
+/** How many segments are run. */
+export function runsOf(segments: readonly TemplateSegment[]): number {
+  return segments.reduce((sum, { repeat }) => sum + Math.max(1, repeat), 0)
+}
+
+/** `12 min and 40 repetitions` */
+export function lengthText(segments: readonly TemplateSegment[]): string {
+  const lengthOf = (counted: boolean) =>
+    segments
+      .filter(({ type }) => isCounted(type) === counted)
+      .reduce((sum, { duration, repeat }) => sum + duration * Math.max(1, repeat), 0)
+  const [seconds, reps] = [lengthOf(false), lengthOf(true)]
+  const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
+  return parts.join(' and ') || 'of no length'
+}
+
+/** How long a program is drawn, in seconds. */
+export function drawnLength(segments: readonly TemplateSegment[]): number {
+  return segments.reduce((sum, segment) => sum + drawnSeconds(segment) * Math.max(1, segment.repeat), 0)
+}
+
+/**
+ * A program as a strip, with its segments in words: each type has a shade, and its letter where there is room. Of several programs, the
+ * longest one takes the whole width.
+ */
+export function programStrip(
+  viewer: Viewer,
+  segments: readonly TemplateSegment[],
+  longest = drawnLength(segments),
+): Html {
+  const runs = runsOf(segments)
   const parts = segments.slice(0, MAX_PARTS).flatMap(segment => {
     const times = Math.max(1, segment.repeat)
     const length = drawnSeconds(segment)
@@ -53,9 +81,9 @@ export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[
   const rects = parts.map(({ type, length }) => {
     const start = end
     end += (length * 100) / whole
-    return partOf(viewer, type, start, end)
+    return partOf(viewer, type, start, end, (length * 100) / longest >= LETTER_WIDTH)
   })
-  return html`<svg class="program-strip" role="img" aria-label="${programText(viewer, segments)}">${rects}</svg>`
+  return html`<svg class="program-strip" role="img" width="${percent((whole * 100) / longest)}" aria-label="${programText(viewer, segments)}">${rects}</svg>`
 }
 
 /** What the letters of strips stand for. */
@@ -63,18 +91,15 @@ export function stripKey(viewer: Viewer, segments: readonly TemplateSegment[]): 
   const types = segmentTypes.filter(name => segments.some(({ type }) => type === name))
   return html`<ul class="legend">${types.map(
     type =>
-      html`<li><svg class="program-strip key" aria-hidden="true">${partOf(viewer, type, 0, 100)}</svg>${typeName(viewer, type)}</li>`,
+      html`<li><svg class="program-strip key" aria-hidden="true">${partOf(viewer, type, 0, 100, true)}</svg>${typeName(viewer, type)}</li>`,
   )}</ul>`
 }
 
 /** A segment as wide as it is long, with its letter where there is room. */
-function partOf(viewer: Viewer, type: string, start: number, end: number): Html {
-  const letter =
-    end - start < LETTER_WIDTH
-      ? nothing
-      : html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
-  const index = segmentTypes.indexOf(type)
-  return html`<g class="type-${index + 1}"><rect fill-opacity="${TYPE_SHADES[index] ?? 0.15}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}</g>`
+function partOf(viewer: Viewer, type: string, start: number, end: number, hasLetter: boolean): Html {
+  const letter = hasLetter && html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
+  const shade = TYPE_SHADES[segmentTypes.indexOf(type)] ?? 0.12
+  return html`<rect fill-opacity="${shade}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}`
 }
 
 /** The first letter of a type; while names are hidden, the one that it is called by. */
@@ -83,8 +108,8 @@ function typeLetter(viewer: Viewer, type: string): string {
   return name.replace(/^Type /, '').slice(0, 1)
 }
 
-/** How dark each type is. */
-const TYPE_SHADES = [0.15, 0.4, 1, 0.85, 0.27, 0.52]
+/** How dark each type is: what is easy, what takes time, and what takes repetitions. */
+const TYPE_SHADES = [0.12, 0.3, 0.5, 0.3, 0.12, 0.5]
 const MAX_PARTS = 60
-/** In per cent of the strip. */
-const LETTER_WIDTH = 7
+/** In per cent of the longest strip. */
+const LETTER_WIDTH = 3.5

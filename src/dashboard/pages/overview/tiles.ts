@@ -7,7 +7,6 @@ import type { SessionStats } from '../../../stats/training.ts'
 import { usualByNow, usualOfProgram } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type Box, boxes, levels, patterns } from '../../charts/plane.ts'
-import { measureBar } from '../../charts/spark.ts'
 import { card, resultMark } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName, programLink, type Programs } from '../../text/names.ts'
@@ -145,7 +144,7 @@ export function thisWeek(
 function goalBar(goal: number | null, reps: number): Html {
   if (goal === null) return nothing
   const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
-  return html`<p class="small muted">Weekly goal: ${text}</p>${measureBar(reps, goal)}`
+  return html`<p class="muted">Weekly goal: ${text}</p>`
 }
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */

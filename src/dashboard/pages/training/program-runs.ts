@@ -9,7 +9,7 @@ import { card, emptyState, type TableColumn, table } from '../../layout/componen
 import type { Viewer, Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import { typeName } from '../../text/names.ts'
-import { capital, dateText, NONE, percentText } from '../../text/text.ts'
+import { capital, countText, dateText, NONE, percentText } from '../../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
 
@@ -20,14 +20,16 @@ interface Run {
   readonly segments: readonly TrainerSegment[]
 }
 
-/** `sessions` are all of the viewer's choice with the program, the oldest first. */
+/**
+ * `sessions` are all of the viewer's choice with the program, the oldest first. The table opens where nothing failed.
+ */
 export async function programRuns(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]) {
   if (sessions.length === 0) return emptyState('No sessions with this program yet', 'They will be listed here.')
   const { store, viewer, pageAccess, path, query } = visit
-  const newest = sessions.slice(-MAX_RUNS).toReversed()
-  const ids = newest.map(({ id }) => id)
+  const last = sessions.slice(-MAX_RUNS)
+  const ids = last.map(({ id }) => id)
   const records = await trainingRecords(store, pageAccess.sessions('dtt'), ids)
-  const runs = newest.map((session): Run => {
+  const runs = last.map((session): Run => {
     const document = records.get(session.id)
     // The archive wrote it in the form of the contract. A session that was removed meanwhile has no segments.
     return { session, segments: document === undefined ? [] : (JSON.parse(document) as TrainingSession).TrainerSegment }
@@ -38,21 +40,19 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
     query,
     RECORD_ROWS,
   )
-  return card(
-    'What fails',
-    html`
-      <p class="summary">${failedText(viewer, runs)}</p>
-      ${table('Segments in the last sessions, the newest first', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
-      <ul class="legend"><li>Above the passing grade: least ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li><li>${legendMark('hollow')}Not passed</li></ul>
-      ${tableFoot(path, query, paged, 'runs')}
-    `,
-    { id: 'runs' },
-  )
+  const failed = failedText(viewer, runs, length)
+  const body = html`
+    ${table('Segments in the last sessions', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
+    <ul class="legend"><li>Above the passing grade:&nbsp;least&nbsp;${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}&nbsp;most</li><li>${legendMark('hollow')}Not passed</li></ul>
+    ${tableFoot(path, query, paged, 'runs')}
+  `
+  return failed === undefined
+    ? html`<details class="more card" id="runs"><summary>Every segment was passed in the last ${countText(runs.length, 'session')}</summary>${body}</details>`
+    : card('What fails', html`<p class="summary">${failed}</p>${body}`, { id: 'runs' })
 }
 
 /** `Segment 7 Endurance not passed in 2 of 10.` The segments that failed most. */
-function failedText(viewer: Viewer, runs: readonly Run[]): string {
-  const length = Math.max(...runs.map(({ segments }) => segments.length))
+function failedText(viewer: Viewer, runs: readonly Run[], length: number): string | undefined {
   const failed = Array.from({ length }, (_, position) => {
     const results = runs.flatMap(({ segments }) => segments[position] ?? [])
     const count = results.filter(({ passed }) => !passed).length
@@ -61,9 +61,8 @@ function failedText(viewer: Viewer, runs: readonly Run[]): string {
       text: `segment ${segmentName(viewer, position, results[0])} not passed in ${count} of ${results.length}`,
     }
   }).filter(({ count }) => count > 0)
-  if (failed.length === 0) return length > 0 ? 'Every segment was passed in the last sessions.' : ''
   const most = failed.toSorted((a, b) => b.count - a.count).slice(0, MAX_FAILED)
-  return `${capital(most.map(({ text }) => text).join(', '))}.`
+  return most.length === 0 ? undefined : `${capital(most.map(({ text }) => text).join(', '))}.`
 }
 
 const MAX_FAILED = 3
@@ -86,7 +85,7 @@ function runColumns(
   passing: ReturnType<typeof passingGrades>,
 ): TableColumn<number>[] {
   /** The newest of the segments at a position: sessions that ended early have fewer. */
-  const newestAt = (position: number) => runs.find(({ segments }) => position < segments.length)?.segments[position]
+  const newestAt = (position: number) => runs.findLast(({ segments }) => position < segments.length)?.segments[position]
   const passingAt = (position: number) =>
     passing[position]?.type === newestAt(position)?.type ? (passing[position]?.grade ?? 0) : 0
   return [
@@ -111,12 +110,13 @@ function runColumns(
   ]
 }
 
-/** The grade of a segment, shaded by how far it is above the passing grade. */
+/** The grade of a segment, shaded by how far it is above the passing grade, if there is one. */
 function runCell(segment: TrainerSegment | undefined, passing: number): Html {
   if (segment === undefined) return html`${NONE}`
   const { passed, percentGrade: grade } = segment
   const above = Math.max(0, grade - passing) / Math.max(1, 100 - passing)
-  const shade = passed ? (SHADES[Math.min(SHADES.length - 1, Math.floor(above * SHADES.length))] ?? 'one') : 'none'
+  const shade =
+    passed && passing > 0 ? (SHADES[Math.min(SHADES.length - 1, Math.floor(above * SHADES.length))] ?? 'one') : 'none'
   const mark = passed ? nothing : html`${legendMark('hollow')}<span class="hidden">Not passed </span>`
   return html`<span class="day run ${shade}">${mark}${grade === 0 && passed ? NONE : grade}</span>`
 }

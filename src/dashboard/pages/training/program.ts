@@ -9,7 +9,7 @@ import { label } from '../../text/labels.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
 import { DEFAULT_PRESET } from '../../text/period.ts'
-import { countText, dateTimeText, NONE, numberText, partText } from '../../text/text.ts'
+import { dateTimeText, NONE, numberText, partText, timeAgo } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { segmentsCard } from './program-segments.ts'
@@ -40,7 +40,8 @@ export async function showProgram(visit: Visit) {
   const query = { ...asked, preset: DEFAULT_PRESET, program: id } as const
   const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, shown)
   const passed = sessions.filter(one => one.passed).length
-  const of = html`${numberText(passed)} of <a href="/training?range=all&amp;program=${id}">${countText(sessions.length, 'session')}</a>`
+  const of = html`${numberText(passed)} of <a href="/training?range=all&amp;program=${id}">${numberText(sessions.length)}</a>`
+  const last = sessions.findLast(({ at }) => at <= now)?.at
   return view({
     owner: program.ownerId,
     title: recordName(viewer, 'program', program),
@@ -55,14 +56,14 @@ export async function showProgram(visit: Visit) {
           sessions.length === 0
             ? nothing
             : stats(
-                mainStat('Passed', partText(passed, sessions.length), of),
+                mainStat('Sessions passed', of, partText(passed, sessions.length)),
                 stat('Median grade since the beginning', step ?? NONE),
+                stat('Last session', last === undefined ? NONE : timeAgo(viewer, last, now)),
               )
         }
         ${runs}
         ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown)])}
-        ${segmentsCard(viewer, program)}
-        <details class="more card"><summary>Facts</summary>${programFacts(viewer, program)}</details>
+        ${segmentsCard(viewer, program, html`<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
       `,
     }),
   })

@@ -1,12 +1,12 @@
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
-import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
+import { programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
 import { noRecords, table, type TableColumn } from '../../layout/components.ts'
-import { html, nothing, type Part } from '../../html.ts'
-import { freeText, recordName } from '../../text/names.ts'
+import { html } from '../../html.ts'
+import { recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { paged, rowsOfPage, tableFoot } from '../../paging.ts'
-import { programStrip, stripKey } from '../../charts/program-strip.ts'
+import { paginate, tableFoot } from '../../paging.ts'
+import { drawnLength, lengthText, programStrip, stripKey } from '../../charts/program-strip.ts'
 import { NONE, numberText, partText, timeAgo } from '../../text/text.ts'
 import { showProgram, stateMarks } from './program.ts'
 
@@ -17,48 +17,56 @@ export const programPages: readonly DashboardPage[] = [
   { ...OF_PROGRAMS, path: '/programs/:id', reads: 'record', handler: showProgram },
 ]
 
+/** The one that was run last is the first. */
 async function showPrograms({ store, viewer, pageAccess, now, path, query }: Visit) {
   const access = pageAccess.templates('training_template')
-  const [total, history] = await Promise.all([
-    programs.count(store, access),
+  const [all, history] = await Promise.all([
+    programsOf(store, access),
     trainingHistory(store, pageAccess.sessions('dtt')),
   ])
-  const rows = rowsOfPage(total, query)
-  const page = await programs.page(store, access, rows)
-  const shown = paged(
-    page.map(({ record }) => record),
-    total,
-    rows,
+  const uses = await history.programUses(viewer.timeZone, now)
+  const lastOf = ({ id }: { readonly id: number }) => uses.get(id)?.last ?? -Infinity
+  const shown = paginate(
+    all.toSorted((a, b) => lastOf(b) - lastOf(a)),
+    query,
+  )
+  const found = await Promise.all(shown.rows.map(({ id }) => programs.find(store, access, id)))
+  const rows = found.flatMap(one => one?.record ?? [])
+  const key = stripKey(
+    viewer,
+    rows.flatMap(({ Segment }) => Segment),
   )
   return view({
     title: 'Programs',
     body:
-      total === 0
+      all.length === 0
         ? noRecords(
             viewer,
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, await history.programUses(viewer.timeZone, now), now), shown.rows)}${stripKey(
-            viewer,
-            shown.rows.flatMap(({ Segment }) => Segment),
-          )}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now, rows), rows)}${key}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
+const SORTED = { title: html`Last session<span aria-hidden="true"> ↓</span>`, sorted: 'descending' } as const
+
+/** `rows` are those of a list whose strips are compared. */
 export function programColumns(
   viewer: Viewer,
   useOf: ReadonlyMap<number, ProgramUse>,
   now: number,
+  rows: readonly TrainingTemplate[] = [],
 ): TableColumn<TrainingTemplate>[] {
+  const longest = Math.max(...rows.map(({ Segment }) => drawnLength(Segment)))
   return [
     {
       title: 'Program',
       line: 'first',
       cell: program =>
-        html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}${oneLine(viewer, program)}`,
+        html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
     },
-    { title: 'Segments', line: 'second', cell: ({ Segment }) => programStrip(viewer, Segment) },
+    { title: 'Segments', line: 'second', cell: ({ Segment }) => programStrip(viewer, Segment, longest) },
     {
       title: 'Sessions',
       numeric: true,
@@ -74,7 +82,7 @@ export function programColumns(
       cell: ({ id }) => partText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
     },
     {
-      title: 'Last session',
+      ...(rows.length === 0 ? { title: 'Last session' } : SORTED),
       line: 'second',
       cell: ({ id }) => {
         const use = useOf.get(id)
@@ -83,9 +91,4 @@ export function programColumns(
       },
     },
   ]
-}
-
-function oneLine(viewer: Viewer, { tagline }: ListedProgram): Part {
-  const text = freeText(viewer, tagline)
-  return text === '' ? nothing : html`<br><span class="muted small">${text}</span>`
 }
