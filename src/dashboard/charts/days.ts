@@ -24,17 +24,18 @@ export function daysCalendar(days: readonly DayLook[], id: string): Html {
   const others = parts.slice(0, -1)
   return html`
     <div class="calendar">${others.map(
-      (part, index) => html`<p class="rest-link"><a href="#${id}-${index}">${monthsText(part)}</a></p>`,
+      (part, index) => html`<p class="rest-link"><a href="#${id}-${index}">Show ${monthsText(part)}</a></p>`,
     )}${parts.map(
       (part, index) =>
-        html`<div class="weeks${index < others.length ? ' rest' : ''}" id="${id}-${index}">${weeksOf(part)}</div>`,
+        html`<div class="weeks${index < others.length ? ' rest' : ''}" id="${id}-${index}">${weeksOf(part, index < others.length)}</div>`,
     )}</div>
   `
 }
 
 const PART_DAYS = 27 * 7
 
-function weeksOf(part: readonly (DayLook | undefined)[]): Html[] {
+/** The month that the last week begins is named in the part after it. */
+function weeksOf(part: readonly (DayLook | undefined)[], isContinued: boolean): Html[] {
   const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name.slice(0, 1) : nothing}</span>`)}`
   const weeks = Array.from({ length: Math.ceil(part.length / 7) }, (_, week) => part.slice(week * 7, (week + 1) * 7))
   return [
@@ -42,7 +43,8 @@ function weeksOf(part: readonly (DayLook | undefined)[]): Html[] {
     ...weeks.map((week, index) => {
       const first =
         week.find(day => day?.date.endsWith('-01')) ?? (index === 0 ? week.find(day => day !== undefined) : undefined)
-      return html`<span>${first === undefined ? nothing : monthName(Date.parse(first.date))}</span>${week.map(cell)}`
+      const isNamed = first !== undefined && !(isContinued && index === weeks.length - 1)
+      return html`<span>${!isNamed ? nothing : monthName(Date.parse(first.date))}</span>${week.map(cell)}`
     }),
   ]
 }

@@ -9,29 +9,24 @@ import { lockText } from '../locks/states.ts'
 
 /** The days of a year. */
 
-/** Rows of days, with both areas. */
+/** Each day, with both areas. */
 export function daysCard(viewer: Viewer, days: readonly KnownDay[], year: number): Html {
   const shadeOf = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
   const areas = sharedAreas(viewer)
-  const trained = days.filter(({ sessions }) => sessions > 0).length
-  const under = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
-  const counts = [
-    ...(areas.includes('dtt') ? [`${countText(trained, 'day')} with training`] : []),
-    ...(areas.includes('lkbx') ? [`${countText(under, 'day')} ${lockText('under lock', viewer)}`] : []),
-  ]
+  const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   return card(
     'Days',
     html`
-      <p class="summary">${counts.join(' and ')}.</p>
       ${daysCalendar(
         days.map(day => dayLook(viewer, day, day.sessions === 0 ? 'none' : shadeOf(day.reps))),
         `days-${year}`,
       )}
       <ul class="legend">
-        ${areas.includes('dtt') ? html`<li>Repetitions: fewest ${SHADES.map(shade => html`<i class="day ${shade}"></i>`)} most</li>` : nothing}
-        ${areas.includes('lkbx') ? html`<li><i class="day none under"></i>${lockText('Under lock', viewer)}</li>` : nothing}
+        ${areas.includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
+        ${areas.includes('lkbx') && locked > 0 ? html`<li><i class="day none under"></i> ${lockText('Locked', viewer)} on ${countText(locked, 'day')}</li>` : nothing}
       </ul>
     `,
+    { id: 'days' },
   )
 }
 

@@ -16,58 +16,48 @@ export function recordCard({ viewer }: Reader, year: YearStatistics): Html {
 type Fact = readonly [name: string, value: Part]
 
 function trainingRecords({ bests: { week, session, longest } }: YearStatistics): Fact[] {
-  const weekText = ({ from }: { from: string }) => `week of ${dayText(from)}`
   return [
-    ...record('Most repetitions in a week', week, ({ reps }) => numberText(reps), weekText, daysAddress),
-    ...record(
-      'Most repetitions in a session',
-      session,
-      ({ reps }) => numberText(reps),
-      ({ at }) => unbroken(dateText({ timeZone: 'UTC' }, at)),
-      ({ id }) => `/training/${id}`,
-    ),
-    ...record(
-      'Longest streak',
-      longest,
-      ({ days }) => countText(days, 'day'),
-      ({ to }) => `until ${dayText(to)}`,
-      daysAddress,
-    ),
+    ...record('Most repetitions in a week', week, ({ from, to, reps }) => [
+      daysAddress(from, to),
+      numberText(reps),
+      `week of ${dayText(from)}`,
+    ]),
+    ...record('Most repetitions in a session', session, ({ id, reps, at }) => [
+      `/training/${id}`,
+      numberText(reps),
+      dateText({ timeZone: 'UTC' }, at),
+    ]),
+    ...record('Most days with training in a row', longest, ({ from, to, days }) => [
+      daysAddress(from, to),
+      countText(days, 'day'),
+      `up to ${dayText(to)}`,
+    ]),
   ]
 }
 
 function lockRecord(viewer: Viewer, { stretch }: YearStatistics): Fact[] {
-  return record(
-    lockText('Longest locked stretch', viewer),
-    stretch,
-    ({ seconds }) => durationText(seconds),
-    ({ session }) => unbroken(dateText(viewer, session.at)),
-    ({ session }) => `/locks/${session.id}`,
-  )
+  return record(lockText('Longest locked stretch', viewer), stretch, ({ session, seconds }) => [
+    `/locks/${session.id}`,
+    durationText(seconds),
+    dateText(viewer, session.at),
+  ])
 }
 
-/** The highest value as a link, when it was, and the one that was the highest before. */
+/** The highest value as a link, and when it was. */
 function record<Item>(
   name: string,
   found: Best<Item> | undefined,
-  valueOf: (item: Item) => string,
-  whenOf: (item: Item) => string,
-  addressOf: (item: Item) => string,
+  textsOf: (item: Item) => readonly [address: string, value: string, when: string],
 ): Fact[] {
   if (found === undefined) return []
-  const { best, before } = found
-  const value = valueOf(best)
-  const former = before && valueOf(before)
-  const earlier =
-    before && (former === value ? `; also ${whenOf(before)}` : `; before that ${former}, ${whenOf(before)}`)
-  const note = `${whenOf(best)}${earlier ?? ''}`
-  return [[name, html`<a href="${addressOf(best)}">${value}</a> <small>${note}</small>`]]
+  const [address, value, when] = textsOf(found.best)
+  return [[name, html`<a href="${address}">${value}</a> <small>${unbroken(when)}</small>`]]
 }
 
-function daysAddress({ from, to }: { readonly from: string; readonly to: string }): string {
+function daysAddress(from: string, to: string): string {
   return `/training?from=${from}&to=${to}`
 }
 
 function dayText(date: string): string {
-  return unbroken(dateText({ timeZone: 'UTC' }, Date.parse(date)))
+  return dateText({ timeZone: 'UTC' }, Date.parse(date))
 }

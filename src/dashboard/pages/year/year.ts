@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { card, facts, noRecords, stat, stats } from '../../layout/components.ts'
+import { noRecords, stat, stats } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
@@ -90,14 +90,12 @@ function clockOf({ viewer, now }: Reader) {
 /** Everything that is known of a year. */
 export function yearCards(reader: Reader, statistics: YearStatistics): Html {
   const { viewer } = reader
-  const { year, days, isRunning } = statistics
-  const others = figuresOf(viewer, statistics).filter(({ of }) => of === undefined)
+  const { year, days } = statistics
   return html`
     ${largeFigures(viewer, statistics)}
     ${recordCard(reader, statistics)}
     ${daysCard(viewer, days, year)}
     ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
-    ${card(isRunning ? 'Totals so far' : 'Totals', facts(others.map(({ name, text }) => [name, text(statistics.total)])))}
   `
 }
 
@@ -114,14 +112,14 @@ function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
   const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
   const shown = figuresOf(viewer, statistics).flatMap(
-    ({ name, of, first, value, text, differenceText = numberText }) => {
-      const [now, then] = [value?.(total) ?? null, value?.(before) ?? null]
-      if (of === undefined || now === null) return []
-      const current = figure(`${of} ${scopeOf(total)}`, now, text(total))
-      if (first === undefined || first.at > start || then === null) return [stat(name, current)]
-      const sign = now > then ? '+' : '−'
-      const how = now === then ? 'the same' : `${sign}${differenceText(Math.abs(now - then))}`
-      return [stat(name, current, html`${title}: ${figure(`${of} ${scopeOf(before)}`, then, text(before))} (${how})`)]
+    ({ name, of, first, value, note, text, differenceText = text }) => {
+      const [now, then] = [value(total), value(before)]
+      if (now === null) return []
+      const current = figure(`${of} ${scopeOf(total)}`, now, text(now))
+      if (first.at > start || then === null) return [stat(name, current, note(total))]
+      const how = now === then ? 'the same' : `${now > then ? '+' : '−'}${differenceText(Math.abs(now - then))}`
+      const former = figure(`${of} ${scopeOf(before)}`, then, text(then))
+      return [stat(name, current, html`${note(total)}${note(total) && html`<br>`}${title}: ${former} (${how})`)]
     },
   )
   return stats(...shown)
@@ -129,77 +127,72 @@ function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
 
 interface YearFigure {
   readonly name: string
-  readonly text: (totals: Totals) => string
-  /** The first record of its area. */
-  readonly first?: { readonly at: number } | undefined
-  /** Of large ones: what they are of, and their value, which is null if it is not known. */
-  readonly of?: string
-  readonly value?: (totals: Totals) => number | null
+  /** What it is of. */
+  readonly of: string
+  /** Null if it is not known. */
+  readonly value: (totals: Totals) => number | null
+  readonly text: (value: number) => string
   readonly differenceText?: (value: number) => string
+  /** What else is known of it. */
+  readonly note: (totals: Totals) => string
 }
 
 /** The figures of a year as texts, by name. */
 export function totalsOf({ viewer }: Reader, year: YearStatistics): (readonly [name: string, value: Part])[] {
-  return figuresOf(viewer, year).map(({ name, text }) => [name, text(year.total)])
+  return figuresOf(viewer, year).map(({ name, value, text, note }) => {
+    const known = value(year.total)
+    return [name, known === null ? NONE : html`${text(known)}<br><small>${note(year.total)}</small>`]
+  })
 }
 
-/** The figures of areas that may be read. Of days before the first record, nothing is known. */
-function figuresOf(viewer: Viewer, { firstTraining, firstLock, total }: YearStatistics): YearFigure[] {
+/** The figures of areas that may be read. Of days before the first record of its area, which each has, nothing is known. */
+function figuresOf(viewer: Viewer, { firstTraining, firstLock, total }: YearStatistics) {
   const areas = sharedAreas(viewer)
   const end = zoneClock(viewer.timeZone).startOf(total.to + 1)
-  const since = (first: YearFigure['first'], all: readonly YearFigure[]): YearFigure[] =>
-    all.map(({ name, text, ...figure }) => {
-      const isKnown = first !== undefined && first.at < end
-      return { ...figure, first, name: lockText(name, viewer), text: totals => (isKnown ? text(totals) : NONE) }
-    })
+  const since = (first: { readonly at: number } | undefined, all: readonly YearFigure[]) =>
+    first === undefined
+      ? []
+      : all.map(one => {
+          const name = lockText(one.name, viewer)
+          return { ...one, name, first, value: (totals: Totals) => (first.at < end ? one.value(totals) : null) }
+        })
   return [
     ...(areas.includes('dtt') ? since(firstTraining, trainingFigures(viewer)) : []),
-    ...(areas.includes('lkbx') ? since(firstLock, lockFigures) : []),
+    ...(areas.includes('lkbx') ? since(firstLock, [lockFigure]) : []),
   ]
 }
 
 function trainingFigures(viewer: Viewer): readonly YearFigure[] {
-  const count = (name: string, of: string, value: (training: Totals['training']) => number): YearFigure => {
-    return { name, of, value: ({ training }) => value(training), text: ({ training }) => numberText(value(training)) }
+  const count = (
+    name: string,
+    of: 'sessions' | 'days' | 'reps',
+    note: (training: Totals['training']) => string,
+  ): YearFigure => {
+    return { name, of, value: ({ training }) => training[of], text: numberText, note: ({ training }) => note(training) }
   }
   return [
-    count('Training sessions', 'sessions', ({ sessions }) => sessions),
-    count('Days with training', 'days', ({ days }) => days),
-    count('Repetitions', 'reps', ({ reps }) => reps),
-    { name: 'Passed', text: ({ training: { passed, sessions } }) => ratio(passed, sessions) },
-    { name: 'Distance', text: ({ training }) => distanceOfYear(viewer, training) },
-    { name: 'Training time', text: ({ training: { duration } }) => (duration === 0 ? NONE : durationText(duration)) },
+    count(
+      'Training sessions',
+      'sessions',
+      ({ passed, sessions }) => `${numberText(passed)} passed (${partText(passed, sessions)})`,
+    ),
+    count('Days with training', 'days', ({ duration }) => (duration === 0 ? '' : `${durationText(duration)} in all`)),
+    count('Repetitions', 'reps', training => distanceOfYear(viewer, training)),
   ]
 }
 
-const lockFigures: readonly YearFigure[] = [
-  {
-    name: 'Time locked',
-    of: 'lockedPercent',
-    value: ({ locks }) => lockedPercent(locks),
-    text: ({ locks }) => (locks.percent === null ? NONE : percentText(lockedPercent(locks) ?? 0)),
-    differenceText: value => unbroken(countText(value, 'point')),
-  },
-  { name: 'Locked', text: ({ locks }) => lengthOf(locks, locks.lockedSeconds) },
-  { name: 'On breaks', text: ({ locks }) => lengthOf(locks, locks.breakSeconds) },
-  { name: 'Lock sessions begun', text: ({ locks }) => numberText(locks.started) },
-  { name: 'Lock sessions ended', text: ({ locks }) => numberText(locks.ended) },
-]
-
-/** A time of which something is known. */
-function lengthOf({ percent }: Totals['locks'], seconds: number): string {
-  if (percent === null) return NONE
-  return seconds === 0 ? 'None' : durationText(seconds)
-}
-
-/** `150 (70 %)`: how many of all, and their part in percent. */
-function ratio(count: number, all: number): string {
-  return all === 0 ? NONE : `${numberText(count)} (${partText(count, all)})`
+const lockFigure: YearFigure = {
+  name: 'Time locked',
+  of: 'lockedPercent',
+  value: ({ locks }) => lockedPercent(locks),
+  text: percentText,
+  differenceText: value => unbroken(countText(value, 'point')),
+  note: ({ locks }) => `${durationText(locks.lockedSeconds)}, ${countText(locks.started, 'lock')} begun`,
 }
 
 /** A distance, marked if some of it may be an estimate. */
 function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   const { sessions, unknownDistances, distance, approximateDistance } = training
-  if (sessions > 0 && unknownDistances === sessions) return NONE
+  if (sessions === unknownDistances) return ''
   return `${approximateDistance > 0 ? '≈ ' : ''}${longDistanceText(viewer, distance + approximateDistance)}`
 }
