@@ -145,7 +145,9 @@ describe('in a browser', needsChromium, () => {
     await rows.first().waitFor()
     const heights = await rows.evaluateAll(found =>
       found.map(row =>
-        [...row.querySelectorAll('.first-line')].map(cell => Math.round(cell.getBoundingClientRect().bottom)),
+        [...row.querySelectorAll('.first-line > a, .first-line ~ .first-line')].map(cell =>
+          Math.round(cell.getBoundingClientRect().bottom),
+        ),
       ),
     )
     for (const bottoms of heights) assert.equal(new Set(bottoms).size, 1, bottoms.join())

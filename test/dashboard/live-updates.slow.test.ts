@@ -102,16 +102,15 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
 
   test('the key for discreet mode can be switched off', async () => {
     await page.goto(`${service.url}/settings`)
-    const key = page.getByRole('group', { name: 'Key D' })
-    const off = key.getByRole('button', { name: 'Off' })
-    await off.click()
-    await key.getByRole('button', { name: 'Off', pressed: true }).waitFor()
+    await page.getByRole('button', { name: 'Turn key D off' }).click()
+    const on = page.getByRole('button', { name: 'Turn key D on' })
+    await on.waitFor()
     await page.waitForLoadState()
     await page.locator('h1').click()
     await page.keyboard.press('d')
     // If the key worked, discreet mode would be on by now: it is set before anything is sent.
     assert.equal(await page.locator('.names-hidden').count(), 0)
-    await key.getByRole('button', { name: 'On' }).click()
+    await on.click()
     await page.locator('[aria-keyshortcuts=D]').waitFor({ state: 'attached' })
   })
 

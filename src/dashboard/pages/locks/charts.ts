@@ -18,7 +18,7 @@ function beforeText({ query, period, before, total }: ShownLocks): Html | undefi
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
   const address = addressOf(lockAddresses, query, { days: [before.first, before.last] })
   const more = (lockedPercent(total) ?? 0) - (lockedPercent(before.total) ?? 0)
-  const sign = more === 0 ? '●' : more > 0 ? '▲' : '▼'
+  const sign = more === 0 ? '◆' : more > 0 ? '▲' : '▼'
   const difference =
     more === 0 ? 'as much as' : `${countText(Math.abs(more), 'point')} ${more > 0 ? 'more' : 'less'} than`
   return html`<br>${sign}\u00a0${difference} ${comparedText(period)} (<a href="${address}">${lockedFigure(before.total, daysName(before))}</a>)`
