@@ -97,8 +97,8 @@ interface NewSession extends SessionStart {
 const MAX_BROWSER_LENGTH = 300
 
 /** When the person of a new session last proved who they are; null for now. An issuer may have asked long ago, or not say when. */
-export function confirmedAt(proof: Pick<Proof, 'method'> & { readonly authenticatedAt?: number | undefined }) {
-  return proof.method === 'oidc' ? (proof.authenticatedAt ?? 0) : null
+export function confirmedAt({ method, authenticatedAt = 0 }: Pick<Proof, 'method' | 'authenticatedAt'>) {
+  return method === 'oidc' ? authenticatedAt : null
 }
 
 /** The session of a secret; undefined if there is none, or it has ended. Records in the background, each minute, that it is used. */

@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { act } from './act.ts'
-import { lockAccount } from './proofs.ts'
+import { lockAccount, type Proof } from './proofs.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /** People at an issuer who may sign in to an account here. Nothing but issuer and subject links them: no name, no address. */
@@ -12,21 +12,24 @@ import { Refusal } from '../contract/refusal.ts'
 export interface Identity {
   readonly issuer: string
   readonly subject: string
+  /** When it last asked the person to sign in; undefined if it does not say. */
+  readonly authenticatedAt: number | undefined
 }
 
-/** Records that an identity is used now, and returns its account; undefined if it is linked with none. */
+/** Records that an identity is used now, and returns whose it is; undefined if it is linked with no account. */
 export async function useIdentity(
   { db }: Store,
-  { issuer, subject }: Identity,
+  { issuer, subject, authenticatedAt }: Identity,
   now: number,
-): Promise<{ readonly identityId: number; readonly accountId: number } | undefined> {
-  return db
+): Promise<Proof | undefined> {
+  const used = await db
     .updateTable('linked_identity')
     .set({ last_used_at: now })
     .where('issuer', 'in', spellingsOf(issuer))
     .where('subject', '=', subject)
-    .returning(['id as identityId', 'account_id as accountId'])
+    .returning(['id as credential', 'account_id as accountId'])
     .executeTakeFirst()
+  return used && { method: 'oidc', ...used, authenticatedAt }
 }
 
 /** How links of an issuer are stored: earlier versions kept a slash at the end of the setting. */

@@ -68,7 +68,7 @@ export interface AcceptedInvitation extends SessionStart {
 export type ChosenMethod =
   | { readonly method: 'password'; readonly password: string }
   | { readonly method: 'passkey'; readonly passkey: NewPasskey }
-  | { readonly method: 'oidc'; readonly identity: Identity; readonly authenticatedAt: number | undefined }
+  | { readonly method: 'oidc'; readonly identity: Identity }
 
 /**
  * Uses an invitation up: adds the first account, or ends all sessions of one; sets the password, or adds the passkey or the link; begins
@@ -96,7 +96,7 @@ export async function acceptInvitation(
       ...start,
       accountId,
       event: `invitation-${chosen.method}`,
-      confirmedAt: confirmedAt(chosen),
+      confirmedAt: chosen.method === 'oidc' ? confirmedAt({ ...chosen.identity, ...chosen }) : null,
     } as const
     return { accountId, secret: await beginSessionIn(db, session) }
   })

@@ -1,5 +1,6 @@
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client'
 import { checkJsonSize, readBody } from '../contract/received-json.ts'
+import type { Identity } from './identities.ts'
 import { OidcError, statedIssuer } from './oidc-errors.ts'
 
 /** Signing in at an OpenID Connect issuer: the code flow with PKCE, `state`, `nonce` and `iss`. */
@@ -25,14 +26,6 @@ export interface OidcRequest {
   readonly startedAt: number
   /** Whether the issuer must ask the person to sign in, even if they are signed in there. */
   readonly asksAgain: boolean
-}
-
-/** Whom the issuer has identified. */
-export interface OidcIdentity {
-  readonly issuer: string
-  readonly subject: string
-  /** When it last asked the person to sign in; undefined if it does not say. */
-  readonly authenticatedAt: number | undefined
 }
 
 export type Oidc = ReturnType<typeof makeOidc>
@@ -90,7 +83,7 @@ export function makeOidc(settings: OidcSettings) {
       return { url: url.href, request }
     },
     /** Whom the issuer has identified, by the address that it sent the browser back to. Throws OidcError. */
-    async finish(returned: URL, { state, nonce, verifier, startedAt, asksAgain }: OidcRequest): Promise<OidcIdentity> {
+    async finish(returned: URL, { state, nonce, verifier, startedAt, asksAgain }: OidcRequest): Promise<Identity> {
       const configuration = await configurationOf()
       const client = await loadClient()
       const elapsed = Math.max(0, Math.floor(Date.now() / 1000) - startedAt)

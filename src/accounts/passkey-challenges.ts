@@ -8,7 +8,13 @@ import { hashSecret } from './secrets.ts'
 export const passkeyPurposes = ['signin', 'register', 'invitation'] as const
 export type PasskeyPurpose = (typeof passkeyPurposes)[number]
 
-export interface PasskeyChallenge {
+/** Where passkeys are used. One that was made at another host does not work here. */
+export interface PasskeySite {
+  readonly rpId: string
+  readonly origin: string
+}
+
+export interface PasskeyChallenge extends PasskeySite {
   readonly challenge: string
   /** The passkey that is to be made; undefined where one is used. */
   readonly newPasskey?: PasskeyToMake

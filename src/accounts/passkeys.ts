@@ -12,18 +12,12 @@ import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { isName, MAX_NAME_LENGTH } from '../contract/names.ts'
 import { act } from './act.ts'
-import { MAX_CHALLENGE_MS, type PasskeyChallenge, useChallenge } from './passkey-challenges.ts'
-import { lockAccount, type PasskeyProof } from './proofs.ts'
+import { MAX_CHALLENGE_MS, type PasskeyChallenge, type PasskeySite, useChallenge } from './passkey-challenges.ts'
+import { lockAccount, type Proof } from './proofs.ts'
 import { sealingKey } from './sealed.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /** Passkeys: keys on devices of their owner, which sign a challenge when a finger or a PIN unlocks them. */
-
-/** Where passkeys are used. One that was made at another host does not work here. */
-export interface PasskeySite {
-  readonly rpId: string
-  readonly origin: string
-}
 
 export type PasskeyFacts = Omit<Selectable<Tables['passkey']>, 'public_key' | 'counter' | 'account_id'>
 
@@ -44,7 +38,7 @@ export function listPasskeys({ reads }: Pick<Store, 'reads'>, accountId: number)
 export async function creationOptions(
   store: Store,
   account: { readonly id: number; readonly username: string },
-  { rpId }: Pick<PasskeySite, 'rpId'>,
+  site: PasskeySite,
   name: string,
 ): Promise<[PublicKeyCredentialCreationOptionsJSON, PasskeyChallenge]> {
   if (!isName(name)) throw new Refusal('refused', `a passkey has a name of 1 to ${MAX_NAME_LENGTH} characters`)
@@ -54,7 +48,7 @@ export async function creationOptions(
   const { generateRegistrationOptions } = await loadServer()
   const options = await generateRegistrationOptions({
     rpName: 'Lockstep',
-    rpID: rpId,
+    rpID: site.rpId,
     userName: account.username,
     userDisplayName: account.username,
     userID: new Uint8Array(Buffer.from(userHandle, 'base64url')),
@@ -64,7 +58,7 @@ export async function creationOptions(
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   })
-  return [options, { challenge: options.challenge, newPasskey: { userHandle, name } }]
+  return [options, { ...site, challenge: options.challenge, newPasskey: { userHandle, name } }]
 }
 
 /** A passkey that a browser has made, and that is not stored yet. */
@@ -76,14 +70,14 @@ export type NewPasskey = Pick<
 /** Checks what a browser answered to `creationOptions`, as JSON. Undefined if it is not what was asked for, or was used before. */
 export async function verifyNewPasskey(
   store: Store,
-  answer: string,
-  { challenge, newPasskey }: PasskeyChallenge,
-  { rpId, origin }: PasskeySite,
+  answer: string | null,
+  asked: PasskeyChallenge | undefined,
   now: number,
 ): Promise<NewPasskey | undefined> {
   // The library checks the rest of the shape.
   const response = parseAnswer(answer) as RegistrationResponseJSON | undefined
-  if (response === undefined || newPasskey === undefined) return undefined
+  if (response === undefined || asked?.newPasskey === undefined) return undefined
+  const { challenge, rpId, origin, newPasskey } = asked
   const { verifyRegistrationResponse } = await loadServer()
   const verification = await verifyRegistrationResponse({
     response,
@@ -147,16 +141,16 @@ interface AddedPasskey {
 }
 
 /** What a browser needs to sign a challenge with any passkey of this service. */
-export async function requestOptions({
-  rpId,
-}: Pick<PasskeySite, 'rpId'>): Promise<[PublicKeyCredentialRequestOptionsJSON, PasskeyChallenge]> {
+export async function requestOptions(
+  site: PasskeySite,
+): Promise<[PublicKeyCredentialRequestOptionsJSON, PasskeyChallenge]> {
   const { generateAuthenticationOptions } = await loadServer()
   const options = await generateAuthenticationOptions({
-    rpID: rpId,
+    rpID: site.rpId,
     timeout: MAX_CHALLENGE_MS,
     userVerification: 'required',
   })
-  return [options, { challenge: options.challenge }]
+  return [options, { ...site, challenge: options.challenge }]
 }
 
 /**
@@ -165,14 +159,14 @@ export async function requestOptions({
  */
 export async function verifyPasskey(
   store: Store,
-  answer: string,
-  { challenge }: PasskeyChallenge,
-  { rpId, origin }: PasskeySite,
+  answer: string | null,
+  asked: PasskeyChallenge | undefined,
   now: number,
-): Promise<PasskeyProof | undefined> {
+): Promise<Proof | undefined> {
   // The library checks the rest of the shape.
   const response = parseAnswer(answer) as AuthenticationResponseJSON | undefined
-  if (response === undefined) return undefined
+  if (response === undefined || asked === undefined) return undefined
+  const { challenge, rpId, origin } = asked
   const passkey = await store.reads
     .selectFrom('passkey')
     .selectAll()
@@ -206,7 +200,7 @@ export async function verifyPasskey(
       .executeTakeFirstOrThrow()
     return numUpdatedRows === 0n
       ? undefined
-      : { method: 'passkey', accountId: passkey.account_id, passkeyId: passkey.id }
+      : { method: 'passkey', accountId: passkey.account_id, credential: passkey.id }
   })
 }
 
@@ -235,10 +229,10 @@ function loadServer() {
 }
 
 /** Parses the JSON of a browser's answer; undefined if it does not name a passkey. */
-function parseAnswer(text: string): { readonly id: string } | undefined {
+function parseAnswer(text: string | null): { readonly id: string } | undefined {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = JSON.parse(text ?? '')
   } catch {
     return undefined
   }

@@ -9,7 +9,7 @@ import { accountNamed } from './accounts.ts'
 import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { act } from './act.ts'
 import { GUESSABLE, isGuessable } from './password-rules.ts'
-import type { PasswordProof } from './proofs.ts'
+import type { Proof } from './proofs.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 export const MIN_PASSWORD_LENGTH = 12
@@ -71,11 +71,7 @@ export async function hashNewPassword(password: string, username: string): Promi
 }
 
 /** The account with this name and password. It takes the same time whether the name, the password or both are wrong. */
-export async function verifyPassword(
-  store: Store,
-  username: string,
-  password: string,
-): Promise<PasswordProof | undefined> {
+export async function verifyPassword(store: Store, username: string, password: string): Promise<Proof | undefined> {
   const named = await accountNamed(store.reads, username)
   const account = await store.reads
     .selectFrom('account')
@@ -86,7 +82,7 @@ export async function verifyPassword(
   const fallback = await runQueued(dummy)
   const matches = await runQueued(() => isPassword(password, account?.password_hash ?? fallback))
   return matches && account?.password_hash != null
-    ? { method: 'password', accountId: account.id, passwordHash: account.password_hash }
+    ? { method: 'password', accountId: account.id, credential: account.password_hash }
     : undefined
 }
 

@@ -505,7 +505,7 @@ async function countEvents(store: Store, now: number) {
 /** Adds, uses and removes passkeys and linked identities. */
 async function useEveryWay(store: Store, now: number) {
   assert.ok(await markBrowser(store, 1))
-  const identity = { issuer: 'https://id.example', subject: 'ann' }
+  const identity = { issuer: 'https://id.example', subject: 'ann', authenticatedAt: undefined }
   const address = { rpId: 'history.example', issuer: identity.issuer }
   const passkey = { public_key: '', counter: 0, transports: '', rp_id: address.rpId, user_handle: '', name: 'a key' }
   await store.db.transaction().execute(async db => {

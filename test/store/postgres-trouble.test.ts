@@ -216,7 +216,7 @@ testOnPostgres('a read-only database serves reads, and writes get a 503', async 
   await admin.query(`select pg_terminate_backend(pid, 2000) ${OF_SERVICE}`)
   const store = await open(database, { busyTimeoutMs: 1000 })
   await assertWell()
-  const proof = { method: 'password', accountId: 1, passwordHash: 'a hash' } as const
+  const proof = { method: 'password', accountId: 1, credential: 'a hash' } as const
   const session = { proof, browser: 'a browser', actor: inBrowser, now: Date.now() }
   await assert.rejects(beginSession(store, session), StoreUnavailableError)
   await assert.rejects(newToken(store), StoreUnavailableError)

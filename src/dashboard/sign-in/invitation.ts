@@ -77,12 +77,10 @@ async function choosePasskey(
 ): Promise<ChosenMethod | string> {
   const { now } = request.context
   const site = siteOriginOf(request.context, config)
-  const { rpId, origin } = site
   const subject = hashSecret(secretOf(request))
   const cookies = parseCookies(request.headers.cookie)
   const challenge = await challengeOf(store, cookies, { site, purpose: 'invitation', subject, now })
-  if (challenge === undefined || rpId === undefined) return NOT_ACCEPTED
-  const passkey = await verifyNewPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, now)
+  const passkey = await verifyNewPasskey(store, form.get('answer'), challenge, now)
   return passkey === undefined ? NOT_ACCEPTED : { method: 'passkey', passkey }
 }
 

@@ -1,20 +1,31 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { linkOwnIdentity, useIdentity } from '../../accounts/identities.ts'
+import { type Identity, linkOwnIdentity, useIdentity } from '../../accounts/identities.ts'
 import { acceptInvitation, findInvitation, INVITATION_PATH } from '../../accounts/invitations.ts'
-import type { Oidc, OidcIdentity } from '../../accounts/oidc.ts'
+import type { Oidc, OidcRequest } from '../../accounts/oidc.ts'
 import { OidcError } from '../../accounts/oidc-errors.ts'
-import type { Proof } from '../../accounts/proofs.ts'
 import { Refusal } from '../../contract/refusal.ts'
 import { isFresh } from './reauthentication.ts'
 import { html } from '../html.ts'
-import { beginFlow, CALLBACK_PATH, identify, type OidcContext, type OidcFlow, takeFlow } from './oidc-flow.ts'
 import { problemOf } from '../layout/form-page.ts'
 import type { DashboardOptions } from '../options.ts'
-import { isFromAnotherSite, siteOriginOf, safePath } from '../site.ts'
+import { isFromAnotherSite, parseCookies, siteOriginOf, safePath } from '../site.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
+import { noCookie, openedCookie, sealedCookie } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart } from './session-cookie.ts'
 import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
 import { actorOf, sessionOf } from '../visit.ts'
+
+interface OidcFlow {
+  readonly purpose: 'signin' | 'again' | 'link' | 'invitation'
+  /** The session, or the secret of the invitation, that it is for; empty for a sign-in. */
+  readonly subject: string
+  /** The path to redirect to when it has succeeded. */
+  readonly next: string
+}
+
+interface PendingFlow extends OidcFlow {
+  readonly asked: OidcRequest
+}
 
 interface OidcOptions extends DashboardOptions {
   readonly oidc: Oidc
@@ -34,14 +45,14 @@ export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions
     const next = safePath(query.get('next'))
     const purpose = query.has('again') ? 'again' : 'signin'
     // A link on another site must not sign in somebody else.
-    if (purpose === 'signin' && (await sessionOf(store, request, contextOf(options, request).site)) !== undefined)
+    if (purpose === 'signin' && (await sessionOf(store, request, placeOf(options, request).site)) !== undefined)
       return reply.redirect(next, 303)
     // At the issuer somebody may be signed in already, and would be signed in here without having asked for it.
     if (isFromAnotherSite(request)) return reply.redirect(`/signin?${new URLSearchParams({ next })}`, 303)
     return begin(options, request, reply, { purpose, subject: '', next })
   })
   scope.post('/settings/oidc', async (request, reply) => {
-    const session = await sessionOf(store, request, contextOf(options, request).site)
+    const session = await sessionOf(store, request, placeOf(options, request).site)
     if (session === undefined || !isFresh(session, request.context.now)) return reply.redirect('/settings/oidc', 303)
     const flow = { purpose: 'link', subject: String(session.id), next: '/settings?saved=oidc' } as const
     return begin(options, request, reply, flow)
@@ -56,13 +67,19 @@ export function registerOidc(scope: FastifyInstance, dashboard: DashboardOptions
   scope.get(CALLBACK_PATH, (request, reply) => handleCallback(options, request, reply))
 }
 
+/** Redirects to the issuer, with a cookie that completes the flow, so that any process can. */
 async function begin(options: OidcOptions, request: FastifyRequest, reply: FastifyReply, flow: OidcFlow) {
-  const oidcContext = contextOf(options, request)
+  const { oidc, store } = options
+  const place = placeOf(options, request)
   try {
-    const url = await beginFlow(oidcContext, request, reply, flow)
+    const { url, request: asked } = await oidc.begin(place.site.baseUrl + CALLBACK_PATH, {
+      asksAgain: flow.purpose === 'again',
+    })
+    const pending: PendingFlow = { ...flow, asked }
+    reply.header('Set-Cookie', await sealedCookie(store, place, pending, FLOW_MS))
     if (request.method !== 'POST') return await reply.redirect(url, 303)
     // The policy of pages lets no form be redirected to another site.
-    return await sendSignedOutPage(request, reply.header('Refresh', `0; url=${url}`), leaving(options.oidc, url), TITLE)
+    return await sendSignedOutPage(request, reply.header('Refresh', `0; url=${url}`), leaving(oidc, url), TITLE)
   } catch (error) {
     return showProblem(options, request, reply, error, flow)
   }
@@ -73,25 +90,26 @@ function leaving({ name }: Oidc, url: string) {
 }
 
 async function handleCallback(options: OidcOptions, request: FastifyRequest, reply: FastifyReply) {
-  const { store, config, signInSteps } = options
-  const { now } = request.context
-  const oidcContext = contextOf(options, request)
-  const flow = await takeFlow(oidcContext, request, reply)
+  const { store, config, oidc, signInSteps } = options
+  const { now, target } = request.context
+  const place = placeOf(options, request)
+  // Only `begin` seals for this name. The cookie works once, and not in another browser.
+  const flow = (await openedCookie(store, parseCookies(request.headers.cookie), place)) as PendingFlow | undefined
+  reply.header('Set-Cookie', noCookie(place))
   const visit = await signInVisit(options, request, reply, flow === undefined ? undefined : fieldsOf(flow))
   if (flow === undefined) return signInSteps.show(visit, { next: '/', problem: problemOf(TOO_LATE) }, 400)
+  const identify = () => oidc.finish(new URL(`${place.site.baseUrl}${CALLBACK_PATH}?${target.query}`), flow.asked)
   if (isSignIn(flow)) {
     const wrong = visit.session === undefined ? NOT_LINKED : 'That sign-in is not linked with this account.'
     return signInSteps.attempt(visit, { method: 'oidc', wrong }, async () => {
-      const identity = await identify(oidcContext, request, flow).catch((error: unknown) =>
-        oidcProblem(options, request, error),
-      )
-      return 'problem' in identity ? identity : provedBy(oidcContext, identity, now)
+      const identity = await identify().catch((error: unknown) => oidcProblem(options, request, error))
+      return 'problem' in identity ? identity : useIdentity(store, identity, now)
     })
   }
   try {
-    const identity = await identify(oidcContext, request, flow)
+    const identity = await identify()
     if (flow.purpose === 'invitation') return await accept(options, request, reply, flow, identity)
-    const session = await sessionOf(store, request, oidcContext.site)
+    const session = await sessionOf(store, request, place.site)
     if (session === undefined || String(session.id) !== flow.subject || !isFresh(session, now)) throw TOO_LATE
     await linkOwnIdentity(store, { accountId: session.accountId, identity }, now, actorOf(request, config))
     return await reply.redirect(flow.next, 303)
@@ -114,24 +132,15 @@ async function accept(
   request: FastifyRequest,
   reply: FastifyReply,
   { subject: secret, next }: OidcFlow,
-  identity: OidcIdentity,
+  identity: Identity,
 ) {
-  const { store, site } = contextOf(options, request)
-  const { authenticatedAt } = identity
-  const chosen = { method: 'oidc', identity, authenticatedAt } as const
+  const { store } = options
+  const { site } = placeOf(options, request)
+  const chosen = { method: 'oidc', identity } as const
   const session = await acceptInvitation(store, { ...(await sessionStart(options, request, site)), secret, chosen })
   // The page of the invitation says that it no longer works.
   if (session === undefined) return reply.redirect(`${INVITATION_PATH}${secret}`, 303)
   return sendSignedIn(reply, { store, site }, session, next)
-}
-
-async function provedBy(
-  { store }: Pick<OidcContext, 'store'>,
-  identity: OidcIdentity,
-  now: number,
-): Promise<Proof | undefined> {
-  const used = await useIdentity(store, identity, now)
-  return used === undefined ? undefined : { method: 'oidc', ...used, authenticatedAt: identity.authenticatedAt }
 }
 
 /** Shows what went wrong: on the sign-in page, or with a link back to the page that the way to the issuer began on. */
@@ -177,10 +186,13 @@ function oidcProblem({ log, oidc: { name } }: OidcOptions, request: FastifyReque
   return { problem, status, counts: reason === 'refused' }
 }
 
-function contextOf({ store, oidc, config }: OidcOptions, request: FastifyRequest): OidcContext {
-  return { store, oidc, site: siteOriginOf(request.context, config) }
+/** Of the cookie that keeps what the browser was sent to the issuer for. */
+function placeOf({ config }: OidcOptions, { context }: FastifyRequest) {
+  return { site: siteOriginOf(context, config), name: 'oidc', now: context.now }
 }
 
+const CALLBACK_PATH = '/signin/oidc/callback'
+const FLOW_MS = 10 * 60_000
 const TITLE = 'Sign-in'
 const TOO_LATE = new Refusal('refused', 'that took too long, or was started in another browser')
 const NOT_LINKED = 'No account here is linked with this sign-in. Sign in with another method, and link it in Settings.'

@@ -16,22 +16,23 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
   const optionsFor = async (request: FastifyRequest, purpose: PasskeyPurpose, form: URLSearchParams) => {
     const { now } = request.context
     const site = siteOriginOf(request.context, config)
-    const { rpId } = site
+    const { rpId, origin } = site
     if (rpId === undefined) throw notFound('Passkey')
+    const at = { rpId, origin }
     const name = (form.get('name') ?? '').trim()
-    if (purpose === 'signin') return { site, subject: '', created: await requestOptions({ rpId }) }
+    if (purpose === 'signin') return { site, subject: '', created: await requestOptions(at) }
     if (purpose === 'invitation') {
       const secret = form.get('invitation') ?? ''
       const invited = await findInvitation(store, secret, now)
       if (invited?.id === undefined) throw notFound('Invitation')
-      return { site, subject: hashSecret(secret), created: await creationOptions(store, invited, { rpId }, name) }
+      return { site, subject: hashSecret(secret), created: await creationOptions(store, invited, at, name) }
     }
     const session = await sessionOf(store, request, site)
     // A passkey is created only after a recent sign-in.
     if (session === undefined || !isFresh(session, now)) throw notFound('Session')
     const { accountId, username } = session
     const subject = String(session.id)
-    return { site, subject, created: await creationOptions(store, { id: accountId, username }, { rpId }, name) }
+    return { site, subject, created: await creationOptions(store, { id: accountId, username }, at, name) }
   }
 
   scope.post('/passkeys/options', async (request, reply) => {

@@ -49,11 +49,9 @@ export function registerSignIn(scope: FastifyInstance, options: DashboardOptions
 /** The account whose passkey answered the challenge of this browser; undefined if the answer proves nothing. */
 async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
   const { now } = request.context
-  const { rpId, origin } = site
   const cookies = parseCookies(request.headers.cookie)
   const challenge = await challengeOf(store, cookies, { site, purpose: 'signin', subject: '', now })
-  if (challenge === undefined || rpId === undefined) return undefined
-  return verifyPasskey(store, form.get('answer') ?? '', challenge, { rpId, origin }, now)
+  return verifyPasskey(store, form.get('answer'), challenge, now)
 }
 
 /** Redirects somebody who is not signed in to the form, which leads back afterwards. */
