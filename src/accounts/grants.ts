@@ -1,10 +1,9 @@
 import { sql } from 'kysely'
-import { areas as allAreas } from '../contract/areas.ts'
 import { isTier } from '../contract/people.ts'
 import { DAY_MS, formatTimestamp } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import type { AccountRow, KeyRow } from '../store/tables.ts'
-import { hasEnded, type SharedAccess, checkedQuery, readChecked } from './access.ts'
+import { hasEnded, type SharedAccess, checkedQuery, readChecked, termsOf } from './access.ts'
 import { hashSecret, isKeyForm } from './secrets.ts'
 
 /** What an API key allows, as stored. */
@@ -90,13 +89,9 @@ function sharedAccessText(account: string) {
 function parseSharedAccess(text: string | null): SharedAccess[] {
   if (text === null) return []
   const shared = text.split(',').map(entry => {
-    const [ownerId, areas = '', recordsFrom = '', until = ''] = entry.split('/')
-    return {
-      ownerId: Number(ownerId),
-      areas: allAreas.filter(area => areas.split(' ').includes(area)),
-      recordsFrom: recordsFrom === '' ? null : Number(recordsFrom),
-      until: until === '' ? null : Number(until),
-    }
+    const [ownerId, areas = '', ...ends] = entry.split('/')
+    const [records_from = null, expires_at = null] = ends.map(end => (end === '' ? null : Number(end)))
+    return { ownerId: Number(ownerId), ...termsOf({ areas, records_from, expires_at }) }
   })
   return shared.toSorted((a, b) => a.ownerId - b.ownerId)
 }

@@ -6,22 +6,19 @@ import { settings } from '../config.ts'
 /** Nobody was identified: the issuer cannot be used (`away`), the person declined, or the response does not fit the request. */
 export class OidcError extends Error {
   override readonly name = 'OidcError'
-  readonly reason: Reason
+  readonly reason: 'away' | 'declined' | 'refused'
   /** A clause whose subject is the issuer. */
   readonly why: string
 
-  /** Keeps no part of `cause` that can contain the code or a token. */
-  constructor(cause: unknown, reason?: Reason) {
+  /** Keeps no part of `cause` that can contain the code or a token. `isAway`: whatever it is, it is no guess of anybody. */
+  constructor(cause: unknown, isAway = false) {
     const type = typeOf(cause)
-    const [known, words] = TYPES[type] ?? (['refused', undefined] as const)
-    const why = words ?? detailOf(type, cause)
+    const why = whyOf(type, cause)
     super(`the sign-in at the OIDC issuer was not completed: ${why} (${type})`)
-    this.reason = reason ?? known
+    this.reason = DECLINED.has(type) ? 'declined' : isAway || AWAY.has(type) ? 'away' : 'refused'
     this.why = why
   }
 }
-
-type Reason = 'away' | 'declined' | 'refused'
 
 /** What an issuer calls itself, if that is not what the settings call it. */
 export function statedIssuer(error: unknown): unknown {
@@ -33,50 +30,42 @@ function typeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'none'
   if (error.cause instanceof ResponseTooLargeError) return error.cause.name
   // It can come from the address that the browser was sent back to.
-  if ('error' in error)
-    return typeof error.error === 'string' && Object.hasOwn(TYPES, error.error) ? error.error : 'other'
+  if ('error' in error) return [...DECLINED, ...AWAY].find(known => known === error.error) ?? 'other'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-const DECLINED = ['declined', 'the sign-in was declined there'] as const
-const UNAVAILABLE = ['away', 'it is not available'] as const
-const NO_JSON = ['away', 'its response is no JSON'] as const
-const SECRET_REFUSED = [
-  'away',
-  `it accepts neither the client id with this secret nor, perhaps, the way in which the secret is sent (${settings.oidcAuth.env})`,
-] as const
+const DECLINED: ReadonlySet<string> = new Set(['access_denied', 'interaction_required', 'login_required'])
 
-/** `away` where the issuer does not respond, not as an issuer should, or not to this service: no guess of anybody. */
-const TYPES: Readonly<Record<string, readonly [reason: Reason, words?: string]>> = {
-  access_denied: DECLINED,
-  interaction_required: DECLINED,
-  login_required: DECLINED,
-  invalid_client: SECRET_REFUSED,
-  none: ['refused', 'it sent no ID token'],
-  other: ['refused', 'it answered with an error that Lockstep does not know'],
-  redirect_uri_mismatch: ['refused', 'it knows another redirect address'],
-  server_error: UNAVAILABLE,
-  temporarily_unavailable: UNAVAILABLE,
-  unauthorized_client: ['away', 'it does not allow this client the code flow'],
-  AbortError: UNAVAILABLE,
-  OAUTH_PARSE_ERROR: NO_JSON,
-  OAUTH_RESPONSE_IS_NOT_CONFORM: ['away'],
-  OAUTH_RESPONSE_IS_NOT_JSON: NO_JSON,
-  OAUTH_TIMEOUT: UNAVAILABLE,
-  OAUTH_WWW_AUTHENTICATE_CHALLENGE: SECRET_REFUSED,
-  ResponseTooLargeError: ['away', 'its response is too large'],
-  TimeoutError: UNAVAILABLE,
-  TypeError: ['away'],
-}
+const SECRET_REFUSED = ['invalid_client', 'OAUTH_WWW_AUTHENTICATE_CHALLENGE']
 
-function detailOf(type: string, error: unknown): string {
+/** The issuer does not respond, not as an issuer should, or not to this service. */
+const AWAY: ReadonlySet<string> = new Set([
+  ...SECRET_REFUSED,
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'AbortError',
+  'OAUTH_PARSE_ERROR',
+  'OAUTH_RESPONSE_IS_NOT_CONFORM',
+  'OAUTH_RESPONSE_IS_NOT_JSON',
+  'OAUTH_TIMEOUT',
+  'ResponseTooLargeError',
+  'TimeoutError',
+  'TypeError',
+])
+
+function whyOf(type: string, error: unknown): string {
   const { message, facts } = innermost(error)
+  if (SECRET_REFUSED.includes(type)) {
+    return `it accepts neither the client id with this secret nor, perhaps, the way in which the secret is sent (${settings.oidcAuth.env})`
+  }
   if (type === 'TypeError') return `it cannot be reached (${message})`
+  if (type === 'ResponseTooLargeError') return 'its response is too large'
   if (type === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') {
     return `it calls itself ${quoted(statedIssuer(error))}, and ${settings.oidcIssuer.env} is ${quoted(facts['expected'])}`
   }
   // The library's own texts contain no values.
-  return type.startsWith('OAUTH_') ? `its response was refused: ${message}` : 'its response cannot be used'
+  return type.startsWith('OAUTH_') ? `its response was refused: ${message}` : 'it sent an error or no ID token'
 }
 
 type Facts = Readonly<Record<string, unknown>>

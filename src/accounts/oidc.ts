@@ -119,9 +119,9 @@ async function discover(settings: OidcSettings): Promise<Configuration> {
   try {
     return await discoverAt(new URL(issuer), settings)
   } catch (error) {
-    if (statedIssuer(error) !== `${issuer}/`) throw new OidcError(error, 'away')
+    if (statedIssuer(error) !== `${issuer}/`) throw new OidcError(error, true)
     return discoverAt(new URL(`${issuer}/`), settings).catch((again: unknown) => {
-      throw new OidcError(again, 'away')
+      throw new OidcError(again, true)
     })
   }
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { type Area, isArea } from '../contract/areas.ts'
 import { type ReadType, readTypes, type ReadWay, readWays } from '../contract/reads.ts'
+import type { Read } from '../contract/sharing.ts'
 import type { Store } from '../store/index.ts'
 import type { Params } from '../store/query.ts'
 import type { ReadRow } from '../store/tables.ts'
@@ -8,21 +9,12 @@ import { readChecked, recordQuery } from './access.ts'
 
 /** Who read the records of an account, as its owner may see it. */
 
-/** How often somebody read in an hour, in one way. A gap, where reads were only counted, has nothing but the count. */
-export interface ReadEntry {
-  readonly id: number
-  /** Its start. */
+/** How often somebody read in an hour, in one way, with the start of the hour. A gap has nothing but the count. */
+export interface ReadEntry extends Omit<Read, 'hour' | 'via' | 'area' | 'kind'> {
   readonly hour: number
-  /** Null for the operator, and for a gap. */
-  readonly readerId: number | null
-  /** A username; null for a gap. */
-  readonly reader: string | null
   readonly via: ReadWay | null
-  /** The name of the owner's own key; null otherwise. */
-  readonly tokenName: string | null
   readonly area: Area | null
   readonly kind: ReadType | null
-  readonly count: number
 }
 
 /** Which reads, and which part of them, the newest hour first, then by identifier, the highest first. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { listReads, type ReadEntry } from '../accounts/read-log-queries.ts'
-import { listAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
+import { listReads } from '../accounts/read-log-queries.ts'
+import { listGivenAccess, listReceivedAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
 import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'
 import { DAY_MS, formatOptionalTimestamp, formatTimestamp, formatDate } from '../contract/time.ts'
 import { type Handlers, jsonResult } from './handler.ts'
@@ -10,7 +10,8 @@ import { pageResult } from './lists/page-results.ts'
 
 export const handlers: Handlers<typeof sharing> = {
   async getAccess({ store, grant, now }) {
-    const { given, received } = await listAccess(store, grant.accountId, now)
+    const given = await listGivenAccess(store, grant.accountId, now)
+    const received = await listReceivedAccess(store, grant.accountId, now)
     const data = {
       given: given.map(access => ({
         accountId: access.accountId,
@@ -25,7 +26,9 @@ export const handlers: Handlers<typeof sharing> = {
   async listReads({ store, grant }, params) {
     const range = { ...timeRangeOf(params), readerId: params.readerId }
     const entries = await listReads(store, grant.accountId, range)
-    const documents = entries.map(entry => JSON.stringify(sentRead(entry)))
+    const documents = entries.map(entry =>
+      JSON.stringify({ ...entry, hour: formatTimestamp(entry.hour) } satisfies Read),
+    )
     const page = {
       count: entries.length,
       revisions: null,
@@ -49,8 +52,4 @@ function sentTerms({ username, areas, recordsFrom, until, since }: Omit<Received
     until: formatOptionalTimestamp(until),
     since: formatOptionalTimestamp(since),
   }
-}
-
-function sentRead({ id, hour, readerId, reader, via, tokenName, area, kind, count }: ReadEntry): Read {
-  return { id, hour: formatTimestamp(hour), readerId, reader, via, tokenName, area, kind, count }
 }

