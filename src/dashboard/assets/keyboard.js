@@ -42,7 +42,7 @@ function enableCalendar(calendar) {
     event.preventDefault()
     for (let index = cells.indexOf(current) + step; cells[index] !== undefined; index += step) {
       const next = cells[index]
-      if (!(next instanceof HTMLAnchorElement) || next.offsetParent === null) continue
+      if (!(next instanceof HTMLAnchorElement) || !next.checkVisibility()) continue
       for (const day of days) day.tabIndex = day === next ? 0 : -1
       next.focus()
       return

@@ -13,23 +13,20 @@ export interface DayLook {
 
 /**
  * Each day as a cell. Wide screens have weeks as columns, in parts of half a year; narrow ones have them as rows, and of several parts
- * show the last, with links to others. assets/keyboard.js makes it one tab stop.
+ * show the last. assets/keyboard.js makes it one tab stop.
  */
-export function daysCalendar(days: readonly DayLook[], id: string): Html {
+export function daysCalendar(days: readonly DayLook[]): Html {
   const cells: (DayLook | undefined)[] = [...days]
   for (let gaps = weekdayOf(days[0]?.date ?? ''); gaps > 0; gaps -= 1) cells.unshift(undefined)
   const parts = Array.from({ length: Math.ceil(cells.length / PART_DAYS) }, (_, part) =>
     cells.slice(part * PART_DAYS, (part + 1) * PART_DAYS),
   )
-  const others = parts.slice(0, -1)
-  return html`
-    <div class="calendar">${others.map(
-      (part, index) => html`<p class="rest-link"><a href="#${id}-${index}">Show ${monthsText(part)}</a></p>`,
-    )}${parts.map(
-      (part, index) =>
-        html`<div class="weeks${index < others.length ? ' rest' : ''}" id="${id}-${index}">${weeksOf(part, index < others.length)}</div>`,
-    )}</div>
-  `
+  const drawn = parts.map((part, index) => {
+    const isLast = index === parts.length - 1
+    const weeks = html`<div class="weeks">${weeksOf(part, !isLast)}</div>`
+    return isLast ? weeks : html`<details class="fold"><summary>Show ${monthsText(part)}</summary>${weeks}</details>`
+  })
+  return html`<div class="calendar">${drawn}</div>`
 }
 
 const PART_DAYS = 27 * 7

@@ -159,8 +159,8 @@ export interface Words {
 
 /** Of percentages: they differ by points. */
 export const GRADES: Words = {
-  text: percentText,
-  differenceText: points => unbroken(countText(points, 'point')),
+  text: value => percentText(Math.round(value)),
+  differenceText: points => unbroken(countText(Math.round(points), 'point')),
 }
 
 /** `90 to 94` */

@@ -4,9 +4,9 @@ import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { figure, html, type Html } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { comparedText, daysName } from '../../text/period.ts'
-import { countText, durationText, numberText, percentText, unbroken } from '../../text/text.ts'
+import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 import { addressOf, type Figure, figureTiles } from '../area.ts'
-import { barPicture, type PartPicture, partPictures } from '../parts.ts'
+import { barPicture, GRADES, type PartPicture, partPictures } from '../parts.ts'
 import type { Ending } from './endings.ts'
 import { lockAddresses, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
@@ -110,8 +110,7 @@ export function shares(
     measured: buckets.map(measured),
     earlier: earlier?.map(measured),
     highest: 100,
-    text: value => percentText(Math.round(value)),
-    differenceText: value => unbroken(countText(Math.round(value), 'point')),
+    ...GRADES,
     cellText: percentText,
     axisText: percentText,
   })

@@ -29,7 +29,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   addresses: lockAddresses,
   nothingYet: viewer => [
     'No lock sessions yet',
-    `This page will show the running session, the ${lockText('time under lock', viewer)} by week and month, and every session with its breaks.`,
+    `This page will show the running session, the ${lockText('locked time', viewer)} by week and month, and every session with its breaks.`,
   ],
   async read(visit, query, period) {
     const { store, viewer, pageAccess, now } = visit

@@ -23,8 +23,6 @@ const neutralWords = [
   ['Unlocked', 'Ended'],
   ['Locked', 'Active'],
   ['locked', 'active'],
-  ['Under lock', 'Active'],
-  ['under lock', 'active'],
 ] as const
 
 const neutralStates: Readonly<Record<string, string>> = {

@@ -64,8 +64,7 @@ export function lockCard(
 ): Html {
   const { viewer, now } = reader
   const shown = current ?? last
-  if (shown === undefined)
-    return tile('Lock', html`<p class="muted">No lock session yet. A running one will be shown here.</p>`, 'wide')
+  if (shown === undefined) return nothing
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   const often = lockText(`Locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
   const week = weeks && html` · ${shares(viewer, weeks).summary}`
@@ -156,13 +155,7 @@ export function lastSession(
 ): Html {
   const index = sessions.findLastIndex(({ at }) => at < limit)
   const last = sessions[index]
-  if (last === undefined) {
-    const text =
-      sessions.length === 0
-        ? 'No training session yet. The newest one will be shown here.'
-        : 'All sessions start in the future.'
-    return tile('Last session', html`<p class="muted">${text}</p>`)
-  }
+  if (last === undefined) return nothing
   const { id, at, grade, passed, program, reps } = last
   const usual = usualOfProgram(sessions, index, one => one.grade)
   const rank = gradeRank(sessions, last, limit)

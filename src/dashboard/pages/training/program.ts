@@ -70,17 +70,14 @@ export async function showProgram(visit: Visit) {
 }
 
 function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
-  const texts = (['description', 'message'] as const).flatMap(field => {
-    const text = freeText(viewer, program[field])
-    return text === '' ? [] : [[label(field), text] as const]
-  })
-  const deviceLine = freeText(viewer, program.toyTagline)
+  const texts = (['description', 'message', 'toyTagline'] as const).map(
+    field => [label(field), freeText(viewer, program[field])] as const,
+  )
   return facts([
-    ...texts,
+    ...texts.filter(([, text]) => text !== ''),
     [label('handsFreeMode'), program.handsFreeMode ? 'Yes' : 'No'],
     [label('targetDepth'), numberText(program.targetDepth)],
     [label('targetWindow'), `± ${numberText(program.targetWindow)}`],
-    ...(deviceLine === '' ? [] : [[label('toyTagline'), deviceLine] as const]),
     [label('createdDate'), dateTimeText(viewer, Date.parse(program.createdDate))],
     [label('updatedAt'), dateTimeText(viewer, Date.parse(program.updatedAt))],
   ])

@@ -190,11 +190,6 @@ function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[]):
   `
 }
 
-/** `3 Endurance`: segments are distinguished by their position. */
-function segmentName(viewer: Viewer, { type, position }: Row): string {
-  return `${position} ${typeName(viewer, type)}`
-}
-
 function segmentColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<Row>[] {
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
@@ -206,7 +201,8 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<R
     {
       title: 'Segment',
       line: 'first',
-      cell: row => html`${segmentName(viewer, row)}${row.passed ? nothing : html` ${resultMark(false)}`}`,
+      cell: ({ type, position, passed }) =>
+        html`${position} ${typeName(viewer, type)}${passed ? nothing : html` ${resultMark(false)}`}`,
     },
     {
       title: label('percentGrade'),

@@ -10,17 +10,14 @@ import { lockText } from '../locks/states.ts'
 /** The days of a year. */
 
 /** Each day, with both areas. */
-export function daysCard(viewer: Viewer, days: readonly KnownDay[], year: number): Html {
+export function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
   const shadeOf = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
   const areas = sharedAreas(viewer)
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   return card(
     'Days',
     html`
-      ${daysCalendar(
-        days.map(day => dayLook(viewer, day, day.sessions === 0 ? 'none' : shadeOf(day.reps))),
-        `days-${year}`,
-      )}
+      ${daysCalendar(days.map(day => dayLook(viewer, day, day.sessions === 0 ? 'none' : shadeOf(day.reps))))}
       <ul class="legend">
         ${areas.includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
         ${areas.includes('lkbx') && locked > 0 ? html`<li><i class="day none under"></i> ${lockText('Locked', viewer)} on ${countText(locked, 'day')}</li>` : nothing}

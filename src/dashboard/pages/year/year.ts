@@ -90,11 +90,11 @@ function clockOf({ viewer, now }: Reader) {
 /** Everything that is known of a year. */
 export function yearCards(reader: Reader, statistics: YearStatistics): Html {
   const { viewer } = reader
-  const { year, days } = statistics
+  const { days } = statistics
   return html`
     ${largeFigures(viewer, statistics)}
     ${recordCard(reader, statistics)}
-    ${daysCard(viewer, days, year)}
+    ${daysCard(viewer, days)}
     ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
   `
 }
