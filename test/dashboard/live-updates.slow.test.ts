@@ -198,7 +198,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     assert.equal(await page.locator('th[aria-sort]').getAttribute('aria-sort'), 'descending')
     await page.getByRole('link', { name: 'Next' }).click()
     await page.waitForURL(/page=2#sessions$/)
-    await page.locator('#session-table a.when').first().click()
+    await page.locator('#session-table td a').first().click()
     await page.waitForURL(/\/training\/\d+$/)
     await page.locator('.back a').click()
     await page.waitForURL(url => url.search === '?range=1y&sort=reps&page=2')

@@ -13,6 +13,8 @@ interface FormPage {
   readonly body: Html
   /** The text of its button, if that is not the title. */
   readonly button?: string
+  /** Its text while the server works, if that may take a while. */
+  readonly waiting?: string
   /** Whether the form deletes or ends something. */
   readonly isDangerous?: boolean
   /** The button that leads back from such a form. */
@@ -26,6 +28,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
   const {
     action = path,
     button = title,
+    waiting,
     status = problem === undefined ? 200 : 422,
     isDangerous = false,
     keep = 'Keep it',
@@ -41,7 +44,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
           ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
           ${body}
           <div class="buttons">
-            <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}>${button}</button>
+            <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}${waiting === undefined ? nothing : html` data-waiting="${waiting}"`}>${button}</button>
             <a class="button" href="${sectionStart.path}"${isDangerous ? html` autofocus` : nothing}>${isDangerous ? keep : 'Cancel'}</a>
           </div>
         </form>

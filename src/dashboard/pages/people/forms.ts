@@ -65,12 +65,11 @@ export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): Ac
 export function giveFields(visit: Visit, { username, areas: chosen, from, last }: GiveForm, problem?: string): Html {
   return html`
     <p>They can read, never change. Nothing says whether there is such an account: the name is listed in any case.</p>
-    <div>
-      <label for="username">Username <span class="muted">exactly as it is on this service</span></label>
-      <input id="username" name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${fieldText(username)}" autofocus${
+    <label>Username <span class="muted">exactly as it is on this service</span>
+      <input name="username" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" autocapitalize="none" spellcheck="false" value="${fieldText(username)}" autofocus${
         problem === undefined ? nothing : html` aria-describedby="problem"`
       }>
-    </div>
+    </label>
     ${areaFields(areas, chosen)}${dayFields(visit, { from, last })}
   `
 }
@@ -103,14 +102,12 @@ function areaFields(offered: readonly Area[], chosen: readonly Area[]): Html {
 
 function dayFields({ viewer, now }: Visit, { from, last }: { readonly from: string; readonly last: string }): Html {
   return html`
-    <div>
-      <label for="from">Sessions from this day on <span class="muted">UTC; empty for all</span></label>
-      <input id="from" type="date" name="from" value="${from}">
-    </div>
-    <div>
-      <label for="last">Last day of access <span class="muted">empty for no end</span></label>
-      <input id="last" type="date" name="last" min="${dayAt(now, viewer.timeZone)}" value="${last}">
-    </div>
+    <label>Sessions from this day on <span class="muted">UTC; empty for all</span>
+      <input type="date" name="from" value="${from}">
+    </label>
+    <label>Last day of access <span class="muted">empty for no end</span>
+      <input type="date" name="last" min="${dayAt(now, viewer.timeZone)}" value="${last}">
+    </label>
     <p class="muted">The first day limits sessions only: templates, programs and devices of an area are always visible.</p>
   `
 }

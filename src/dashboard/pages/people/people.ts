@@ -69,18 +69,26 @@ async function showPeople(visit: Visit) {
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
       ${doneNotice(query.get('done'))}
-      ${card(
-        'Can read my records',
-        given.length === 0
-          ? html`<p class="muted">Nobody has access to your records.</p>`
-          : givenTable(visit, given, names),
-      )}
-      ${card(
-        'I can read',
-        received.length === 0
-          ? html`<p class="muted">Nobody gave you access to their records.</p>`
-          : receivedTable(visit, received, names),
-      )}
+      ${accessCard(visit, names, 'Can read my records', {
+        id: 'given-access',
+        rows: given,
+        none: 'Nobody has access to your records.',
+        more: [
+          {
+            title: 'Last read',
+            line: 'second',
+            before: 'last read: ',
+            cell: ({ lastReadAt }) => (lastReadAt === null ? 'Not yet' : lastRead(viewer, lastReadAt, now)),
+          },
+        ],
+        actions: givenActions,
+      })}
+      ${accessCard(visit, names, 'I can read', {
+        id: 'received-access',
+        rows: received,
+        none: 'Nobody gave you access to their records.',
+        actions: receivedAction,
+      })}
       ${await readsSection(visit, names)}
     `,
   })
@@ -102,61 +110,50 @@ function lastRead(viewer: Viewer, hour: number, now: number): Part {
   return now - hour < HOUR_MS ? 'In the last hour' : timeAgo(viewer, hour, now)
 }
 
-function givenTable(visit: Visit, given: readonly NamedAccess[], names: PeopleNames): Html {
-  const { viewer, now } = visit
-  const action = ({ handle, username }: NamedAccess, path: string, text: string) =>
-    html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${names.of(username)}">${text}</a>`
-  return table(
-    'Can read my records',
-    [
-      ...termColumns(visit, names),
-      {
-        title: 'Last read',
-        line: 'second',
-        before: 'last read: ',
-        cell: ({ lastReadAt }) =>
-          lastReadAt === null ? html`<span class="muted">Not yet</span>` : lastRead(viewer, lastReadAt, now),
-      },
-      {
-        title: html`<span class="hidden">Actions</span>`,
-        numeric: true,
-        cell: access =>
-          html`<span class="buttons">${action(access, 'narrow', 'Change')}${action(access, 'end', 'End access')}</span>`,
-      },
-    ],
-    given,
-    { id: 'given-access' },
+function givenActions({ handle }: NamedAccess, name: string): Html {
+  const action = (path: string, text: string) =>
+    html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
+  return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access')}</span>`
+}
+
+function receivedAction({ accountId }: ReceivedAccess, name: string): Html {
+  return showRecords(
+    '/',
+    html`<button class="small" name="subject" value="${accountId}" aria-label="Open the history of ${name}">Open history</button>`,
   )
 }
 
-function receivedTable(visit: Visit, received: readonly ReceivedAccess[], names: PeopleNames): Html {
-  return table(
-    'I can read',
-    [
-      ...termColumns(visit, names),
-      {
-        title: html`<span class="hidden">Action</span>`,
-        numeric: true,
-        cell: ({ username, accountId }) =>
-          showRecords(
-            '/',
-            html`<button class="small" name="subject" value="${accountId}" aria-label="Open the history of ${names.of(username)}">Open history</button>`,
-          ),
-      },
-    ],
-    received,
-    { id: 'received-access' },
-  )
-}
+type Terms = Omit<ReceivedAccess, 'accountId'>
 
-function termColumns({ viewer }: Visit, names: PeopleNames): TableColumn<Omit<ReceivedAccess, 'accountId'>>[] {
+/** A card of access, whose columns line up with those of the other one. */
+function accessCard<Row extends Terms>(
+  { viewer }: Visit,
+  names: PeopleNames,
+  title: string,
+  { id, rows, none, more = [], actions }: AccessTable<Row>,
+): Html {
   const since = (at: number | null) => (at === null ? '' : `, since ${dateText(viewer, at)}`)
-  return [
+  const columns: TableColumn<Row>[] = [
     { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
     {
       title: 'May read',
       line: 'second',
       cell: access => `${areasOf(access)}, ${limitsText(viewer, access)}${since(access.since)}`,
     },
+    ...more,
+    {
+      title: html`<span class="hidden">Actions</span>`,
+      numeric: true,
+      cell: row => actions(row, names.of(row.username)),
+    },
   ]
+  return card(title, rows.length === 0 ? html`<p class="muted">${none}</p>` : table(title, columns, rows, { id }))
+}
+
+interface AccessTable<Row> {
+  readonly id: string
+  readonly rows: readonly Row[]
+  readonly none: string
+  readonly more?: readonly TableColumn<Row>[]
+  readonly actions: (row: Row, name: string) => Html
 }

@@ -89,29 +89,8 @@ function operatorCommands(accountId: number): Html {
 interface Entered {
   readonly origin?: string
   readonly every?: number
-  readonly problem?: string | undefined
-}
-
-function connectForm({ config }: Visit, { origin = '', every = DEFAULT_MINUTES, problem }: Entered): Html {
-  const isOnce = isPassing(config)
-  const described = problem === undefined ? nothing : html` aria-describedby="problem"`
-  return html`
-    <form class="stack" method="post" action="/source/connect">
-      ${problem === undefined ? nothing : html`<p class="problem" role="alert" id="problem">${problem}</p>`}
-      <div class="fields">
-      <label>Address of the server
-        <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
-      </label>
-      ${keyField(described)}
-      <label>Copy again
-        <select name="every">${intervalOptions(every, isOnce ? [ONCE] : [...intervals, ONCE])}</select>
-      </label>
-      </div>
-      ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
-      <p class="muted">The key is stored encrypted and sent nowhere else. Nothing is copied before you confirm.</p>
-      <div><button class="primary" data-waiting="Checking…">Check and connect</button></div>
-    </form>
-  `
+  readonly problem?: string
+  readonly status?: number
 }
 
 function keyField(described: Html): Html {
@@ -122,15 +101,30 @@ function keyField(described: Html): Html {
   `
 }
 
-async function showForm(visit: Visit, entered: Entered = {}, status?: number): Promise<PageResult> {
+async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, problem, status }: Entered = {}) {
   const { store, config, viewer } = visit
   if ((await whyNotOffered(store, config)) !== undefined) return redirect('/source')
   if ((await readConnection(store, viewer.session.accountId)) !== undefined) return redirect('/source')
-  return view({
+  const isOnce = isPassing(config)
+  const described = problem === undefined ? nothing : html` aria-describedby="problem"`
+  return formPage(visit, {
     title: 'From another server',
-    back: visit.sectionStart,
-    status: status ?? (entered.problem === undefined ? 200 : 422),
-    body: html`<div class="card narrow stack"><p>${WHAT}</p>${connectForm(visit, entered)}</div>`,
+    button: 'Check and connect',
+    waiting: 'Checking…',
+    problem,
+    ...(status === undefined ? {} : { status }),
+    body: html`
+      <p>${WHAT}</p>
+      <label>Address of the server
+        <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
+      </label>
+      ${keyField(described)}
+      <label>Copy again
+        <select name="every">${intervalOptions(every, isOnce ? [ONCE] : [...intervals, ONCE])}</select>
+      </label>
+      ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
+      <p class="muted">The key is stored encrypted and sent nowhere else. Nothing is copied before you confirm.</p>
+    `,
   })
 }
 
@@ -138,7 +132,7 @@ async function checkEntered(visit: Visit): Promise<PageResult> {
   const { store, config, form } = visit
   const every = isPassing(config) ? ONCE[0] : intervalOf(form)
   const origin = withScheme(form.get('origin') ?? '')
-  const again = (problem: string, status: number) => showForm(visit, { origin, every, problem }, status)
+  const again = (problem: string, status: number) => showForm(visit, { origin, every, problem, status })
   return checked(
     visit,
     origin,
