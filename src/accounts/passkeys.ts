@@ -19,13 +19,13 @@ import { Refusal } from '../contract/refusal.ts'
 
 /** Passkeys: keys on devices of their owner, which sign a challenge when a finger or a PIN unlocks them. */
 
-export type PasskeyFacts = Omit<Selectable<Tables['passkey']>, 'public_key' | 'counter' | 'account_id'>
+export type PasskeyFacts = Omit<Selectable<Tables['passkey']>, 'public_key' | 'counter' | 'account_id' | 'transports'>
 
 /** The passkeys of an account in the order in which they were made. */
 export function listPasskeys({ reads }: Pick<Store, 'reads'>, accountId: number): Promise<PasskeyFacts[]> {
   return reads
     .selectFrom('passkey')
-    .select(['id', 'credential_id', 'transports', 'rp_id', 'user_handle', 'name', 'created_at', 'last_used_at'])
+    .select(['id', 'credential_id', 'rp_id', 'user_handle', 'name', 'created_at', 'last_used_at'])
     .where('account_id', '=', accountId)
     .orderBy('id')
     .execute()
@@ -54,7 +54,7 @@ export async function creationOptions(
     userID: new Uint8Array(Buffer.from(userHandle, 'base64url')),
     timeout: MAX_CHALLENGE_MS,
     attestationType: 'none',
-    excludeCredentials: known.map(descriptorOf),
+    excludeCredentials: known.map(({ credential_id: id }) => ({ id })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     supportedAlgorithmIDs: ALGORITHMS,
   })
@@ -64,7 +64,7 @@ export async function creationOptions(
 /** A passkey that a browser has made, and that is not stored yet. */
 export type NewPasskey = Pick<
   Selectable<Tables['passkey']>,
-  'credential_id' | 'public_key' | 'counter' | 'transports' | 'rp_id' | 'user_handle' | 'name'
+  'credential_id' | 'public_key' | 'counter' | 'rp_id' | 'user_handle' | 'name'
 >
 
 /** Checks what a browser answered to `creationOptions`, as JSON. Undefined if it is not what was asked for, or was used before. */
@@ -94,7 +94,6 @@ export async function verifyNewPasskey(
     credential_id: credential.id,
     public_key: Buffer.from(credential.publicKey).toString('base64url'),
     counter: credential.counter,
-    transports: knownTransports(credential.transports).join(' '),
     rp_id: rpId,
     user_handle: newPasskey.userHandle,
     name: newPasskey.name,
@@ -116,7 +115,7 @@ export async function addPasskey(
   checkCount(Number(count))
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('passkey')
-    .values({ ...passkey, account_id: accountId, created_at: now })
+    .values({ ...passkey, transports: '', account_id: accountId, created_at: now })
     .onConflict(conflict => conflict.column('credential_id').doNothing())
     .executeTakeFirstOrThrow()
   if (numInsertedOrUpdatedRows === 0n) throw new Refusal('refused', 'this passkey is registered already')
@@ -241,15 +240,3 @@ function parseAnswer(text: string | null): { readonly id: string } | undefined {
 }
 
 const BASE64URL = /^[\w-]+$/
-
-function descriptorOf({ credential_id: id, transports }: PasskeyFacts) {
-  return { id, transports: transports === '' ? [] : transports.split(' ') }
-}
-
-/** Browsers may send anything here. */
-function knownTransports(transports: unknown): string[] {
-  const names: unknown[] = Array.isArray(transports) ? transports : []
-  return names.filter(name => typeof name === 'string').filter(name => TRANSPORTS.includes(name))
-}
-
-const TRANSPORTS = ['ble', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']

@@ -507,7 +507,7 @@ async function useEveryWay(store: Store, now: number) {
   assert.ok(await markBrowser(store, 1))
   const identity = { issuer: 'https://id.example', subject: 'ann', authenticatedAt: undefined }
   const address = { rpId: 'history.example', issuer: identity.issuer }
-  const passkey = { public_key: '', counter: 0, transports: '', rp_id: address.rpId, user_handle: '', name: 'a key' }
+  const passkey = { public_key: '', counter: 0, rp_id: address.rpId, user_handle: '', name: 'a key' }
   await store.db.transaction().execute(async db => {
     for (const credential_id of ['first', 'second']) {
       await addPasskey(db, store, { accountId: 1, passkey: { ...passkey, credential_id }, now })

@@ -79,7 +79,7 @@ async function choosePasskey(
   const site = siteOriginOf(request.context, config)
   const subject = hashSecret(secretOf(request))
   const cookies = parseCookies(request.headers.cookie)
-  const challenge = await challengeOf(store, cookies, { site, purpose: 'invitation', subject, now })
+  const challenge = await challengeOf(store, cookies, 'invitation', { site, subject, now })
   const passkey = await verifyNewPasskey(store, form.get('answer'), challenge, now)
   return passkey === undefined ? NOT_ACCEPTED : { method: 'passkey', passkey }
 }
@@ -98,18 +98,13 @@ interface Choice {
   readonly oidc: Oidc | undefined
 }
 
-function firstAccountForm({ secret, username, problem }: Choice): Html {
+function firstAccountForm(choice: Choice): Html {
   return html`
     <div class="card stack">
       <h1>Create the first account</h1>
       <p>Nobody has an account here yet. This one is yours: sign in with it from now on.</p>
-      ${problemNote(problem)}
-      <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
-        ${timeZoneField}
-        <label>Username<input name="username" autocomplete="username" value="${username}" required autofocus></label>
-        ${newPasswordFields('Password', { problem })}
-        <button class="primary">Create the account</button>
-      </form>
+      ${problemNote(choice.problem)}
+      ${passwordForm(choice, html`<label>Username<input name="username" autocomplete="username" value="${choice.username}" required autofocus></label>`)}
       <p class="muted small">You can add a passkey in Settings.</p>
     </div>
   `
@@ -125,24 +120,24 @@ function methodsToChoose(choice: Choice): Html {
       <h1>${TITLE.replace('-', '\u2011')}</h1>
       <p>For the account <strong>${username}</strong>. Browsers that are signed in to it will be signed out. Its API keys and passkeys are kept: if you lost a device, remove its passkey in Settings afterwards.</p>
       ${problemNote(problem)}
-      ${hasPasskeys ? passkeyForm(choice) : passwordForm(choice, true)}
+      ${hasPasskeys ? passkeyForm(choice) : passwordForm(choice, undefined, true)}
     </div>
     ${
       hasPasskeys
-        ? html`<div class="card stack"><h2>Or a password</h2>${passwordForm(choice, problem !== undefined)}</div>`
+        ? html`<div class="card stack"><h2>Or a password</h2>${passwordForm(choice, undefined, problem !== undefined)}</div>`
         : html`<div class="card stack"><h2>Or a passkey</h2><p class="muted">${whyNot}</p></div>`
     }
     ${oidc === undefined ? nothing : html`<div class="card stack"><h2>Or ${oidc.name}</h2><p>You sign in there, now and from then on.</p><form method="post" action="${INVITATION_PATH}${secret}/oidc"><button>Continue with ${oidc.name}</button></form></div>`}
   `
 }
 
-function passwordForm({ secret, username, problem }: Choice, focuses: boolean): Html {
+function passwordForm({ secret, username, problem }: Choice, name?: Html, focuses = false): Html {
   return html`
     <form class="stack" method="post" action="${INVITATION_PATH}${secret}">
-      <input type="hidden" name="username" autocomplete="username" value="${username}">
+      ${name ?? html`<input type="hidden" name="username" autocomplete="username" value="${username}">`}
       ${timeZoneField}
       ${newPasswordFields('Password', { problem, focuses })}
-      <button class="primary">Set password and sign in</button>
+      <button class="primary">${name === undefined ? 'Set password and sign in' : 'Create the account'}</button>
     </form>
   `
 }

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { findInvitation } from '../../accounts/invitations.ts'
 import { creationOptions, requestOptions } from '../../accounts/passkeys.ts'
-import { type PasskeyPurpose, passkeyPurposes } from '../../accounts/passkey-challenges.ts'
+import { MAX_CHALLENGE_MS, type PasskeyPurpose, passkeyPurposes } from '../../accounts/passkey-challenges.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { notFound } from '../../contract/errors.ts'
 import { problemOf } from '../layout/form-page.ts'
 import { isFresh } from './reauthentication.ts'
 import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf } from '../site.ts'
-import { challengeCookie } from './sealed-cookie.ts'
+import { passkeyCookie, sealedCookie } from './sealed-cookie.ts'
 import { formFields, sessionOf } from '../visit.ts'
 
 /** What scripts request before a browser makes or uses a passkey: its options, and a cookie with their challenge. */
@@ -44,7 +44,8 @@ export function registerPasskeyOptions(scope: FastifyInstance, { store, config }
     if (typeof found === 'string') return reply.code(422).send(JSON.stringify({ problem: found }))
     const { site, subject, created } = found
     const [options, challenge] = created
-    const cookie = await challengeCookie(store, { site, purpose, subject, now: request.context.now }, challenge)
+    const place = { site, name: passkeyCookie(purpose), subject, now: request.context.now }
+    const cookie = await sealedCookie(store, place, challenge, MAX_CHALLENGE_MS)
     if (cookie !== undefined) reply.header('Set-Cookie', cookie)
     return reply.send(JSON.stringify(options))
   })

@@ -1,4 +1,4 @@
-import { MAX_CHALLENGE_MS, type PasskeyChallenge, type PasskeyPurpose } from '../../accounts/passkey-challenges.ts'
+import type { PasskeyChallenge, PasskeyPurpose } from '../../accounts/passkey-challenges.ts'
 import { seal, unseal } from '../../accounts/sealed.ts'
 import type { Store } from '../../store/index.ts'
 import { type SiteOrigin, cookie, cookieValue } from '../site.ts'
@@ -47,25 +47,23 @@ function purposeOf({ name, subject = '' }: CookiePlace): string {
   return `${name} ${subject}`
 }
 
-interface ChallengeFor {
-  readonly site: Pick<SiteOrigin, 'secure'>
-  readonly purpose: PasskeyPurpose
-  /** The session or the invitation that it is for, of which others cannot use it; empty for a sign-in. */
-  readonly subject: string
-  readonly now: number
+/**
+ * The challenge that a passkey of this browser is to answer, for a session or an invitation, of which others cannot use it, or for a
+ * sign-in; undefined if there is none, or it has expired.
+ */
+export async function challengeOf(
+  store: Store,
+  cookies: ReadonlyMap<string, string>,
+  purpose: PasskeyPurpose,
+  place: Omit<CookiePlace, 'name'>,
+) {
+  // Only the options for passkeys are sealed for this name.
+  return (await openedCookie(store, cookies, { ...place, name: passkeyCookie(purpose) })) as
+    | PasskeyChallenge
+    | undefined
 }
 
-/** A cookie with the challenge that a passkey is to answer. */
-export function challengeCookie(store: Store, whose: ChallengeFor, challenge: PasskeyChallenge) {
-  return sealedCookie(store, challengePlace(whose), challenge, MAX_CHALLENGE_MS)
-}
-
-/** The challenge that the browser was given for this, unless it has expired. */
-export async function challengeOf(store: Store, cookies: ReadonlyMap<string, string>, whose: ChallengeFor) {
-  // Only `challengeCookie` seals for this name.
-  return (await openedCookie(store, cookies, challengePlace(whose))) as PasskeyChallenge | undefined
-}
-
-function challengePlace({ purpose, ...place }: ChallengeFor): CookiePlace {
-  return { name: `passkey-${purpose}`, ...place }
+/** The name of its cookie. */
+export function passkeyCookie(purpose: PasskeyPurpose): string {
+  return `passkey-${purpose}`
 }

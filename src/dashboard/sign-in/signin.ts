@@ -50,7 +50,7 @@ export function registerSignIn(scope: FastifyInstance, options: DashboardOptions
 async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
   const { now } = request.context
   const cookies = parseCookies(request.headers.cookie)
-  const challenge = await challengeOf(store, cookies, { site, purpose: 'signin', subject: '', now })
+  const challenge = await challengeOf(store, cookies, 'signin', { site, now })
   return verifyPasskey(store, form.get('answer'), challenge, now)
 }
 

@@ -31,7 +31,7 @@ export const passkeyPages: readonly DashboardPage[] = [
     async handler(visit) {
       const { store, viewer, site, cookies, form, now } = visit
       const { id } = viewer.session
-      const challenge = await challengeOf(store, cookies, { site, purpose: 'register', subject: String(id), now })
+      const challenge = await challengeOf(store, cookies, 'register', { site, subject: String(id), now })
       const passkey = await verifyNewPasskey(store, form.get('answer'), challenge, now)
       if (passkey === undefined) return showAdding(visit, NOT_ACCEPTED)
       return submitAct(
