@@ -33,51 +33,39 @@ export const PASS_GRADE = 68
 /** Whether a type is graded; segments of other types are always passed. */
 export const isGraded = (type: SegmentType) => type !== 'warmup' && type !== 'freeform'
 
-/** A step is written as in `training 180@26 x2`: its amount, its pace, and how often it is run. */
-function program(facts: Facts, written: string): Program {
-  const steps = Array.from(
-    written.matchAll(/(\w+) (\d+)@(\d+)(?: x(\d))?/g),
-    ([, type, amount, pace, repeat = '1']) => ({
-      // The texts below have no other types.
-      type: type as SegmentType,
-      amount: Number(amount),
-      pace: Number(pace),
-      repeat: Number(repeat),
-    }),
-  )
-  return { ...facts, steps }
+function stepsOf(written: string): Step[] {
+  const found = written.matchAll(/(\w+) (\d+)@(\d+)(?: x(\d))?/g)
+  return Array.from(found, ([, type, amount, pace, repeat = '1']) => ({
+    // The texts below have no other types.
+    type: type as SegmentType,
+    amount: Number(amount),
+    pace: Number(pace),
+    repeat: Number(repeat),
+  }))
 }
 
-export const programs: readonly Program[] = [
-  program(
-    { id: 11, owner: ALEX, name: 'Starter program', made: 380, depth: 70 },
-    'warmup 120@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 120@20',
-  ),
-  program(
-    { id: 12, owner: ALEX, name: 'Freeform program', made: 340, depth: 80 },
-    'warmup 180@20, freeform 300@24 x3, bounce 30@50, freeform 180@20',
-  ),
-  program(
-    { id: 13, owner: ALEX, name: 'Interval program A', made: 300, depth: 90, device: 21 },
-    'warmup 180@22, training 180@30 x3, repetition 60@32 x2, endurance 90@12, bounce 40@60, freeform 120@20',
-  ),
-  program(
-    { id: 14, owner: ALEX, name: 'Endurance program', made: 250, depth: 95, device: 21, strain: 0.1 },
-    'warmup 180@20, endurance 90@10 x2, training 240@26 x2, endurance 150@10 x2, freeform 120@18',
-  ),
-  program(
-    { id: 15, owner: ALEX, name: 'Interval program B', made: 180, depth: 90, device: 21 },
-    'warmup 120@24, bounce 50@65 x2, training 150@36 x3, repetition 50@38 x3, freeform 90@20',
-  ),
-  program(
-    { id: 16, owner: ROBIN, name: 'Evening program', made: 200, depth: 80, device: 22 },
-    'warmup 180@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 180@20',
-  ),
-  program(
-    { id: 18, owner: SAM, name: 'Reference program', made: 160, depth: 80 },
-    'warmup 120@20, training 180@24 x2, repetition 30@26, freeform 120@20',
-  ),
+/** By the numbers of their programs: a step is written as in `training 180@26 x2`, its amount, its pace, and how often it is run. */
+const steps: Readonly<Record<number, string>> = {
+  11: 'warmup 120@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 120@20',
+  12: 'warmup 180@20, freeform 300@24 x3, bounce 30@50, freeform 180@20',
+  13: 'warmup 180@22, training 180@30 x3, repetition 60@32 x2, endurance 90@12, bounce 40@60, freeform 120@20',
+  14: 'warmup 180@20, endurance 90@10 x2, training 240@26 x2, endurance 150@10 x2, freeform 120@18',
+  15: 'warmup 120@24, bounce 50@65 x2, training 150@36 x3, repetition 50@38 x3, freeform 90@20',
+  16: 'warmup 180@20, training 180@26 x2, repetition 40@28 x2, endurance 60@12, freeform 180@20',
+  18: 'warmup 120@20, training 180@24 x2, repetition 30@26, freeform 120@20',
+}
+
+const facts: readonly Facts[] = [
+  { id: 11, owner: ALEX, name: 'Starter program', made: 380, depth: 70 },
+  { id: 12, owner: ALEX, name: 'Freeform program', made: 340, depth: 80 },
+  { id: 13, owner: ALEX, name: 'Interval program A', made: 300, depth: 90, device: 21 },
+  { id: 14, owner: ALEX, name: 'Endurance program', made: 250, depth: 95, device: 21, strain: 0.1 },
+  { id: 15, owner: ALEX, name: 'Interval program B', made: 180, depth: 90, device: 21 },
+  { id: 16, owner: ROBIN, name: 'Evening program', made: 200, depth: 80, device: 22 },
+  { id: 18, owner: SAM, name: 'Reference program', made: 160, depth: 80 },
 ]
+
+export const programs: readonly Program[] = facts.map(one => ({ ...one, steps: stepsOf(steps[one.id] ?? '') }))
 
 const ACTIVE = [13, 16]
 const PUBLIC = [15, 18]

@@ -1,13 +1,13 @@
 import { deletedAmong } from '../accounts/deleted-records.ts'
 import {
   type BatchOptions,
-  type BatchReport,
   type IncomingRecord,
   OWNER_UNKNOWN,
   storeBatch,
   UNANSWERED,
 } from '../archive/batch-importer.ts'
 import type { Quota } from '../archive/quota.ts'
+import type { Outcome } from '../archive/report.ts'
 import { DAY_MS } from '../contract/time.ts'
 import type { Store } from '../store/index.ts'
 import {
@@ -309,7 +309,7 @@ export class ListPull {
   }
 
   /** What is remembered of a row; undefined if it is known already. */
-  #newRow(list: SourceList, row: PreparedRow, outcome?: BatchReport['outcomes'][number]): NewPullRow | undefined {
+  #newRow(list: SourceList, row: PreparedRow, outcome?: Outcome): NewPullRow | undefined {
     const { source, pulled } = this.#state
     const { data, owner, form, offered } = row
     const { known, fault } = offered

@@ -1,6 +1,6 @@
 import { isObject } from '../archive/values.ts'
 import type { BatchReport, IncomingRecord } from '../archive/batch-importer.ts'
-import { type FieldCount, type LeniencyCount, NoteCounts } from '../archive/report.ts'
+import { type FieldCount, type LeniencyCount, NoteCounts, type Outcome } from '../archive/report.ts'
 import { quoteName } from './whose.ts'
 
 /** The result of a round of a pull. */
@@ -73,7 +73,7 @@ type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] }
 export class ReportBuilder {
   readonly #kinds = new Map<string, Mutable<KindCounts>>()
   /** The outcome of each record, which may be read again in the same round, by kind and id. */
-  readonly #outcomes = new Map<string, Map<unknown, BatchReport['outcomes'][number]>>()
+  readonly #outcomes = new Map<string, Map<unknown, Outcome>>()
   readonly #others = new Map<string, Set<unknown>>()
   readonly #setAside = { count: 0, newCount: 0, notKept: 0 }
   readonly noteCounts = new NoteCounts()
@@ -115,7 +115,7 @@ export class ReportBuilder {
   }
 
   /** Counts a record once in a round, as added if it was, else with its last change. */
-  #count(kind: string, id: unknown, outcome: BatchReport['outcomes'][number]) {
+  #count(kind: string, id: unknown, outcome: Outcome) {
     const counts = this.#countsOf(kind)
     const outcomes = this.#outcomes.getOrInsertComputed(kind, () => new Map())
     const earlier = id === undefined ? undefined : outcomes.get(id)
@@ -126,16 +126,7 @@ export class ReportBuilder {
   }
 
   #countsOf(kind: string): Mutable<KindCounts> {
-    return this.#kinds.getOrInsertComputed(kind, () => ({
-      kind,
-      added: 0,
-      replaced: 0,
-      unchanged: 0,
-      skipped: 0,
-      deleted: 0,
-      setAside: 0,
-      ofOthers: 0,
-    }))
+    return this.#kinds.getOrInsertComputed(kind, () => ({ kind, ...NONE }))
   }
 
   finish(facts: Pick<PullReport, 'origin' | 'accountId' | 'username' | 'isFull' | 'requests'>): PullReport {
@@ -149,6 +140,8 @@ export class ReportBuilder {
   }
 }
 
-function fieldOf(outcome: BatchReport['outcomes'][number]) {
+const NONE = { added: 0, replaced: 0, unchanged: 0, skipped: 0, deleted: 0, setAside: 0, ofOthers: 0 }
+
+function fieldOf(outcome: Outcome) {
   return outcome === 'rejected' ? 'setAside' : outcome
 }

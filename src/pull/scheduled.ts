@@ -113,14 +113,12 @@ class ConnectedPull {
   readonly #lost = new AbortController()
   readonly #read = new Map<string, RoundProgress['read'][number]>()
   #pause: RoundProgress['pause']
-  #shown: string
 
   constructor(options: ScheduledOptions, connection: Connection, sent: number[]) {
     this.#options = options
     this.#connection = connection
     this.#accountId = connection.account_id
     this.#sent = sent
-    this.#shown = connection.report
   }
 
   get #job() {
@@ -193,16 +191,10 @@ class ConnectedPull {
     while (!this.#lost.signal.aborted) {
       await sleep(RENEWAL_MS, undefined, { signal: this.#lost.signal }).catch(() => {})
       if (this.#lost.signal.aborted) return
-      const progress = JSON.stringify({
-        read: [...this.#read.values()],
-        pause: this.#pause,
-        sentAt: this.#sent,
-      } satisfies RoundProgress)
-      const changed = progress === this.#shown ? {} : { report: progress }
-      this.#shown = progress
+      const progress: RoundProgress = { read: [...this.#read.values()], pause: this.#pause, sentAt: this.#sent }
       // While the database is away nothing is stored, and each transaction checks the lease itself.
       const { store, showLife } = this.#options
-      const held = await renewJob(store, this.#job, changed).catch(() => undefined)
+      const held = await renewJob(store, this.#job, { report: JSON.stringify(progress) }).catch(() => undefined)
       if (held === true) showLife?.()
       misses = held === false ? misses + 1 : 0
       // One miss is no loss: the account may just be getting another id.
@@ -357,13 +349,11 @@ export async function takeDue(
         await failRound(store, db, due, 'interrupted', pauseMs(deaths - MAX_DEATHS))
         continue
       }
+      const { sentAt } = progressOf({ ...due, state: 'running' })
       const taken = {
         state: 'running',
         // What was sent still counts.
-        report: JSON.stringify({
-          read: [],
-          sentAt: progressOf({ ...due, state: 'running' }).sentAt,
-        } satisfies RoundProgress),
+        report: JSON.stringify({ read: [], sentAt } satisfies RoundProgress),
         attempts: Math.max(deaths, due.attempts),
       } as const
       const isTaken = await db
