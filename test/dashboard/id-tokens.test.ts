@@ -1,11 +1,12 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { visitor } from '../support/dashboard.ts'
 import { world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
-import { startHttpServer } from '../support/http-server.ts'
+import { sendEndlessly, startHttpServer } from '../support/http-server.ts'
 
 /** An issuer that answers with whatever ID token it is told to. */
 
@@ -15,7 +16,9 @@ interface Told {
   /** The signature of the first two parts; by default the right one. */
   readonly signature?: (signed: string) => string
   readonly metadata?: object
-  /** What the log says. */
+  /** What is answered at a path instead of what belongs there. */
+  readonly instead?: readonly [path: string, respond: (response: ServerResponse) => unknown]
+  /** What the page says. */
   readonly why?: RegExp
 }
 
@@ -27,19 +30,17 @@ const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('
 const signedBy = (key: typeof privateKey) => (text: string) =>
   sign('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
 
-function startIssuer(answers: { metadata?: object; token: (issuer: string) => string; redirects?: string }) {
+function startIssuer({ metadata, instead }: Told, token: (issuer: string) => string) {
   return startHttpServer((request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://issuer')
     const json = (value: object) => response.setHeader('Content-Type', 'application/json').end(JSON.stringify(value))
     const issuer = `http://${request.headers.host}`
-    if (answers.redirects !== undefined && pathname === '/token') {
-      return response.writeHead(307, { Location: answers.redirects }).end()
-    }
+    if (pathname === instead?.[0]) return instead[1](response.setHeader('Content-Type', 'application/json'))
     if (pathname === '/jwks') {
       return json({ keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'one', alg: 'ES256', use: 'sig' }] })
     }
     if (pathname === '/token') {
-      return json({ access_token: 'unused', token_type: 'Bearer', id_token: answers.token(issuer) })
+      return json({ access_token: 'unused', token_type: 'Bearer', id_token: token(issuer) })
     }
     return json({
       issuer,
@@ -50,26 +51,20 @@ function startIssuer(answers: { metadata?: object; token: (issuer: string) => st
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['ES256'],
       authorization_response_iss_parameter_supported: true,
-      ...answers.metadata,
+      ...metadata,
     })
   })
 }
 
 /** Signs in at such an issuer with a subject that is linked; returns what the callback answered, and whether there is a session. */
-async function signInWith(
-  { header, claims, signature = signedBy(privateKey), metadata, why }: Told,
-  redirects?: string,
-) {
+async function signInWith(told: Told) {
+  const { header, claims, signature = signedBy(privateKey), why = /./ } = told
   let nonce = ''
-  await using issuer = await startIssuer({
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(redirects === undefined ? {} : { redirects }),
-    token(iss) {
-      const now = Math.floor(Date.now() / 1000)
-      const usual = { iss, sub: 'somebody', aud: 'lockstep', nonce, iat: now, exp: now + 300, auth_time: now }
-      const signed = `${encoded({ alg: 'ES256', kid: 'one', ...header })}.${encoded({ ...usual, ...claims })}`
-      return `${signed}.${signature(signed)}`
-    },
+  await using issuer = await startIssuer(told, iss => {
+    const now = Math.floor(Date.now() / 1000)
+    const usual = { iss, sub: 'somebody', aud: 'lockstep', nonce, iat: now, exp: now + 300, auth_time: now }
+    const signed = `${encoded({ alg: 'ES256', kid: 'one', ...header })}.${encoded({ ...usual, ...claims })}`
+    return `${signed}.${signature(signed)}`
   })
   await using service = await startService(world, {
     LOCKSTEP_OIDC_ISSUER: issuer.url,
@@ -81,13 +76,11 @@ async function signInWith(
     .execute()
   const person = visitor(service.url)
   const out = await person.get('/signin/oidc')
-  if (out.to?.startsWith(issuer.url) !== true) return { status: out.status, hasSession: person.cookies.has('session') }
-  const sent = new URL(out.to).searchParams
-  nonce = sent.get('nonce') ?? ''
-  const state = sent.get('state') ?? ''
-  const query = new URLSearchParams({ code: 'code', state, iss: issuer.url })
-  const { status, text } = await person.get(`/signin/oidc/callback?${query}`)
-  if (why !== undefined) assert.match(text, why)
+  const sent = out.to === null ? undefined : new URL(out.to).searchParams
+  nonce = sent?.get('nonce') ?? ''
+  const query = new URLSearchParams({ code: 'code', state: sent?.get('state') ?? '', iss: issuer.url })
+  const { status, text } = sent === undefined ? out : await person.get(`/signin/oidc/callback?${query}`)
+  if (status !== 303) assert.match(text, why)
   return { status, hasSession: person.cookies.has('session') }
 }
 
@@ -146,6 +139,25 @@ test('a redirect of the issuer for a token is not followed', async () => {
     requests += 1
     response.end()
   })
-  const { hasSession } = await signInWith({}, `${other.url}/token`)
+  const redirect = (response: ServerResponse) => response.writeHead(307, { Location: `${other.url}/token` }).end()
+  const { hasSession } = await signInWith({ instead: ['/token', redirect] })
   assert.deepEqual([hasSession, requests], [false, 0])
 })
+
+for (const path of ['/.well-known/openid-configuration', '/token']) {
+  const refused = { status: 503, hasSession: false }
+
+  test(`an issuer whose response at ${path} never ends is cut off after a megabyte, and nobody is signed in`, async () => {
+    let sending = Promise.resolve(0)
+    const endless = (response: ServerResponse) => void (sending = sendEndlessly(response, 64 * 1024))
+    assert.deepEqual(await signInWith({ instead: [path, endless], why: /its response is too large/ }), refused)
+    const sent = await sending
+    // Beside what was read, what the buffers of both sockets hold.
+    assert.ok(sent < 16 * 1024 * 1024, `${sent} bytes`)
+  })
+
+  test(`deeply nested JSON at ${path} is not parsed, and nobody is signed in`, async () => {
+    const nested = (response: ServerResponse) => response.end('['.repeat(200_000) + ']'.repeat(200_000))
+    assert.deepEqual(await signInWith({ instead: [path, nested], why: /its response is too large/ }), refused)
+  })
+}

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Visitor } from './dashboard.ts'
+import { type Visitor, visitor } from './dashboard.ts'
 
 /** An OpenID Connect issuer in a process of its own. */
 export interface Issuer extends AsyncDisposable {
@@ -61,37 +61,21 @@ export interface IssuerVisitor {
 }
 
 export function issuerVisitor(issuer: string): IssuerVisitor {
-  const cookies = new Map<string, string>()
-  const send = async (address: string, body?: URLSearchParams) => {
-    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const response = await fetch(address, {
-      redirect: 'manual',
-      headers: { Cookie: cookie, Accept: 'text/html' },
-      ...(body === undefined ? {} : { method: 'POST', body }),
-    })
-    for (const set of response.headers.getSetCookie()) {
-      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(set) ?? []
-      if (value === '') cookies.delete(name)
-      else cookies.set(name, value)
-    }
-    return response
-  }
+  const person = visitor('')
   return {
     async follow(address, login) {
-      let response = await send(address)
+      let seen = await person.get(address)
       for (let step = 0; step < 12; step += 1) {
-        const location = response.headers.get('Location')
-        if (location !== null) {
-          const next = new URL(location, issuer).href
+        if (seen.to !== null) {
+          const next = new URL(seen.to, issuer).href
           if (new URL(next).origin !== new URL(issuer).origin) return next
-          response = await send(next)
+          seen = await person.get(next)
           continue
         }
-        const page = await response.text()
-        const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(page) ?? []
-        const [, prompt = ''] = /name="prompt" value="([^"]*)"/.exec(page) ?? []
-        if (action === '') throw new Error(`the issuer answered ${response.status}: ${page.slice(0, 300)}`)
-        response = await send(new URL(action, issuer).href, new URLSearchParams({ prompt, login, password: 'x' }))
+        const [, action = ''] = /<form[^>]* action="([^"]*)"/.exec(seen.text) ?? []
+        const [, prompt = ''] = /name="prompt" value="([^"]*)"/.exec(seen.text) ?? []
+        if (action === '') throw new Error(`the issuer answered ${seen.status}: ${seen.text.slice(0, 300)}`)
+        seen = await person.post(new URL(action, issuer).href, { prompt, login, password: 'x' })
       }
       throw new Error('the issuer leads nowhere')
     },
