@@ -89,9 +89,9 @@ know. Nothing that is documented is removed or changes its meaning.
 Programs should read the \`code\`; the text may change. \`requestId\` is also in the header \`X-Request-Id\`: quote it when you report a problem. A
 parameter that is unknown, repeated or out of bounds is an error, never ignored.
 ${sample('error')}
-| Status | Code | When | What to do |
-| --- | --- | --- | --- |
+| Status | Code | When |
+| --- | --- | --- |
 ${Object.entries(errors)
-  .map(([code, { status, meaning, advice }]) => `| ${status} | \`${code}\` | ${meaning} | ${advice} |`)
+  .map(([code, { status, meaning }]) => `| ${status} | \`${code}\` | ${meaning} |`)
   .join('\n')}
 `

@@ -107,7 +107,7 @@ function refusal(status: number, examples: readonly (readonly [ErrorCode, object
   const names = examples.map(([code]) => `\`${code}\``).join(', ')
   const [only] = examples.length === 1 ? examples : []
   return {
-    description: only === undefined ? names : `${names}: ${errors[only[0]].meaning} ${errors[only[0]].advice}`,
+    description: only === undefined ? names : `${names}: ${errors[only[0]].meaning}`,
     headers: headerRefs(headersByStatus[status] ?? always),
     content: json(ErrorResponse, Object.fromEntries(examples)),
   }
