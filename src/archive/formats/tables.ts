@@ -125,18 +125,20 @@ function columnsOf(columns: Table['columns'], fields: readonly FieldColumn[]): T
 }
 
 /** Writes rows with these columns and those of fields, and their header. While names are hidden, a file has no columns for texts. */
-function writer<Row, Key extends keyof Row>(
-  columns: { readonly [K in keyof Row]: Column<Row[K]> },
-  keys: readonly Key[],
-  fields: readonly FieldColumn[],
-) {
+function writer<Row>(columns: { readonly [K in keyof Row]: Column<Row[K]> }, fields: readonly FieldColumn[]) {
+  // It has no other keys.
+  const keys = Object.keys(columns) as (keyof Row)[]
   const isShown = ({ type }: ReadColumn, isDiscreet: boolean) => !isDiscreet || type.isText !== true
   return {
     header: (isDiscreet: boolean) =>
       [...keys.map((key): ReadColumn => columns[key]), ...fields]
         .filter(column => isShown(column, isDiscreet))
         .map(({ title }) => title),
-    cells(values: { readonly [K in Key]: Row[K] | null }, record: object | undefined, isDiscreet: boolean): CsvCells {
+    cells(
+      values: { readonly [K in keyof Row]: Row[K] | null },
+      record: object | undefined,
+      isDiscreet: boolean,
+    ): CsvCells {
       const shown = keys.filter(key => isShown(columns[key], isDiscreet))
       const own = fieldValues(
         fields.filter(field => isShown(field, isDiscreet)),
@@ -145,7 +147,7 @@ function writer<Row, Key extends keyof Row>(
       )
       return [
         ...shown.map(key => {
-          const value: Row[Key] | null = values[key]
+          const value: Row[keyof Row] | null = values[key]
           return value === null ? null : columns[key].type.write(value)
         }),
         ...own.map(value => (typeof value === 'boolean' ? yesNoCell.write(value) : value)),
@@ -182,22 +184,8 @@ const trainingColumns = {
   approximate: column('Approximate distance', yesNoCell),
 }
 
-export const trainingWriter = writer(
-  trainingColumns,
-  [
-    'number',
-    'recorded',
-    'programNumber',
-    'program',
-    'passed',
-    'grade',
-    'segments',
-    'repetitions',
-    'distance',
-    'approximate',
-  ],
-  trainingFields,
-)
+const { type: _type, seconds: _seconds, ...writtenColumns } = trainingColumns
+export const trainingWriter = writer(writtenColumns, trainingFields)
 
 const trainingTable: Table = {
   kind: trainingSession,
@@ -308,11 +296,7 @@ const lockColumns = {
   breaks: column('Breaks', wholeCell),
 }
 
-export const lockWriter = writer(
-  lockColumns,
-  ['number', 'name', 'state', 'started', 'ended', 'planned', 'locked', 'breakSeconds', 'breaks'],
-  lockFields,
-)
+export const lockWriter = writer(lockColumns, lockFields)
 
 const lockTable: Table = {
   kind: lockSession,
