@@ -72,8 +72,7 @@ function isValid(record: ArchiveRecord): boolean {
     rowOf(record, new Notes())
     return true
   } catch (error) {
-    if (!(error instanceof InvalidError)) throw error
-    return false
+    return !(error instanceof InvalidError)
   }
 }
 

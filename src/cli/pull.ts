@@ -231,11 +231,9 @@ function isMissingFile(databaseUrl: string): boolean {
 }
 
 function sourceAddress({ from }: PullFlags, { sourceUrl, sourceOrigins }: PullConfig): string {
-  if (from !== undefined) return renamed('--from', ['usage', 'usage'], () => parseAddress(from, sourceOrigins))
-  if (sourceUrl === '') {
-    throw new Refusal('usage', `the address of the source is missing: set --from or ${settings.sourceUrl.env}`)
-  }
-  return renamed(settings.sourceUrl.env, ['usage', 'usage'], () => parseAddress(sourceUrl, sourceOrigins))
+  const [name, text] = from === undefined ? [settings.sourceUrl.env, sourceUrl] : ['--from', from]
+  if (text === '') throw new Refusal('usage', `the address of the source is missing: set --from or ${name}`)
+  return renamed(name, ['usage', 'usage'], () => parseAddress(text, sourceOrigins))
 }
 
 function sourceKey({ sourceToken: key, sourceTokenFile: file }: PullConfig): string {
