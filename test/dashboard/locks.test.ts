@@ -343,7 +343,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
     text,
     /Weekend Completed ended 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 · Three day lock/,
   )
-  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin /)
+  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin, none over 30\smin /)
   assert.match(text, /Lasted 2\sd planned: 2\sh/)
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))

@@ -84,12 +84,14 @@ describe('somebody who may read a part of the records of another account', () =>
     )
   })
 
-  test('a record that somebody typed into a table says so, also to those who may read it', async () => {
+  test('a record that somebody typed into a table says so, in lists and on its page, also to those who may read it', async () => {
     await share(['lkbx', 'dtt'])
-    for (const path of ['/training/11', '/locks/51']) assert.doesNotMatch(await wordsOf(path), /Entered by hand/, path)
+    const paths = ['/training/11', '/training?range=all', '/locks/51', '/locks?range=all']
+    for (const path of paths) assert.doesNotMatch(await wordsOf(path), /Entered by hand/, path)
     const typed = { made_here: JSON.stringify({ minute: '2026-02-16T18:00' }) }
     for (const table of ['training_session', 'lock_session'] as const)
       await service.store.db.updateTable(table).set(typed).execute()
-    for (const path of ['/training/11', '/locks/51']) assert.match(await wordsOf(path), /Entered by hand/, path)
+    await service.store.db.updateTable('account').set({ training_session_revision: 7 }).execute()
+    for (const path of paths) assert.match(await wordsOf(path), /Entered by hand/, path)
   })
 })

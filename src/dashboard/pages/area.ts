@@ -196,22 +196,22 @@ function filterBar<Query extends PeriodQuery>(
   return html`
     <div class="filters">
       ${stepper(control)}
-      <details class="fold">
-        <summary>Filters</summary>
-        ${presetLinks(control)}
-        ${
-          fields === undefined
-            ? nothing
-            : html`
+      ${
+        fields === undefined
+          ? presetLinks(control)
+          : html`
+              <details class="fold">
+                <summary>Filters</summary>
+                ${presetLinks(control)}
                 <form method="get" action="${path}" data-submit-on-change>
                   ${hiddenFields(addressOf(addresses, query, unfiltered))}
                   ${fields}
                   <button class="small no-script">Show</button>
                 </form>
-              `
-        }
-        ${clearLink(addresses, query)}
-      </details>
+                ${clearLink(addresses, query)}
+              </details>
+            `
+      }
     </div>
   `
 }

@@ -41,7 +41,10 @@ async function showTemplates(visit: Visit) {
   const total = await lockTemplates.count(store, access)
   const rows = rowsOfPage(total, query)
   const page = await lockTemplates.page(store, access, rows)
-  const templates = await withUses(store, page, pageAccess.ofAll('lock_session'))
+  const used = await withUses(store, page, pageAccess.ofAll('lock_session'))
+  // Those of several pages are in the order in which they were made.
+  const isSorted = used.length === total
+  const templates = isSorted ? used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)) : used
   return view({
     title: 'Lock templates',
     body:
@@ -53,14 +56,14 @@ async function showTemplates(visit: Visit) {
           )
         : html`
             <section class="card" id="sessions">
-              ${table('Lock templates', lockTemplateColumns(viewer), templates)}
+              ${table('Lock templates', lockTemplateColumns(viewer, isSorted), templates)}
               ${tableFoot(path, query, paged(templates, total, rows))}
             </section>
           `,
   })
 }
 
-export function lockTemplateColumns(viewer: Viewer): TableColumn<TemplateUse>[] {
+export function lockTemplateColumns(viewer: Viewer, isSorted = false): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
@@ -78,7 +81,8 @@ export function lockTemplateColumns(viewer: Viewer): TableColumn<TemplateUse>[] 
       cell: ({ completed, sessions }) => (sessions === 0 ? NONE : partOf(completed, sessions)),
     },
     {
-      title: 'Last used',
+      title: isSorted ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
+      sorted: isSorted ? 'descending' : undefined,
       numeric: true,
       cell: ({ last }) => (last === null ? html`<span class="muted">Never</span>` : dateText(viewer, last)),
     },
