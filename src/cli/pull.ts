@@ -232,7 +232,8 @@ function isMissingFile(databaseUrl: string): boolean {
 
 function sourceAddress({ from }: PullFlags, { sourceUrl, sourceOrigins }: PullConfig): string {
   const [name, text] = from === undefined ? [settings.sourceUrl.env, sourceUrl] : ['--from', from]
-  if (text === '') throw new Refusal('usage', `the address of the source is missing: set --from or ${name}`)
+  if (from === undefined && text === '')
+    throw new Refusal('usage', `the address of the source is missing: set --from or ${name}`)
   return renamed(name, ['usage', 'usage'], () => parseAddress(text, sourceOrigins))
 }
 
