@@ -47,11 +47,6 @@ const changes: readonly {
     refused: [401, 'invalid_token'],
   },
   {
-    title: "a partner's record once the access is ended",
-    change: ({ store }) => endAccess(store, { ownerId: 1, partnerId: 2 }, Date.now()),
-    refused: [404, 'not_found'],
-  },
-  {
     title: "a partner's record once the partner is removed",
     change: ({ store }) => removeAccount(store, 1, Date.now()),
     refused: [404, 'not_found'],

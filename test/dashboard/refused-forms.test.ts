@@ -26,6 +26,7 @@ const refused: readonly (readonly [path: string, fields: Fields, says: RegExp])[
   ['/people/give', { username: 'Kept name', area: 'dtt', last: '2026-02-30' }, /end of access must be a day/],
   ['/people/give', { username: 'Kept name', area: 'dtt', last: '2020-01-01' }, /must lie in the future/],
   ['/people/give', { username: 'ann', area: 'dtt' }, /no access to itself/],
+  ['/people/give', { username: 'Kept name', area: 'dtt', last: '9999-12-31' }, /not lie beyond/],
   ['/settings', { ...looks, timeZone: 'Mars/Olympus' }, /choose one of the values/],
   ['/settings', { ...looks, timeZone: '+02:00' }, /choose one of the values/],
   ['/settings', { ...looks, units: 'cubits' }, /choose one of the values/],
