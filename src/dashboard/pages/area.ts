@@ -253,7 +253,7 @@ function presetLinks({ query, addressOf }: PeriodControl): Html {
   return html`<nav class="choice" aria-label="Period">${presetNames.map(preset => {
     const isShown = query.days === undefined && query.preset === preset
     const [short, title] = [presetTitle(preset, 'short'), presetTitle(preset)]
-    return html`<a href="${addressOf({ preset, days: undefined })}"${short === title ? nothing : html` aria-label="${title}" title="${title}"`}${isShown ? html` aria-current="true"` : nothing}>${short}</a>`
+    return html`<a href="${addressOf({ preset, days: undefined })}"${short === title ? nothing : html` title="${title}"`}${isShown ? html` aria-current="true"` : nothing}>${short}</a>`
   })}</nav>`
 }
 

@@ -5,7 +5,7 @@ import { figure, html, type Html } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { comparedText, daysName } from '../../text/period.ts'
 import { countText, durationText, numberText, percentText } from '../../text/text.ts'
-import { addressOf, type Figure, figureTiles } from '../area.ts'
+import { addressOf, figureTiles } from '../area.ts'
 import { barPicture, GRADES, type PartPicture, partPictures } from '../parts.ts'
 import type { Ending } from './endings.ts'
 import { lockAddresses, type ShownLocks } from './list.ts'
@@ -55,7 +55,6 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
         text: numberText,
         note: practice === 0 ? undefined : `and ${numberText(practice)} not counted`,
       },
-      ...offPlan(endings),
       {
         name: 'Longest stretch',
         of: 'longestLockedSeconds',
@@ -67,22 +66,10 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
   )
 }
 
-/** `1 too long`, with a link to the lock if it is one. */
+/** `1 too long`, with a link to the rows that say so. */
 function lateBreaksText(endings: ReadonlyMap<number, Ending> = new Map()): Html | undefined {
-  const found = [...endings].filter(([, { lateBreaks }]) => lateBreaks > 0)
-  const [id] = found.length === 1 ? (found[0] ?? []) : []
-  const late = sum(found.map(([, { lateBreaks }]) => lateBreaks))
-  const address = id === undefined ? '#sessions' : `/locks/${id}`
-  return late === 0 ? undefined : html`<a href="${address}">${numberText(late)} too long</a>`
-}
-
-/** Those that ended earlier or later than planned; nothing if there are none. */
-function offPlan(endings: ReadonlyMap<number, Ending> = new Map()): Figure[] {
-  const lates = [...endings.values()].map(({ late }) => late)
-  const [earlier, later] = [lates.filter(late => late < 0).length, lates.filter(late => late > 0).length]
-  if (earlier + later === 0) return []
-  const notes = [...(earlier === 0 ? [] : [`${earlier} early`]), ...(later === 0 ? [] : [`${later} late`])]
-  return [{ name: 'Not as planned', of: 'offPlan', value: earlier + later, text: numberText, note: notes.join(', ') }]
+  const late = sum([...endings.values()].map(({ lateBreaks }) => lateBreaks))
+  return late === 0 ? undefined : html`<a href="#sessions">${numberText(late)} too long</a>`
 }
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */

@@ -115,8 +115,9 @@ function sessionStats(
   const { locked, longest } = totalsOf(intervals)
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
-  const planned =
-    lateness === AS_PLANNED ? lateness : record.duration === 0 ? undefined : `planned: ${durationText(record.duration)}`
+  const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
+  const length = record.duration === 0 ? lasted : durationText(record.duration)
+  const planned = lateness === AS_PLANNED ? lateness : length === lasted ? undefined : `planned: ${length}`
   return stats(
     mainStat(
       stateName('locked', viewer),
@@ -127,9 +128,7 @@ function sessionStats(
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
     stat('Longest stretch', locked === 0 ? NONE : durationText(longest / 1000)),
-    endAt === null
-      ? plannedEndStat(viewer, session, clock.until)
-      : stat('Lasted', ended === null ? NONE : durationText((ended - at) / 1000), planned),
+    endAt === null ? plannedEndStat(viewer, session, clock.until) : stat('Lasted', lasted, planned),
   )
 }
 
