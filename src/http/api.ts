@@ -10,7 +10,7 @@ import { api } from '../contract/index.ts'
 import { matchesEtag, READ_METHODS, RESPONSE_TIMEOUT_MS } from '../contract/responses.ts'
 import { formatTimestamp } from '../contract/time.ts'
 import { Slots, share } from '../fairness.ts'
-import type { Caller, Handler, ListPage, Result } from '../resources/handler.ts'
+import type { Caller, Handler, Result } from '../resources/handler.ts'
 import { handlers } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { clientAddress } from './addresses.ts'
@@ -139,12 +139,13 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
     for (const owner of owners) readLog.record(grant, owner, area, endpoint.readType, context.now)
 
   const etag = `"${result.etag}"`
-  const link = result.shape === 'json' ? undefined : linkOf(config.publicUrl, endpoint, query, result)
-  if (result.shape === 'unchanged page' || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
+  const { data } = result
+  const link = linkOf(config.publicUrl, endpoint, query, result)
+  if (data === undefined || (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag))) {
     if (context.window !== undefined) rateLimits.refund(context.window, context.startedAt)
     return answers.notModified(reply, etag, link)
   }
-  return answers.ok(reply, result.data, etag, link)
+  return answers.ok(reply, data, etag, link)
 }
 
 const statisticsSlots = new Slots<number>(limits.statistics.max)
@@ -161,7 +162,8 @@ function checkScope({ entitled, scopes }: Endpoint, grant: Grant, now: number) {
 }
 
 /** Links to the next and the previous page: the query of the request with another start. */
-function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: ListPage): string | undefined {
+function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, previous }: Result): string | undefined {
+  if (next === undefined && previous === undefined) return undefined
   const others = query.filter(([name]) => name !== 'offset' && name !== 'cursor')
   const links = Object.entries({ next, prev: previous }).flatMap(([rel, start]) => {
     if (start === undefined) return []
@@ -170,7 +172,7 @@ function linkOf(publicUrl: string, { path }: Endpoint, query: Query, { next, pre
     )
     return [`<${publicUrl}${path}?${pairs.join('&')}>; rel="${rel}"`]
   })
-  return links.length === 0 ? undefined : links.join(', ')
+  return links.join(', ')
 }
 
 /** The API key of the one Authorization header. Throws invalid_request for two headers or an API key in the URL, and missing_token. */

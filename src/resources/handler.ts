@@ -22,45 +22,16 @@ export type Handlers<Resource extends Readonly<Record<string, Endpoint>>> = {
   readonly [Name in keyof Resource]: Handler<Resource[Name]>
 }
 
-export type Result = JsonResult | ListPage
-
-interface Validated {
+export interface Result {
   /** A strong validator. */
   readonly etag: string
+  /** The JSON text of `data`, in parts, because joining them would cost a copy; undefined if the caller has it. */
+  readonly data?: readonly string[] | LongText
   /** Whose records it holds, or could hold. */
   readonly ownersRead?: readonly OwnersRead[] | undefined
-}
-
-/** Data that is not a page. */
-export interface JsonResult extends Validated {
-  readonly shape: 'json'
-  /** The JSON text of `data`. */
-  readonly data: readonly string[]
-}
-
-export type ListPage = JoinedPage | LongPage | UnchangedPage
-
-interface PageFacts extends Validated {
   /** The paging parameters of the next and the previous page, where there is one. */
-  readonly next: PageStart | undefined
-  readonly previous: PageStart | undefined
-}
-
-interface JoinedPage extends PageFacts {
-  readonly shape: 'page'
-  /** In parts, because joining them would cost a copy. */
-  readonly data: readonly string[]
-}
-
-/** A page whose rows are read while it is sent. */
-interface LongPage extends PageFacts {
-  readonly shape: 'long page'
-  readonly data: LongText
-}
-
-/** A page that the caller has. */
-interface UnchangedPage extends PageFacts {
-  readonly shape: 'unchanged page'
+  readonly next?: PageStart | undefined
+  readonly previous?: PageStart | undefined
 }
 
 /** Accounts whose records of an area were read. */
@@ -80,8 +51,8 @@ export interface LongText {
 type PageStart = { readonly offset: number } | { readonly cursor: string }
 
 /** Data that is computed, not stored. */
-export function jsonResult(data: string): JsonResult {
-  return { shape: 'json', data: [data], etag: etagOf(data) }
+export function jsonResult(data: string): Result {
+  return { data: [data], etag: etagOf(data) }
 }
 
 export function etagOf(text: string): string {

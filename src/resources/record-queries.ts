@@ -11,7 +11,7 @@ import {
   readChecked,
   recordQuery,
 } from '../accounts/access.ts'
-import type { Caller, JsonResult, Result } from './handler.ts'
+import type { Caller, Result } from './handler.ts'
 import type { RecordName } from '../store/tables.ts'
 
 /** One record, as it is sent. */
@@ -23,13 +23,13 @@ interface StoredRecord {
 export type RecordRow = StoredRecord & OwnedRow
 
 /** One record as it is stored; undefined where there is none. */
-export function recordResult(record: StoredRecord | undefined): JsonResult | undefined {
-  return record && { shape: 'json', data: [record.document], etag: record.etag }
+export function recordResult(record: StoredRecord | undefined): Result | undefined {
+  return record && { data: [record.document], etag: record.etag }
 }
 
 /** One record as it is stored, or `null`. */
-export function recordOrNull(record: StoredRecord | undefined): JsonResult {
-  return recordResult(record) ?? { shape: 'json', data: ['null'], etag: 'null' }
+export function recordOrNull(record: StoredRecord | undefined): Result {
+  return recordResult(record) ?? { data: ['null'], etag: 'null' }
 }
 
 interface ById extends RecordView {

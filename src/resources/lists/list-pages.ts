@@ -3,7 +3,7 @@ import type { ListEndpoint } from '../../contract/endpoint.ts'
 import type { End } from '../../contract/parameters.ts'
 import { type Store, StoreUnavailableError, TooLongError } from '../../store/index.ts'
 import type { RecordName } from '../../store/tables.ts'
-import type { Caller, ListPage } from '../handler.ts'
+import type { Caller, Result } from '../handler.ts'
 import { CHUNK_CHARACTERS, type PageQueries, type PageRow } from './page-queries.ts'
 import { pageOfRecords, type RecordList } from './record-lists.ts'
 import {
@@ -27,7 +27,7 @@ export async function recordPage<Table extends RecordName>(
   params: RangeParams & { readonly ownerId?: number | undefined },
   endpoint: Pick<ListEndpoint, 'listOf'>,
   ownerId = params.ownerId,
-): Promise<ListPage> {
+): Promise<Result> {
   const { store, ifNoneMatch } = caller
   const access = accessTo(caller, list.table, ownerId)
   const range = list.order === 'newest' ? timeRangeOf(params) : idRangeOf(params)
@@ -69,7 +69,7 @@ export async function readListPage<Values extends Asked & { limit: number; offse
   queries: PageQueries<Values>,
   values: Values,
   source: ListPageSource,
-): Promise<ListPage> {
+): Promise<Result> {
   const { params } = source
   try {
     const [page = NO_ROWS] = await readChecked(

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { encodeCursor, type Position } from '../../contract/cursor.ts'
-import { etagOf, type ListPage } from '../handler.ts'
+import { etagOf, type Result } from '../handler.ts'
 import { DOCUMENT_SEPARATOR, type PageRow, type RowSizes } from './page-queries.ts'
 import { etagsIn } from '../../contract/responses.ts'
 
@@ -31,10 +31,10 @@ export interface ListPageSource {
 }
 
 /** A page of rows. One row more than `limit` means that another page follows. */
-export function pageResult(page: PageRow, source: ListPageSource): ListPage {
+export function pageResult(page: PageRow, source: ListPageSource): Result {
   const { hasMore, pagination, ...rest } = frameOf(page, source)
   const records = (hasMore ? withoutLast(page.documents, DOCUMENT_SEPARATOR) : page.documents) ?? ''
-  return { shape: 'page', data: ['{"data":[', records, `],"pagination":${pagination}}`], ...rest }
+  return { data: ['{"data":[', records, `],"pagination":${pagination}}`], ...rest }
 }
 
 /** A page whose rows are read in chunks while it is sent. */
@@ -42,7 +42,7 @@ export function longPageResult(
   rowSizes: RowSizes,
   source: ListPageSource,
   read: (id: number, row: LongRow) => AsyncIterable<string>,
-): ListPage {
+): Result {
   const { hasMore, pagination, ...rest } = frameOf(rowSizes, source)
   const { sizes, etags, positions } = rowSizes
   const [lengths, validators, positionTexts] = [sizes, etags, positions].map(column => column?.split(',') ?? [])
@@ -65,7 +65,7 @@ export function longPageResult(
     }
     yield after
   }
-  return { shape: 'long page', data: { bytes, parts: parts() }, ...rest }
+  return { data: { bytes, parts: parts() }, ...rest }
 }
 
 /** A page that the caller has, by the If-None-Match header of the request and the present revisions of its list. */
@@ -73,9 +73,9 @@ export function unchangedPage(
   header: string,
   revisions: string,
   { params, list, key }: ListPageSource & { readonly key: PageKey },
-): ListPage | undefined {
+): Result | undefined {
   const known = knownPage(header, key, revisions)
-  return known && { shape: 'unchanged page', etag: known.etag, ...startsOf(known.links, params, list) }
+  return known && { etag: known.etag, ...startsOf(known.links, params, list) }
 }
 
 /** Everything but the rows of a page: pagination, validator and the starts of other pages. */
@@ -119,7 +119,7 @@ function startsOf(
   { hasNext, hasPrevious, lastRow }: PageLinks,
   { limit, offset = 0 }: PageParams,
   list: string,
-): Pick<ListPage, 'next' | 'previous'> {
+): Pick<Result, 'next' | 'previous'> {
   const next =
     lastRow === undefined ? { offset: offset + limit } : { cursor: encodeCursor(lastRow.at, lastRow.id, list) }
   return {
