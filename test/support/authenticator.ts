@@ -1,4 +1,5 @@
 import { createHash, createSign, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
+import { isoCBOR } from '@simplewebauthn/server/helpers'
 
 /** A device with passkeys, without a browser: it answers options as a browser would, and can be made to answer wrongly. */
 
@@ -50,14 +51,14 @@ export function authenticator(origin: string): Authenticator {
       userHandle = user.id
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, coseKey(publicKey)])
       const authData = Buffer.concat([authenticatorData(rp.id ?? '', ATTESTED, 0, changes), attested])
-      const attestation = map([
-        [text('fmt'), text('none')],
-        [text('attStmt'), map([])],
-        [text('authData'), bytes(authData)],
+      const attestation = new Map<string, string | Uint8Array | Map<string, string>>([
+        ['fmt', 'none'],
+        ['attStmt', new Map()],
+        ['authData', authData],
       ])
       return answer(id, {
         clientDataJSON: encoded(clientData('webauthn.create', challenge, changes)),
-        attestationObject: encoded(attestation),
+        attestationObject: encoded(Buffer.from(isoCBOR.encode(attestation))),
         transports: ['internal'],
       })
     },
@@ -100,31 +101,18 @@ function authenticatorData(rpId: string, flags: number, uses: number, changes: C
   return Buffer.concat([host, Buffer.from([all]), counter])
 }
 
-function coseKey(key: KeyObject): Buffer {
+function coseKey(key: KeyObject): Uint8Array {
   const { x = '', y = '' } = key.export({ format: 'jwk' })
-  const point = (value: string) => bytes(Buffer.from(value, 'base64url'))
+  const point = (value: string) => new Uint8Array(Buffer.from(value, 'base64url'))
   // EC2, ES256, P-256, x and y.
-  return map([
-    [Buffer.from([0x01]), Buffer.from([0x02])],
-    [Buffer.from([0x03]), Buffer.from([0x26])],
-    [Buffer.from([0x20]), Buffer.from([0x01])],
-    [Buffer.from([0x21]), point(x)],
-    [Buffer.from([0x22]), point(y)],
+  const parameters = new Map<number, number | Uint8Array>([
+    [1, 2],
+    [3, -7],
+    [-1, 1],
+    [-2, point(x)],
+    [-3, point(y)],
   ])
-}
-
-/** As much of CBOR as that needs. */
-function map(entries: readonly (readonly [Buffer, Buffer])[]): Buffer {
-  return Buffer.concat([Buffer.from([0xa0 + entries.length]), ...entries.flat()])
-}
-
-function text(value: string): Buffer {
-  return Buffer.concat([Buffer.from([0x60 + value.length]), Buffer.from(value)])
-}
-
-function bytes(value: Buffer): Buffer {
-  const { length } = value
-  return Buffer.concat([Buffer.from(length < 256 ? [0x58, length] : [0x59, length >> 8, length & 0xff]), value])
+  return isoCBOR.encode(parameters)
 }
 
 function encoded(value: Buffer): string {
