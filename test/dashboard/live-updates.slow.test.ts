@@ -32,11 +32,11 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await other.page.goto(service.url)
     const time = other.page.locator('[data-since]').first()
     const first = await time.textContent()
-    await other.page.clock.runFor(60_000)
+    await other.page.clock.runFor(61_000)
     assert.notEqual(await time.textContent(), first)
     // Nothing else moves.
     const changed = other.page.evaluate(noteChanges)
-    await other.page.clock.runFor(62_000)
+    await other.page.clock.runFor(12_000)
     assert.deepEqual(await changed, ['data-now data-since'])
 
     const showAs = (state: DocumentVisibilityState) =>
@@ -253,7 +253,7 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
   })
 })
 
-/** Runs in the page: the elements whose content changes within five seconds, by the attributes that say why. */
+/** Runs in the page: the elements whose content changes within eleven seconds, by the attributes that say why. */
 function noteChanges(): Promise<string[]> {
   const changed = new Set<string>()
   const observer = new MutationObserver(changes => {
@@ -267,6 +267,6 @@ function noteChanges(): Promise<string[]> {
     setTimeout(() => {
       observer.disconnect()
       resolve([...changed].toSorted())
-    }, 61_000)
+    }, 11_000)
   })
 }

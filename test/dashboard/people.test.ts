@@ -82,7 +82,7 @@ test('People says who may read what, from when, until when and since when', asyn
   assert.match(received[0]?.[1] ?? '', terms)
   assert.match((await cas.get('/people')).text, /Nobody has access to your records/)
   const [, subject = ''] =
-    /name="subject" value="(\d+)" aria-label="Open the history of ann"/.exec((await cas.get('/people')).text) ?? []
+    /name="subject" value="(\d+)" aria-label="Open history of ann"/.exec((await cas.get('/people')).text) ?? []
   assert.equal((await cas.post('/subject', { subject, back: '/' })).to, '/')
   assert.match((await cas.get('/training')).text, /Showing ann’s records/)
 })

@@ -119,7 +119,7 @@ function givenActions({ handle }: NamedAccess, name: string): Html {
 function receivedAction({ accountId }: ReceivedAccess, name: string): Html {
   return showRecords(
     '/',
-    html`<button class="small" name="subject" value="${accountId}" aria-label="Open the history of ${name}">Open history</button>`,
+    html`<button class="small" name="subject" value="${accountId}" aria-label="Open history of ${name}">Open history</button>`,
   )
 }
 
