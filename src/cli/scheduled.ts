@@ -63,8 +63,6 @@ interface SchedulerOptions {
   readonly store: Store
   readonly config: PullConfig
   readonly report: (problem: unknown) => void
-  /** How long a process may give no sign of life. */
-  readonly maxSilenceMs?: number
 }
 
 /** Starts a process whenever a connection is due. */
@@ -117,14 +115,14 @@ export class Scheduler {
 
   #start() {
     if (this.#isClosed) return
-    const { config, maxSilenceMs = MAX_SILENCE_MS } = this.#options
+    const { config } = this.#options
     // Nothing but these settings, whatever else is set.
     const order = {
       ...Object.fromEntries(SETTINGS.map(name => [name, config[name]])),
       passing: passingSecret(),
     }
     const started = performance.now()
-    this.#child = startChild(['pull', '--scheduled'], order, maxSilenceMs)
+    this.#child = startChild(['pull', '--scheduled'], order, MAX_SILENCE_MS)
     this.#child.ended.then(
       code =>
         this.#ended(started, code === 0 ? undefined : new Error(`the process that pulls ended (${code ?? 'killed'})`)),

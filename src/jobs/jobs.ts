@@ -48,8 +48,8 @@ export function isFree(engine: Engine) {
 }
 
 /** How this process is known as the holder of jobs: by an identifier and, for people, since when and what it is. */
-export function newHolder(by: string, id: string = randomUUID()): string {
-  return `${id} since ${formatTimestamp(Date.now())} by ${by} (process ${process.pid} on ${hostname()})`
+export function newHolder(by: string): string {
+  return `${randomUUID()} since ${formatTimestamp(Date.now())} by ${by} (process ${process.pid} on ${hostname()})`
 }
 
 /** A holder, for people: since when, and which process. */

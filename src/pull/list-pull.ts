@@ -27,7 +27,6 @@ import type { PullProgress, ReportBuilder } from './report.ts'
 import { type Source, StoppedError } from './source.ts'
 import {
   activeLocks,
-  checked,
   countRows,
   findRows,
   type NewPullRow,
@@ -291,7 +290,7 @@ export class ListPull {
     const { store, target, report, source, quota, check } = this.#state
     const present = found.map(row => ({ ...row, missing_at: null, gone_at: null }))
     if (prepared.length === 0) {
-      if (present.length > 0) await checked(store, check, db => saveRows(db, present))
+      if (present.length > 0) await saveMarks(this.#state, present)
       return false
     }
     const records = prepared.map(({ record }) => record)
@@ -347,11 +346,8 @@ function sizeOf(records: readonly IncomingRecord[]): number {
  * Marks rows that a complete walk of a list did not find: missing at first, gone if they are still missing a day later and the
  * source has no record with this id. Returns how many rows became gone.
  */
-async function markGone(
-  { store, pulled, reader, startedAt: at, check }: RoundState,
-  list: SourceList,
-  listedIds: ReadonlySet<number>,
-): Promise<number> {
+async function markGone(state: RoundState, list: SourceList, listedIds: ReadonlySet<number>): Promise<number> {
+  const { store, pulled, reader, startedAt: at } = state
   let gone = 0
   for await (const rows of rowsOfAccount(store, pulled, list.kind)) {
     const ids = rows.map(({ id }) => id)
@@ -364,9 +360,17 @@ async function markGone(
       // If the source has the record although it is not in the list, it is checked again after another day.
       const isGone = row.missing_at !== null && record === undefined
       const marks = isGone ? { gone_at: at, open_at: null } : { missing_at: at }
-      await checked(store, check, db => saveRows(db, [{ ...row, ...marks }]))
+      await saveMarks(state, [{ ...row, ...marks }])
       if (isGone) gone += 1
     }
   }
   return gone
+}
+
+/** Stores what is known of rows, without their records. */
+function saveMarks({ store, check }: RoundState, rows: readonly NewPullRow[]): Promise<void> {
+  return store.db.transaction().execute(async db => {
+    await check?.(db)
+    await saveRows(db, rows)
+  })
 }

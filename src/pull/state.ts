@@ -1,5 +1,4 @@
 import type { Insertable, Kysely, Selectable } from 'kysely'
-import type { BatchOptions } from '../archive/batch-importer.ts'
 import type { Store } from '../store/index.ts'
 import type { PullRowTable, PullSourceTable, Tables } from '../store/tables.ts'
 import { sum } from '../contract/numbers.ts'
@@ -33,18 +32,6 @@ export function findSource(store: Store, accountId: number, origin: string): Pro
     .where('account_id', '=', accountId)
     .where('origin', '=', origin)
     .executeTakeFirst()
-}
-
-/** Writes in a transaction that begins with a check, as those that store records do. */
-export async function checked(
-  { db }: Pick<Store, 'db'>,
-  check: BatchOptions['check'],
-  write: (db: Kysely<Tables>) => Promise<void>,
-): Promise<void> {
-  await db.transaction().execute(async transaction => {
-    await check?.(transaction)
-    await write(transaction)
-  })
 }
 
 /** The capabilities of an origin, if records are pulled from it into one account only. */
