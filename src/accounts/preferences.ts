@@ -31,6 +31,7 @@ export async function setPreferences(
 ): Promise<void> {
   // The query builder leaves out what is undefined.
   const changes = { time_zone: timeZone, units, language, weekly_goal: weeklyGoal }
+  if (Object.values(changes).every(value => value === undefined)) return
   await store.db
     .insertInto('preference')
     .values({ account_id: accountId, display_name: '', ...changes, time_zone: timeZone ?? '', units: units ?? '' })

@@ -45,6 +45,7 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
           ${actions === undefined ? nothing : html`<div class="actions">${actions}</div>`}
         </div>
         ${section === null || isOwnSection(section) || viewer.copied === null ? nothing : partialNote(viewer, view, viewer.copied)}
+        ${doneNote(path)}
         ${body}
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
@@ -53,6 +54,28 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
     { isBusy, isApp: true },
   )
 }
+
+/** What came of the form that led to the page. */
+function doneNote(path: string): Html {
+  const query = new URLSearchParams(path.split('?')[1])
+  const what = query.has('confirmed') ? 'confirmed' : (query.get('done') ?? query.get('saved') ?? '')
+  const text = DONE.get(what)
+  return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
+}
+
+const DONE: ReadonlyMap<string, string> = new Map([
+  ['account', 'Saved.'],
+  ['password', 'The password is saved. Other browsers were signed out.'],
+  ['passkeys', 'The passkeys are saved.'],
+  ['oidc', 'The link is saved.'],
+  ['sessions', 'The browser was signed out.'],
+  ['confirmed', 'Confirmed for ten minutes.'],
+  ['given', 'Access is given, if there is such an account.'],
+  ['narrowed', 'The access is narrowed within a second.'],
+  ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
+  ['revoked', 'The key was revoked. Programs that use it are refused from now on.'],
+  ['forgotten', 'The source and its key are forgotten. All records that were copied stay.'],
+])
 
 /** A page without a session: the sign-in form and errors. */
 export function signedOutPage(display: Display, title: string, body: Html, script: AssetName = 'dashboard.js'): Html {

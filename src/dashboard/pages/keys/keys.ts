@@ -74,7 +74,6 @@ async function showCreated(visit: Visit, secret: string) {
 }
 
 async function showKeys(visit: Visit) {
-  const { query } = visit
   const { keys, inUse, entitled, tierEnded } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
   const why = entitled ? 'Revoke one to make room for another.' : 'Keys need a subscription.'
@@ -90,7 +89,6 @@ async function showKeys(visit: Visit) {
       : html`${inUse} of ${MAX_ACTIVE_KEYS} in use · <a href="/keys/recipes">Recipes</a> · <a href="/docs">API reference</a>`,
     actions: create,
     body: html`
-      ${query.get('done') === 'revoked' ? html`<p class="note" role="status">The key was revoked. Programs that use it are refused from now on.</p>` : nothing}
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
       ${
         isEmpty

@@ -4,7 +4,7 @@ import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { html, type Html, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, timeAgo } from '../../text/text.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
@@ -59,7 +59,7 @@ async function ownAccess(visit: Visit): Promise<{ access: NamedAccess; name: str
 }
 
 async function showPeople(visit: Visit) {
-  const { store, viewer, now, query } = visit
+  const { store, viewer, now } = visit
   const { accountId } = viewer.session
   const given = await listGiven(store, accountId, now)
   const received = await listReceivedAccess(store, accountId, now)
@@ -68,7 +68,6 @@ async function showPeople(visit: Visit) {
     title: 'People',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
-      ${doneNotice(query.get('done'))}
       ${accessCard(visit, names, 'Can read my records', {
         id: 'given-access',
         rows: given,
@@ -93,17 +92,6 @@ async function showPeople(visit: Visit) {
     `,
   })
 }
-
-function doneNotice(done: string | null): Html {
-  const text = NOTES.get(done ?? '')
-  return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
-}
-
-const NOTES: ReadonlyMap<string, string> = new Map([
-  ['given', 'Access is given, if there is such an account.'],
-  ['narrowed', 'The access is narrowed within a second.'],
-  ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
-])
 
 /** Reads are counted by hours, so this is when the hour began. */
 function lastRead(viewer: Viewer, hour: number, now: number): Part {

@@ -4,7 +4,7 @@ import { archiveParts } from '../../../archive/export.ts'
 import { AS_STORED, section, setting } from '../../layout/components.ts'
 import { htmlFile, ndjsonFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { html, nothing } from '../../html.ts'
 import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { parseId } from '../../../contract/parameters.ts'
@@ -92,21 +92,11 @@ function readGoal(text: string): number | null {
   return /^[1-9]\d{0,5}$/.test(text.trim()) ? Number(text) : Number.NaN
 }
 
-/** What the forms on other pages come back with. */
-const SAVED = {
-  password: 'The password is saved. Other browsers were signed out.',
-  passkeys: 'The passkeys are saved.',
-  oidc: 'The link is saved.',
-  sessions: 'The browser was signed out.',
-} as const
-
 async function showSettings(visit: Visit, problem?: string) {
-  const { store, viewer, now, query, oidc } = visit
+  const { store, viewer, now, oidc } = visit
   const { accountId } = viewer.session
   const sessions = await listSessions(store, accountId, now)
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
-  const saved = query.get('saved')
-  const signIn = Object.entries(SAVED).find(([name]) => name === saved)?.[1]
   return view({
     title: 'Settings',
     status: problem === undefined ? 200 : 422,
@@ -114,7 +104,7 @@ async function showSettings(visit: Visit, problem?: string) {
       ${section(
         'Display',
         html`
-          ${problem === undefined ? note(saved === 'account' ? 'Saved.' : undefined) : html`<p class="problem" role="alert">${problem}</p>`}
+          ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
           ${accountSettings(visit)}
           ${browserSettings(visit)}
         `,
@@ -122,7 +112,6 @@ async function showSettings(visit: Visit, problem?: string) {
       ${section(
         'Sign-in',
         html`
-          ${note(signIn)}
           ${passwordSetting(methods)}
           ${await passkeysSetting(visit)}
           ${oidc === undefined ? nothing : await oidcSetting(visit, oidc)}
@@ -133,7 +122,6 @@ async function showSettings(visit: Visit, problem?: string) {
       ${section(
         'Data',
         html`
-          ${note(query.has('confirmed') ? 'Confirmed for ten minutes.' : undefined)}
           ${setting('Export', html`All records as NDJSON, which <code>lockstep import</code> reads.${viewer.discreet ? html` ${AS_STORED}` : nothing}`, html`<a class="button" href="/settings/export">Download records</a>`)}
           ${setting('One page to keep', 'Every year and all tables as one HTML file, which needs no network.', html`<a class="button" href="/settings/page">Download page</a>`)}
           ${setting('Deleted records', 'They stay away until you restore them.', html`<a class="button" href="/settings/deleted">See records</a>`)}
@@ -150,8 +138,4 @@ async function showSettings(visit: Visit, problem?: string) {
       )}
     `,
   })
-}
-
-function note(text: string | undefined): Html {
-  return text === undefined ? nothing : html`<p class="note" role="status">${text}</p>`
 }

@@ -81,7 +81,7 @@ async function showSource(visit: Visit) {
     title: 'Source',
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
-      ${doneNote(visit.query)}
+      ${retryNote(visit.query)}
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
       ${await uploadSection(visit)}
@@ -92,10 +92,8 @@ async function showSource(visit: Visit) {
   })
 }
 
-/** What came of the form that led to the page. */
-function doneNote(query: URLSearchParams): Html {
-  if (query.get('done') === 'forgotten')
-    return html`<p class="note" role="status">The source and its key are forgotten. All records that were copied stay.</p>`
+/** What came of trying rejected records again. */
+function retryNote(query: URLSearchParams): Html {
   const [tried, stored] = ['tried', 'stored'].map(name => Number(query.get(name) ?? Number.NaN))
   if (tried === undefined || stored === undefined || !(tried >= stored)) return nothing
   const left = tried - stored
