@@ -41,7 +41,7 @@ describe('pictures in a browser', needsChromium, () => {
     for (const [path, card] of PICTURES) {
       await page.goto(service.url + path)
       assert.ok(await plotOf(page, card).locator('.plane :is(path, rect)').first().isVisible(), path)
-      if (card !== '#timeline') await page.locator('.figures:has(tr[data-x]) > summary').first().click()
+      await page.locator('.figures:has(tr[data-x]) > summary').first().click()
       assert.ok(await page.locator('tr[data-x]').first().isVisible(), path)
     }
     assert.deepEqual(browser.problems, [])

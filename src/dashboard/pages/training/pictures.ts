@@ -3,7 +3,6 @@ import { countedUntil } from '../../../stats/known-time.ts'
 import {
   BREAK_DAYS,
   type GradeSpread,
-  type TypeTotals,
   type SessionStats,
   type Totals,
   type TrainingSummary,
@@ -111,11 +110,6 @@ function gradeStrip(viewer: Viewer, shown: ShownSessions, usual: readonly (Usual
 
 function ends(usual: readonly (Usual | undefined)[]): number[] {
   return usual.flatMap(range => (range === undefined ? [] : [range.low, range.high]))
-}
-
-/** Types that have grades, and their medians. */
-export function gradedTypes(types: readonly TypeTotals[]) {
-  return types.flatMap(({ type, grade }) => (grade === null ? [] : [{ type, ...grade }]))
 }
 
 /** The table of sessions that have a mark each. */

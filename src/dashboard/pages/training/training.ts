@@ -31,7 +31,7 @@ import {
   sessionRows,
   sortedBy,
 } from './list.ts'
-import { distancePicture, gradedTypes, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
+import { distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 
 export interface ShownTraining extends ShownSessions {
   readonly query: TrainingQuery
@@ -192,7 +192,9 @@ function measureChoice(query: TrainingQuery): Html {
 
 /** The median grade of each type, if no type was chosen; in the order of their grades. */
 function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining): Html {
-  const types = gradedTypes(summary.types).toSorted((a, b) => a.median - b.median)
+  const types = summary.types
+    .flatMap(({ type, grade }) => (grade === null ? [] : [{ type, median: grade.median }]))
+    .toSorted((a, b) => a.median - b.median)
   if (query.type !== undefined || types.length < 2) return nothing
   return html`<details class="figures"><summary>Grades by type</summary><ul class="legend">${types.map(
     ({ type, median }) => {
@@ -205,13 +207,10 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
 /** `since the beginning: first 66 %, now 92 %`, and the same of this period if it differs. Each number links to its days. */
 function stepsText(viewer: Viewer, shown: ShownTraining): Html | undefined {
   const since = stepText(viewer, shown, shown.everything)
-  const medians = ({ summary }: Pick<ShownSessions, 'summary'>) => {
-    const known = summary.spreads.filter(spread => spread !== null)
-    return `${known[0]?.median} ${known.at(-1)?.median}`
-  }
-  const isSame = shown.period === undefined || medians(shown) === medians(shown.everything)
-  const now = isSame ? undefined : stepText(viewer, shown, shown)
-  return since && html`since the beginning: ${since}${now && html`<br>in this period: ${now}`}`
+  const now = shown.period && stepText(viewer, shown, shown)
+  const withoutLinks = (text: Html = nothing) => text.replaceAll(/<[^>]*>/g, '')
+  const isSame = now === undefined || withoutLinks(now) === withoutLinks(since)
+  return since && html`since the beginning: ${since}${isSame ? nothing : html`<br>in this period: ${now}`}`
 }
 
 /** `first 66 %, now 92 %`: the median of the first part that has grades, and that of the last one. */
