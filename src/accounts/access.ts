@@ -176,11 +176,6 @@ export function isOpenAccess(now: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`(partnership.ended_at is null and ${endsAfter(sql`partnership.expires_at`, now)})`
 }
 
-/** Access as terms and columns of an act: its schema checks the names of areas. */
-export interface GivenTerms extends Omit<AccessTerms, 'areas'> {
-  readonly areas: readonly string[]
-}
-
 export interface TermColumns {
   readonly areas: string
   readonly records_from: number | null
@@ -193,7 +188,7 @@ export function termsOf({ areas, records_from: recordsFrom, expires_at: until }:
 }
 
 /** The terms as columns of the store. */
-export function columnsOf({ areas, recordsFrom, until }: GivenTerms): TermColumns {
+export function columnsOf({ areas, recordsFrom, until }: AccessTerms): TermColumns {
   return {
     areas: allAreas.filter(area => areas.includes(area)).join(' '),
     records_from: recordsFrom,

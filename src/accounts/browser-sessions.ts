@@ -3,7 +3,7 @@ import * as Type from 'typebox'
 import { act } from './act.ts'
 import { checkedQuery, readChecked } from './access.ts'
 import type { Store } from '../store/index.ts'
-import type { AccountRow, BrowserSessionRow, Tables } from '../store/tables.ts'
+import type { BrowserSessionRow, Tables } from '../store/tables.ts'
 import { type Actor, type EventType, recordEvent } from './events.ts'
 import { forgetBrowsers } from './known-browsers.ts'
 import { suggestTimeZone } from './preferences.ts'
@@ -109,20 +109,8 @@ export async function findSession(store: Store, secret: string, now: number): Pr
     seenAfter: now - MAX_IDLE_MS,
     createdAfter: now - MAX_SESSION_MS,
   })
-  if (row === undefined) return undefined
-  if (now - row.seen_at > SEEN_INTERVAL_MS) noteSeen(store, row.id, now)
-  return {
-    id: row.id,
-    accountId: row.account_id,
-    confirmedAt: row.confirmed_at ?? row.created_at,
-    username: row.username,
-    tier: row.subscription_tier,
-    tierEndsAt: row.subscription_ends_at,
-    timeZone: row.time_zone ?? '',
-    units: row.units ?? '',
-    language: row.language ?? '',
-    weeklyGoal: row.weekly_goal,
-  }
+  if (row !== undefined && now - row.seenAt > SEEN_INTERVAL_MS) noteSeen(store, row.id, now)
+  return row
 }
 
 /** In the background, so that no page waits for the write or fails with it. After a failure the next page tries again. */
@@ -184,18 +172,11 @@ export const signOutOthers = act({
   },
 })
 
-/**
- * Ends the sessions of an account except `keepSession`, and forgets its known browsers, within a transaction. Returns how many
- * sessions were ended.
- */
-export async function endSessions(db: Kysely<Tables>, accountId: number, keepSession?: number): Promise<number> {
+/** Ends the sessions of an account except `keepSession`, and forgets its known browsers, within a transaction. */
+export async function endSessions(db: Kysely<Tables>, accountId: number, keepSession = 0): Promise<void> {
   await forgetBrowsers(db, accountId)
-  const { numDeletedRows } = await db
-    .deleteFrom('browser_session')
-    .where('account_id', '=', accountId)
-    .$if(keepSession !== undefined, sessions => sessions.where('id', '!=', keepSession ?? 0))
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+  const sessions = db.deleteFrom('browser_session').where('account_id', '=', accountId)
+  await sessions.where('id', '!=', keepSession).execute()
 }
 
 /** Ends the sessions of an account except `keepSession`, and its invitation: nobody who signed in by a method that was changed stays. */
@@ -210,21 +191,16 @@ export async function endSessionsAndInvitation(
 
 const SEEN_INTERVAL_MS = 60_000
 
-type SessionRow = Omit<BrowserSessionRow, 'hash' | 'browser'> &
-  Pick<AccountRow, 'username' | 'subscription_tier' | 'subscription_ends_at'> & {
-    readonly time_zone: string | null
-    readonly units: string | null
-    readonly language: string | null
-    readonly weekly_goal: number | null
-  }
+type UsedSession = BrowserSession & { readonly seenAt: number }
 
-const sessionByHash = checkedQuery<{ hash: string; seenAfter: number; createdAfter: number }, SessionRow>(
+const sessionByHash = checkedQuery<{ hash: string; seenAfter: number; createdAfter: number }, UsedSession>(
   'browser session',
   (param, named) => sql`
-    select ${named}, browser_session.hash, browser_session.id, browser_session.account_id, browser_session.seen_at,
-      browser_session.created_at, browser_session.confirmed_at,
-      account.username, account.subscription_tier, account.subscription_ends_at,
-      preference.time_zone, preference.units, preference.language, preference.weekly_goal
+    select ${named}, browser_session.hash, browser_session.id, browser_session.account_id as "accountId", browser_session.seen_at as "seenAt",
+      coalesce(browser_session.confirmed_at, browser_session.created_at) as "confirmedAt",
+      account.username, account.subscription_tier as tier, account.subscription_ends_at as "tierEndsAt",
+      coalesce(preference.time_zone, '') as "timeZone", coalesce(preference.units, '') as units,
+      coalesce(preference.language, '') as language, preference.weekly_goal as "weeklyGoal"
     from browser_session
     join account on account.id = browser_session.account_id
     left join preference on preference.account_id = account.id

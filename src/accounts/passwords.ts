@@ -42,22 +42,13 @@ export async function storePassword(
   passwordHash: string,
   keepSession?: number,
 ): Promise<void> {
-  if (!(await writeHash(db, accountId, passwordHash))) throw new Refusal('refused', 'there is no such account')
-  await endSessionsAndInvitation(db, accountId, keepSession)
-}
-
-export async function clearPassword(db: Kysely<Tables>, accountId: number): Promise<void> {
-  await writeHash(db, accountId, null)
-}
-
-/** Returns false if there is no such account. */
-async function writeHash(db: Kysely<Tables>, accountId: number, passwordHash: string | null): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('account')
     .set({ password_hash: passwordHash })
     .where('id', '=', accountId)
     .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  if (numUpdatedRows === 0n) throw new Refusal('refused', 'there is no such account')
+  await endSessionsAndInvitation(db, accountId, keepSession)
 }
 
 /** The hash of a new password of somebody. Throws Refusal if it is too short, too long or among the first that are tried. */

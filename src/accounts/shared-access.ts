@@ -5,7 +5,7 @@ import { DAY_MS, formatTimestamp, LATEST } from '../contract/time.ts'
 import type { Tables } from '../store/tables.ts'
 import type { EventType } from './events.ts'
 import { act, type Scene } from './act.ts'
-import { type AccessTerms, hasEnded, isOpenAccess, termsOf, columnsOf, type GivenTerms } from './access.ts'
+import { type AccessTerms, hasEnded, isOpenAccess, termsOf, columnsOf } from './access.ts'
 import { Refusal } from '../contract/refusal.ts'
 
 /** Access that owners give others to their records. Ended access stays stored, so that no import gives it again by accident. */
@@ -19,7 +19,7 @@ export interface AccessPair {
 const pair = { ownerId: Type.Integer(), partnerId: Type.Integer() }
 
 export const terms = {
-  areas: Type.Array(Type.String({ enum: [...allAreas] }), {
+  areas: Type.Array(Type.Enum([...allAreas], { type: 'string' }), {
     minItems: 1,
     description: 'access needs at least one area',
   }),
@@ -111,7 +111,7 @@ export async function findAccess(db: Kysely<Tables>, pair: AccessPair): Promise<
  */
 export async function writeAccess(
   db: Kysely<Tables>,
-  { ownerId, partnerId, ...terms }: AccessPair & GivenTerms,
+  { ownerId, partnerId, ...terms }: AccessPair & AccessTerms,
   now: number,
   { byName = false, since = now } = {},
 ): Promise<void> {
@@ -144,7 +144,7 @@ export function isOpen({ until, endedAt }: StoredAccess, now: number): boolean {
 }
 
 /** Whether terms allow no more than others. */
-export function isWithin(narrow: GivenTerms, wide: GivenTerms): boolean {
+export function isWithin(narrow: AccessTerms, wide: AccessTerms): boolean {
   return (
     narrow.areas.every(area => wide.areas.includes(area)) &&
     (narrow.recordsFrom ?? -Infinity) >= (wide.recordsFrom ?? -Infinity) &&

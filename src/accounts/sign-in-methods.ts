@@ -6,7 +6,6 @@ import { endSessionsAndInvitation } from './browser-sessions.ts'
 import { act } from './act.ts'
 import type { EventType } from './events.ts'
 import { spellingsOf } from './identities.ts'
-import { clearPassword } from './passwords.ts'
 import { lockAccount } from './proofs.ts'
 import { Refusal } from '../contract/refusal.ts'
 
@@ -35,7 +34,7 @@ export async function hasSignInMethods({ reads }: Pick<Store, 'reads'>): Promise
 
 /** Removes the password, if two passkeys or a link remain. */
 export const removePassword = removal('Remove password', 'password-removed', async (db, { accountId, address }) => {
-  await clearPassword(db, accountId)
+  await db.updateTable('account').set({ password_hash: null }).where('id', '=', accountId).execute()
   const { passkeys, isLinked } = await readSignInMethods(db, accountId, address)
   if (passkeys < 2 && !isLinked) throw new Refusal('refused', NEEDS_TWO)
 })

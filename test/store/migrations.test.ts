@@ -379,7 +379,7 @@ testOnPostgres('the documented role serves, writes what people do by signing in,
   const session = await findSession(store, (await beginSession(store, { proof, ...browser })) ?? '', now)
   assert.equal(session?.accountId, 1)
   for (const units of ['metric', 'imperial']) await setPreferences(store, 1, { timeZone: '', units, weeklyGoal: null })
-  assert.equal(await endSessions(store.db, 1), 1)
+  await endSessions(store.db, 1)
   const chosen = { method: 'password', password: 'correct horse battery' } as const
   assert.ok(await acceptInvitation(store, { secret: invitation, chosen, browser: '', actor: inBrowser, now }))
   await useEveryWay(store, now)
