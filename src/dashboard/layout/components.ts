@@ -124,13 +124,9 @@ export function table<Row>(
   `
 }
 
-export function numberColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
-  return { title, numeric: true, cell: row => numberText(of(row)) }
-}
-
-/** The same in a table of records. */
+/** A number of something, with its title as its unit where rows are two lines. */
 export function countColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
-  return { ...numberColumn(title, of), line: 'second', unit: ` ${title.toLowerCase()}` }
+  return { title, numeric: true, line: 'second', unit: ` ${title.toLowerCase()}`, cell: row => numberText(of(row)) }
 }
 
 /** Columns of the fields of records that are shown as they are. */

@@ -74,19 +74,21 @@ function readsTable({ viewer }: Visit, entries: readonly ReadEntry[], names: Peo
   return table(
     'Read log',
     [
-      { title: 'Hour', cell: ({ hour }) => dateTime(viewer, hour) },
-      { title: 'Who', cell: entry => whoOf(viewer.session.accountId, entry, names) },
+      { title: 'Who', line: 'first', cell: entry => whoOf(viewer.session.accountId, entry, names) },
+      { title: 'Hour', line: 'second', cell: ({ hour }) => dateTime(viewer, hour) },
       {
         title: 'How',
+        line: 'second',
         cell: ({ via, tokenName, id }) =>
           html`${via === null ? NONE : readWayLabels[via]}${tokenName === null ? nothing : html` <span class="muted">${recordName(viewer, 'key', { id, name: tokenName })}</span>`}`,
       },
       {
         title: 'What',
+        line: 'second',
         cell: ({ area, kind }) =>
           `${area === null ? NONE : areaLabels[area]}${kind === null ? '' : `, ${readTypeLabels[kind]}`}`,
       },
-      { title: 'Times', numeric: true, cell: ({ count }) => numberText(count) },
+      { title: 'Times', numeric: true, line: 'first', cell: ({ count }) => numberText(count) },
     ],
     entries,
   )

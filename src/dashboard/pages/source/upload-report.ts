@@ -1,7 +1,7 @@
 import type { KindPreview } from '../../../archive/preview.ts'
 import type { SampleField } from '../../../archive/sample-rows.ts'
 import { ownKinds } from '../../../accounts/deleted-records.ts'
-import { card, facts, numberColumn, table } from '../../layout/components.ts'
+import { card, countColumn, facts, table } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
@@ -43,17 +43,17 @@ function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
   return table<KindPreview>(
     'What is in it',
     [
-      { title: 'Records', cell: ({ kind }) => kindTitle(kind) },
+      { title: 'Records', line: 'first', cell: ({ kind }) => kindTitle(kind) },
       { title: 'First', cell: ({ first }) => day(first) },
       { title: 'Last', cell: ({ last }) => day(last) },
-      { title: 'New', numeric: true, cell: ({ added }) => numberText(added) },
-      { title: 'Changed', numeric: true, cell: ({ changed }) => numberText(changed) },
-      { title: 'The same', numeric: true, cell: ({ unchanged }) => numberText(unchanged) },
+      countColumn('New', ({ added }) => added),
+      countColumn('Changed', ({ changed }) => changed),
+      countColumn('The same', ({ unchanged }) => unchanged),
       ...(counts.some(({ skipped }) => skipped > 0)
-        ? [numberColumn<KindPreview>('Not finished', row => row.skipped)]
+        ? [countColumn<KindPreview>('Not finished', row => row.skipped)]
         : []),
       ...(counts.some(({ deleted = 0 }) => deleted > 0)
-        ? [numberColumn<KindPreview>('Deleted here', ({ deleted = 0 }) => deleted)]
+        ? [countColumn<KindPreview>('Deleted here', ({ deleted = 0 }) => deleted)]
         : []),
     ],
     counts,
