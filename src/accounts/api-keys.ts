@@ -148,25 +148,19 @@ export async function listKeys(store: Store, accountId?: number): Promise<Listed
   return rows.map(row => ({ ...row, expires_at: expiryOf(row) }))
 }
 
-/** Revokes an API key, or all of an account, replaced ones included. Revoking twice changes nothing. */
+/** Revokes an API key: of whomever, or of one account. Revoking twice changes nothing. */
 export const revokeKey = act({
   title: 'Revoke key',
   event: 'key-revoked',
-  input: Type.Object({ id: Type.Optional(Type.Integer()), accountId: Type.Optional(accountId) }),
+  input: Type.Object({ id: Type.Integer(), accountId: Type.Optional(accountId) }),
   async run(scene, { id, accountId }) {
-    // `revokeKeys` would take it for all.
-    if (id === undefined && accountId === undefined) throw new Refusal('refused', 'name an API key or an account')
-    const found = scene.db
-      .selectFrom('token')
-      .select('id')
-      .where('id', '=', id ?? 0)
-    if (id !== undefined && (await found.executeTakeFirst()) === undefined)
-      throw new Refusal('refused', 'there is no API key with this id')
+    const found = await scene.db.selectFrom('token').select('id').where('id', '=', id).executeTakeFirst()
+    if (found === undefined) throw new Refusal('refused', 'there is no API key with this id')
     await revokeKeys(scene, { id, accountId })
   },
 })
 
-/** Revokes the keys that are chosen and not revoked yet: one, those of an account, or all. */
+/** Revokes the keys that are not revoked yet: one, or all. */
 export async function revokeKeys(
   { db, now, record }: Omit<Scene, 'store'>,
   { id, accountId }: { readonly id?: number | undefined; readonly accountId?: number | undefined } = {},
