@@ -128,15 +128,10 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
       {
         title: 'Name',
         line: 'first',
-        cell: key => html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}`,
+        cell: key =>
+          html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}<br><code class="muted nowrap">lks_…${key.last4}</code>`,
       },
-      { title: 'Key', line: 'second', cell: ({ last4 }) => html`<code class="nowrap">lks_…${last4}</code>` },
       { title: 'May read', line: 'second', cell: ({ scopes }) => scopeText(scopes.split(' ')) },
-      {
-        title: 'Created',
-        cell: ({ created_at }) =>
-          html`<time datetime="${new Date(created_at).toISOString()}">${dateText(viewer, created_at)}</time>`,
-      },
       {
         title: 'Last used',
         line: 'second',
