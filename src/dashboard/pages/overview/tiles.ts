@@ -135,15 +135,13 @@ export function thisWeek(
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
       ${usual === undefined ? nothing : html`<p>${beyondText(reps, usual, { text: numberText })} by now</p>`}
       <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}</p>
-      ${goalBar(goal, reps)}
+      ${
+        goal === null
+          ? nothing
+          : html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`
+      }
     `,
   )
-}
-
-function goalBar(goal: number | null, reps: number): Html {
-  if (goal === null) return nothing
-  const text = `${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})`
-  return html`<p class="muted">Weekly goal: ${text}</p>`
 }
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */
