@@ -135,13 +135,13 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
       {
         title: 'Last used',
         line: 'second',
-        before: 'used ',
+        before: 'last used: ',
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
         title: 'Expires',
         line: 'second',
-        before: 'expires ',
+        before: 'expires: ',
         cell: ({ expires_at: at, replaced_at }) =>
           at === null
             ? html`<span class="muted">Never</span>`

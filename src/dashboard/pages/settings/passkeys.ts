@@ -85,7 +85,7 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
       {
         title: 'Last used',
         line: 'second',
-        before: 'used ',
+        before: 'last used: ',
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
