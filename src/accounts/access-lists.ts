@@ -28,17 +28,23 @@ export interface GivenAccess extends Omit<ReceivedAccess, 'accountId'> {
 }
 
 /**
- * Who may read the records of an account now, by identifier. Access that was given to a username comes last, by name, until somebody
- * has read with it: so the order does not tell whether there is such an account.
+ * Who may read the records of an account now, and whose records it may read, by identifier. Access that was given to a username
+ * comes last, by name, until somebody has read with it: so the order does not tell whether there is such an account.
  */
-export async function listGivenAccess(store: Store, accountId: number, now: number): Promise<GivenAccess[]> {
-  const rows = await readChecked(store, givenAccess, { owner: accountId, now })
+export async function listAccess(store: Store, accountId: number, now: number) {
+  const rows = await readChecked(store, givenAndReceived, { owner: accountId, now })
   // A username may have been given access before an account got that name, and later the account itself.
-  const matched = new Set(rows.filter(row => row.is_account === 1).map(row => row.username))
-  return rows
-    .filter(row => row.is_account === 1 || !matched.has(row.username))
-    .map(givenOf)
-    .toSorted(compareGiven)
+  const matched = new Set(rows.filter(row => row.is_given === 1 && row.is_account === 1).map(row => row.username))
+  return {
+    given: rows
+      .filter(row => row.is_given === 1 && (row.is_account === 1 || !matched.has(row.username)))
+      .map(givenOf)
+      .toSorted(compareGiven),
+    received: rows
+      .filter(row => row.is_given === 0)
+      .map(receivedOf)
+      .toSorted((a, b) => a.accountId - b.accountId),
+  }
 }
 
 /** Whose records an account may read now, by identifier. */
@@ -81,7 +87,7 @@ function receivedOf({ id, username, given_at: since, ...row }: AccessRow): Recei
   return { accountId: id, username, ...termsOf(row), since }
 }
 
-function givenOf(row: GivenRow): GivenAccess {
+function givenOf(row: AccessListRow): GivenAccess {
   const { id, last_read_at: lastReadAt } = row
   const isKnown = row.by_name === 0 || lastReadAt !== null
   return { ...receivedOf(row), accountId: isKnown ? id : null, lastReadAt }
@@ -103,23 +109,28 @@ const receivedAccess = checkedQuery<{ owner: number; now: number }, AccessRow>(
     order by partnership.owner_id`,
 )
 
-interface GivenRow extends AccessRow {
+interface AccessListRow extends AccessRow {
+  readonly is_given: number
   /** 0 for a username that no account had when it was given access. */
   readonly is_account: number
   readonly by_name: number
   readonly last_read_at: number | null
 }
 
-const givenAccess = checkedQuery<{ owner: number; now: number }, GivenRow>(
-  'given access',
+const givenAndReceived = checkedQuery<{ owner: number; now: number }, AccessListRow>(
+  'given and received access',
   (param, named) => sql`
-    select ${named}, partnership.owner_id, ${accessColumns}, 1 as is_account, by_name,
+    select ${named}, partnership.owner_id, ${accessColumns}, 1 as is_given, 1 as is_account, by_name,
       (select max(hour) from read_log
         where read_log.owner_id = partnership.owner_id and read_log.reader_id = partnership.partner_id) as last_read_at
     from partnership join account on account.id = partnership.partner_id
     where partnership.owner_id = ${param('owner')}
       and ${isOpenAccess(param('now'))}
     union all
-    select ${named}, owner_id, 0, username, areas, records_from, expires_at, given_at, 0, 1, null from unmatched_access
-    where owner_id = ${param('owner')} and ${endsAfter(sql`expires_at`, param('now'))}`,
+    select ${named}, owner_id, 0, username, areas, records_from, expires_at, given_at, 1, 0, 1, null from unmatched_access
+    where owner_id = ${param('owner')} and ${endsAfter(sql`expires_at`, param('now'))}
+    union all
+    select ${named}, partnership.partner_id, ${accessColumns}, 0, 1, 0, null from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('owner')}
+      and ${isOpenAccess(param('now'))}`,
 )

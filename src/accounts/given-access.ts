@@ -6,7 +6,7 @@ import { Refusal } from '../contract/refusal.ts'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { endsAfter, columnsOf, termsOf } from './access.ts'
-import { type GivenAccess, listGivenAccess } from './access-lists.ts'
+import { type GivenAccess, listAccess } from './access-lists.ts'
 import { act } from './act.ts'
 import {
   type AccessPair,
@@ -68,7 +68,7 @@ export const giveByName = act({
 
 /** The access that an owner has given, by name. */
 export async function listGiven(store: Store, ownerId: number, now: number): Promise<NamedAccess[]> {
-  const given = await listGivenAccess(store, ownerId, now)
+  const { given } = await listAccess(store, ownerId, now)
   return given
     .map(({ accountId: _, ...access }) => ({ handle: handleOf(ownerId, access.username), ...access }))
     .toSorted((a, b) => (a.username < b.username ? -1 : 1))

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { listReads } from '../accounts/read-log-queries.ts'
-import { listGivenAccess, listReceivedAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
+import { listAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
 import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'
 import { DAY_MS, formatOptionalTimestamp, formatTimestamp, formatDate } from '../contract/time.ts'
 import { type Handlers, jsonResult } from './handler.ts'
@@ -10,8 +10,7 @@ import { pageResult } from './lists/page-results.ts'
 
 export const handlers: Handlers<typeof sharing> = {
   async getAccess({ store, grant, now }) {
-    const given = await listGivenAccess(store, grant.accountId, now)
-    const received = await listReceivedAccess(store, grant.accountId, now)
+    const { given, received } = await listAccess(store, grant.accountId, now)
     const data = {
       given: given.map(access => ({
         accountId: access.accountId,

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { makeReadLog } from '../../src/accounts/read-log.ts'
 import { allReads, listReaders, listReads } from '../../src/accounts/read-log-queries.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
-import { listGivenAccess } from '../../src/accounts/access-lists.ts'
+import { listAccess } from '../../src/accounts/access-lists.ts'
 import { DAY_MS } from '../../src/contract/time.ts'
 import type { Store } from '../../src/store/index.ts'
 import { world } from '../support/records.ts'
@@ -66,7 +66,7 @@ test('reads are added up by hour, reader, API key or page, area and kind, also o
     { id: 1, username: 'ann' },
     { id: 2, username: 'ben' },
   ])
-  const [given] = await listGivenAccess(store, 1, now)
+  const [given] = (await listAccess(store, 1, now)).given
   assert.equal(given?.lastReadAt, hour + HOUR_MS)
 })
 

@@ -9,7 +9,7 @@ import * as programQueries from '../../src/stats/program-queries.ts'
 import * as trainingQueries from '../../src/stats/training-queries.ts'
 import * as lockTemplateQueries from '../../src/stats/lock-template-queries.ts'
 import { listReads } from '../../src/accounts/read-log-queries.ts'
-import { listGivenAccess } from '../../src/accounts/access-lists.ts'
+import { listAccess } from '../../src/accounts/access-lists.ts'
 import { findSession } from '../../src/accounts/browser-sessions.ts'
 import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
@@ -105,7 +105,7 @@ testOnPostgres('the queries of the dashboard look at no rows but those of its ac
     () => programQueries.programs.find(watched, all, 1),
     () => lockTemplateQueries.lockTemplates.find(watched, all, 1),
     () => findSession(watched, hash, 0),
-    () => listGivenAccess(watched, 5, 0),
+    () => listAccess(watched, 5, 0),
     () => listReads(watched, 1, { limit: 10 }),
     () => listReads(watched, 1, { readerId: 2, limit: 10 }),
   ]
