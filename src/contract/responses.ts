@@ -24,11 +24,11 @@ export function matchesEtag(header: string, etag: string): boolean {
   return etagsIn(header).includes(etag)
 }
 
-/** The validators in an If-None-Match header, with their quotes. */
+/** The validators in an If-None-Match header, with their quotes, and without what a proxy that compresses appends. */
 export function etagsIn(header: string): string[] {
   // What most clients send.
-  if (ONE_TAG.test(header)) return [header]
-  return Array.from(header.matchAll(ENTITY_TAG), ([, opaque = '']) => opaque)
+  const tags = ONE_TAG.test(header) ? [header] : Array.from(header.matchAll(ENTITY_TAG), ([, opaque = '']) => opaque)
+  return tags.map(tag => tag.replace(/-(?:gzip|br)"$/, '"'))
 }
 
 const ONE_TAG = /^"[\x21\x23-\x7e\x80-\xff]*"$/

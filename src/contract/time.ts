@@ -1,12 +1,12 @@
 /** Instants, days of the calendar and time zones. */
 
-/** Milliseconds since 1970 of an RFC 3339 date-time; undefined for other text. Digits beyond milliseconds must be zero. */
+/** Milliseconds since 1970 of an RFC 3339 date-time; undefined for other text. Digits beyond milliseconds are cut off. */
 export function parseTimestamp(text: string): number | undefined {
   const parsed = parseInstant(text)
-  return parsed?.hasZone === true && !parsed.isCut ? parsed.instant : undefined
+  return parsed?.hasZone === true ? parsed.instant : undefined
 }
 
-/** The same for text that other programs wrote: without a zone it is UTC, and digits beyond milliseconds are cut off. */
+/** The same for text that other programs wrote: without a zone it is UTC. `isCut` says that digits were cut off. */
 export function parseInstant(text: string) {
   const parts = DATE_TIME.exec(text)
   if (parts === null) return undefined

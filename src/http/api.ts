@@ -47,10 +47,10 @@ export const apiPlugin: FastifyPluginCallback<ApiOptions> = (app, options, done)
       // Reads of SQLite block the event loop, timers included, and end by themselves.
       ...(options.store.engine === 'postgres' ? { handlerTimeout: RESPONSE_TIMEOUT_MS } : {}),
       onRequest(request, _reply, next) {
-        request.context.route = endpoint.path
-        request.context.scope = scope
         try {
           if (isNoParameter(idOf(request))) throw new ApiError('no_route')
+          request.context.route = endpoint.path
+          request.context.scope = scope
           const waiting = authenticate(request, options)
           if (waiting === undefined) next()
           else waiting.then(() => next(), next)
@@ -120,7 +120,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
   checkScope(endpoint, grant, context.now)
   const ifNoneMatch = raw.headers['if-none-match']
   const read = (by: Grant, now: number) => route.handle({ store, grant: by, now, ifNoneMatch }, query, idOf(request))
-  const readInPlace = async () => {
+  const readInSlot = async () => {
     using _slot = await statisticsSlots.take(grant.accountId)
     // The client has gone meanwhile, or has been told that it took too long.
     if (reply.sent || raw.socket.destroyed) return null
@@ -130,7 +130,7 @@ async function answer(request: FastifyRequest, reply: FastifyReply, route: Route
     checkScope(endpoint, current, now)
     return await read(current, now)
   }
-  const result = await (endpoint.isLong ? readInPlace() : read(grant, context.now))
+  const result = await (endpoint.isLong ? readInSlot() : read(grant, context.now))
   if (result === null) return
   if (result === undefined) throw notFound(endpoint.resourceName ?? 'Record')
 

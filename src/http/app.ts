@@ -51,6 +51,8 @@ export async function makeApp(options: AppOptions) {
     ...serverOptions(config),
     frameworkErrors(error, request, reply) {
       beginRequest(request, reply, connections, options)
+      // No hook is called.
+      if (config.corsOrigins.length > 0) reply.headers(corsHeaders(config, request.headers.origin))
       onError(error, request, reply)
     },
     clientErrorHandler: (error, socket) => onClientError(error, socket, connections, options),
@@ -61,6 +63,10 @@ export async function makeApp(options: AppOptions) {
     log,
   })
 
+  app.server.on('checkExpectation', (_request, response) => {
+    // Node would wait for the body, for as long as that of an upload may take.
+    response.writeHead(417, { Connection: 'close' }).end()
+  })
   app.server.on('checkContinue', (request, response) => {
     // Behind another response, Node could write it between the headers and the body of this one.
     if (response.socket !== null) response.writeContinue()
@@ -76,8 +82,8 @@ export async function makeApp(options: AppOptions) {
   if (config.corsOrigins.length > 0) await app.register(cors, corsOptions(config))
   app.addHook('onRequest', (request, _reply, next) => {
     // HTTP/1.0 need not name one.
-    const namesHost = allowedHosts.length > 0 && request.headers.host !== undefined
-    if (namesHost && !allowedHosts.includes(request.hostname.toLowerCase()))
+    const { host } = request.headers
+    if (allowedHosts.length > 0 && host !== undefined && !allowedHosts.includes(nameIn(host)))
       return next(new ApiError('misdirected_request'))
     // A handler of unknown paths would read the body first. @fastify/cors has a route for all OPTIONS.
     const hasRoute = !request.is404 && request.method !== 'OPTIONS'
@@ -156,12 +162,29 @@ function serverOptions(config: Config) {
   }
 }
 
+/** The name in a `Host` header, in lower case; empty where something other than a port follows it. */
+function nameIn(host: string): string {
+  return /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(host)?.[1]?.toLowerCase() ?? ''
+}
+
+const EXPOSED = ['ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id']
+
+/** What @fastify/cors sets for the origin of a request that is no preflight. */
+function corsHeaders({ corsOrigins }: Pick<Config, 'corsOrigins'>, origin: string | undefined) {
+  if (origin === undefined || !corsOrigins.includes(origin)) return { Vary: 'Origin' }
+  return {
+    Vary: 'Origin',
+    'Access-Control-Allow-Origin': origin,
+    'Access-Control-Expose-Headers': EXPOSED.join(', '),
+  }
+}
+
 function corsOptions({ corsOrigins }: Pick<Config, 'corsOrigins'>): FastifyCorsOptions {
   return {
     origin: (origin, decide) => decide(null, origin !== undefined && corsOrigins.includes(origin)),
     methods: [...READ_METHODS],
     allowedHeaders: ['Authorization', 'If-None-Match'],
-    exposedHeaders: ['ETag', 'Link', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'],
+    exposedHeaders: EXPOSED,
     maxAge: 600,
     strictPreflight: false,
   }
@@ -183,6 +206,8 @@ function withoutPrefix(url: string, prefix: string): string {
 /** The error that a client gets for what was thrown, by this service or by Fastify. */
 export function refusalOf(error: Error): HttpError {
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>
+  // The client closed the connection before its form had arrived.
+  if (code === 'ECONNRESET') return new ApiError('malformed_request')
   if (!code.startsWith('FST_')) return toHttpError(error)
   if (code === 'FST_ERR_HANDLER_TIMEOUT') return new LimitError('responseTimeout', 'unavailable')
   if (code === 'FST_ERR_BAD_URL') return new ApiError('malformed_url')

@@ -19,7 +19,7 @@ export class RequestContext {
   readonly now = Date.now()
   /** By the monotonic clock. */
   readonly startedAt = performance.now()
-  /** The target as sent, below the path of the service. */
+  /** The target as sent, without a host, below the path of the service. */
   readonly target: { readonly path: string; readonly query: string }
   /** The pattern of the path, without its values. */
   route: string | undefined
@@ -44,8 +44,11 @@ export class RequestContext {
     this.requestId = requestId
     const { method = '', url = '' } = request
     this.method = method
-    const mark = url.indexOf('?')
-    this.target = mark === -1 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
+    const target = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')
+    // As the router divides it.
+    const mark = target.search(/[?#]/)
+    this.target =
+      mark === -1 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) }
   }
 }
 

@@ -293,6 +293,8 @@ test('a service with allowed hosts refuses every other host, whatever the reques
       assertPromised(await ask(`${first} HTTP/1.1`, host), { code: 'misdirected_request', closes: false })
     }
   }
+  const disguised = await ask(`GET ${ONE} HTTP/1.1`, 'history.example:evil.example')
+  assertPromised(disguised, { code: 'misdirected_request', closes: false })
   assert.equal((await ask(`GET ${ONE} HTTP/1.0`)).status, 200, 'HTTP/1.0 need not name one')
 })
 
@@ -322,6 +324,7 @@ test('allowed origins may read every response, errors included, and others none'
     unchanged: lines(`GET ${ONE} HTTP/1.1`, 'Host: a', bearer(ann), origin, 'If-None-Match: *'),
     refusal: lines(`GET ${ONE} HTTP/1.1`, 'Host: a', origin),
     'no route': lines(`GET /api/v1/nothing HTTP/1.1`, 'Host: a', origin),
+    'broken encoding': lines('GET /api/v1/%zz HTTP/1.1', 'Host: a', origin),
   }
   for (const [title, text] of Object.entries(requests)) {
     const answer = await exchange(again.port, text)

@@ -58,6 +58,8 @@ test('a current validator gets 304 without a body, in every form of If-None-Matc
     for (const form of [
       etag,
       `W/${etag}`,
+      `${etag.slice(0, -1)}-gzip"`,
+      `W/${etag.slice(0, -1)}-br"`,
       '*',
       ` * `,
       `"other", ${etag}`,

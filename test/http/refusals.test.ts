@@ -104,20 +104,22 @@ test('a request with a body that nobody asked for gets one answer, and its conne
   }
 })
 
-test('absolute targets, HTTP/1.0, Expect and upgrades are answered once, as Node does it', async () => {
+test('absolute targets, fragments, HTTP/1.0, Expect and upgrades are answered once', async () => {
   const key = bearer(tokens.ann)
   for (const [text, status] of [
     [lines('GET http://a/api/v1/me HTTP/1.1', 'Host: a', key), 200],
     [lines('GET /api/v1/me HTTP/1.0', key), 200],
     [lines('GET /api/v1/me HTTP/1.1', key), 200],
+    [lines('GET http://a/api/v1/nothing HTTP/1.1', 'Host: a', 'Accept: text/html'), 404],
+    [lines(`GET /api/v1/me#${tokens.ann} HTTP/1.1`, 'Host: a', key), 400],
     [lines('GET /api/v1/me HTTP/1.1', 'Host: a', key, 'Accept: text/html'), 200],
     [lines('GET /api/v1/me HTTP/1.1', 'Host: a', key, 'Upgrade: h2c', 'Connection: Upgrade'), 200],
   ] as const) {
     assert.equal((await exchange(service.service.port, text)).status, status, text)
   }
   using expecting = open(service.service.port)
-  expecting.send(lines('GET /api/v1/me HTTP/1.1', 'Host: a', key, 'Expect: something'))
-  await until(async () => expecting.rest().startsWith('HTTP/1.1 417 '))
+  expecting.send(lines('GET /api/v1/me HTTP/1.1', 'Host: a', key, 'Expect: something', 'Content-Length: 9999'))
+  assert.match(await expecting.closed(), /^HTTP\/1\.1 417 /)
   using tunnel = open(service.service.port)
   tunnel.send(lines('CONNECT a:443 HTTP/1.1', 'Host: a:443'))
   assert.equal(await tunnel.closed(), '')

@@ -48,17 +48,17 @@ export async function startNginx(sample: string, port: number, tlsPort?: number)
 /** Runs Caddy with a sample as it stands, but for its ports and its certificate, unless it makes that itself. */
 export async function startCaddy(sample: string, port: number, tlsPort?: number) {
   return startProxy('caddy', { hostname: hostOf(sample), tlsPort }, ({ folder, tlsPort, plainPort }) => {
-    const options = `{
+    const options = `
       admin off
       skip_install_trust
       http_port ${plainPort}
       https_port ${tlsPort}
-      storage file_system ${folder}
-    }`
+      storage file_system ${folder}`
     const site = sample
+      .replace(/^\{$/m, `{${options}`)
       .replace('127.0.0.1:5625', `127.0.0.1:${port}`)
       .replace('# tls internal', `tls ${folder}/fullchain.pem ${folder}/privkey.pem`)
-    writeFileSync(join(folder, 'Caddyfile'), `${options}\n${site}`)
+    writeFileSync(join(folder, 'Caddyfile'), site)
     return ['run', '--config', join(folder, 'Caddyfile')]
   })
 }
