@@ -313,7 +313,7 @@ test('a partner sees the time that the template hides, and so does its owner whe
     assert.match((await it.viewer.get('/locks')).text, /in 1\sd 23\sh|in 2\sd/)
     assert.match((await it.viewer.get('/locks.csv')).text, /802801/)
     assert.match((await it.viewer.get('/locks/54?view=data')).text, /802801/)
-    assert.match((await it.viewer.get('/')).text, /Planned end<\/small> in (1\sd 23\sh|2\sd)/)
+    assert.match((await it.viewer.get('/')).text, /Planned end [^<]*<\/p><p class="big">in (1\sd 23\sh|2\sd)/)
   }
 })
 
@@ -438,7 +438,7 @@ test('a running lock whose planned end has passed is still running, and a freeze
 
   const freeze = lockSegment(8, 'freeze', ago(DAY_MS + HOUR_MS), true)
   const frozen = await shownWith({ LockSegment: [lockSegment(7, 'start', start, true), freeze] })
-  assert.match(frozen.overview, /Planned end countdown paused/)
+  assert.match(frozen.overview, /Planned end [^·]* countdown paused/)
   assert.match(frozen.locks, /countdown paused/)
   assert.match(frozen.lock, /Planned end countdown paused/)
 

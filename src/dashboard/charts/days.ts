@@ -54,9 +54,9 @@ function cell(day: DayLook | undefined): Html {
     : html`<a class="day ${look}" href="${to}">${text}</a>`
 }
 
-/** `Jan to Jul` */
+/** `Jan to Jun`: the month that begins in its last week is named in the part after it. */
 function monthsText(part: readonly (DayLook | undefined)[]): string {
-  const [first, last] = [part.find(day => day !== undefined), part.at(-1)].map(day =>
+  const [first, last] = [part.find(day => day !== undefined), part.at(-14)].map(day =>
     monthName(Date.parse(day?.date ?? '')),
   )
   return `${first} to ${last}`

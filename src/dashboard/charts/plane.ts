@@ -47,7 +47,7 @@ export function plane({ time, part = 0, values, isNice = false, timeZone, text }
   const names = steps.map(value => html`<text y="${percent(y(value))}">${text(value)}</text>`)
   const times = ticks.map(
     ({ at, name }, index) =>
-      html`<text${index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
+      html`<text${ticks.length <= FITS_EVERYWHERE || index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
   )
   const axes = html`${lines}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${times}</svg>`
   return { x, y, axes }
@@ -55,15 +55,16 @@ export function plane({ time, part = 0, values, isNice = false, timeZone, text }
 
 const VALUE_TICKS = 4
 const MAX_TIME_TICKS = 12
-/** Narrow pictures show one of so many names on the axis of time. */
+/** Narrow pictures show one of so many names on the axis of time, if there are more than fit. */
 const SHOWN_EVERYWHERE = 3
+const FITS_EVERYWHERE = 5
 
 interface Tick {
   readonly at: number
   readonly name: string
 }
 
-/** Days, Mondays, firsts of months or of years in a time zone, whichever are few enough. */
+/** Days, Mondays, firsts of months in a time zone, whichever are few enough; from two years on, firsts of years. */
 export function timeTicks([from, to]: Range, timeZone: string): Tick[] {
   const clock = zoneClock(timeZone)
   const [first, last] = [clock.dayOf(from), clock.dayOf(to - 1)]
@@ -74,12 +75,9 @@ export function timeTicks([from, to]: Range, timeZone: string): Tick[] {
       : length <= MAX_DAYS_BY_WEEK
         ? (['week', 7] as const)
         : (['month', 30] as const)
-  const wanted = Math.ceil(length / size / MAX_TIME_TICKS)
-  const step =
-    unit === 'month'
-      ? (MONTH_STEPS.find(months => months >= wanted) ?? Math.ceil(wanted / 12) * 12)
-      : Math.max(1, wanted)
-  const isYearly = unit === 'month' && step % 12 === 0
+  const wanted = Math.max(1, Math.ceil(length / size / MAX_TIME_TICKS))
+  const isYearly = length > MAX_DAYS_BY_MONTH
+  const step = isYearly ? Math.ceil(wanted / 12) * 12 : wanted
   const ticks: Tick[] = []
   let day = bucketStart(unit, 'monday', first)
   // A year is cut at January.
@@ -94,7 +92,7 @@ export function timeTicks([from, to]: Range, timeZone: string): Tick[] {
 }
 
 const MAX_DAYS_BY_WEEK = 150
-const MONTH_STEPS = [1, 2, 3, 6, 12]
+const MAX_DAYS_BY_MONTH = 728
 
 function yearOf(date: number): string {
   return String(new Date(date).getUTCFullYear())

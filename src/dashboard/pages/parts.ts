@@ -340,7 +340,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
   return {
     columns: barColumns(bars, usual),
     summary,
-    strip: isEmpty ? nothing : strip(drawingOf(space, bars, usual)),
+    strip: isEmpty ? nothing : strip(drawingOf(space, { ...bars, series: series.slice(0, 1) }, usual)),
     card: (column, figuresId, figures) =>
       picture({
         id,

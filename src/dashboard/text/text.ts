@@ -171,8 +171,8 @@ export function agoText(instant: number, now: number): string {
 }
 
 /** `, as of 3 days ago` if the records are not known up to now. */
-export function ageText({ asOf }: Pick<Viewer, 'asOf'>, now: number): string {
-  return asOf === null || countedUntil(asOf, now) === now ? '' : `, as of ${agoText(asOf, now)}`
+export function ageText({ asOf }: Pick<Viewer, 'asOf'>, now: number, before = ', '): string {
+  return asOf === null || countedUntil(asOf, now) === now ? '' : `${before}as of ${agoText(asOf, now)}`
 }
 
 /** `in 3 d 4 h`, `3 d 4 h ago`. */

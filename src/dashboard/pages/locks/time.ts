@@ -46,10 +46,10 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
   return html`${time} ${since}`
 }
 
-/** Both, the time beside the state. */
+/** Both, the time below the state. */
 export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   const time = lockTime(lock, clock)
-  return html`${lockState(viewer, lock, clock.until)}${time === undefined ? nothing : html` <span class="beside"><span class="hidden">, </span>${time}</span>`}`
+  return html`${lockState(viewer, lock, clock.until)}${time === undefined ? nothing : html` <span class="beside">${time}</span>`}`
 }
 
 /** `5 h 12 min, 1 over the maximum` or `5 h 12 min, none over 1 h`: how long breaks were, and how many were longer than the template allows. */

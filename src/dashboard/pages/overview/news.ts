@@ -121,18 +121,18 @@ function longestStreak(known: Known): Html | undefined {
   if (!isBetter(longest, ({ days }) => days) || !isNew(known, Date.parse(longest.best.to) / DAY_MS)) return undefined
   const { days, from, to } = longest.best
   if (days < MIN_STREAK) return undefined
-  const text = html`${streakFigure('longestStreakDays', days)} in a row`
+  const text = html`Training on ${streakFigure('longestStreakDays', days)} in a row`
   return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent}`
 }
 
-/** `8 days in a row; longest 9` */
+/** `Training on 8 days in a row; longest 9` */
 function daysInRow(known: Known): Html | undefined {
   const { current, longest } = known.bests
   if (current === undefined || current.days < MIN_STREAK || longestStreak(known) !== undefined) return undefined
   const most = longest?.best.days ?? current.days
   if (current.days * 2 < most) return undefined
   const { days, from, to } = current
-  const text = html`${streakFigure('streakDays', days)} in a row`
+  const text = html`Training on ${streakFigure('streakDays', days)} in a row`
   return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest ${numberText(most)}`}`
 }
 

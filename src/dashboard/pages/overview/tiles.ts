@@ -51,7 +51,7 @@ export function lockHeading(
   until: number,
 ): Html | undefined {
   if (current === undefined && last === undefined) return undefined
-  return html`${current === undefined ? 'No lock' : lockNow(viewer, current, { until, now })}<span class="beside">${ageText(viewer, now)}</span>`
+  return html`${current === undefined ? 'No lock' : lockNow(viewer, current, { until, now })} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
 /** The lock and its end, and how much of each of the last days was locked. */
@@ -67,13 +67,15 @@ export function lockCard(
   if (shown === undefined) return nothing
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
   const often = lockText(`Locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
-  const week = weeks && html` · ${shares(viewer, weeks).summary}`
+  const today = zoneClock(viewer.timeZone).dayOf(now)
+  const scope = daysName({ first: bucketStart('week', 'monday', today), last: today })
+  const week = weeks?.buckets.at(-1)
   return tile(
     html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock session' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
     html`
       ${current === undefined ? endOf(reader, shown) : plannedEndOf(viewer, current, until)}
-      <p>${often}${week}</p>
-      ${dayStrip(viewer, days, zoneClock(viewer.timeZone).dayOf(now))}
+      <p>${often}${week !== undefined && week.knownSeconds > 0 && html` · ${lockedFigure(week, scope)} this week`}</p>
+      ${dayStrip(viewer, days, today)}
     `,
     'wide',
   )
@@ -87,8 +89,8 @@ function nameOf(viewer: Viewer, { document }: Active): Part {
 function plannedEndOf(viewer: Viewer, current: Active, until: number): Html {
   const missing = missingEnd(viewer, current, viewer.subject.id)
   if (missing !== undefined) return html`<p>${missing === NONE ? 'No planned end' : missing}</p>`
-  const day = dateTimeText(viewer, current.plannedEnd ?? 0)
-  return html`<p class="big"><small>Planned end</small> ${plannedEndDistance(current, until)} <small>${unbroken(day)}</small></p>`
+  const day = unbroken(dateTimeText(viewer, current.plannedEnd ?? 0))
+  return html`<p>Planned end ${day}</p><p class="big">${plannedEndDistance(current, until)}</p>`
 }
 
 function endOf({ viewer, now }: Reader, last: LockStats): Html {
@@ -193,7 +195,7 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week; the lighter bar is this week so far. Grey: usual.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week. Outlined: this week so far. Grey: usual.</p>`,
   )
 }
 
