@@ -55,22 +55,11 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
   const answers = new Answers(rateLimits, config)
   const { plugin, sendUnknown } = options.makePages(load)
   const { app, connections } = await makeApp({ ...options, answers, rateLimits, load, sendUnknown })
-  /** Neither path tells more than what its name asks: whether the process is alive, and whether it can serve requests. */
-  const addCheck = (path: string, check: () => Promise<void>) =>
-    app.route({
-      method: [...READ_METHODS],
-      url: path,
-      handler: async ({ context }, reply) => {
-        context.route = path
-        await check()
-        answers.json(reply, '{"ok":true}')
-      },
-    })
-  addCheck('/healthz', async () => {})
-  addCheck('/readyz', async () => {
+  const isReady = async () => {
     if (connections.isDraining) throw new ApiError('unavailable')
     await store.health()
-  })
+  }
+  await app.register(healthPlugin, { answers, isReady })
   await app.register(apiPlugin, { ...options, answers, grants: makeGrantCache(store), rateLimits, usage, load })
   await app.register(plugin)
 
@@ -89,6 +78,28 @@ export async function startServer(options: ServiceOptions): Promise<Service> {
       log.flush()
     },
   }
+}
+
+interface HealthOptions {
+  readonly answers: Answers
+  /** Rejects if not. */
+  readonly isReady: () => Promise<void>
+}
+
+/** Neither path tells more than what its name asks: whether the process is alive, and whether it can serve requests. */
+const healthPlugin: FastifyPluginCallback<HealthOptions> = (app, { answers, isReady }, done) => {
+  for (const [path, check] of Object.entries({ '/healthz': async () => {}, '/readyz': isReady })) {
+    app.route({
+      method: [...READ_METHODS],
+      url: path,
+      handler: async ({ context }, reply) => {
+        context.route = path
+        await check()
+        answers.json(reply, '{"ok":true}')
+      },
+    })
+  }
+  done()
 }
 
 /** The address of a listener, to print. */

@@ -75,8 +75,8 @@ export class Uploads {
   readonly #running = new Set<Promise<void>>()
   /** What ends the work on an upload, by its identifier. */
   readonly #stopping = new Map<string, AbortController>()
-  readonly #turns = pLimit(1)
-  readonly #places = pLimit(limits.uploadsInWork.max)
+  readonly #queue = pLimit(1)
+  readonly #slots = pLimit(limits.uploadsInWork.max)
   readonly #timer: NodeJS.Timeout
 
   constructor(options: UploadsOptions) {
@@ -207,7 +207,7 @@ export class Uploads {
         const signal = AbortSignal.any([this.#closing.signal, stopping.signal, limit])
         return runOrder({ ...order, storeUrl, quota }, signal)
       }
-      const outcome = await this.#inTurn(order, work).catch((error: unknown): Outcome => {
+      const outcome = await this.#queued(order, work).catch((error: unknown): Outcome => {
         this.#options.onFailure(error)
         return 'ended'
       })
@@ -224,13 +224,13 @@ export class Uploads {
    * Runs one child process after the other, because each may need much memory (`limits.uploadsInWork`). After a minute of a check the
    * next one begins beside it.
    */
-  #inTurn({ work: type }: UploadWork, work: () => Promise<Outcome>): Promise<Outcome> {
+  #queued({ work: type }: UploadWork, work: () => Promise<Outcome>): Promise<Outcome> {
     const { promise, resolve } = Promise.withResolvers<Outcome>()
-    void this.#turns(async () => {
-      const done = this.#places(work)
+    void this.#queue(async () => {
+      const done = this.#slots(work)
       resolve(done)
       const ended = done.then(nothing, nothing)
-      await (type === 'check' ? Promise.race([ended, sleep(TURN_MS, undefined, { ref: false })]) : ended)
+      await (type === 'check' ? Promise.race([ended, sleep(ALONE_MS, undefined, { ref: false })]) : ended)
     })
     return promise
   }
@@ -301,7 +301,7 @@ export class Uploads {
 const TIDY_MS = 60_000
 /** How long a child process may take. */
 const MAX_WORK_MS = { check: KEPT_MS, store: 600_000, change: 60_000 } as const
-const TURN_MS = 60_000
+const ALONE_MS = 60_000
 export const NO_SPACE = 'there is not enough free space on the disk of this service'
 
 function nothing() {}

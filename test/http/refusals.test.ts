@@ -9,7 +9,6 @@ import { AFTER_CREDENTIALS, assertPromised, type Promised } from '../support/err
 import { type Refused, refusals } from '../support/refusals.ts'
 import { bearer, cast, lines, makeTokens, MARK, request, tableSettings, type Tokens } from '../support/requests.ts'
 import { startService, type TestService } from '../support/service.ts'
-import { until } from '../support/waiting.ts'
 
 let service: TestService
 let tokens: Tokens
