@@ -30,6 +30,15 @@ export function listFiles({ db }: Pick<Store, 'db'>, accountId: number, file?: n
   )
 }
 
+/** How many sessions of each kind an account has. */
+export async function countSessions({ reads }: Pick<Store, 'reads'>, accountId: number) {
+  const count = async (table: 'training_session' | 'lock_session') => {
+    const rows = reads.selectFrom(table).where('owner_id', '=', accountId)
+    return (await rows.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow()).count
+  }
+  return { training: await count('training_session'), locks: await count('lock_session') }
+}
+
 export const undoFile = act({
   title: 'Undo',
   confirms: true,

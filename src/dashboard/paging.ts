@@ -63,7 +63,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${query.get('rows') === 'all' ? nothing : print}</p>
-      ${pager({ path, query, anchor }, { page, hasNext: page < pages })}
+      ${pager({ path, query, anchor }, { page, hasNext: page < pages, pages })}
     </div>
   `
 }
@@ -86,7 +86,7 @@ export const RECORD_ROWS = 100
 
 function pager(
   { path, query, anchor }: PagedList,
-  { page, hasNext }: { readonly page: number; readonly hasNext: boolean },
+  { page, hasNext, pages = 0 }: { readonly page: number; readonly hasNext: boolean; readonly pages?: number },
 ): Html {
   const link = (to: number, text: string, rel: string) => {
     const next = new URLSearchParams(query)
@@ -98,6 +98,7 @@ function pager(
     <nav class="pager" aria-label="Pages">
       ${page > 1 ? link(page - 1, 'Previous', 'prev') : nothing}
       ${hasNext ? link(page + 1, 'Next', 'next') : nothing}
+      ${page + 1 < pages ? link(pages, 'Last', 'last') : nothing}
     </nav>
   `
 }

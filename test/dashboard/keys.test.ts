@@ -145,7 +145,7 @@ test('a key that is regenerated shortly before its end does not work longer', as
   assert.deepEqual([old?.id, old?.expires_at], [id, end])
 })
 
-test('recipes have the address of the service', async () => {
+test('examples have the address of the service', async () => {
   await using it = await signedIn()
   for (const [name, text] of [
     ['curl', 'curl --silent'],
@@ -153,7 +153,7 @@ test('recipes have the address of the service', async () => {
     ['python', `LOCKSTEP_URL=${it.service.url} LOCKSTEP_TOKEN=lks_… python3`],
     ['typescript', `LOCKSTEP_URL: baseUrl = &#39;${it.service.url}&#39;`],
   ] as const) {
-    const page = (await it.ann.get(`/keys/recipes?view=${name}`)).text
+    const page = (await it.ann.get(`/keys/examples?view=${name}`)).text
     assert.ok(page.includes(text), name)
     assert.ok(page.includes(it.service.url), name)
     assert.ok(!page.includes('127.0.0.1:5625'), name)

@@ -64,7 +64,7 @@ test('no page contains an explicit word or the name of a field, except in its JS
     const { text, status } = await alex.get(path)
     if (status !== 200) continue
     // Keys of charts are for the script, and lines of drawings are no words.
-    const prose = path.startsWith('/keys/recipes') ? text.replaceAll(/<pre[^]*?<\/pre>/g, '') : text
+    const prose = path.startsWith('/keys/examples') ? text.replaceAll(/<pre[^]*?<\/pre>/g, '') : text
     const shown = prose.replaceAll(
       / (?:data-key|data-series|name|id|class|for|autocomplete|stroke[a-z-]*)="[^"]*"/g,
       '',

@@ -102,8 +102,9 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
 
   test('the key for discreet mode can be switched off', async () => {
     await page.goto(`${service.url}/settings`)
-    await page.getByRole('button', { name: 'Turn key D off' }).click()
-    const on = page.getByRole('button', { name: 'Turn key D on' })
+    const shortcut = page.getByRole('group', { name: 'Shortcut' })
+    await shortcut.getByRole('button', { name: 'Off' }).click()
+    const on = shortcut.getByRole('button', { name: 'On', pressed: false })
     await on.waitFor()
     await page.waitForLoadState()
     await page.locator('h1').click()

@@ -61,10 +61,11 @@ test('People says who may read what, from when, until when and since when', asyn
   const before = (await it.ann.get('/people')).text
   assert.deepEqual(rowsOf(before, 'Can read my records')[0]?.slice(0, 3), [
     'ben',
-    'Locks, Training, all records, until ended',
+    'Locks and training · all dates · no end date',
     'Not yet',
   ])
   assert.match(before, /Nobody gave you access/)
+  assert.doesNotMatch(before, /Read log/)
   const given = await it.ann.post('/people/give', {
     username: 'cas',
     area: 'dtt',
@@ -73,7 +74,7 @@ test('People says who may read what, from when, until when and since when', asyn
   })
   assert.equal(given.to, '/people?done=given')
   const rows = rowsOf((await it.ann.get('/people')).text, 'Can read my records')
-  const terms = /^Training, records from 16 Feb( 2026)? on, until the end of 1 Jan 9990, since \d+ \w+$/
+  const terms = /^Training · from 16 Feb( 2026)? · until the end of 1 Jan 9990 · since \d+ \w+$/
   assert.equal(rows[1]?.[0], 'cas')
   assert.match(rows[1]?.[1] ?? '', terms)
   const cas = await signInAs(it.service, 'cas')
@@ -84,7 +85,7 @@ test('People says who may read what, from when, until when and since when', asyn
   const [, subject = ''] =
     /name="subject" value="(\d+)" aria-label="Open history of ann"/.exec((await cas.get('/people')).text) ?? []
   assert.equal((await cas.post('/subject', { subject, back: '/' })).to, '/')
-  assert.match((await cas.get('/training')).text, /Showing ann’s records/)
+  assert.match((await cas.get('/training')).text, /Showing <strong>ann’s records/)
 })
 
 test('access can be given, narrowed and ended, but not widened', async () => {

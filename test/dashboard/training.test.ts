@@ -112,6 +112,7 @@ test('without sessions the page does not show 0 %, but says what it will show an
   for (const path of ['/', '/training', '/training?range=all', '/programs']) {
     const text = await ann.page(path)
     assert.match(text, /Bring your records in/, path)
+    assert.equal(text.includes('Example'), path === '/', path)
     assert.doesNotMatch(text, /\b0\s*%/, path)
   }
   const filtered = await open()
@@ -334,7 +335,7 @@ test('records of others are shown if they gave access, and do not exist otherwis
   assert.match(await ben.page('/programs/2'), /Holds/)
   for (const path of ['/training/1', '/programs/2']) {
     const { text } = await ben.reader.get(path)
-    assert.match(text, /Showing ann’s records[^]*Back to my records/, path)
+    assert.match(text, /Showing <strong>ann’s records[^]*Back to my records/, path)
     assert.match(text, /<title>Lockstep – [^<]* \(ann\)<\/title>/, path)
   }
   assert.doesNotMatch((await ben.reader.get('/training')).text, /Showing ann/)

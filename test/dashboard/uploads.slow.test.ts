@@ -33,7 +33,7 @@ const storedIds = async ({ store }: TestService) =>
 test('a file is shown before anything of it is stored, and deleted once it is stored', async () => {
   await using service = await startService([...world, lockTemplate(1, 1), lockTemplate(2, 1)])
   const ann = await signedIn(service)
-  assert.match(textOf((await ann.get('/source')).text), /From a file/)
+  assert.match(textOf((await ann.get('/source')).text), /A file/)
   const changed = lockTemplate(2, 1, { name: 'Renamed' })
   const records = [lockTemplate(1, 1), changed, lockTemplate(3, 1), trainingSession(4, 1)]
   const sent = await upload(service.url, ann, { 'my records.ndjson': ndjson(records) })

@@ -47,7 +47,7 @@ const HERE: Readonly<Record<string, readonly string[]>> = {
   'docs/api.md': ['API', 'Paging', 'Conditional requests'],
   'docs/archive.md': ['Archives', 'Lines with errors'],
   'docs/backups.md': ['Make one', 'Encrypt it', 'Test your backups', 'Check one', 'Restore it', 'Without Lockstep'],
-  'docs/integrations.md': ['Integrations', 'Home Assistant', 'Recipes', 'Shell and Python', 'TypeScript'],
+  'docs/integrations.md': ['Integrations', 'Home Assistant', 'Examples', 'Shell and Python', 'TypeScript'],
   'docs/your-own-history.md': ['On the command line'],
 }
 
@@ -132,7 +132,7 @@ test('the requests of the guides are answered as they are printed', needs('curl'
   for (const [page, title] of [
     ['docs/api.md', 'API'],
     ['docs/api.md', 'Paging'],
-    ['docs/integrations.md', 'Recipes'],
+    ['docs/integrations.md', 'Examples'],
   ] as const) {
     const { stdout: answer } = await machine.run(page, title, env)
     assert.equal(JSON.parse(answer).ok, true, title)

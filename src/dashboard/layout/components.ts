@@ -40,18 +40,11 @@ export function emptyState(title: string, text: Part, action: Part = nothing): H
   return html`<div class="card empty"><h2>${title}</h2><p>${text}</p>${action}</div>`
 }
 
-/** Shown where there are no records yet: how the owner of the account brings them in, and what would be there. */
+/** Shown where there are no records yet: how the owner of the account brings them in. */
 export function noRecords({ session, subject }: Viewer, title: string, text: Part): Html {
   if (subject.id !== session.accountId) return emptyState(title, text)
-  return emptyState(
-    title,
-    html`${text}${EXAMPLE}`,
-    html`<a class="button primary" href="/source">Bring your records in</a>`,
-  )
+  return emptyState(title, text, html`<a class="button primary" href="/source">Bring your records in</a>`)
 }
-
-/** A picture of what comes, of no records. */
-const EXAMPLE = html`<span class="example"><svg viewBox="0 0 118 40" preserveAspectRatio="none" aria-hidden="true"><path d="${[3, 5, 4, 6, 5, 7, 6, 8, 7, 9, 8, 10].map((value, week) => `M${week * 10} 40v${-4 * value}h8V40z`).join('')}"/></svg><small>Example: twelve weeks</small></span>`
 
 export function stat(name: string, value: Part, note?: Part, look = 'stat'): Html {
   return html`<div class="${look}"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`

@@ -12,7 +12,7 @@ import { countText, dateText, dateTime, unbroken } from '../text/text.ts'
 export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf = viewer.asOf }: View): Html {
   return html`
     <section class="banner" aria-label="Whose records">
-      <p>Showing ${personName(viewer, owner)}’s records${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}</p>
+      <p>Showing <strong>${personName(viewer, owner)}’s records</strong>${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `

@@ -19,7 +19,7 @@ import { DAY_MS } from '../../../contract/time.ts'
 import { readKeyForm, showKeyForm } from './form.ts'
 import { showNewKey } from './new-key.ts'
 import { keysOf, ownKey } from './own-keys.ts'
-import { keyRecipePages } from './recipes.ts'
+import { keyExamplePages } from './examples.ts'
 
 const OF_KEYS = { section: 'keys', reads: null } as const
 
@@ -63,7 +63,7 @@ export const keyPages: readonly DashboardPage[] = [
     enter: (_, { id }) => ({ id }),
     done: () => redirect('/keys?done=revoked'),
   }),
-  ...keyRecipePages,
+  ...keyExamplePages,
 ]
 
 /** Shows the key that was just created. */
@@ -86,7 +86,7 @@ async function showKeys(visit: Visit) {
     title: 'API keys',
     lead: isEmpty
       ? undefined
-      : html`${inUse} of ${MAX_ACTIVE_KEYS} in use · <a href="/keys/recipes">Recipes</a> · <a href="/docs">API reference</a>`,
+      : html`${inUse} of ${MAX_ACTIVE_KEYS} in use · <a href="/keys/examples">Examples</a> · <a href="/docs">API reference</a>`,
     actions: create,
     body: html`
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
@@ -94,7 +94,7 @@ async function showKeys(visit: Visit) {
         isEmpty
           ? emptyState(
               'No keys yet',
-              html`Lets other software read your history. It cannot change anything. <a href="/keys/recipes">Recipes</a>`,
+              html`A key lets other software read your history, not change it. <a href="/keys/examples">Examples</a>`,
             )
           : html`<div class="card">${keyTable(visit, keys, entitled)}</div>`
       }

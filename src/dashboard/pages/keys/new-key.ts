@@ -27,7 +27,7 @@ export function showNewKey(visit: Visit, secret: string, key: NewKey) {
           ${code(secret, 'Key', true)}
           <div><h2>For an .env file</h2>${code(`LOCKSTEP_TOKEN=${secret}`, 'Line for an .env file')}</div>
           <div><h2>In a shell</h2>${code(curlLine(baseUrl, path, secret), 'curl command')}</div>
-          <p class="small"><a href="/keys/recipes" target="_blank">Recipes</a> for curl, Home Assistant, Python and TypeScript open in a new tab.</p>
+          <p class="small"><a href="/keys/examples" target="_blank">Examples</a> for curl, Home Assistant, Python and TypeScript open in a new tab.</p>
           <div class="row needs-script">
             <button type="button" data-test="${path}">Test it now</button>
             <div data-test-result role="status"></div>

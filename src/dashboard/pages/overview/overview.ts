@@ -148,6 +148,9 @@ function nothingYet(viewer: Viewer): Html {
   return noRecords(
     viewer,
     title,
-    html`This page will show your last training session, how this week compares with the ones before, and the state of your lock.`,
+    html`This page will show your last training session, how this week compares with the ones before, and the state of your lock.${EXAMPLE}`,
   )
 }
+
+/** A picture of what comes, of no records. */
+const EXAMPLE = html`<span class="example"><svg viewBox="0 0 118 40" preserveAspectRatio="none" aria-hidden="true"><path d="${[3, 5, 4, 6, 5, 7, 6, 8, 7, 9, 8, 10].map((value, week) => `M${week * 10} 40v${-4 * value}h8V40z`).join('')}"/></svg><small>Example: twelve weeks</small></span>`

@@ -7,21 +7,22 @@ import { dayAt, dayFrom } from '../../../stats/periods.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { areaLabels } from '../../text/labels.ts'
 import type { Viewer, Visit } from '../../page.ts'
-import { dateText, dateTimeText } from '../../text/text.ts'
+import { capital, dateText, dateTimeText } from '../../text/text.ts'
 
 /** The forms that give and narrow access, and how its terms are written. */
 
-export function areasOf({ areas }: Pick<AccessTerms, 'areas'>, separator = ', '): string {
-  return areas.map(area => areaLabels[area]).join(separator)
+/** `Locks and training` */
+export function areasOf({ areas }: Pick<AccessTerms, 'areas'>): string {
+  return capital(areas.map(area => areaLabels[area].toLowerCase()).join(' and '))
 }
 
-/** `records from 16 Feb 2026 on, until ended`. First days are those of UTC, whatever the zone of the account. */
+/** `from 16 Feb 2026 · no end date`. First days are those of UTC, whatever the zone of the account. */
 export function limitsText({ timeZone }: Pick<Viewer, 'timeZone'>, { recordsFrom, until }: AccessTerms): string {
-  const records = recordsFrom === null ? 'all records' : `records from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`
-  if (until === null) return `${records}, until ended`
+  const records = recordsFrom === null ? 'all dates' : `from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`
+  if (until === null) return `${records} · no end date`
   const isEndOfDay = dayFrom(dayAt(until - 1, timeZone), timeZone)?.[1] === until
   const end = isEndOfDay ? `the end of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)
-  return `${records}, until ${end}`
+  return `${records} · until ${end}`
 }
 
 /** `recordsFrom` and `until` are undefined for an invalid day. */

@@ -42,7 +42,7 @@ export const peoplePages: readonly DashboardPage[] = [
     find: ownAccess,
     isDangerous: true,
     body: (_, { access, name }) =>
-      html`<p>End the access of <strong>${name}</strong> to ${areasOf(access, ' and ')}? It ends within a second. You can give access again.</p>`,
+      html`<p>End the access of <strong>${name}</strong> to ${areasOf(access).toLowerCase()}? It ends within a second. You can give access again.</p>`,
     enter: (_, { access }) => ({ username: access.username }),
     done: () => redirect('/people?done=ended'),
   }),
@@ -120,13 +120,13 @@ function accessCard<Row extends Terms>(
   title: string,
   { id, rows, none, more = [], actions }: AccessTable<Row>,
 ): Html {
-  const since = (at: number | null) => (at === null ? '' : `, since ${dateText(viewer, at)}`)
+  const since = (at: number | null) => (at === null ? '' : ` · since ${dateText(viewer, at)}`)
   const columns: TableColumn<Row>[] = [
     { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
     {
-      title: 'May read',
+      title: 'Records',
       line: 'second',
-      cell: access => `${areasOf(access)}, ${limitsText(viewer, access)}${since(access.since)}`,
+      cell: access => `${areasOf(access)} · ${limitsText(viewer, access)}${since(access.since)}`,
     },
     ...more,
     {

@@ -37,9 +37,7 @@ export async function readsSection(visit: Visit, names: PeopleNames): Promise<Ht
   const range = { readerId, limit: ROWS + 1, offset: (page - 1) * ROWS }
   const entries = await listReads(store, viewer.session.accountId, range)
   const chosen = new URLSearchParams(readerId === undefined ? {} : { reader: String(readerId) })
-  if (entries.length === 0 && readerId === undefined) {
-    return card('Read log', html`<p class="muted">No reads yet.</p>`, { id: 'reads' })
-  }
+  if (entries.length === 0 && readerId === undefined) return nothing
   return card(
     'Read log',
     html`

@@ -1,5 +1,5 @@
 import { setting } from '../../layout/components.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { capital, languages } from '../../text/text.ts'
 import { unitNames } from '../../visit.ts'
@@ -14,10 +14,10 @@ export function accountSettings({ viewer }: Visit): Html {
     ${setting('Distances', nothing, choice('Distances', '/settings', 'units', Object.entries(unitNames), units))}
     ${setting(
       'Weekly goal',
-      'Repetitions, on Overview and Training.',
+      'Repetitions a week, on Overview and Training.',
       html`
         <form class="row" method="post" action="/settings">
-          <input name="weeklyGoal" aria-label="Weekly goal" placeholder="None" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
+          <input name="weeklyGoal" aria-label="Weekly goal" placeholder="e.g. 2000" size="8" inputmode="numeric" maxlength="6" autocomplete="off" value="${session.weeklyGoal ?? ''}">
           <button>Save</button>
         </form>
       `,
@@ -28,14 +28,10 @@ export function accountSettings({ viewer }: Visit): Html {
 /** What this browser shows. */
 export function browserSettings({ viewer }: Visit): Html {
   const { theme, discreet, hasShortcut } = viewer
-  const key = html`<button class="link small for-keys" name="shortcut" value="${hasShortcut ? '0' : '1'}">Turn key D ${hasShortcut ? 'off' : 'on'}</button>`
   return html`
     ${setting('Theme', 'In this browser.', choice('Theme', '/display', 'theme', THEMES, theme))}
-    ${setting(
-      'Hide names',
-      html`Names, types and texts, in this browser.${hasShortcut ? html`<span class="for-keys"> Key D switches it.</span>` : nothing}`,
-      choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0', key),
-    )}
+    ${setting('Hide names', 'Names, types and texts, in this browser.', choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0'))}
+    ${setting(html`<span class="for-keys">Shortcut</span>`, 'Key D hides names.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
   `
 }
 
@@ -71,18 +67,10 @@ function select(title: string, name: string, choices: Choices, chosen: string): 
 }
 
 /** Of a few, each a button. */
-function choice(
-  title: string,
-  path: '/settings' | '/display',
-  name: string,
-  choices: Choices,
-  chosen: string,
-  more: Part = nothing,
-): Html {
+function choice(title: string, path: '/settings' | '/display', name: string, choices: Choices, chosen: string): Html {
   return html`
     <form class="row" method="post" action="${path}"${path === '/display' ? html` data-display` : nothing}>
       <input type="hidden" name="back" value="/settings">
-      ${more}
       <span class="choice" role="group" aria-label="${title}">${choices.map(
         ([value, label]) =>
           html`<button name="${name}" value="${value}" aria-pressed="${String(value === chosen)}">${label}</button>`,

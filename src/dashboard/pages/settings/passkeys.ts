@@ -59,13 +59,14 @@ export const passkeyPages: readonly DashboardPage[] = [
 export async function passkeysSetting(visit: Visit): Promise<Html> {
   const { store, viewer, site } = visit
   const passkeys = await listPasskeys(store, viewer.session.accountId)
-  const why = whyNoPasskeys(site)
+  const isOffered = whyNoPasskeys(site) === undefined
+  if (!isOffered && passkeys.length === 0) return nothing
   return setting(
     'Passkeys',
-    why === undefined
+    isOffered
       ? html`Sign in with the screen lock of your device.<span class="no-script"> Passkeys need JavaScript, which is off in this browser.</span>`
       : 'Not available at this address.',
-    why === undefined ? html`<a class="button needs-script" href="/settings/passkeys/new">Add a passkey</a>` : nothing,
+    isOffered ? html`<a class="button needs-script" href="/settings/passkeys/new">Add a passkey</a>` : nothing,
     passkeys.length === 0 ? nothing : passkeyTable(visit, passkeys),
   )
 }

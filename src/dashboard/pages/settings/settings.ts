@@ -124,7 +124,7 @@ async function showSettings(visit: Visit, problem?: string) {
         html`
           ${setting('Export', html`All records as NDJSON, which <code>lockstep import</code> reads.${viewer.discreet ? html` ${AS_STORED}` : nothing}`, html`<a class="button" href="/settings/export">Download records</a>`)}
           ${setting('One page to keep', 'Every year and all tables as one HTML file, which needs no network.', html`<a class="button" href="/settings/page">Download page</a>`)}
-          ${setting('Deleted records', 'They stay away until you restore them.', html`<a class="button" href="/settings/deleted">See records</a>`)}
+          ${setting('Deleted records', 'Kept out of every page until restored.', html`<a class="button" href="/settings/deleted">See records</a>`)}
         `,
       )}
       ${section(

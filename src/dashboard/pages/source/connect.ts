@@ -5,7 +5,7 @@ import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
-import { code, facts, section, setting } from '../../layout/components.ts'
+import { code, facts, setting } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
@@ -55,31 +55,29 @@ export function intervalOf(form: URLSearchParams): number {
   return [...intervals, ONCE].some(([offered]) => offered === minutes) ? minutes : DEFAULT_MINUTES
 }
 
-/** The section of the page Source while nothing is connected. */
-export async function connectSection(visit: Visit): Promise<Html> {
+/** Another way to bring records in, while nothing is connected. */
+export async function connectSetting(visit: Visit): Promise<Html> {
   const { store, config, viewer } = visit
   const why = await whyNotOffered(store, config)
-  return section(
-    'From another server',
-    why === undefined
-      ? setting('A server of this API', WHAT, html`<a class="button" href="/source/connect">Connect a server</a>`)
-      : operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting),
-  )
+  return why === undefined
+    ? setting(SERVER, WHAT, html`<a class="button" href="/source/connect">Connect a server</a>`)
+    : operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
 }
 
+const SERVER = 'Another server'
+
 /** What somebody will get, and in how long: a server usually takes 60 requests a minute. */
-const WHAT = 'Copies your records, and changes nothing there. A thousand records take about three minutes.'
+const WHAT =
+  'Another Lockstep, or a hosted service of this API. Nothing changes there. A thousand records take about three minutes.'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',
   role: 'This page cannot copy anything, because the service may not write records to its database.',
 } as const
 
-function operatorOnly(accountId: number, why: string, setting: string): Html {
-  return html`
-    <p>${why} The setting <code>${setting}</code> changes that. Until then, whoever runs this service starts the copy with these commands:</p>
-    ${operatorCommands(accountId)}
-  `
+function operatorOnly(accountId: number, why: string, name: string): Html {
+  const text = html`${why} The setting <code>${name}</code> changes that. Until then, whoever runs this service starts the copy with these commands:`
+  return setting(SERVER, text, nothing, operatorCommands(accountId))
 }
 
 function operatorCommands(accountId: number): Html {

@@ -5,7 +5,7 @@ import { csvLine } from '../../../archive/csv.ts'
 import { templates } from '../../../archive/formats/tables.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { limits } from '../../../http/limits.ts'
-import { section, setting } from '../../layout/components.ts'
+import { setting } from '../../layout/components.ts'
 import { submit } from '../../layout/form-page.ts'
 import { doRecordAct } from '../../layout/record-acts.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -96,22 +96,19 @@ function columnsIn(pairs: readonly string[]): Readonly<Record<string, string>> |
 
 const MAX_COLUMNS = 20
 
-/** The section of the page Source. */
-export async function uploadSection(visit: Visit): Promise<Html> {
+/** A way to bring records in. */
+export async function fileSetting(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
-  return section(
-    'From a file',
-    setting(
-      'An export, saved responses or a table (CSV)',
-      'You see what is in it before anything is stored.',
-      visit.uploads.maxBytes === 0 ? 'Whoever runs this service has switched this off.' : offer(upload),
-    ),
+  return setting(
+    'A file',
+    'An export, saved responses or a table (CSV). You see what is in it before anything is stored.',
+    visit.uploads.maxBytes === 0 ? 'Whoever runs this service has switched this off.' : offer(upload),
   )
 }
 
 function offer(upload: Upload | undefined): Html {
   return upload === undefined || upload.state === 'stored' || upload.state === 'failed'
-    ? html`<a class="button" href="/source/upload">Choose a file</a>`
+    ? html`<a class="button primary" href="/source/upload">Choose a file</a>`
     : html`<a class="button primary" href="/source/file">See the file that you sent</a>`
 }
 

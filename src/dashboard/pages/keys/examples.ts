@@ -5,13 +5,13 @@ import { html, type Html } from '../../html.ts'
 import { type DashboardPage, view, type Visit } from '../../page.ts'
 
 /** The examples, with the address of this service in place of the usual one. */
-export const keyRecipePages: readonly DashboardPage[] = [
-  { section: 'keys', reads: null, path: '/keys/recipes', handler: showRecipes },
+export const keyExamplePages: readonly DashboardPage[] = [
+  { section: 'keys', reads: null, path: '/keys/examples', handler: showExamples },
 ]
 
-type Recipe = readonly [name: string, title: string, file: string, text: string]
+type Example = readonly [name: string, title: string, file: string, text: string]
 
-const recipes: readonly Recipe[] = [
+const offered: readonly Example[] = [
   [
     'curl',
     'curl',
@@ -33,21 +33,21 @@ const recipes: readonly Recipe[] = [
   ],
 ]
 
-function showRecipes(visit: Visit) {
+function showExamples(visit: Visit) {
   const { baseUrl, path, query } = visit
   return view({
-    title: 'Recipes',
+    title: 'Examples',
     back: visit.sectionStart,
-    lead: 'Examples to copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
+    lead: 'To copy, with the address of this service filled in. They read the key from LOCKSTEP_TOKEN.',
     body: tabs(
       path,
       query.get('view'),
-      recipes.map(recipe => ({ name: recipe[0], title: recipe[1], body: () => recipeCard(recipe, baseUrl) })),
+      offered.map(one => ({ name: one[0], title: one[1], body: () => exampleCard(one, baseUrl) })),
     ),
   })
 }
 
-function recipeCard([, title, file, text]: Recipe, baseUrl: string): Html {
+function exampleCard([, title, file, text]: Example, baseUrl: string): Html {
   const [, name = ''] = file.split('/')
   const example = readExample(file).replaceAll(EXAMPLE_URL, baseUrl)
   return card(title, html`<div class="stack"><p>${text}</p>${code(example, name)}</div>`)
