@@ -25,11 +25,11 @@ export function templateQueries<Template>(table: 'lock_template' | 'training_tem
       where ${isReadable(param, ANY_OWNERS)}
       order by at desc, id desc limit ${param.count('limit')} offset ${param.count('offset')}`,
   )
-  const byId = recordQuery<Access & { id: number }, { document: string }>(
-    `${name} by id`,
+  const byId = recordQuery<Access & { ids: readonly number[] }, { id: number; document: string }>(
+    `${name}s by id`,
     (param, owned) => sql`
-      select ${owned}, document from ${sql.raw(table)}
-      where ${isReadable(param, ANY_OWNERS)} and id = ${param('id')}`,
+      select ${owned}, id, document from ${sql.raw(table)}
+      where ${isReadable(param, ANY_OWNERS)} and id in ${param.rows(values => values.ids)}`,
   )
   // The archive wrote it in the form of the contract.
   const templateOf = ({ owner_id: owner, document }: { owner_id: number; document: string }) => {
@@ -49,10 +49,10 @@ export function templateQueries<Template>(table: 'lock_template' | 'training_tem
     ): Promise<StoredTemplate<Template>[]> {
       return bounded(await readChecked(store, page, { ...access, ...part })).map(templateOf)
     },
-    /** Undefined if the access has none with this identifier. */
-    async find(store: Store, access: Access, id: number): Promise<StoredTemplate<Template> | undefined> {
-      const [row] = await readChecked(store, byId, { ...access, id })
-      return row && templateOf(row)
+    /** Those of some identifiers that the access has, by these. */
+    async find(store: Store, access: Access, ids: readonly number[]): Promise<Map<number, StoredTemplate<Template>>> {
+      const rows = await readChecked(store, byId, { ...access, ids })
+      return new Map(rows.map(row => [row.id, templateOf(row)]))
     },
   }
 }

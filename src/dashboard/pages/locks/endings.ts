@@ -39,12 +39,10 @@ export async function endingsOf(
   { counted, time }: { readonly counted: readonly LockStats[]; readonly time: Time },
 ): Promise<ReadonlyMap<number, Ending> | undefined> {
   const used = new Set(counted.flatMap(({ template }) => template ?? []))
-  if (counted.length > MAX_SESSIONS || used.size > MAX_TEMPLATES) return undefined
+  if (counted.length > MAX_SESSIONS) return undefined
   const ids = counted.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
-  const access = pageAccess.ofAll('lock_template')
-  const found = await Promise.all([...used].map(id => lockTemplates.find(store, access, id)))
-  const templates = new Map(found.map(template => [template?.record.id, template]))
+  const templates = await lockTemplates.find(store, pageAccess.ofAll('lock_template'), [...used])
   const endings = counted.flatMap((session): (readonly [number, Ending])[] => {
     const document = documents.get(session.id)
     const template = session.template === null ? undefined : templates.get(session.template)
@@ -57,4 +55,3 @@ export async function endingsOf(
 }
 
 const MAX_SESSIONS = 400
-const MAX_TEMPLATES = 50

@@ -50,7 +50,9 @@ async function showSession(visit: Visit) {
   const file = jsonFile(visit, `lock-session-${id}`, shownJson)
   if (file !== undefined) return file
   const used =
-    template === null ? undefined : await lockTemplates.find(store, pageAccess.ofAll('lock_template'), template)
+    template === null
+      ? undefined
+      : (await lockTemplates.find(store, pageAccess.ofAll('lock_template'), [template])).get(template)
   if (used !== undefined) pageAccess.note('lkbx', used.owner)
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record

@@ -96,7 +96,7 @@ function partOf(count: number, all: number): string {
 
 async function showTemplate(visit: Visit) {
   const { store, viewer, pageAccess, id, now, path, query } = visit
-  const template = await lockTemplates.find(store, pageAccess.ofAll('lock_template'), id)
+  const template = (await lockTemplates.find(store, pageAccess.ofAll('lock_template'), [id])).get(id)
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
   const file = jsonFile(visit, `lock-template-${id}`, document)

@@ -19,7 +19,7 @@ import { trainingAddresses } from './list.ts'
 
 export async function showProgram(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit
-  const found = await programs.find(store, pageAccess.ofAll('training_template'), id)
+  const found = (await programs.find(store, pageAccess.ofAll('training_template'), [id])).get(id)
   if (found === undefined) throw notFound('Training program')
   const { record: program, document } = found
   pageAccess.note('dtt', program.ownerId)

@@ -30,8 +30,9 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
     all.toSorted((a, b) => lastOf(b) - lastOf(a)),
     query,
   )
-  const found = await Promise.all(shown.rows.map(({ id }) => programs.find(store, access, id)))
-  const rows = found.flatMap(one => one?.record ?? [])
+  const ids = shown.rows.map(({ id }) => id)
+  const found = await programs.find(store, access, ids)
+  const rows = ids.flatMap(id => found.get(id)?.record ?? [])
   const key = stripKey(
     viewer,
     rows.flatMap(({ Segment }) => Segment),
