@@ -36,6 +36,8 @@ const rules = {
 } as const satisfies Record<string, Rule>
 
 const DAY_S = 86_400
+/** What a break that was too long adds. */
+const PENALTY_S = 7200
 
 export function lockTemplates(monday: number): LockTemplate[] {
   return Object.values<Rule>(rules).map(({ id, ownerId, name, made, days: [shortest, longest], minutes, more }) => {
@@ -51,7 +53,7 @@ export function lockTemplates(monday: number): LockTemplate[] {
       isBreakEnabled: minutes > 0,
       breakRegularity: minutes > 0 ? DAY_S / 2 : 0,
       breakMaximum: minutes * 60,
-      breakPenalty: minutes > 0 ? 7200 : 0,
+      breakPenalty: minutes > 0 ? PENALTY_S : 0,
       breakKeyholderOnly: false,
       isDeepthroatEnabled: false,
       deepthroatTimeReduction: 0,
@@ -137,14 +139,16 @@ interface Event {
   readonly at: number
 }
 
-/** From evening to evening with breaks each half day, of which one in five is left out, and a few are too long. */
+/** From evening to evening with breaks each half day, of which one in five is left out; a few are too long, which the lock ends later for. */
 function eventsOf(start: number, { rule, days, share }: Plan, random: Random): Event[] {
   const events: Event[] = [{ type: 'start', at: start }]
-  const end = start + days * DAY_MS * share
+  let end = start + days * DAY_MS * share
   for (let due = start + DAY_MS / 2; rule.minutes > 0 && due < end - 3 * HOUR_MS; due += DAY_MS / 2) {
     if (random.chance(0.2)) continue
     const at = due + random.whole(0, 3600) * 1000
-    const seconds = Math.round(rule.minutes * 60 * (random.chance(0.04) ? 1.6 : random.between(0.4, 1)))
+    const isTooLong = random.chance(0.04)
+    const seconds = Math.round(rule.minutes * 60 * (isTooLong ? 1.6 : random.between(0.4, 1)))
+    if (isTooLong) end += PENALTY_S * 1000
     events.push({ type: 'break', at }, { type: 'locked', at: at + seconds * 1000 })
   }
   return [...events, { type: 'unlocked', at: end }]

@@ -124,7 +124,7 @@ test('the rules of a template state its fields that apply and nothing else', () 
     ['Longer breaks', 'Add 10\u00a0min'],
     ['Task credit', 'Takes off 1,800'],
     ['Penalty votes', 'Add 900'],
-    ['End', 'Hidden'],
+    ['Remaining time', 'Hidden'],
     ['In figures', 'Not counted'],
   ])
   const { data: strict } = lockTemplate(1, 1, { breakKeyholderOnly: true })
@@ -138,7 +138,7 @@ test('the page of a template says how many locks were completed, and what they c
   const lines = [...world, lockTemplate(41, 1), lasted(51, 1, 3), lasted(52, 3, 4), lasted(53, 4, 9)]
   await using it = await signedIn('ann', [...lines, lasted(54, 2, 3)])
   const text = shownText(await it.viewer.get('/lock-templates/41'))
-  assert.match(text, /Completed 4 of 4 Median length 1\sd Median breaks 1 Last used 4 Feb/)
+  assert.match(text, /Completed 4 of 4 Median breaks 1 Last used 4 Feb/)
   assert.match(text, /Started Locked Lasted /)
   assert.match(text, /4 Feb( 2026)?, 08:00 4\sd 22\sh late /)
   assert.match(shownText(await it.viewer.get('/lock-templates')), / 4 of 4 4 Feb/)
@@ -332,7 +332,7 @@ test('a running lock says how long it is locked since the last break, on which d
   const text = shownText(await it.viewer.get('/locks'))
   assert.match(text, /Locked, day 4 · Running · planned end \d+ \w+( \d+)?, [\d:]+ \(in 1\sd 23\sh\)/)
   const lock = shownText(await it.viewer.get('/locks/54'))
-  assert.match(lock, /Locked 2\sd 1\sd since the last break Breaks 1 1\sd, 1 over the maximum /)
+  assert.match(lock, /Locked 2\sd 1\sd since the last break Breaks 1 1\sd in breaks, 1 over the maximum /)
   assert.doesNotMatch(lock, /\d\s[dh] of \d/)
 })
 
@@ -343,7 +343,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
     text,
     /Weekend Completed ended 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 · Three day lock/,
   )
-  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin, none over 30\smin /)
+  assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin in breaks, none over 30\smin /)
   assert.match(text, /Lasted 2\sd planned: 2\sh/)
   assert.doesNotMatch(text, /\d\s[dh] of \d/)
   const short = shownText(await it.viewer.get('/locks/52'))
@@ -386,7 +386,7 @@ test('a lock says how many of its breaks were longer than its template allows, w
   ])
   await using it = await signedIn('ann', [...world, ...locks])
   const said = async (id: number) => shownText(await it.viewer.get(`/locks/${id}`))
-  assert.match(await said(51), /Breaks 2 1\sh, 1 over the maximum /)
+  assert.match(await said(51), /Breaks 2 1\sh in breaks, 1 over the maximum /)
   const { text } = await it.viewer.get('/locks/51')
   const late = tableRows(text, 'stretches')?.map(row => cellTexts(row)[2])
   assert.deepEqual(late, ['30\u00a0min', '30\u00a0min 1\u00a0s over', ''])
@@ -395,7 +395,7 @@ test('a lock says how many of its breaks were longer than its template allows, w
   const page = shownText(await it.viewer.get('/locks?from=2026-01-26&to=2026-02-15'))
   assert.match(page, /Breaks 6 1 too long Locks 3/)
   assert.doesNotMatch(await said(52), /maximum/)
-  assert.match(await said(53), /Breaks 2 1\sh Longest/)
+  assert.match(await said(53), /Breaks 2 1\sh in breaks Longest/)
   it.viewer.cookies.set('discreet', '1')
   assert.doesNotMatch(await said(51), /maximum/)
 })
@@ -456,7 +456,7 @@ test("a running lock of somebody else counts up to what is known of its owner's 
   const { text } = await it.viewer.get('/locks/54')
   assert.match(text, /as of 2 days ago/)
   assert.match(text, /<dt>Locked<\/dt><dd>1\sd</)
-  assert.ok(text.includes(`Records as of <time datetime="${asOf.toISOString()}"`))
+  assert.ok(text.includes(`as of <time datetime="${asOf.toISOString()}"`))
   assert.match((await it.viewer.get('/lock-templates/42')).text, />1\sd</)
 })
 

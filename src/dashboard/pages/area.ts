@@ -78,8 +78,8 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   readonly isEmpty: (shown: Shown) => boolean
   /** The title and the text where no session is in the period, or matches. */
   readonly none: (viewer: Viewer, shown: Shown) => readonly [title: string, text: Part]
-  /** What does not depend on the period. */
-  readonly before?: (visit: Visit, shown: Shown) => Html
+  /** Below the heading: what does not depend on the period. */
+  readonly lead?: (visit: Visit, shown: Shown) => Html
   /** The fields of the filters. */
   readonly fields?: (visit: Visit, shown: Shown) => Html
   /** A note on what filters do to figures. */
@@ -150,8 +150,8 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
   const isOneDay = period !== undefined && period.first === period.last
   return view({
     title,
+    lead: area.lead?.(visit, shown),
     body: html`
-      ${area.before?.(visit, shown)}
       ${filterBar(addresses, query, period, area.fields?.(visit, shown))}
       ${problem === undefined || isEmpty ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
       ${isEmpty ? nothing : area.note?.(viewer, shown)}

@@ -55,6 +55,7 @@ const MAX_ACCEPTED = 10
 interface DateFormat {
   readonly format: (at: number | Date) => string
   readonly formatRange: (from: number, to: number) => string
+  readonly formatToParts: (at: number) => readonly Intl.DateTimeFormatPart[]
 }
 
 /** Dates are Gregorian, and digits Latin, in every language. Hours have two digits where a day has 24 of them. */
@@ -64,7 +65,11 @@ export function dateFormat(options: Intl.DateTimeFormatOptions): DateFormat {
     if (format.resolvedOptions().hour12 !== false) return format
     return new Intl.DateTimeFormat(locale, { ...options, hour: '2-digit' })
   })
-  return { format: at => now().format(at), formatRange: (from, to) => now().formatRange(from, to) }
+  return {
+    format: at => now().format(at),
+    formatRange: (from, to) => now().formatRange(from, to),
+    formatToParts: at => now().formatToParts(at),
+  }
 }
 
 export function numberFormat(options: Intl.NumberFormatOptions): { readonly format: (value: number) => string } {

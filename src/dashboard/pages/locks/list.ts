@@ -169,11 +169,11 @@ export function lockColumns(
 function marksOf(viewer: Viewer, { state, isActive, rules, isTyped, ending }: LockRow): Part {
   const { late = 0, lateBreaks = 0 } = ending ?? {}
   const isUsual = !isActive && state === 'completed'
-  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${
-    lateBreaks === 0 || viewer.discreet
-      ? nothing
-      : html` <span class="state warn">${countText(lateBreaks, 'break')} too long</span>`
-  }${late === 0 || !isUsual ? nothing : html` <span class="state">${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}</span>`}`
+  const differences = [
+    ...(lateBreaks === 0 || viewer.discreet ? [] : [`${countText(lateBreaks, 'break')} too long`]),
+    ...(late === 0 || !isUsual ? [] : [`${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}`]),
+  ].join(', ')
+  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${differences === '' ? nothing : html` <small class="muted small">${differences}</small>`}`
 }
 
 /** Without events, nothing is known of a time under lock. */

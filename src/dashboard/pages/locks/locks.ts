@@ -47,7 +47,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     'No lock sessions',
     `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
   ],
-  before: (visit, { active }) => nowLine(visit, active),
+  lead: (visit, { active }) => nowLine(visit, active),
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) => (isLongerThanWeek(shown.time) ? sharePicture(viewer, shown) : nothing),
   table: (visit, shown) => lockRows(visit, shown, shown.endings),
@@ -60,8 +60,7 @@ type Active = Awaited<ReturnType<typeof activeLock>>
 
 /** The running lock in a line, which leads to its page. */
 function nowLine({ viewer, now }: Visit, active: Active): Html {
-  if (active === undefined)
-    return html`<p class="card" data-live="now"><strong>No lock</strong>${ageText(viewer, now)}.</p>`
+  if (active === undefined) return html`<span data-live="now"><strong>No lock</strong>${ageText(viewer, now)}</span>`
   const until = countedUntil(viewer.asOf, now)
   const missing = missingEnd(viewer, active, viewer.subject.id)
   const plannedEnd =
@@ -72,7 +71,5 @@ function nowLine({ viewer, now }: Visit, active: Active): Html {
         : nothing
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
-  return html`
-    <p class="card" data-live="now"><strong>${lockState(viewer, active, until)}</strong>${ageText(viewer, now)} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}${plannedEnd}</p>
-  `
+  return html`<span data-live="now"><strong>${lockState(viewer, active, until)}</strong>${ageText(viewer, now)} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}${plannedEnd}</span>`
 }

@@ -76,9 +76,10 @@ export function lockTemplateColumns(viewer: Viewer, isSorted = false): TableColu
     {
       title: stateName('completed', viewer),
       numeric: true,
-      line: 'first',
-      unit: ({ sessions }) => (sessions === 0 ? '' : ` ${stateName('completed', viewer).toLowerCase()}`),
-      cell: ({ completed, sessions }) => (sessions === 0 ? NONE : partOf(completed, sessions)),
+      line: 'second',
+      unit: ` ${stateName('completed', viewer).toLowerCase()}`,
+      cell: ({ record, completed, sessions }) =>
+        sessions === 0 || record.isTestLock ? nothing : partOf(completed, sessions),
     },
     {
       title: isSorted ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
@@ -124,7 +125,7 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${useStats(viewer, newest, entries.length)}
+        ${useStats(viewer, record, newest, entries.length)}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', html`${sessions}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
@@ -137,7 +138,7 @@ function idsOf(entries: readonly { readonly id: number }[]): number[] {
 }
 
 /** What became of the sessions. */
-function useStats(viewer: Viewer, newest: readonly LockStats[], all: number): Html {
+function useStats(viewer: Viewer, { isRandomDuration }: LockTemplate, newest: readonly LockStats[], all: number): Html {
   const ended = newest.filter(({ isActive }) => !isActive)
   if (ended.length === 0) return nothing
   const completed = ended.filter(({ state }) => state === 'completed').length
@@ -151,7 +152,7 @@ function useStats(viewer: Viewer, newest: readonly LockStats[], all: number): Ht
   const [last] = newest
   return stats(
     mainStat(stateName('completed', viewer), partOf(completed, ended.length), which),
-    stat('Median length', length === undefined ? NONE : durationText(length)),
+    isRandomDuration ? stat('Median length', length === undefined ? NONE : durationText(length)) : nothing,
     stat('Median breaks', breaks === undefined ? NONE : numberText(breaks)),
     stat('Last used', last === undefined ? NONE : dateText(viewer, last.at)),
   )
@@ -179,7 +180,7 @@ export function rulesOf(template: LockTemplate): Rule[] {
     template.isDeepthroatEnabled && ['Task credit', `Takes off ${numberText(template.deepthroatTimeReduction)}`],
     template.isShameEnabled && ['Penalty votes', `Add ${numberText(template.shameTimeAdd)}`],
     template.isEmergencyUnlockEnabled && ['Emergency unlock', 'Possible'],
-    ['End', template.isTimeDisplayed ? 'Shown' : 'Hidden'],
+    ['Remaining time', template.isTimeDisplayed ? 'Shown' : 'Hidden'],
     template.isTestLock && ['In figures', label('isTestLock')],
   ]
   return rules.filter(rule => rule !== false)

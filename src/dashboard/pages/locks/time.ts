@@ -52,14 +52,14 @@ export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
   return html`${lockState(viewer, lock, clock.until)}${time === undefined ? nothing : html` <span class="beside">${time}</span>`}`
 }
 
-/** `5 h 12 min, 1 over the maximum` or `5 h 12 min, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
+/** `5 h 12 min in breaks, 1 over the maximum` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
 export function breaksText(intervals: readonly LockInterval[], template: LockTemplate | undefined): string | undefined {
   const { count, total } = breaksOf(intervals)
   const over = intervals.filter(one => overMaximum(one, template) > 0).length
   if (count === 0) return undefined
   const { isBreakEnabled = false, breakMaximum = 0 } = template ?? {}
   const none = isBreakEnabled && breakMaximum > 0 ? `, none over ${durationText(breakMaximum)}` : ''
-  return `${durationText(total / 1000)}${over === 0 ? none : `, ${numberText(over)} over the maximum`}`
+  return `${durationText(total / 1000)} in breaks${over === 0 ? none : `, ${numberText(over)} over the maximum`}`
 }
 
 /** By how many milliseconds a break was longer than its template allows. */

@@ -101,14 +101,26 @@ function axisOf({ origin, length, count }: Lines): Html {
       : `${Math.round((part * days) / parts)}\u00a0d`
   const ticks = Array.from({ length: parts + 1 }, (_, part) => {
     const x = percent((part * 100) / parts)
-    return html`<text class="${(part * 2) % parts === 0 ? 'main' : ''}${part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
+    return html`<text class="${(part * 2) % parts === 0 ? 'main' : ''}${part === 0 ? ' begin' : part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
   })
   const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
     const at = origin + line * length
-    return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${isDay ? DAY.format(at) : DATE.format(at)}</text>`
+    return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${isDay ? dayName(at) : DATE.format(at)}</text>`
   })
   const grid = Array.from({ length: parts + 1 }, (_, part) => `M${Math.round((part * 1000) / parts)} 0V1000`).join('')
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
+}
+
+/** `Thu, Nov 19`, on phones `Thu 19`. */
+function dayName(at: number): Html {
+  const parts = DAY.formatToParts(at)
+  const month = parts.findIndex(({ type }) => type === 'month')
+  const text = (from: number, to?: number) =>
+    parts
+      .slice(from, to)
+      .map(({ value }) => value)
+      .join('')
+  return html`${text(0, month - 1)}<tspan class="wide">${text(month - 1, month + 1)}</tspan>${text(month + 1)}`
 }
 
 const DAY = dateFormat({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
