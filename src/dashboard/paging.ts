@@ -59,7 +59,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const all = new URLSearchParams(query)
   all.delete('page')
   all.set('rows', 'all')
-  const print = html` · <a href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
+  const print = html`<span class="off-paper"> · <a href="${path}?${all.toString()}#${anchor}">Print all rows</a></span>`
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${query.get('rows') === 'all' ? nothing : print}</p>

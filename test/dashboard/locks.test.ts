@@ -545,7 +545,7 @@ test('the page of locks shows the sessions of a period, and what the period is c
   const csv = /href="(\/locks\.csv[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
   assert.deepEqual((await it.viewer.get(csv)).text.match(/^6\d/gm), ['64', '63', '62'])
   const [, less, link = '', before] =
-    /▼\s(\d+) points less than in the 10 weeks before \(<a href="([^"]*)"><data[^>]*>(\d+)\s%/.exec(page.text) ?? []
+    /▼\s(\d+)\spoints less than in the 10 weeks before \(<a href="([^"]*)"><data[^>]*>(\d+)\s%/.exec(page.text) ?? []
   const other = await it.viewer.get(link.replaceAll('&amp;', '&'))
   assert.equal(/ Locked (\d+)\s%/.exec(shownText(other))?.[1], before)
   assert.equal(Number(/ Locked (\d+)\s%/.exec(shownText(page))?.[1]), Number(before) - Number(less))

@@ -312,8 +312,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   assert.match(text, /1 Training not passed in 1 of 10\. /)
   const { text: page } = await ann.reader.get('/programs/1')
   assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><svg class="plane mark hollow"/)
-  const step =
-    /Median grade since the beginning<\/dt><dd>first <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)"/.exec(page)
+  const step = /Median grade<\/dt><dd>first week <a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)"/.exec(page)
   const [, address = '', value, of = ''] = step ?? []
   assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))
   assert.match(text, /Sessions passed 12 of 12 100 %/)

@@ -14,8 +14,6 @@ export interface Picture {
   readonly summary?: Part
   /** Beside the title. */
   readonly actions?: Html | undefined
-  /** Below its table. */
-  readonly note?: Part | undefined
   readonly isWide?: boolean
   /** Undefined if there is nothing to draw. */
   readonly drawing: Html | undefined
@@ -38,7 +36,7 @@ export type LegendItem = readonly [
 ]
 
 export function picture(shown: Picture): Html {
-  const { id, title, summary, actions, note, isWide = false, legend = [], figures, figuresId } = shown
+  const { id, title, summary, actions, isWide = false, legend = [], figures, figuresId } = shown
   return html`
     <section class="card chart${isWide ? ' wide' : ''}" id="${id}"${figuresId === undefined ? nothing : html` data-figures="${figuresId}"`}>
       <div class="card-head"><h2>${title}</h2>${actions}</div>
@@ -46,7 +44,6 @@ export function picture(shown: Picture): Html {
       ${plotOf(shown)}
       ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li>${legendMark(look)}${text}</li>`)}</ul>`}
       ${figures}
-      ${note}
     </section>
   `
 }
@@ -79,6 +76,8 @@ function markOf(look: LegendItem[0]): Html {
 interface Figures<Row> {
   readonly id?: string
   readonly title: string
+  /** Above the rows. */
+  readonly note?: Html
   /** The first one has the link of a row. */
   readonly columns: readonly TableColumn<Row>[]
   /** In the order of time. */
@@ -92,13 +91,13 @@ interface Figures<Row> {
 }
 
 /** The table of one or more pictures, which opens. */
-export function figuresTable<Row>({ id, title, columns, rows, placeOf, dayOf, daysAddress }: Figures<Row>): Html {
+export function figuresTable<Row>({ id, title, note, columns, rows, placeOf, dayOf, daysAddress }: Figures<Row>): Html {
   if (rows.length === 0) return nothing
   const attributes = (row: Row) =>
     html` data-x="${placeOf(row).map(round).join(' ')}"${dayOf === undefined ? nothing : html` data-day="${dayOf(row)}"`}`
   // By the style of these tables, all but the first column are aligned as numbers.
   const plain = columns.map(({ title, cell }) => ({ title, cell }))
-  return html`<details class="figures"${id === undefined ? nothing : html` id="${id}"`}${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${rows.length > MAX_ROWS ? html`<p>${drawnText(rows.length, MAX_ROWS)}</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
+  return html`<details class="figures"${id === undefined ? nothing : html` id="${id}"`}${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${note}${rows.length > MAX_ROWS ? html`<p>${drawnText(rows.length, MAX_ROWS)}</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
 }
 
 /** More rows would be too many for a page. */

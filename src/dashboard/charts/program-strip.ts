@@ -57,7 +57,7 @@ export function drawnLength(segments: readonly TemplateSegment[]): number {
 }
 
 /**
- * A program as a strip, with its segments in words: each type has a shade, and its letter where there is room. Of several programs, the
+ * A program as a strip, with its segments in words: each has the letter of its type where there is room. Of several programs, the
  * longest one takes the whole width.
  */
 export function programStrip(
@@ -98,8 +98,7 @@ export function stripKey(viewer: Viewer, segments: readonly TemplateSegment[]): 
 /** A segment as wide as it is long, with its letter where there is room. */
 function partOf(viewer: Viewer, type: string, start: number, end: number, hasLetter: boolean): Html {
   const letter = hasLetter && html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
-  const shade = TYPE_SHADES[segmentTypes.indexOf(type)] ?? 0.12
-  return html`<rect fill-opacity="${shade}" x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}`
+  return html`<rect x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}`
 }
 
 /** The first letter of a type; while names are hidden, the one that it is called by. */
@@ -108,8 +107,6 @@ function typeLetter(viewer: Viewer, type: string): string {
   return name.replace(/^Type /, '').slice(0, 1)
 }
 
-/** How dark each type is: what is easy, what takes time, and what takes repetitions. */
-const TYPE_SHADES = [0.12, 0.3, 0.5, 0.3, 0.12, 0.5]
 const MAX_PARTS = 60
 /** In per cent of the longest strip. */
 const LETTER_WIDTH = 3.5

@@ -262,6 +262,7 @@ function stepper(control: PeriodControl): Html {
   const { period, addressOf } = control
   if (period === undefined || period.length === 0)
     return html`<div class="stepper">${dateFields(control, 'All days')}</div>`
+  const [days, year] = [daysText(period), formatDate(period.last).slice(0, 4)]
   const address = (steps: -1 | 1) => {
     const step = stepFrom(period, steps)
     return step && addressOf(step)
@@ -269,7 +270,7 @@ function stepper(control: PeriodControl): Html {
   return html`
     <nav class="stepper" aria-label="Steps">
       ${stepTo('prev', address(-1), 'Period before')}
-      ${dateFields(control, daysText(period))}
+      ${dateFields(control, html`${days}${days.includes(year) ? nothing : html`<span class="on-paper"> ${year}</span>`}`)}
       ${stepTo('next', address(1), 'Period after')}
     </nav>
   `
@@ -300,7 +301,7 @@ export function recordSteps(
 }
 
 /** In a menu: fields of dates take long to draw, and few people need them. */
-function dateFields({ query, period, addressOf }: PeriodControl, shown: string): Html {
+function dateFields({ query, period, addressOf }: PeriodControl, shown: Part): Html {
   const days = query.days ?? (period && [period.first, period.last])
   const [from = '', to = ''] = days?.map(formatDate) ?? []
   const address = addressOf({ preset: DEFAULT_PRESET, days: undefined })

@@ -169,11 +169,15 @@ export function rangeText({ low, high }: Usual): string {
 }
 
 /** `▼ 36 less than usual`, `◆ as usual` */
-export function beyondText(value: number, usual: Usual, { text, differenceText = text }: Words): string {
-  const beyond = beyondUsual(value, usual)
+export function beyondText(value: number, usual: Usual, words: Words): string {
+  return comparedWith('usual', beyondUsual(value, usual), words)
+}
+
+/** `◆ as in the 12 weeks before`, `▼ 36 less than in the 12 weeks before`: by how much a value is beyond another. */
+export function comparedWith(other: string, beyond: number, { text, differenceText = text }: Words): string {
   return beyond === 0
-    ? '◆\u00a0as usual'
-    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than usual`
+    ? `◆\u00a0as ${other}`
+    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than ${other}`
 }
 
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */

@@ -210,11 +210,11 @@ export function minutesText(milliseconds: number): string {
   return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60)
 }
 
-/** Metres or feet of a distance in micrometres. */
-export function distanceText({ units }: { readonly units: Units }, micrometres: number): string {
+/** Metres or feet of a distance in micrometres; in a column, those below a thousand with one decimal. */
+export function distanceText({ units }: { readonly units: Units }, micrometres: number, isInColumn = false): string {
   const [value, unit] = distanceIn(units, micrometres)
-  // No decimals from a thousand on.
-  return `${NUMBER.format(Math.abs(value) < 1000 ? value : Math.round(value))}\u00a0${unit}`
+  const isLong = Math.abs(value) >= 1000
+  return `${(isInColumn && !isLong ? DECIMAL : NUMBER).format(isLong ? Math.round(value) : value)}\u00a0${unit}`
 }
 
 /** A distance that stands alone: `12.3 km` from 1,000 m on, `1.5 mi` from 5,280 ft on. Columns have one unit. */
@@ -259,6 +259,7 @@ export function countText(count: number, one: string, many = `${one}s`): string 
 }
 
 const NUMBER = numberFormat({ maximumFractionDigits: 1 })
+const DECIMAL = numberFormat({ minimumFractionDigits: 1, maximumFractionDigits: 1 })
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 const METRES_PER_FOOT = 0.3048
 const UNITS = [

@@ -1,27 +1,28 @@
 import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
+import { beyondUsual } from '../../../stats/usual.ts'
 import { figure, html, type Html } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { comparedText, daysName } from '../../text/period.ts'
-import { countText, durationText, numberText, percentText } from '../../text/text.ts'
+import { durationText, numberText, percentText } from '../../text/text.ts'
 import { addressOf, figureTiles } from '../area.ts'
-import { barPicture, GRADES, type PartPicture, partPictures } from '../parts.ts'
+import { barPicture, comparedWith, GRADES, type PartPicture, partPictures } from '../parts.ts'
 import type { Ending } from './endings.ts'
 import { lockAddresses, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
 
 /** The figures and the chart of time under lock. */
 
-/** `▼ 1 point less than in the 12 weeks before (49 %)` */
+/** `▼ 2 points less than in the 12 weeks before (49 %)`, `◆ as in the 12 weeks before (49 %)` */
 function beforeText({ query, period, before, total }: ShownLocks): Html | undefined {
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
   const address = addressOf(lockAddresses, query, { days: [before.first, before.last] })
-  const more = (lockedPercent(total) ?? 0) - (lockedPercent(before.total) ?? 0)
-  const sign = more === 0 ? '◆' : more > 0 ? '▲' : '▼'
-  const difference =
-    more === 0 ? 'as much as' : `${countText(Math.abs(more), 'point')} ${more > 0 ? 'more' : 'less'} than`
-  return html`<br>${sign}\u00a0${difference} ${comparedText(period)} (<a href="${address}">${lockedFigure(before.total, daysName(before))}</a>)`
+  const [now, then] = [total.percent ?? 0, before.total.percent ?? 0]
+  // A difference that is said is that of the figures.
+  const isSame = beyondUsual(now, { low: then, high: then }) === 0
+  const points = isSame ? 0 : (lockedPercent(total) ?? 0) - (lockedPercent(before.total) ?? 0)
+  return html`<br>${comparedWith(comparedText(period), points, GRADES)} (<a href="${address}">${lockedFigure(before.total, daysName(before))}</a>)`
 }
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {

@@ -181,7 +181,7 @@ export function sessionColumns(
       ...head('distance', 'Distance'),
       numeric: true,
       line: 'second',
-      cell: session => distanceOf(visit.viewer, session),
+      cell: session => distanceOf(visit.viewer, session, true),
     },
     ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
@@ -204,9 +204,9 @@ export async function* withRecords(
 }
 
 /** A distance, marked if it may be an estimate. */
-export function distanceOf(viewer: Viewer, { distance, approximate }: SessionStats): string {
+export function distanceOf(viewer: Viewer, { distance, approximate }: SessionStats, isInColumn = false): string {
   if (distance === null) return NONE
-  return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance)}`
+  return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance, isInColumn)}`
 }
 
 function directionOf({ sort, descending }: TrainingQuery, column: Sort): 'ascending' | 'descending' | undefined {

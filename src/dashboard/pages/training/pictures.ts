@@ -48,6 +48,8 @@ export interface ShownSessions {
   readonly earlier?: TrainingSummary
   /** The address of some days, with `{from}` and `{to}`. */
   readonly daysAddress: string
+  /** All of them have this program: the time between them is no break. */
+  readonly program?: number | undefined
 }
 
 /** A mark that has a grade. */
@@ -60,8 +62,8 @@ interface Point {
   readonly isPassed: boolean
 }
 
-/** Grades over time. */
-export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = nothing): PartPicture {
+/** Grades over time; `byType` stands in its table. */
+export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html = nothing): PartPicture {
   const { sessions, summary, time } = shown
   const isDense = sessions.length > MAX_DRAWN_SESSIONS
   const usual = usualOf(time, shown.earlier && medians(shown.earlier), medians(summary))
@@ -78,15 +80,16 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, note: Part = 
         id: 'grades',
         title: 'Grade',
         summary: summaryText,
-        note,
         drawing:
           points.length === 0
             ? undefined
-            : html`${space.axes}${usualBand(space, time.parts, usual)}${marksOf(space, points)}`,
+            : html`${space.axes}${usualBand(space, time.parts, usual)}${marksOf(shown, space, points)}`,
         empty: `${NO_GRADES}.`,
         cells: [0, ...(isDense ? columns.map((_, index) => column + index) : [1, 2])],
-        legend: legendOf(time, points, usual),
-        ...(isDense ? { figuresId, figures } : { figures: html`${sessionFigures(viewer, shown, space)}${figures}` }),
+        legend: legendOf(shown, points, usual),
+        ...(isDense
+          ? { figuresId, figures: html`${medianFigures(byType)}${figures}` }
+          : { figures: html`${sessionFigures(viewer, shown, space, byType)}${figures}` }),
       }),
   }
 }
@@ -112,10 +115,22 @@ function ends(usual: readonly (Usual | undefined)[]): number[] {
   return usual.flatMap(range => (range === undefined ? [] : [range.low, range.high]))
 }
 
+function medianFigures(byType: Html): Html {
+  return byType === nothing
+    ? nothing
+    : html`<details class="figures"><summary>Grades by type</summary>${byType}</details>`
+}
+
 /** The table of sessions that have a mark each. */
-function sessionFigures(viewer: Viewer, { sessions, time, daysAddress }: ShownSessions, space: Plane): Html {
+function sessionFigures(
+  viewer: Viewer,
+  { sessions, time, daysAddress }: ShownSessions,
+  space: Plane,
+  note: Html,
+): Html {
   return figuresTable<SessionStats>({
     title: 'Figures by session',
+    note,
     columns: [
       { title: 'When', cell: ({ id, at }) => html`<a href="/training/${id}">${dateTimeText(viewer, at)}</a>` },
       { title: 'Grade', cell: ({ grade }) => (grade === null ? NONE : percentText(grade)) },
@@ -164,14 +179,14 @@ function planeOf(
 }
 
 /** A dot for each session, filled if it was passed; or the spread of each part, and its median as a line. */
-function marksOf(space: Plane, points: readonly Point[]): Html {
+function marksOf({ program }: ShownSessions, space: Plane, points: readonly Point[]): Html {
   const part = points[0]?.part
+  const breaks = program === undefined ? breakBoxes(space, points, part && daysOf(part)) : nothing
   if (part === undefined) {
     const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
-    return html`${breakBoxes(space, points)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}`
+    return html`${breaks}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}`
   }
-  const days = daysOf(part)
-  return html`${breakBoxes(space, points, days)}${uprights('spread', space, points)}${stretched(linePath('line', space, points, days))}`
+  return html`${breaks}${uprights('spread', space, points)}${stretched(linePath('line', space, points, daysOf(part)))}`
 }
 
 function daysOf({ begin, until }: TimePart): number {
@@ -190,11 +205,17 @@ function spreadText(spread: GradeSpread | null): string {
   return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
 }
 
-function legendOf(time: TimeInParts, points: readonly Point[], usual: readonly (Usual | undefined)[]): LegendItem[] {
+function legendOf(
+  { time, program }: ShownSessions,
+  points: readonly Point[],
+  usual: readonly (Usual | undefined)[],
+): LegendItem[] {
   const [first] = points
   if (first === undefined) return []
   const days = first.part === undefined ? 0 : daysOf(first.part)
-  const hasBreak = points.some(({ at }, index) => at - (points[index - 1]?.at ?? at) >= (BREAK_DAYS + days) * DAY_MS)
+  const hasBreak =
+    program === undefined &&
+    points.some(({ at }, index) => at - (points[index - 1]?.at ?? at) >= (BREAK_DAYS + days) * DAY_MS)
   const marks: LegendItem[] =
     first.part === undefined
       ? [

@@ -21,10 +21,12 @@ interface Run {
 }
 
 /**
- * `sessions` are all of the viewer's choice with the program, the oldest first. The table opens where nothing failed.
+ * `sessions` are all of the viewer's choice with the program, the oldest first. What fails is a card; where nothing failed, the table
+ * opens among the segments.
  */
 export async function programRuns(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]) {
-  if (sessions.length === 0) return emptyState('No sessions with this program yet', 'They will be listed here.')
+  if (sessions.length === 0)
+    return { card: emptyState('No sessions with this program yet', 'They will be listed here.') }
   const { store, viewer, pageAccess, path, query } = visit
   const last = sessions.slice(-MAX_RUNS)
   const ids = last.map(({ id }) => id)
@@ -47,8 +49,10 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
     ${tableFoot(path, query, paged, 'runs')}
   `
   return failed === undefined
-    ? html`<details class="more card" id="runs"><summary>Every segment was passed in the last ${countText(runs.length, 'session')}</summary>${body}</details>`
-    : card('What fails', html`<p class="summary">${failed}</p>${body}`, { id: 'runs' })
+    ? {
+        passed: html`<details class="more" id="runs"><summary>Every segment was passed in the last ${countText(runs.length, 'session')}</summary>${body}</details>`,
+      }
+    : { card: card('What fails', html`<p class="summary">${failed}</p>${body}`, { id: 'runs' }) }
 }
 
 /** `Segment 7 Endurance not passed in 2 of 10.` The segments that failed most. */

@@ -35,12 +35,13 @@ export async function showProgram(visit: Visit) {
   ])
   const tagline = freeText(viewer, program.tagline)
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
-  const shown = { sessions, summary, time, daysAddress }
+  const shown = { sessions, summary, time, daysAddress, program: id }
   const asked = trainingAddresses.read({ query: new URLSearchParams(), viewer })
   const query = { ...asked, preset: DEFAULT_PRESET, program: id } as const
   const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, shown)
   const passed = sessions.filter(one => one.passed).length
-  const of = html`${numberText(passed)} of <a href="/training?range=all&amp;program=${id}">${numberText(sessions.length)}</a>`
+  const of = `${numberText(passed)} of ${numberText(sessions.length)}`
+  const all = html`${partText(passed, sessions.length)} · <a href="/training?range=all&amp;program=${id}">all sessions</a>`
   const last = sessions.findLast(({ at }) => at <= now)?.at
   return view({
     owner: program.ownerId,
@@ -56,14 +57,14 @@ export async function showProgram(visit: Visit) {
           sessions.length === 0
             ? nothing
             : stats(
-                mainStat('Sessions passed', of, partText(passed, sessions.length)),
-                stat('Median grade since the beginning', step ?? NONE),
+                mainStat('Sessions passed', of, all),
+                stat('Median grade', step ?? NONE),
                 stat('Last session', last === undefined ? NONE : timeAgo(viewer, last, now)),
               )
         }
-        ${runs}
+        ${runs.card}
         ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown)])}
-        ${segmentsCard(viewer, program, html`<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
+        ${segmentsCard(viewer, program, html`${runs.passed}<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
       `,
     }),
   })

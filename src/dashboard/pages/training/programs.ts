@@ -84,6 +84,7 @@ export function programColumns(
     },
     {
       ...(rows.length === 0 ? { title: 'Last session' } : SORTED),
+      numeric: true,
       line: 'second',
       cell: ({ id }) => {
         const use = useOf.get(id)

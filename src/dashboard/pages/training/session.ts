@@ -35,7 +35,7 @@ import {
   percentText,
 } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
-import { beyondText, GRADES, rangeText, strip } from '../parts.ts'
+import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
 import { distanceOf } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
@@ -62,13 +62,13 @@ async function showSession(visit: Visit) {
   const rank = gradeRank(sessions, session, now)
   const title = recordName(viewer, 'training', record)
   // Where the name of a session begins with that of its program, it is said once.
-  const isNamed = session.program !== 0 && title.startsWith(programs.nameOf(session.program))
+  const isNamed = programs.find(session.program) !== undefined && title.startsWith(programs.nameOf(session.program))
   return view({
     owner,
     title,
-    ...(isNamed ? { heading: html`${ofProgram}` } : {}),
+    ...(isNamed ? { heading: html`${programs.nameOf(session.program)}` } : {}),
     back: visit.sectionStart,
-    lead: html`${dateTime(viewer, session.at)}${isNamed ? nothing : html` · ${ofProgram}`}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
+    lead: html`${dateTime(viewer, session.at)} · ${isNamed ? html`<a href="/programs/${session.program}">Program</a>` : ofProgram}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     actions: recordSteps(visit, sessions, 'Sessions'),
@@ -104,12 +104,15 @@ export function gradeNote(
   rank: GradeRank | undefined,
 ): string | undefined {
   const notes = [
-    ...(grade === null || usual === undefined
-      ? []
-      : [`${beyondText(grade, usual, GRADES)} (${rangeText(usual)}\u00a0%)`]),
+    ...(grade === null || usual === undefined ? [] : [usualNote(grade, usual, GRADES, '\u00a0%')]),
     ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} with this program`]),
   ]
   return notes.length === 0 ? undefined : notes.join(' · ')
+}
+
+/** `◆ as usual (503 to 507)` */
+function usualNote(value: number, usual: Usual, words: Words, unit = ''): string {
+  return `${beyondText(value, usual, words)} (${rangeText(usual)}${unit})`
 }
 
 /** `best`, `equals the third best` */
@@ -171,7 +174,7 @@ function amountStats(
   const passed = segments.filter(segment => segment.passed).length
   const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
   return [
-    stat('Repetitions', numberText(session.reps), usual && `usual: ${rangeText(usual)}`),
+    stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
     stat('Distance', distanceOf(viewer, session)),
     stat('Time', segments.length === 0 ? NONE : durationText(seconds)),
     stat('Segments passed', segments.length === 0 ? NONE : `${numberText(passed)} of ${numberText(segments.length)}`),
@@ -195,7 +198,8 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<R
     title: label('distanceTravelled'),
     numeric: true,
     line: 'second',
-    cell: ({ distanceTravelled: metres = null }) => (metres === null ? NONE : distanceText(viewer, metres * 1_000_000)),
+    cell: ({ distanceTravelled: metres = null }) =>
+      metres === null ? NONE : distanceText(viewer, metres * 1_000_000, true),
   }
   return [
     {

@@ -127,6 +127,7 @@ export async function readTraining(
   const everyTime = inParts(timeSince(every.sessions, now, viewer), now, viewer)
   return {
     query,
+    program: query.program,
     period,
     today,
     programs,
@@ -196,28 +197,17 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
     .flatMap(({ type, grade }) => (grade === null ? [] : [{ type, median: grade.median }]))
     .toSorted((a, b) => a.median - b.median)
   if (query.type !== undefined || types.length < 2) return nothing
-  return html`<details class="figures"><summary>Grades by type</summary><ul class="legend">${types.map(
-    ({ type, median }) => {
-      const ofType = { ...query, type }
-      return html`<li><a href="${addressOf(trainingAddresses, ofType)}">${typeName(viewer, type)}</a>${medianFigure(median, scopeOf(ofType, period))}</li>`
-    },
-  )}</ul></details>`
+  return html`<ul class="legend">${types.map(({ type, median }) => {
+    const ofType = { ...query, type }
+    return html`<li><a href="${addressOf(trainingAddresses, ofType)}">${typeName(viewer, type)}</a>${medianFigure(median, scopeOf(ofType, period))}</li>`
+  })}</ul>`
 }
 
-/** `since the beginning: first 66 %, now 92 %`, and the same of this period if it differs. Each number links to its days. */
-function stepsText(viewer: Viewer, shown: ShownTraining): Html | undefined {
-  const since = stepText(viewer, shown, shown.everything)
-  const now = shown.period && stepText(viewer, shown, shown)
-  const withoutLinks = (text: Html = nothing) => text.replaceAll(/<[^>]*>/g, '')
-  const isSame = now === undefined || withoutLinks(now) === withoutLinks(since)
-  return since && html`since the beginning: ${since}${isSame ? nothing : html`<br>in this period: ${now}`}`
-}
-
-/** `first 66 %, now 92 %`: the median of the first part that has grades, and that of the last one. */
+/** `first quarter 66 %, latest 92 %`: the median of the first part that has grades, and that of the last one. Each links to its days. */
 export function stepText(
   viewer: Viewer,
   { query, today }: Pick<ShownTraining, 'query' | 'today'>,
-  { time: { parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
+  { time: { unit, parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
 ): Html | undefined {
   const isKnown = (spread: GradeSpread | null) => spread !== null
   const [first, last] = [spreads.findIndex(isKnown), spreads.findLastIndex(isKnown)]
@@ -229,8 +219,7 @@ export function stepText(
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown))}</a>`
   }
   if (first === -1) return undefined
-  const isNow = parts.slice(last, last + 2).some(({ isCurrent }) => isCurrent)
-  return first === last ? link(last) : html`first ${link(first)}, ${isNow ? 'now' : 'last'} ${link(last)}`
+  return first === last ? link(last) : html`first ${unit} ${link(first)}, latest ${link(last)}`
 }
 
 export function medianFigure(median: number, scope: string): Html {
@@ -259,8 +248,15 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
   const median = summary.grade?.median ?? null
+  const step = stepText(viewer, shown, shown.everything)
   const figures = [
-    { name: 'Median grade', of: 'medianGrade', value: median, text: percentText, note: stepsText(viewer, shown) },
+    {
+      name: 'Median grade',
+      of: 'medianGrade',
+      value: median,
+      text: percentText,
+      note: step && html`on record: ${step}`,
+    },
     {
       name: 'Sessions',
       of: 'sessions',
