@@ -8,7 +8,7 @@ import type { Metrics, MetricsListener } from '../http/metrics.ts'
 import type { Service } from '../http/server.ts'
 import { messageOf, type Store } from '../store/index.ts'
 import type { FullServiceOptions } from './service.ts'
-import { storedValues } from './stored-values.ts'
+import { storedMetrics } from './stored-metrics.ts'
 import { sourceOf } from './options.ts'
 import { errorCode } from './terminal.ts'
 import { IGNORED_SIGNALS, ignoreSignals, isWorker, onRetirement } from './workers.ts'
@@ -30,7 +30,7 @@ export async function runService(
 ): Promise<Service> {
   const log = makeLog(writeToStderr, config)
   const metrics = config.metricsPort === undefined ? undefined : new (await loadMetrics()).Metrics()
-  metrics?.watch(storedValues(store))
+  metrics?.watch(storedMetrics(store))
   let listener: MetricsListener | undefined
   let service: Service
   try {

@@ -11,7 +11,7 @@ import { isLoopbackName, withoutMapping } from './addresses.ts'
 import type { RequestSummary } from './log.ts'
 
 /** A value of the store that every process reads. */
-export interface StoredValue {
+export interface StoredMetric {
   readonly name: string
   readonly help: string
   /** Undefined while it is unknown. */
@@ -68,7 +68,7 @@ export class Metrics {
   }
 
   /** Adds metrics that are read whenever the metrics are requested. */
-  watch(values: readonly StoredValue[]) {
+  watch(values: readonly StoredMetric[]) {
     for (const { name, help, read } of values) {
       const gauge = new Gauge({
         name,

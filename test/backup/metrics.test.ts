@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, statSync } from 'node:fs'
 import { test } from 'node:test'
-import { storedValues } from '../../src/cli/stored-values.ts'
+import { storedMetrics } from '../../src/cli/stored-metrics.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { makeFolder } from '../support/command.ts'
 import { account } from '../support/records.ts'
@@ -13,7 +13,7 @@ test('metrics have the time and size of the last backup, and the time of the las
   await using service = await startService([account(1, 'ann')])
   const database = ['--database', service.databaseUrl]
   const metrics = new Metrics()
-  metrics.watch(storedValues(service.store))
+  metrics.watch(storedMetrics(service.store))
   const read = async () => {
     const text = await metrics.text()
     return ['timestamp_seconds', 'size_bytes', 'check_timestamp_seconds'].map(name => {

@@ -128,13 +128,13 @@ test('ten minutes after the sign-in, every sensitive action asks for another sig
     await db.selectFrom('account').select(['id', 'password_hash']).execute(),
     await db.selectFrom('unmatched_access').select('username').execute(),
   ]
-  const before = await stored()
   const fields = { name: 'New', scope: 'dtt:read', expires: '30d', username: 'quinby', area: 'dtt' }
   await it.age(10)
   const sensitive: string[] = []
   for (const { method = 'GET', path } of pages) {
     await t.test(`${method} ${path}`, async () => {
       const own = path.replace(':id', '1')
+      const before = await stored()
       const { to } = await (method === 'POST' ? it.ann.post(own, fields) : it.ann.get(own))
       if (!ASKED.test(to ?? '')) return
       sensitive.push(`${method} ${path}`)

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { parse } from 'yaml'
 import { settings } from '../../src/config.ts'
-import { storedValues } from '../../src/cli/stored-values.ts'
+import { storedMetrics } from '../../src/cli/stored-metrics.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { tools } from '../../src/mcp/tools.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
@@ -133,7 +133,7 @@ test('each query of the Grafana dashboard on the Infinity data source selects fi
 
 test('each query of the Prometheus dashboard and each alert rule uses metrics and labels that a server has', async () => {
   const metrics = new Metrics()
-  metrics.watch(storedValues(service.store))
+  metrics.watch(storedMetrics(service.store))
   await recordBackup(service.store, { madeAt: Date.now(), bytes: 1 })
   await recordCheck(service.store, Date.now())
   await addKnownSource(service.store)

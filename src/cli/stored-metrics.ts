@@ -1,13 +1,13 @@
 import { countRejected } from '../archive/rejected-rows.ts'
 import { readBackupFacts } from '../backup/facts.ts'
-import type { StoredValue } from '../http/metrics.ts'
+import type { StoredMetric } from '../http/metrics.ts'
 import { countFailingConnections } from '../pull/connections.ts'
 import { oldestCompleteRound } from '../pull/state.ts'
 import type { Store } from '../store/index.ts'
 
 /** The metrics of imports, pulls and backups. */
-export function storedValues(store: Store): readonly StoredValue[] {
-  const values: readonly (readonly [name: string, help: string, read: StoredValue['read']])[] = [
+export function storedMetrics(store: Store): readonly StoredMetric[] {
+  const values: readonly (readonly [name: string, help: string, read: StoredMetric['read']])[] = [
     [
       'set_aside_rows',
       'Rows that imports and pulls could not store, kept for another try.',

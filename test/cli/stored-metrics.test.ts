@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
-import { storedValues } from '../../src/cli/stored-values.ts'
+import { storedMetrics } from '../../src/cli/stored-metrics.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { cut } from '../support/archives.ts'
 import { cast } from '../support/requests.ts'
@@ -17,7 +17,7 @@ function valueIn(metrics: string, name: string): number | undefined {
 test('rejected rows, the last complete round of the pull that is furthest behind, and connected sources that fail are metrics', async () => {
   await using service = await startService(cast)
   const metrics = new Metrics()
-  metrics.watch(storedValues(service.store))
+  metrics.watch(storedMetrics(service.store))
   const values = async () => {
     const text = await metrics.text()
     return ['set_aside_rows', 'pull_completed_timestamp_seconds', 'source_connections_failing'].map(name =>
