@@ -80,10 +80,10 @@ export function usualByNow(sessions: readonly SessionStats[], clock: ZoneClock, 
   return usualRanges(parts).at(-1)
 }
 
-/** How far a value is above what is usual; negative below it, 0 within it and where it differs by less than one, or than 2 %. */
+/** How far a value is above what is usual; negative below it, 0 within it and where it differs by no more than one, or than 2 %. */
 export function beyondUsual(value: number, { low, high }: Usual): number {
   const beyond = Math.max(0, value - high) + Math.min(0, value - low)
-  return Math.abs(beyond) < Math.max(1, (beyond > 0 ? high : low) * SAME_PART) ? 0 : beyond
+  return Math.abs(beyond) <= Math.max(1, (beyond > 0 ? high : low) * SAME_PART) ? 0 : beyond
 }
 
 const SAME_PART = 0.02

@@ -25,17 +25,17 @@ test('the last twenty sessions say what is usual, and fewer than five say nothin
   assert.deepEqual(usualOf([...old, ...late, session(1, 80)], 50), { low: 80, high: 80 })
 })
 
-test('a value is over or under what is usual, or within it: so is one that differs by less than one, or than 2 %', () => {
+test('a value is over or under what is usual, or within it: so is one that differs by no more than one, or than 2 %', () => {
   const usual = { low: 90, high: 94 }
   const beyond = [97, 96, 95, 94, 92, 90, 89, 88].map(grade => beyondUsual(grade, usual))
   assert.deepEqual(beyond, [3, 2, 0, 0, 0, 0, 0, -2])
   assert.deepEqual(
-    [1019, 1020, 979].map(reps => beyondUsual(reps, { low: 1000, high: 1000 })),
-    [0, 20, -21],
+    [1020, 1021, 979].map(reps => beyondUsual(reps, { low: 1000, high: 1000 })),
+    [0, 21, -21],
   )
   assert.deepEqual(
-    [40.9, 41, 39].map(percent => beyondUsual(percent, { low: 40, high: 40 })),
-    [0, 1, -1],
+    [41, 42, 39, 38].map(percent => beyondUsual(percent, { low: 40, high: 40 })),
+    [0, 2, 0, -2],
   )
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 100 }), { minLength: 6, maxLength: 60 }), grades => {

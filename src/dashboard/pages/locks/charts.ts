@@ -18,10 +18,8 @@ import { lockText, stateName } from './states.ts'
 function beforeText({ query, period, before, total }: ShownLocks): Html | undefined {
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
   const address = addressOf(lockAddresses, query, { days: [before.first, before.last] })
-  const [now, then] = [total.percent ?? 0, before.total.percent ?? 0]
-  // A difference that is said is that of the figures.
-  const isSame = beyondUsual(now, { low: then, high: then }) === 0
-  const points = isSame ? 0 : (lockedPercent(total) ?? 0) - (lockedPercent(before.total) ?? 0)
+  const then = lockedPercent(before.total) ?? 0
+  const points = beyondUsual(lockedPercent(total) ?? 0, { low: then, high: then })
   return html`<br>${comparedWith(comparedText(period), points, GRADES)} (<a href="${address}">${lockedFigure(before.total, daysName(before))}</a>)`
 }
 
