@@ -69,7 +69,7 @@ export async function makeApp(options: AppOptions) {
   })
   app.server.on('checkContinue', (request, response) => {
     // Behind another response, Node could write it between the headers and the body of this one.
-    if (response.socket !== null) response.writeContinue()
+    if (!connections.isAnswering(request.socket)) response.writeContinue()
     app.server.emit('request', request, response)
   })
   app.setErrorHandler(onError)
@@ -111,7 +111,7 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, connections:
   const { raw } = request
   const { socket } = raw
   // Behind another response on its connection, Node does not say when that ends.
-  const isWaiting = reply.raw.socket === null
+  const isWaiting = connections.isAnswering(socket)
   const context = new RequestContext(raw, request.id)
   request.context = context
   let hasEnded = false
