@@ -63,7 +63,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   return html`
     <div class="table-foot">
       <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${query.get('rows') === 'all' ? nothing : print}</p>
-      ${pager({ path, query, anchor }, { page, hasNext: page < pages, pages })}
+      ${pager({ path, query, anchor }, page, pages)}
     </div>
   `
 }
@@ -71,7 +71,7 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
 /** Links to newer and older rows of a log, of which nobody counts how many there are. */
 export function openPager(list: PagedList, page: number, hasOlder: boolean): Html {
   if (page === 1 && !hasOlder) return nothing
-  return pager(list, { page, hasNext: hasOlder })
+  return pager(list, page, hasOlder ? page + 1 : page)
 }
 
 interface PagedList {
@@ -84,10 +84,7 @@ interface PagedList {
 /** How many rows a table on the page of a record shows. */
 export const RECORD_ROWS = 100
 
-function pager(
-  { path, query, anchor }: PagedList,
-  { page, hasNext, pages = 0 }: { readonly page: number; readonly hasNext: boolean; readonly pages?: number },
-): Html {
+function pager({ path, query, anchor }: PagedList, page: number, pages: number): Html {
   const link = (to: number, text: string, rel: string) => {
     const next = new URLSearchParams(query)
     if (to === 1) next.delete('page')
@@ -97,7 +94,7 @@ function pager(
   return html`
     <nav class="pager" aria-label="Pages">
       ${page > 1 ? link(page - 1, 'Previous', 'prev') : nothing}
-      ${hasNext ? link(page + 1, 'Next', 'next') : nothing}
+      ${page < pages ? link(page + 1, 'Next', 'next') : nothing}
       ${page + 1 < pages ? link(pages, 'Last', 'last') : nothing}
     </nav>
   `

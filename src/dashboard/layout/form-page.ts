@@ -17,8 +17,6 @@ interface FormPage {
   readonly waiting?: string
   /** Whether the form deletes or ends something. */
   readonly isDangerous?: boolean
-  /** The button that leads back from such a form. */
-  readonly keep?: string
   /** Whether the button has the focus, because there is nothing to fill in. In a dangerous form the way back has it. */
   readonly focusesButton?: boolean
 }
@@ -31,7 +29,6 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
     waiting,
     status = problem === undefined ? 200 : 422,
     isDangerous = false,
-    keep = 'Keep it',
     focusesButton = false,
   } = more
   return view({
@@ -45,7 +42,7 @@ export function formPage({ sectionStart, path }: Visit, { title, problem, body, 
           ${body}
           <div class="buttons">
             <button class="${isDangerous ? 'danger' : 'primary'}"${focusesButton ? html` autofocus` : nothing}${waiting === undefined ? nothing : html` data-waiting="${waiting}"`}>${button}</button>
-            <a class="button" href="${sectionStart.path}"${isDangerous ? html` autofocus` : nothing}>${isDangerous ? keep : 'Cancel'}</a>
+            <a class="button" href="${sectionStart.path}"${isDangerous ? html` autofocus` : nothing}>${isDangerous ? 'Keep' : 'Cancel'}</a>
           </div>
         </form>
       </div>

@@ -1,7 +1,7 @@
-import { type Area, areas as allAreas } from '../../contract/areas.ts'
+import { areas as allAreas } from '../../contract/areas.ts'
 import { emptyState } from './components.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { areaLabels } from '../text/labels.ts'
+import { areasText } from '../text/labels.ts'
 import { personName } from '../text/names.ts'
 import { type Person, type View, view, type Viewer, sharedAreas } from '../page.ts'
 import { countText, dateText, dateTime, unbroken } from '../text/text.ts'
@@ -32,19 +32,15 @@ function extentOf({ shared }: Viewer, { id }: Person): string {
   if (access === undefined) return ''
   const { areas, recordsFrom } = access
   const limits = [
-    ...(areas.length < allAreas.length ? [namesOf(areas)] : []),
+    ...(areas.length < allAreas.length ? [areasText(areas)] : []),
     ...(recordsFrom === null ? [] : [`from ${unbroken(dateText({ timeZone: 'UTC' }, recordsFrom))} on`]),
   ]
   return limits.length === 0 ? '' : `: ${limits.join(', ')}`
 }
 
-function namesOf(areas: readonly Area[]): string {
-  return areas.map(area => areaLabels[area]).join(' and ')
-}
-
 /** The page in place of records of an area that somebody else does not share. */
 export function notShared(viewer: Viewer, title: string): View {
-  const text = `What ${personName(viewer, viewer.subject)} shares with you is ${namesOf(sharedAreas(viewer))}.`
+  const text = `What ${personName(viewer, viewer.subject)} shares with you is ${areasText(sharedAreas(viewer))}.`
   return view({ title, body: emptyState(NOT_SHARED, text) })
 }
 

@@ -50,6 +50,11 @@ export const scopeTexts: Readonly<Record<string, string>> = {
 
 export const areaLabels: Readonly<Record<Area, string>> = { lkbx: 'Locks', dtt: 'Training' }
 
+/** `Locks and training` */
+export function areasText(areas: readonly Area[]): string {
+  return areas.map((area, index) => (index === 0 ? areaLabels[area] : areaLabels[area].toLowerCase())).join(' and ')
+}
+
 export const readWayLabels: Readonly<Record<ReadWay, string>> = {
   token: 'API key',
   dashboard: 'Pages',

@@ -70,7 +70,7 @@ export const keyPages: readonly DashboardPage[] = [
 async function showCreated(visit: Visit, secret: string) {
   const key = (await keysOf(visit)).keys.find(({ last4 }) => secret.endsWith(last4))
   if (key === undefined) return redirect('/keys')
-  return showNewKey(visit, secret, { ...key, scopes: key.scopes.split(' ') })
+  return showNewKey(visit, secret, key)
 }
 
 async function showKeys(visit: Visit) {
@@ -131,7 +131,15 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         cell: key =>
           html`<strong>${recordName(viewer, 'key', key)}</strong>${state(key)}<br><code class="muted nowrap">lks_…${key.last4}</code>`,
       },
-      { title: 'May read', line: 'second', cell: ({ scopes }) => scopeText(scopes.split(' ')) },
+      {
+        title: 'May read',
+        line: 'second',
+        cell: ({ scopes }) =>
+          scopes
+            .split(' ')
+            .map(name => scopeLabels[name] ?? name)
+            .join(', '),
+      },
       {
         title: 'Last used',
         line: 'second',
@@ -183,8 +191,4 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
       ['Created', dateTime(viewer, key.created_at)],
     ])}
   `
-}
-
-function scopeText(names: readonly string[]): string {
-  return names.map(name => scopeLabels[name] ?? name).join(', ')
 }

@@ -1,20 +1,14 @@
+import type { ListedKey } from '../../../accounts/api-keys.ts'
 import { dateText } from '../../text/text.ts'
 import { code, curlLine } from '../../layout/components.ts'
 import { html } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import { view, type Visit } from '../../page.ts'
 
-interface NewKey {
-  readonly id: number
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly expires_at: number | null
-}
-
 /** The page that shows a new key, once. */
-export function showNewKey(visit: Visit, secret: string, key: NewKey) {
+export function showNewKey(visit: Visit, secret: string, key: ListedKey) {
   const { viewer, baseUrl } = visit
-  const path = testPathOf(key.scopes)
+  const path = testPathOf(key)
   return view({
     title: 'Your new key',
     back: visit.sectionStart,
@@ -39,8 +33,8 @@ export function showNewKey(visit: Visit, secret: string, key: NewKey) {
   })
 }
 
-/** A path that a key of these scopes may read. */
-function testPathOf(scopes: readonly string[]): string {
+/** A path that the key may read. */
+function testPathOf({ scopes }: ListedKey): string {
   if (scopes.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
   return scopes.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
 }

@@ -7,14 +7,9 @@ import { dayAt, dayFrom } from '../../../stats/periods.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { areaLabels } from '../../text/labels.ts'
 import type { Viewer, Visit } from '../../page.ts'
-import { capital, dateText, dateTimeText } from '../../text/text.ts'
+import { dateText, dateTimeText } from '../../text/text.ts'
 
 /** The forms that give and narrow access, and how its terms are written. */
-
-/** `Locks and training` */
-export function areasOf({ areas }: Pick<AccessTerms, 'areas'>): string {
-  return capital(areas.map(area => areaLabels[area].toLowerCase()).join(' and '))
-}
 
 /** `from 16 Feb 2026 · no end date`. First days are those of UTC, whatever the zone of the account. */
 export function limitsText({ timeZone }: Pick<Viewer, 'timeZone'>, { recordsFrom, until }: AccessTerms): string {

@@ -4,12 +4,13 @@ import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
+import { areasText } from '../../text/labels.ts'
 import { html, type Html, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, timeAgo } from '../../text/text.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
 import { makeNames, type PeopleNames } from './names.ts'
-import { areasOf, limitsText, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
+import { limitsText, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
 import { readsSection, readsPages } from './reads.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const
@@ -42,7 +43,7 @@ export const peoplePages: readonly DashboardPage[] = [
     find: ownAccess,
     isDangerous: true,
     body: (_, { access, name }) =>
-      html`<p>End the access of <strong>${name}</strong> to ${areasOf(access).toLowerCase()}? It ends within a second. You can give access again.</p>`,
+      html`<p>End the access of <strong>${name}</strong> to ${areasText(access.areas).toLowerCase()}? It ends within a second. You can give access again.</p>`,
     enter: (_, { access }) => ({ username: access.username }),
     done: () => redirect('/people?done=ended'),
   }),
@@ -126,7 +127,7 @@ function accessCard<Row extends Terms>(
     {
       title: 'Records',
       line: 'second',
-      cell: access => `${areasOf(access)} · ${limitsText(viewer, access)}${since(access.since)}`,
+      cell: access => `${areasText(access.areas)} · ${limitsText(viewer, access)}${since(access.since)}`,
     },
     ...more,
     {

@@ -1,6 +1,6 @@
 import { allowRecords, deleteRecords, listDeleted } from '../../../accounts/deleted-records.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, table } from '../../layout/components.ts'
+import { table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { doRecordAct, mayChangeRecords, recordForm } from '../../layout/record-acts.ts'
 import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
@@ -67,9 +67,8 @@ async function showDeleted(visit: Visit, problem?: string) {
     title: 'Deleted records',
     back: visit.sectionStart,
     status: problem === undefined ? 200 : 422,
-    body: card(
-      'Deleted records',
-      html`
+    body: html`
+      <section class="card" id="deleted">
         ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
         <p class="muted">A record that you restore comes back with the next copy or file that has it.${mayWrite ? nothing : html` Whoever runs this service restores one with <code>lockstep record allow</code>.`}</p>
         ${
@@ -87,9 +86,8 @@ async function showDeleted(visit: Visit, problem?: string) {
                 rows.slice(0, ROWS),
               )}${openPager({ path, query: new URLSearchParams(), anchor: 'deleted' }, page, rows.length > ROWS)}`
         }
-      `,
-      { id: 'deleted' },
-    ),
+      </section>
+    `,
   })
 }
 

@@ -87,7 +87,6 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
     problem,
     isDangerous: true,
     button: `Remove ${countText(totalOf(found), 'record')}`,
-    keep: 'Keep them',
     body: html`
       ${text}
       ${numbers}

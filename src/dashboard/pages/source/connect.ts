@@ -106,7 +106,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
   const isOnce = isPassing(config)
   const described = problem === undefined ? nothing : html` aria-describedby="problem"`
   return formPage(visit, {
-    title: 'From another server',
+    title: 'Connect a server',
     button: 'Check and connect',
     waiting: 'Checking…',
     problem,

@@ -175,7 +175,7 @@ function showUpload(visit: Visit, upload: Upload | undefined, problem?: string):
     body: html`
       <div class="stack" data-live="upload"${isBusy ? html` data-busy` : nothing}>
         ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
-        ${upload === undefined ? nothingYet(visit) : bodyOf(visit, upload)}
+        ${upload === undefined ? NO_FILE : bodyOf(visit, upload)}
       </div>
     `,
   })
@@ -187,14 +187,7 @@ function leadOf({ viewer }: Visit, { name, bytes, received_at }: Upload): Html {
   return html`${shown === '' ? 'Your file' : shown}${size}, received ${dateTime(viewer, received_at)}`
 }
 
-function nothingYet({ uploads }: Visit): Html {
-  return html`
-    <div class="card stack">
-      <p>No file waits here. Files that are neither stored nor discarded are deleted after an hour.</p>
-      ${uploads.maxBytes === 0 ? nothing : html`<p><a class="button primary" href="/source/upload">Choose a file</a></p>`}
-    </div>
-  `
-}
+const NO_FILE = html`<p class="card">No file waits here. One that is neither stored nor discarded is deleted after an hour.</p>`
 
 function bodyOf(visit: Visit, upload: Upload): Html {
   switch (upload.state) {
