@@ -10,11 +10,11 @@ import { documents, read } from './files.ts'
 const MAX_BYTES: Readonly<Record<string, number>> = {
   'README.md': 4920,
   'CHANGELOG.md': 4200,
-  'CONTRIBUTING.md': 12_700,
+  'CONTRIBUTING.md': 12_800,
   'SECURITY.md': 2100,
   'bench/README.md': 18_500,
   'docs/api.md': Infinity,
-  'docs/architecture.md': 11_200,
+  'docs/architecture.md': 11_500,
   'docs/archive.md': 11_100,
   'docs/asvs.md': 15_200,
   'docs/backups.md': 6500,
