@@ -71,16 +71,13 @@ describe('a long history', () => {
     assert.ok(text.includes(`rel="next" href="${path}?page=2#rows"`))
   })
 
-  test('the JSON of a long record is shown in part, with a link to the whole', async () => {
+  test('the JSON of a long record is shown in part, with the request of the whole', async () => {
     const path = `/training/${SESSIONS + 1}`
     const { text } = await ann.get(`${path}?view=data`)
     const [, shown = ''] = /<pre[^>]*><code>([^]*?)<\/code>/.exec(text) ?? []
     const length = shown.replaceAll('&quot;', '"').length
     assert.ok(length > 15_000 && length <= 16 * 1024 + 2, String(length))
-    const [, link = ''] = /<a href="([^"]+)" download>The whole record</.exec(text) ?? []
-    const whole = await ann.get(path + link.replaceAll('&amp;', '&'))
-    const { body } = await service.fetch(`/api/v1/dtt/sessions/${SESSIONS + 1}`, 'ann')
-    assert.deepEqual(JSON.parse(whole.text), body)
+    assert.ok(text.includes(`/api/v1/dtt/sessions/${SESSIONS + 1}`), 'the request of the whole')
   })
 
   test('pages are compressed, except for requests of other sites and in response to forms', async () => {

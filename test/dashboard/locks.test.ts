@@ -256,7 +256,7 @@ function isOfWeek(link: string): boolean {
   return new Date(first).getUTCDay() === 1 && last - first === 6 * DAY_MS
 }
 
-const lockPages = ['/', '/locks', '/locks/54', '/locks/54?view=data', '/locks/54?view=data&file', '/locks.csv']
+const lockPages = ['/', '/locks', '/locks/54', '/locks/54?view=data', '/locks.csv']
 
 /** Its end as an instant or as a day, its length, or what a countdown needs. */
 const END = new RegExp(

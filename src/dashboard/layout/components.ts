@@ -1,7 +1,7 @@
 import { numberCell, timestampCell, wholeCell } from '../../archive/formats/cells.ts'
 import { type FieldColumn, fieldValues } from '../../archive/formats/tables.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { download, type Download, type Viewer, type Visit } from '../page.ts'
+import type { Viewer, Visit } from '../page.ts'
 import { dateTimeText, NONE, numberText } from '../text/text.ts'
 
 /** The components of pages. */
@@ -223,12 +223,6 @@ export function recordTabs(
 /** What discreet mode does not change, to say before it is downloaded. */
 export const AS_STORED = html`<small class="muted">NDJSON has names and texts as they are stored.</small>`
 
-/** The complete JSON of the record as a file, if the address asks for it. */
-export function jsonFile({ query, viewer }: Visit, name: string, json: string): Download | undefined {
-  if (query.get('view') !== 'data' || !query.has('file') || viewer.discreet) return undefined
-  return download({ file: `${name}.json`, type: 'application/json', body: `${prettyJson(json)}\n` })
-}
-
 const MAX_SHOWN_JSON = 16 * 1024
 
 function jsonExcerpt(text: string): Html {
@@ -236,7 +230,7 @@ function jsonExcerpt(text: string): Html {
   const shown = text.slice(0, text.lastIndexOf('\n', MAX_SHOWN_JSON))
   return html`
     ${code(`${shown}\n…`, 'JSON of the record, its beginning')}
-    <p class="muted">The first ${numberText(Math.round(shown.length / 1024))} of ${numberText(Math.round(text.length / 1024))} KB. <a href="?view=data&amp;file" download>The whole record</a></p>
+    <p class="muted">The first ${numberText(Math.round(shown.length / 1024))} of ${numberText(Math.round(text.length / 1024))} KB. The request below returns the whole record.</p>
   `
 }
 

@@ -10,7 +10,7 @@ import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { jsonFile, mainStat, recordTabs, stat, stats, TYPED } from '../../layout/components.ts'
+import { mainStat, recordTabs, stat, stats, TYPED } from '../../layout/components.ts'
 import {
   ageText,
   dateTime,
@@ -47,8 +47,6 @@ async function showSession(visit: Visit) {
   pageAccess.note('lkbx', owner)
   const isHidden = isTimeHidden(viewer, owner, session)
   const shownJson = isHidden ? withoutTime(document) : document
-  const file = jsonFile(visit, `lock-session-${id}`, shownJson)
-  if (file !== undefined) return file
   const used =
     template === null
       ? undefined

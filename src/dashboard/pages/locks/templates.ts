@@ -13,7 +13,6 @@ import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts
 import {
   card,
   facts,
-  jsonFile,
   mainStat,
   noRecords,
   recordTabs,
@@ -100,8 +99,6 @@ async function showTemplate(visit: Visit) {
   const template = (await lockTemplates.find(store, pageAccess.ofAll('lock_template'), [id])).get(id)
   if (template === undefined) throw notFound('Lock template')
   const { record, document, owner } = template
-  const file = jsonFile(visit, `lock-template-${id}`, document)
-  if (file !== undefined) return file
   const access = pageAccess.sessions('lkbx', owner)
   const { entries: all } = await lockHistory(store, access)
   const entries = all.filter(entry => entry.template === id)

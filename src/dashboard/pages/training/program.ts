@@ -3,7 +3,7 @@ import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { facts, jsonFile, mainStat, recordTabs, stat, stats } from '../../layout/components.ts'
+import { facts, mainStat, recordTabs, stat, stats } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, recordName } from '../../text/names.ts'
@@ -23,8 +23,6 @@ export async function showProgram(visit: Visit) {
   if (found === undefined) throw notFound('Training program')
   const { record: program, document } = found
   pageAccess.note('dtt', program.ownerId)
-  const file = jsonFile(visit, `program-${id}`, document)
-  if (file !== undefined) return file
   const history = await trainingHistory(store, pageAccess.sessions('dtt'))
   const selection = await history.select({ program: id })
   const { sessions } = selection

@@ -13,7 +13,6 @@ import { typeName, personName, personOf, recordName, programLink, readPrograms }
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import {
   card,
-  jsonFile,
   mainStat,
   recordTabs,
   resultMark,
@@ -51,8 +50,6 @@ async function showSession(visit: Visit) {
     readPrograms(visit),
     trainingHistory(store, pageAccess.sessions('dtt', owner)),
   ])
-  const file = jsonFile(visit, `training-session-${id}`, document)
-  if (file !== undefined) return file
   const own = sessions.findLastIndex(one => one.id === id)
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
