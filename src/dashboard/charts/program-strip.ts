@@ -81,7 +81,9 @@ export function programStrip(
   const rects = parts.map(({ type, length }) => {
     const start = end
     end += (length * 100) / whole
-    return partOf(viewer, type, start, end, (length * 100) / longest >= LETTER_WIDTH)
+    const hasLetter = (length * 100) / longest >= LETTER_WIDTH
+    const letter = hasLetter && html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
+    return html`<rect x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}`
   })
   return html`<svg class="program-strip" role="img" width="${percent((whole * 100) / longest)}" aria-label="${programText(viewer, segments)}">${rects}</svg>`
 }
@@ -90,15 +92,8 @@ export function programStrip(
 export function stripKey(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
   const types = segmentTypes.filter(name => segments.some(({ type }) => type === name))
   return html`<ul class="legend">${types.map(
-    type =>
-      html`<li><svg class="program-strip key" aria-hidden="true">${partOf(viewer, type, 0, 100, true)}</svg>${typeName(viewer, type)}</li>`,
+    type => html`<li><b>${typeLetter(viewer, type)}</b> ${typeName(viewer, type)}</li>`,
   )}</ul>`
-}
-
-/** A segment as wide as it is long, with its letter where there is room. */
-function partOf(viewer: Viewer, type: string, start: number, end: number, hasLetter: boolean): Html {
-  const letter = hasLetter && html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
-  return html`<rect x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}`
 }
 
 /** The first letter of a type; while names are hidden, the one that it is called by. */

@@ -225,6 +225,8 @@ export interface PartPicture {
   readonly card: (column: number, figuresId: string, figures: Html) => Html
   readonly summary: Part
   readonly strip: Html
+  /** Above the table. */
+  readonly note?: Html
 }
 
 /** Marks without axes. */
@@ -253,6 +255,7 @@ export function partPictures(
   const figures = figuresTable<PartRow>({
     id: figuresId,
     title: `Figures by ${unit}`,
+    note: html`${pictures.map(({ note }) => note)}`,
     columns: [first, ...pictures.flatMap(({ columns }) => columns)],
     rows: parts.map((part, index) => ({ part, index })),
     placeOf: ({ part }) => placeOf(space, part),

@@ -1,12 +1,6 @@
 import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
-import {
-  BREAK_DAYS,
-  type GradeSpread,
-  type SessionStats,
-  type Totals,
-  type TrainingSummary,
-} from '../../../stats/training.ts'
+import type { GradeSpread, SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
 import type { Usual } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { breakBoxes, dots, linePath, type Plane, stretched, uprights } from '../../charts/plane.ts'
@@ -62,17 +56,20 @@ interface Point {
   readonly isPassed: boolean
 }
 
-/** Grades over time; `byType` stands in its table. */
+/** Grades over time; `byType` stands above its table. */
 export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html = nothing): PartPicture {
   const { sessions, summary, time } = shown
   const isDense = sessions.length > MAX_DRAWN_SESSIONS
   const usual = usualOf(time, shown.earlier && medians(shown.earlier), medians(summary))
   const points = isDense ? partPoints(shown) : sessionPoints(shown)
-  const space = planeOf(viewer, shown, points, ends(usual))
+  const space = planeOf(viewer, shown, [...points.flatMap(({ low, high }) => [low, high]), ...ends(usual)])
+  const [part] = points.map(one => one.part)
+  const breaks = shown.program === undefined ? breakBoxes(space, points, part && daysOf(part)) : nothing
   const columns = isDense ? partColumns(summary, usual) : []
   const summaryText = gradeSummary(shown, usual)
   return {
     columns,
+    ...(isDense ? { note: byType } : {}),
     summary: summaryText,
     strip: gradeStrip(viewer, shown, usual),
     card: (column, figuresId, figures) =>
@@ -83,12 +80,12 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
         drawing:
           points.length === 0
             ? undefined
-            : html`${space.axes}${usualBand(space, time.parts, usual)}${marksOf(shown, space, points)}`,
+            : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${marksOf(space, points)}`,
         empty: `${NO_GRADES}.`,
         cells: [0, ...(isDense ? columns.map((_, index) => column + index) : [1, 2])],
-        legend: legendOf(shown, points, usual),
+        legend: legendOf(time, points, usual, breaks !== nothing),
         ...(isDense
-          ? { figuresId, figures: html`${medianFigures(byType)}${figures}` }
+          ? { figuresId, figures }
           : { figures: html`${sessionFigures(viewer, shown, space, byType)}${figures}` }),
       }),
   }
@@ -107,18 +104,12 @@ function gradeStrip(viewer: Viewer, shown: ShownSessions, usual: readonly (Usual
     const median = shown.summary.spreads[index]?.median
     return median === undefined ? [] : [{ at: (begin + until) / 2, value: median }]
   })
-  const space = planeOf(viewer, shown, [], [...points.map(({ value }) => value), ...ends(usual)])
+  const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
   return strip(html`${usualBand(space, shown.time.parts, usual)}${dots('filled', space, points)}`)
 }
 
 function ends(usual: readonly (Usual | undefined)[]): number[] {
   return usual.flatMap(range => (range === undefined ? [] : [range.low, range.high]))
-}
-
-function medianFigures(byType: Html): Html {
-  return byType === nothing
-    ? nothing
-    : html`<details class="figures"><summary>Grades by type</summary>${byType}</details>`
 }
 
 /** The table of sessions that have a mark each. */
@@ -166,27 +157,20 @@ function partPoints({ summary, time }: ShownSessions): Point[] {
 }
 
 /** The axis of grades has them in tens, and no part above 100 unless a grade is there. */
-function planeOf(
-  viewer: Viewer,
-  { time }: ShownSessions,
-  points: readonly Point[],
-  others: readonly (number | null)[] = [],
-): Plane {
-  const grades = [...points.flatMap(({ low, high }) => [low, high]), ...others.filter(value => value !== null)]
+function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[]): Plane {
   const low = Math.floor(Math.min(...grades, 99) / 10) * 10
   const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
   return planeOfTime(viewer, time, { values: [low, high], text: percentText })
 }
 
 /** A dot for each session, filled if it was passed; or the spread of each part, and its median as a line. */
-function marksOf({ program }: ShownSessions, space: Plane, points: readonly Point[]): Html {
+function marksOf(space: Plane, points: readonly Point[]): Html {
   const part = points[0]?.part
-  const breaks = program === undefined ? breakBoxes(space, points, part && daysOf(part)) : nothing
   if (part === undefined) {
     const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
-    return html`${breaks}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}`
+    return html`${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}`
   }
-  return html`${breaks}${uprights('spread', space, points)}${stretched(linePath('line', space, points, daysOf(part)))}`
+  return html`${uprights('spread', space, points)}${stretched(linePath('line', space, points, daysOf(part)))}`
 }
 
 function daysOf({ begin, until }: TimePart): number {
@@ -206,16 +190,13 @@ function spreadText(spread: GradeSpread | null): string {
 }
 
 function legendOf(
-  { time, program }: ShownSessions,
+  time: TimeInParts,
   points: readonly Point[],
   usual: readonly (Usual | undefined)[],
+  hasBreak: boolean,
 ): LegendItem[] {
   const [first] = points
   if (first === undefined) return []
-  const days = first.part === undefined ? 0 : daysOf(first.part)
-  const hasBreak =
-    program === undefined &&
-    points.some(({ at }, index) => at - (points[index - 1]?.at ?? at) >= (BREAK_DAYS + days) * DAY_MS)
   const marks: LegendItem[] =
     first.part === undefined
       ? [

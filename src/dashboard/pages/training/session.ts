@@ -63,7 +63,6 @@ async function showSession(visit: Visit) {
   return view({
     owner,
     title,
-    ...(isNamed ? { heading: html`${programs.nameOf(session.program)}` } : {}),
     back: visit.sectionStart,
     lead: html`${dateTime(viewer, session.at)} · ${isNamed ? html`<a href="/programs/${session.program}">Program</a>` : ofProgram}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`

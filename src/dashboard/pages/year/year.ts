@@ -6,24 +6,15 @@ import { noRecords, stat, stats } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
-import {
-  countText,
-  longDistanceText,
-  durationText,
-  NONE,
-  numberText,
-  partText,
-  percentText,
-  unbroken,
-  shortDay,
-} from '../../text/text.ts'
+import { countText, longDistanceText, durationText, NONE, numberText, partText, shortDay } from '../../text/text.ts'
 import { lockedPercent, shares } from '../locks/charts.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
-import { inParts, partPictures } from '../parts.ts'
+import { comparedWith, GRADES, inParts, partPictures, type Words } from '../parts.ts'
 import { daysCard } from './days.ts'
 import { recordCard } from './records.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
+import { beyondUsual } from '../../../stats/usual.ts'
 
 /** A calendar year on one sheet. */
 
@@ -109,30 +100,26 @@ function stepper(years: readonly number[], year: number): Html {
 function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const { year, isRunning, total, before } = statistics
   const start = zoneClock(viewer.timeZone).startOf(before.from)
-  const title = isRunning ? `${year - 1} to ${shortDay(before.to * DAY_MS)}` : String(year - 1)
+  const title = isRunning ? `in ${year - 1} up to ${shortDay(before.to * DAY_MS)}` : `in ${year - 1}`
   const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
-  const shown = figuresOf(viewer, statistics).flatMap(
-    ({ name, of, first, value, note, text, differenceText = text }) => {
-      const [now, then] = [value(total), value(before)]
-      if (now === null) return []
-      const current = figure(`${of} ${scopeOf(total)}`, now, text(now))
-      if (first.at > start || then === null) return [stat(name, current, note(total))]
-      const how = now === then ? 'the same' : `${now > then ? '+' : '−'}${differenceText(Math.abs(now - then))}`
-      const former = figure(`${of} ${scopeOf(before)}`, then, text(then))
-      return [stat(name, current, html`${note(total)}${note(total) && html`<br>`}${title}: ${former} (${how})`)]
-    },
-  )
+  const shown = figuresOf(viewer, statistics).flatMap(({ name, of, first, value, note, ...words }) => {
+    const [now, then] = [value(total), value(before)]
+    if (now === null) return []
+    const current = figure(`${of} ${scopeOf(total)}`, now, words.text(now))
+    if (first.at > start || then === null) return [stat(name, current, note(total))]
+    const compared = comparedWith(title, beyondUsual(now, { low: then, high: then }), words)
+    const former = figure(`${of} ${scopeOf(before)}`, then, words.text(then))
+    return [stat(name, current, html`${note(total)}${note(total) && html`<br>`}${compared} (${former})`)]
+  })
   return stats(...shown)
 }
 
-interface YearFigure {
+interface YearFigure extends Words {
   readonly name: string
   /** What it is of. */
   readonly of: string
   /** Null if it is not known. */
   readonly value: (totals: Totals) => number | null
-  readonly text: (value: number) => string
-  readonly differenceText?: (value: number) => string
   /** What else is known of it. */
   readonly note: (totals: Totals) => string
 }
@@ -185,8 +172,7 @@ const lockFigure: YearFigure = {
   name: 'Time locked',
   of: 'lockedPercent',
   value: ({ locks }) => lockedPercent(locks),
-  text: percentText,
-  differenceText: value => unbroken(countText(value, 'point')),
+  ...GRADES,
   note: ({ locks }) => `${durationText(locks.lockedSeconds)}, ${countText(locks.started, 'lock')} begun`,
 }
 
