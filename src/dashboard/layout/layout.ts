@@ -74,6 +74,7 @@ const DONE: ReadonlyMap<string, string> = new Map([
   ['narrowed', 'The access is narrowed within a second.'],
   ['ended', 'The access ends within a second. Imports and pulls do not restore it.'],
   ['revoked', 'The key was revoked. Programs that use it are refused from now on.'],
+  ['tried', 'Tried again. Records that are still listed were rejected again.'],
   ['forgotten', 'The source and its key are forgotten. All records that were copied stay.'],
 ])
 

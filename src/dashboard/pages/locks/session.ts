@@ -40,7 +40,7 @@ export const lockSessionPages: readonly DashboardPage[] = [
 ]
 
 async function showSession(visit: Visit) {
-  const { store, pageAccess, id, now } = visit
+  const { store, pageAccess, now } = visit
   const { viewer, session } = await findSession(visit)
   const until = countedUntil(viewer.asOf, now)
   const { owner, record, document, template } = session

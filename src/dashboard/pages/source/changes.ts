@@ -34,8 +34,8 @@ export const changePages: readonly DashboardPage[] = [
     path: '/source/retry',
     takesLong: true,
     async handler({ store, viewer }) {
-      const report = (await mayWriteRecords(store)) ? await retryRejectedOf(store, viewer.session.accountId) : undefined
-      return redirect(report === undefined ? '/source' : `/source?tried=${report.tried}&stored=${report.stored}`)
+      if (await mayWriteRecords(store)) await retryRejectedOf(store, viewer.session.accountId)
+      return redirect('/source?done=tried')
     },
   },
 ]

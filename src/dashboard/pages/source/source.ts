@@ -83,7 +83,6 @@ async function showSource(visit: Visit) {
     title: 'Source',
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
-      ${retryNote(visit.query)}
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
       <section class="card" aria-label="Bring records in">
@@ -107,14 +106,6 @@ async function recordsSetting({ store, viewer, now }: Visit, connection: Connect
   const { training, locks } = await countSessions(store, accountId)
   const counts = `${countText(training, 'training session')}, ${countText(locks, 'lock')}`
   return setting('Your records', html`${counts}, as of ${dateTime(viewer, asOf)}`)
-}
-
-/** What came of trying rejected records again. */
-function retryNote(query: URLSearchParams): Html {
-  const [tried, stored] = ['tried', 'stored'].map(name => Number(query.get(name) ?? Number.NaN))
-  if (tried === undefined || stored === undefined || !(tried >= stored)) return nothing
-  const left = tried - stored
-  return html`<p class="note" role="status">Tried ${countText(tried, 'record')} again: ${numberText(stored)} stored${left === 0 ? '' : `, ${numberText(left)} rejected again, for the reasons below`}.</p>`
 }
 
 async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Connection): Promise<Html> {
