@@ -59,13 +59,8 @@ const MAX_TIME_TICKS = 12
 const SHOWN_EVERYWHERE = 3
 const FITS_EVERYWHERE = 5
 
-interface Tick {
-  readonly at: number
-  readonly name: string
-}
-
 /** Days, Mondays, firsts of months in a time zone, whichever are few enough; from two years on, firsts of years. */
-export function timeTicks([from, to]: Range, timeZone: string): Tick[] {
+export function timeTicks([from, to]: Range, timeZone: string) {
   const clock = zoneClock(timeZone)
   const [first, last] = [clock.dayOf(from), clock.dayOf(to - 1)]
   const length = last - first
@@ -78,7 +73,7 @@ export function timeTicks([from, to]: Range, timeZone: string): Tick[] {
   const wanted = Math.max(1, Math.ceil(length / size / MAX_TIME_TICKS))
   const isYearly = length > MAX_DAYS_BY_MONTH
   const step = isYearly ? Math.ceil(wanted / 12) * 12 : wanted
-  const ticks: Tick[] = []
+  const ticks: { readonly at: number; readonly name: string }[] = []
   let day = bucketStart(unit, 'monday', first)
   // A year is cut at January.
   if (isYearly) while (new Date(day * DAY_MS).getUTCMonth() > 0) day = addBuckets('month', day, -1)

@@ -100,7 +100,7 @@ function stepper(years: readonly number[], year: number): Html {
 function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
   const { year, isRunning, total, before } = statistics
   const start = zoneClock(viewer.timeZone).startOf(before.from)
-  const title = isRunning ? `in ${year - 1} up to ${shortDay(before.to * DAY_MS)}` : `in ${year - 1}`
+  const title = isRunning ? `in ${year - 1} to ${shortDay(before.to * DAY_MS)}` : `in ${year - 1}`
   const scopeOf = ({ from, to }: Totals) => daysName({ first: from, last: to })
   const shown = figuresOf(viewer, statistics).flatMap(({ name, of, first, value, note, ...words }) => {
     const [now, then] = [value(total), value(before)]
