@@ -85,7 +85,8 @@ async function showSource(visit: Visit) {
     body: html`
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
-      <section class="card" aria-label="Bring records in">
+      <h2 class="hidden">Bring records in</h2>
+      <section class="card">
         ${await recordsSetting(visit, connection)}
         ${await fileSetting(visit)}
         ${connection === undefined ? await connectSetting(visit) : nothing}
