@@ -9,6 +9,7 @@ import { account, deletion, partnership } from './account-kinds.ts'
 import { decide, differs, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
+import { FormatError } from './formats/errors.ts'
 import { isTooLong } from './lines.ts'
 import { ImportError, type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
@@ -81,10 +82,11 @@ export class Incoming {
 
   /**
    * Adds a line that cannot be stored: of an account, its records are valid even so where one such line refuses the file. Too many of them
-   * are only counted.
+   * are only counted, and end a preview. Throws FormatError.
    */
   refuse({ line, reason, raw, ...facts }: RejectedLine & { readonly raw: Buffer | string | undefined }) {
     this.#invalid += 1
+    if (this.options.isPreview === true) checkRejected(this.#invalid)
     if (this.#invalid <= MAX_INVALID) this.#add(line, facts, [null, null, 'invalid', reason, null, null], raw)
   }
 
@@ -488,6 +490,12 @@ const CONTRADICTION: Decision = {
   reason: 'is the same record as an earlier line, with other content',
 }
 
+/** Throws FormatError for so many lines that a preview does not list them. */
+export function checkRejected(count: number) {
+  if (count <= MAX_INVALID) return
+  throw new FormatError(`more than ${MAX_INVALID.toLocaleString('en')} of its lines are no records`)
+}
+
 const NOT_KEPT = [null, null, null]
 
 /** Text as it is; bytes that a text column cannot store as base64. */
@@ -511,7 +519,7 @@ const REFUSED_ACCOUNTS = `insert into moved_account select id from incoming wher
 const MAX_BATCH_ROWS = 50
 const MAX_READ_LINES = 1000
 /** How many invalid lines are kept; further ones are only counted. */
-export const MAX_INVALID = 100_000
+const MAX_INVALID = 100_000
 const MAX_WRITTEN_ROWS = 100
 /** How many records of a kind a preview shows. */
 const SAMPLES = 3

@@ -2,8 +2,7 @@ import type { Store } from '../store/index.ts'
 import { type ImportOptions, withDecided } from './import.ts'
 import type { LinesOf } from './lines.ts'
 import type { SampleRow } from './sample-rows.ts'
-import { FormatError } from './formats/errors.ts'
-import { type Incoming, MAX_INVALID } from './incoming.ts'
+import { checkRejected, type Incoming } from './incoming.ts'
 import { type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
 import type { LineFacts } from './stage-lines.ts'
 
@@ -49,8 +48,7 @@ export function previewImport(store: Store, lines: LinesOf, options: PreviewOpti
   return store.db.connection().execute(async db => {
     return withDecided(store, lines, { ...rest, db, isPreview: true, setsAside: true }, async (incoming, facts) => {
       const { count: rejectedCount } = await incoming.rejectedLines()
-      if (rejectedCount > MAX_INVALID)
-        throw new FormatError(`more than ${MAX_INVALID.toLocaleString('en')} of its lines are no records`)
+      checkRejected(rejectedCount)
       const kinds = incoming
         .report()
         .filter(({ isPresent }) => isPresent)
