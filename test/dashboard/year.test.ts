@@ -56,7 +56,7 @@ describe('a year of the sample', () => {
     const [, amount = '', unit] = /Repetitions [\d,]+ (?:≈ )?([\d,.]+)\s(k?m) /.exec(notes) ?? []
     const shown = Number(amount.replaceAll(',', '')) * (unit === 'km' ? 1000 : 1)
     assert.ok(Math.abs(shown - metres) <= (unit === 'km' ? 51 : 0.5), `${amount} ${unit}`)
-    assert.ok(notes.includes(`${durationText(training.durationMeasured)} in all`.replaceAll('\u00a0', ' ')))
+    assert.ok(notes.includes(`${durationText(training.durationMeasured)} of training`.replaceAll('\u00a0', ' ')))
     // A lock of the sample is running, so there is more from one response to the next.
     const [, length = '', begun] = /Time locked [\d.]+ % (.*?), (\d+) locks? begun/.exec(notes) ?? []
     const possible = Array.from({ length: 60 }, (_, more) => durationText(locks.lockedSeconds - more))

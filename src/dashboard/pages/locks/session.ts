@@ -64,7 +64,7 @@ async function showSession(visit: Visit) {
     title: name,
     back: visit.sectionStart,
     heading: html`${name}${record.isActive && record.lockState === 'locked' ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${lateness === undefined || lateness === AS_PLANNED ? nothing : html` <span class="beside">ended ${lateness}</span>`}`,
-    lead: html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}${used === undefined ? nothing : html` · <a href="/lock-templates/${used.record.id}">${templateName === name ? 'Template' : templateName}</a>`}${
+    lead: html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}${used === undefined ? nothing : html`<span${templateName === name ? html` class="off-paper"` : nothing}> · <a href="/lock-templates/${used.record.id}">${templateName === name ? 'Template' : templateName}</a></span>`}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     actions: recordSteps(visit, entries.toReversed(), 'Locks'),

@@ -39,7 +39,7 @@ export async function showProgram(visit: Visit) {
   const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, shown)
   const passed = sessions.filter(one => one.passed).length
   const of = `${numberText(passed)} of ${numberText(sessions.length)}`
-  const all = html`${partText(passed, sessions.length)} · <a href="/training?range=all&amp;program=${id}">all sessions</a>`
+  const all = html`${partText(passed, sessions.length)}<span class="off-paper"> · <a href="/training?range=all&amp;program=${id}">all sessions</a></span>`
   const last = sessions.findLast(({ at }) => at <= now)?.at
   return view({
     owner: program.ownerId,

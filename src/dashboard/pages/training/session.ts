@@ -64,7 +64,7 @@ async function showSession(visit: Visit) {
     owner,
     title,
     back: visit.sectionStart,
-    lead: html`${dateTime(viewer, session.at)} · ${isNamed ? html`<a href="/programs/${session.program}">Program</a>` : ofProgram}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
+    lead: html`${dateTime(viewer, session.at)}${isNamed ? html`<span class="off-paper"> · <a href="/programs/${session.program}">Program</a></span>` : html` · ${ofProgram}`}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
       owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
     }`,
     actions: recordSteps(visit, sessions, 'Sessions'),

@@ -9,7 +9,7 @@ import { lockText } from '../locks/states.ts'
 /** The highest values up to the end of a year. */
 export function recordCard({ viewer }: Reader, year: YearStatistics): Html {
   const records = [...trainingRecords(year), ...lockRecord(viewer, year)]
-  const title = year.isRunning ? 'Records' : `Records at the end of ${year.year}`
+  const title = year.isRunning ? 'Records of all years' : `Records at the end of ${year.year}`
   return records.length === 0 ? nothing : card(title, facts(records))
 }
 

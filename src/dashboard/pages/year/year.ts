@@ -163,7 +163,9 @@ function trainingFigures(viewer: Viewer): readonly YearFigure[] {
       'sessions',
       ({ passed, sessions }) => `${numberText(passed)} passed (${partText(passed, sessions)})`,
     ),
-    count('Days with training', 'days', ({ duration }) => (duration === 0 ? '' : `${durationText(duration)} in all`)),
+    count('Days with training', 'days', ({ duration }) =>
+      duration === 0 ? '' : `${durationText(duration)} of training`,
+    ),
     count('Repetitions', 'reps', training => distanceOfYear(viewer, training)),
   ]
 }
