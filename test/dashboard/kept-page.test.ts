@@ -87,7 +87,7 @@ describe('the page to keep', () => {
       numberText(locks.started),
     ]) {
       assert.ok(
-        cells.some(cell => cell?.split(/[<>]|, | in all| locks? begun/).includes(text)),
+        cells.some(cell => cell?.split(/[<>]|, | of training| locks? begun/).includes(text)),
         text,
       )
     }
