@@ -69,7 +69,7 @@ export async function makeApp(options: AppOptions) {
   })
   app.server.on('checkContinue', (request, response) => {
     // Behind another response, Node could write it between the headers and the body of this one.
-    if (!connections.isAnswering(request.socket)) response.writeContinue()
+    if (!isAnswering(connections, request.socket)) response.writeContinue()
     app.server.emit('request', request, response)
   })
   app.setErrorHandler(onError)
@@ -111,7 +111,7 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, connections:
   const { raw } = request
   const { socket } = raw
   // Behind another response on its connection, Node does not say when that ends.
-  const isWaiting = connections.isAnswering(socket)
+  const isWaiting = isAnswering(connections, socket)
   const context = new RequestContext(raw, request.id)
   request.context = context
   let hasEnded = false
@@ -133,6 +133,11 @@ function beginRequest(request: FastifyRequest, reply: FastifyReply, connections:
   if (connections.isClosing) reply.raw.setHeader('Connection', 'close')
   // Nobody reads it, and where the next request begins is not known.
   if (announcesBody(raw) && (request.method !== 'POST' || request.is404)) reply.raw.setHeader('Connection', 'close')
+}
+
+/** Whether the newest request of a connection has no response yet, or not all of it. */
+function isAnswering({ newest }: Connections, socket: Socket): boolean {
+  return newest.get(socket)?.writableFinished === false
 }
 
 function report(summary: RequestSummary, aborted: boolean, { log, metrics }: AppOptions) {

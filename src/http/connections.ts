@@ -70,11 +70,6 @@ export class Connections {
     return true
   }
 
-  /** Whether the newest request of a connection has no response yet, or not all of it. */
-  isAnswering(socket: Socket): boolean {
-    return this.newest.get(socket)?.writableFinished === false
-  }
-
   /** Drains, stops listening, and resolves when every request is answered and every connection has ended. */
   async close(app: FastifyInstance, load: Load) {
     this.isDraining = true
