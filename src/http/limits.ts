@@ -48,7 +48,11 @@ export const limits = {
   failures: limit('failureLimit', 'wrong API keys in 60 seconds, by address', '429'),
   sessionPages: limit('pageLimit', 'pages in 60 seconds, by browser session', '429'),
   addressPages: limit('addressPageLimit', 'pages in 60 seconds, by address', '429'),
-  attempts: limit(10, 'failed sign-ins and confirmations in 15 minutes, by account, address or browser', '429'),
+  attempts: limit(
+    10,
+    'failed sign-ins and wrong current passwords in 15 minutes, by account, address or browser',
+    '429',
+  ),
   exports: limit(1, 'exports of everything at once, by account', '429'),
   passwordChecks: limit(MAX_CHECKS, 'passwords to check at the same time', '503'),
   sourceChecks: limit(MAX_CHECKS_PER_HOUR, 'checks of a source in an hour, by account', '429'),
