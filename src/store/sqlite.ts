@@ -36,17 +36,18 @@ import type { Tables } from './tables.ts'
 /** Opens the database file, or creates it if `create` allows it. Only the user that runs the program may read it. */
 export function openSqlite(path: string, options: OpenOptions): Store {
   if (path === '') throw new StoreLocationError('the database must be named as sqlite:<path>')
-  const writer = makeWriter(path, options)
-  const db = new Kysely<Tables>({ dialect: dialectOf(writer, options.busyTimeoutMs) })
   const isAlone = path === MEMORY || options.exclusive === true || options.inspect === true
+  const writer = makeWriter(path, options)
   const reader = isAlone ? undefined : openReader(path)
+  const shared = new SharedReads(reader)
+  const db = new Kysely<Tables>({ dialect: dialectOf(shared.endingAround(writer), options.busyTimeoutMs) })
   const reads = reader ? new Kysely<Tables>({ dialect: dialectOf(makeExecutor(reader), options.busyTimeoutMs) }) : db
 
   return {
     engine: 'sqlite',
     db,
     reads,
-    read: makeReader(db, reader),
+    read: makeReader(db, reader, shared),
     async health() {
       await checkReadiness(this)
     },
@@ -76,8 +77,43 @@ function makeWriter(path: string, options: OpenOptions): SqliteExecutor {
   return startWriterThread({ path, options })
 }
 
+/** The transaction that the reads of one turn of the event loop share: SQLite locks the file for each, which takes as long as a short read. */
+class SharedReads {
+  readonly #reader: DatabaseSync | undefined
+  #isOpen = false
+
+  constructor(reader: DatabaseSync | undefined) {
+    this.#reader = reader
+  }
+
+  begin() {
+    if (this.#isOpen) return
+    this.#reader?.exec('begin')
+    this.#isOpen = true
+    setImmediate(() => this.#end())
+  }
+
+  #end() {
+    this.#isOpen = false
+    // Some errors of the engine have ended it already.
+    if (this.#reader?.isOpen === true && this.#reader.isTransaction) this.#reader.exec('commit')
+  }
+
+  /** Ends it around each statement, so that what is read next sees what the statement wrote. */
+  endingAround({ execute, close }: SqliteExecutor): SqliteExecutor {
+    return {
+      execute: (statement, parameters) => {
+        this.#end()
+        const result = execute(statement, parameters)
+        return result instanceof Promise ? result.finally(() => this.#end()) : result
+      },
+      close,
+    }
+  }
+}
+
 /** Runs compiled queries as prepared statements. */
-function makeReader(db: Kysely<Tables>, reader: DatabaseSync | undefined) {
+function makeReader(db: Kysely<Tables>, reader: DatabaseSync | undefined, shared: SharedReads) {
   const statements = new WeakMap<object, Compiled & { statement: StatementSync }>()
 
   const prepare = (query: Query<never, unknown>) => {
@@ -88,6 +124,7 @@ function makeReader(db: Kysely<Tables>, reader: DatabaseSync | undefined) {
 
   return <Values extends object, Row>(query: Query<Values, Row>, values: Values): Row[] => {
     try {
+      shared.begin()
       const { statement, parameters } = statements.getOrInsertComputed(query, () => prepare(query))
       // Parameters of a query are numbers and texts; its columns are those of its Row.
       return statement.all(...(parameters(values) as SQLInputValue[])) as Row[]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { open, type Store, TooLongError } from '../../src/store/index.ts'
 import { query } from '../../src/store/query.ts'
@@ -54,12 +55,24 @@ test('a store reads at once what its thread has written, even in the turn of a r
     }
   }))
 
-test('after a read that failed, others see what is committed', () =>
+test('reads of one turn see one state of the database, and those of the next what others have committed', () =>
+  withStore(true, async (store, path) => {
+    using other = new DatabaseSync(path)
+    await nextTurn()
+    assert.equal(await named(store), '')
+    other.exec(insertAccount(1))
+    assert.equal(await named(store), '')
+    await nextTurn()
+    assert.equal(await named(store), '1,')
+  }))
+
+test('after a read that failed, others of the same turn and of later ones see what is committed', () =>
   withStore(true, async (store, path) => {
     using other = new DatabaseSync(path)
     assert.throws(() => store.read(tooLong, {}), TooLongError)
     assert.equal(await named(store), '')
     other.exec(insertAccount(1))
+    await nextTurn()
     assert.equal(await named(store), '1,')
   }))
 
@@ -68,5 +81,6 @@ test('a read does not keep the write-ahead log from being emptied', () =>
     using other = new DatabaseSync(path)
     other.exec(insertAccount(1))
     await named(store)
+    await nextTurn()
     assert.equal(other.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'], 0)
   }))
