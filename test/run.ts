@@ -57,7 +57,7 @@ const LAST = 'docs/bare.slow.test.ts'
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
 
 /** Longer than any test takes on a slow machine. A process that reports no test for longer left something open, and is ended. */
-const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 20 : 8
+const TEST_LIMIT_MINUTES = isExhaustive ? 24 * 60 : isSlow ? 20 : 5
 
 /** As many other files share a process: starting one and loading the program into it takes as long as a short file. */
 const FILES_PER_PROCESS = 12

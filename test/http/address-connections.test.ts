@@ -29,9 +29,15 @@ async function connectFrom(localAddress: string, port: number, count: number) {
   }
 }
 
+/** False if the connection is closed instead. */
 async function isServed(socket: Socket | undefined): Promise<boolean> {
   socket?.write(REQUEST)
-  return socket !== undefined && String((await once(socket, 'data'))[0]).startsWith('HTTP/1.1 200 ')
+  const { promise: closed, resolve: close } = Promise.withResolvers<readonly unknown[]>()
+  socket?.once('close', () => close([]))
+  return (
+    socket?.destroyed === false &&
+    String((await Promise.race([once(socket, 'data'), closed]))[0]).startsWith('HTTP/1.1 200 ')
+  )
 }
 
 test('an address has so many connections and no more, and another address is served', async () => {
@@ -58,7 +64,7 @@ test('an address has so many connections and no more, and another address is ser
   assert.deepEqual(more, [], 'it is said once')
   await until(async () => {
     using again = await connectFrom('127.0.0.1', server.port, 1)
-    return await isServed(again.sockets[0]).catch(() => false)
+    return await isServed(again.sockets[0])
   })
 })
 
