@@ -65,19 +65,31 @@ export function usualRanges(parts: readonly UsualPart[]): (Usual | undefined)[] 
   })
 }
 
-/** The repetitions that are usual from Monday up to the same day and time of the weeks before. */
-export function usualByNow(sessions: readonly SessionStats[], clock: ZoneClock, now: number): Usual | undefined {
+/** The week of an instant and those before, the oldest first, with the same day and time of each. */
+export function weeksByNow(clock: ZoneClock, now: number) {
   const today = clock.dayOf(now)
   const monday = bucketStart('week', 'monday', today)
-  const weeks = Array.from({ length: MAX_USUAL_PARTS + 1 }, (_, index) => 7 * (MAX_USUAL_PARTS - index))
-  const known = weeks.filter(back => clock.startOf(monday - back + 7) > (sessions[0]?.at ?? now))
-  const parts = known.map((back): UsualPart => {
-    const begin = clock.startOf(monday - back)
+  return Array.from({ length: MAX_USUAL_PARTS + 1 }, (_, index) => {
+    const back = 7 * (MAX_USUAL_PARTS - index)
     const end = clock.startOf(today - back) + now - clock.startOf(today)
-    const isEmpty = sessionsBetween(sessions, begin, clock.startOf(monday - back + 7)).length === 0
-    return { value: totalsOf(sessionsBetween(sessions, begin, end + 1)).reps, days: 7, isWhole: true, isEmpty }
+    return { day: monday - back, begin: clock.startOf(monday - back), end, until: clock.startOf(monday - back + 7) }
   })
-  return usualRanges(parts).at(-1)
+}
+
+/** What is usual in the last of some weeks, each measured up to the same day and time. */
+export function usualByNow(weeks: readonly Pick<UsualPart, 'value' | 'isEmpty'>[]): Usual | undefined {
+  return usualRanges(weeks.map(week => ({ ...week, days: 7, isWhole: true }))).at(-1)
+}
+
+/** The repetitions that are usual from Monday up to the same day and time of the weeks before. */
+export function usualReps(sessions: readonly SessionStats[], clock: ZoneClock, now: number): Usual | undefined {
+  const known = weeksByNow(clock, now).filter(({ until }) => until > (sessions[0]?.at ?? now))
+  return usualByNow(
+    known.map(({ begin, end, until }) => ({
+      value: totalsOf(sessionsBetween(sessions, begin, end + 1)).reps,
+      isEmpty: sessionsBetween(sessions, begin, until).length === 0,
+    })),
+  )
 }
 
 /** How far a value is above what is usual; negative below it, 0 within it and where it differs by no more than one, or than 2 %. */

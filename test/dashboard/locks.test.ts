@@ -1,19 +1,21 @@
 // engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
 import { rulesOf } from '../../src/dashboard/pages/locks/templates.ts'
 import { dateText, partText } from '../../src/dashboard/text/text.ts'
-import { DAY_MS, HOUR_MS } from '../../src/contract/time.ts'
+import { bucketStart, DAY_MS, formatDate, HOUR_MS } from '../../src/contract/time.ts'
 import {
   cellTexts,
   dataOf,
   figures as figuresOf,
+  sampleService,
   shownText,
   type Visitor,
   signInAs,
   tableRows,
   tilesOf,
+  visitorAs,
 } from '../support/dashboard.ts'
 import { lockSegment, lockSession, lockTemplate, trainingSession, world } from '../support/records.ts'
 import { archiveOf, startService } from '../support/service.ts'
@@ -119,16 +121,16 @@ test('the rules of a template state its fields that apply and nothing else', () 
     isTestLock: true,
   })
   assert.deepEqual(rulesOf(data), [
-    ['Length', '1\u00a0h to 1\u00a0d 1\u00a0h'],
-    ['Breaks', 'Every 1\u00a0d, up to 30\u00a0min'],
-    ['Longer breaks', 'Add 10\u00a0min'],
-    ['Task credit', 'Takes off 1,800'],
-    ['Penalty votes', 'Add 900'],
-    ['Remaining time', 'Hidden'],
-    ['In figures', 'Not counted'],
+    'Lasts 1\u00a0h to 1\u00a0d 1\u00a0h, at random',
+    'A break every 1\u00a0d, at most 30\u00a0min',
+    'Longer breaks add 10\u00a0min',
+    'Task credit takes off 1,800',
+    'Penalty votes add 900',
+    'The remaining time is hidden',
+    'Not counted in figures',
   ])
   const { data: strict } = lockTemplate(1, 1, { breakKeyholderOnly: true })
-  assert.deepEqual(rulesOf(strict)[3], ['Breaks started by', 'The keyholder only'])
+  assert.equal(rulesOf(strict)[3], 'Only the keyholder starts breaks')
 })
 
 test('the page of a template says how many locks were completed, and what they came to; each row what was not as planned', async () => {
@@ -191,10 +193,10 @@ test('in discreet mode no page says that something is locked', async () => {
 test('in discreet mode a lock template shows its length and no other rule', async () => {
   await using it = await signedIn('ann')
   const rulesOn = async () =>
-    /id="rules">[^]*?<dl[^>]*>([^]*?)<\/dl>/.exec((await it.viewer.get('/lock-templates/41')).text)?.[1]
+    /id="rules">[^]*?<ul[^>]*>([^]*?)<\/ul>/.exec((await it.viewer.get('/lock-templates/41')).text)?.[1]
   assert.match((await rulesOn()) ?? '', /keyholder|Emergency|votes|Breaks/)
   it.viewer.cookies.set('discreet', '1')
-  assert.match((await rulesOn()) ?? '', /^<div><dt>Length<\/dt><dd>[^<]*<\/dd><\/div>$/)
+  assert.match((await rulesOn()) ?? '', /^<li>Lasts [^<]*<\/li>$/)
 })
 
 test('the export of everything is an archive of the viewer’s account, which can be imported alone', async () => {
@@ -334,6 +336,35 @@ test('a running lock says how long it is locked since the last break, on which d
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(lock, /Locked 2\sd 1\sd since the last break Breaks 1 1\sd in breaks, 1 over the maximum /)
   assert.doesNotMatch(lock, /\d\s[dh] of \d/)
+})
+
+test('the percent of this week so far comes first, beside what is usual by now and last week, as the API has them', async () => {
+  mock.timers.enable({ apis: ['Date'], now: Math.floor(Date.now() / 1000) * 1000 })
+  try {
+    await using service = await sampleService()
+    const alex = await visitorAs(service.url, 'alex')
+    const [, now = '', how = '', last = ''] =
+      /Locked by week (\d+) % of this week so far, (.*?) by now; last week (\d+) %/.exec(
+        shownText(await alex.get('/locks')).replaceAll(/\s/g, ' '),
+      ) ?? assert.fail()
+    assert.match(how, /^(◆ as usual|[▲▼] \d+ points? (more|less) than usual)$/)
+    const monday = bucketStart('week', 'monday', Math.floor(Date.now() / DAY_MS))
+    for (const [shown, first] of [
+      [now, monday],
+      [last, monday - 7],
+    ] as const) {
+      const query = `bucket=week&from=${formatDate(first)}&to=${formatDate(first + 6)}`
+      const { lockedSeconds, lockedPercent } = (await service.fetch(`/api/v1/lkbx/stats?${query}`, 'alex')).body.data
+        .total
+      const elapsed = Math.min(7 * DAY_MS, Date.now() - first * DAY_MS) / 1000
+      assert.equal(Number(shown), Math.round((lockedSeconds * 100) / elapsed), query)
+      assert.ok(Math.abs(Number(shown) - lockedPercent) <= 0.5, query)
+    }
+    const overview = shownText(await alex.get('/')).replaceAll(/\s/g, ' ')
+    assert.ok(overview.includes(`${now} % of this week so far, ${how} by now`), overview)
+  } finally {
+    mock.timers.reset()
+  }
 })
 
 test('a lock that has ended says how long it was locked, its breaks, and how much later or earlier than planned it ended', async () => {

@@ -156,9 +156,7 @@ function known(value: number | null | undefined): string {
 }
 
 function rulesText(viewer: Reader['viewer'], record: TemplateUse['record']): string {
-  return shownRules(viewer, record)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join('; ')
+  return shownRules(viewer, record).join('; ')
 }
 
 /** The text of a cell without its markup. */

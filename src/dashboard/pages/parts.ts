@@ -34,7 +34,7 @@ export interface TimePart {
 export interface TimeInParts extends Time {
   readonly unit: Unit
   readonly parts: readonly TimePart[]
-  /** Those before, which say what is usual. */
+  /** Those before, which say what is usual; none of quarters and years. */
   readonly earlier: readonly TimePart[]
 }
 
@@ -65,7 +65,9 @@ export function inParts(
   }
   const parts: TimePart[] = []
   for (let day = first; day <= last; day = addUnits(unit, day, 1)) parts.push(partFrom(day))
-  const earlier = Array.from({ length: MAX_USUAL_PARTS }, (_, index) => {
+  // A quarter is too long to say what is usual.
+  const isCompared = unit === 'week' || unit === 'month'
+  const earlier = Array.from({ length: isCompared ? MAX_USUAL_PARTS : 0 }, (_, index) => {
     const { begin, until } = partFrom(addUnits(unit, first, index - MAX_USUAL_PARTS))
     return { begin, until, start: begin, end: until, isCurrent: false, isWhole: until <= now }
   })
@@ -126,7 +128,7 @@ export function usualOf(
   earlier: readonly Measured[] | undefined,
   shown: readonly Measured[],
 ): (Usual | undefined)[] {
-  if (earlier === undefined) return []
+  if (earlier === undefined || earlier.length === 0) return []
   const measured = [...earlier, ...shown]
   const parts = [...time.earlier.slice(time.earlier.length - earlier.length), ...time.parts]
   return usualRanges(
@@ -319,8 +321,6 @@ interface Bars extends Words, MeasuredTime {
   readonly series: readonly Series[]
   /** What was before the shown time, where bars are compared with what is usual. */
   readonly earlier?: readonly Measured[] | undefined
-  /** The axis ends at this value, if no bar is higher. */
-  readonly highest?: number
   /** Of the axis of values. */
   readonly axisText?: (value: number) => string
   readonly goal?: { readonly value: number; readonly text: string } | undefined
@@ -366,9 +366,9 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
-  const { time, series, goal, highest: least = 0, axisText = shortText } = bars
+  const { time, series, goal, isShare = false, axisText = shortText } = bars
   const sums = time.parts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
-  const highest = Math.max(least, goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
+  const highest = Math.max(isShare ? 100 : 0, goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
   return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
 }
 
@@ -438,25 +438,36 @@ interface MeasuredTime {
   readonly measured: readonly Measured[]
   /** The text where nothing was measured. */
   readonly empty: string
+  /** Whether it is a percent of the time, so that a part that is running can be compared. */
+  readonly isShare?: boolean
+  readonly usualByNow?: Usual | undefined
+  /** In place of how the last part was. */
+  readonly news?: Part
 }
 
-/** `2,444 last week, ▼ 36 less than usual`, with one large number. */
+/** `2,444 last week, ▼ 36 less than usual`, or `96 % of this week so far, last week 43 %`, with one large number. */
 export function summaryOf(
   words: Words,
-  { time, measured, empty }: MeasuredTime,
+  { time, measured, empty, isShare = false, usualByNow, news }: MeasuredTime,
   usual: readonly (Usual | undefined)[],
 ): Part {
   const { text } = words
   if (measured.every(({ value }) => value === null)) return `${empty}.`
+  if (news !== undefined) return news
   const { unit, parts } = time
   const last = lastWhole(time, measured, usual)
+  const current = parts.findIndex(({ isCurrent }) => isCurrent)
+  const running = measured[current]?.value ?? null
+  if (running !== null && (isShare || (last === undefined && running > 0))) {
+    const beside = usualByNow === undefined ? '' : `, ${beyondText(running, usualByNow, words)} by now`
+    const before = last !== undefined && last.part === parts[current - 1] ? `; last ${unit} ${text(last.value)}` : ''
+    return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${beside}${before}`
+  }
   if (last !== undefined) {
     const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
     const isLast = parts.some(({ isCurrent, begin }) => isCurrent && begin === last.part.until)
     return html`<b>${text(last.value)}</b> ${isLast ? 'last' : 'in the last whole'} ${unit}${beside}`
   }
-  const running = measured[parts.findIndex(({ isCurrent }) => isCurrent)]?.value ?? null
-  if ((running ?? 0) > 0) return html`<b>${text(running ?? 0)}</b> this ${unit} so far`
   return measured.some(({ value }) => (value ?? 0) > 0) ? `Nothing in a whole ${unit}.` : 'Nothing in this period.'
 }
 

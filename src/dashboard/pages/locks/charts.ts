@@ -2,14 +2,14 @@ import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
-import { figure, html, type Html } from '../../html.ts'
+import { figure, html, type Html, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { comparedText, daysName } from '../../text/period.ts'
 import { durationText, numberText, percentText } from '../../text/text.ts'
 import { addressOf, figureTiles } from '../area.ts'
 import { barPicture, comparedWith, GRADES, type PartPicture, partPictures } from '../parts.ts'
 import type { Ending } from './endings.ts'
-import { lockAddresses, type ShownLocks } from './list.ts'
+import { lockAddresses, lockedPercent, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
 
 /** The figures and the chart of time under lock. */
@@ -79,10 +79,16 @@ export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
 /** The same as a part of other pages. */
 export function shares(
   viewer: Viewer,
-  { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time'> & Partial<Pick<ShownLocks, 'earlier'>>,
+  {
+    buckets,
+    time,
+    earlier,
+    ...news
+  }: Pick<ShownLocks, 'buckets' | 'time'> &
+    Partial<Pick<ShownLocks, 'earlier' | 'usualByNow'>> & { readonly news?: Part },
   id = 'shares',
 ): PartPicture {
-  const measured = ({ percent, lockedSeconds }: LockStatistics) => ({ value: percent, isEmpty: lockedSeconds === 0 })
+  const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
   return barPicture(viewer, {
     id,
     title: lockText(`Locked by ${time.unit}`, viewer),
@@ -95,7 +101,8 @@ export function shares(
     ],
     measured: buckets.map(measured),
     earlier: earlier?.map(measured),
-    highest: 100,
+    isShare: true,
+    ...news,
     ...GRADES,
     cellText: percentText,
     axisText: percentText,
@@ -104,11 +111,6 @@ export function shares(
 
 function breakPercent({ breakSeconds, knownSeconds }: LockStatistics): number | null {
   return roundedRatio(breakSeconds * 1000, knownSeconds, 10)
-}
-
-/** Rounded once: the percent of a share has a decimal. */
-export function lockedPercent({ lockedSeconds, knownSeconds }: LockStatistics): number | null {
-  return roundedRatio(lockedSeconds * 100, knownSeconds)
 }
 
 /** `43 %` of a time of which something is known. */

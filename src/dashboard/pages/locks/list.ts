@@ -1,8 +1,10 @@
+import { roundedRatio } from '../../../contract/numbers.ts'
 import type { Bucket } from '../../../stats/buckets.ts'
 import type { LockHistory } from '../../../stats/lock-history.ts'
 import { locksSince, type LockStats, lockRecords } from '../../../stats/lock-queries.ts'
 import { lockStatistics, type LockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
+import { type Usual, usualByNow, weeksByNow } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
@@ -44,7 +46,9 @@ export interface ShownLocks extends Days {
   readonly total: LockStatistics
   readonly buckets: readonly LockStatistics[]
   /** Of the parts before. */
-  readonly earlier: readonly LockStatistics[]
+  readonly earlier: readonly LockStatistics[] | undefined
+  /** What percent is usual up to this day and time of a week, where the last part is this week. */
+  readonly usualByNow: Usual | undefined
   /** The days before, as many as are shown. */
   readonly before: (Days & { readonly total: LockStatistics }) | undefined
 }
@@ -62,13 +66,28 @@ export async function shownLocks(
   const days = period ?? { first: clock.dayOf(Math.min(history.since, now)), last: clock.dayOf(now) }
   const compared = period && comparedDays(period)
   const time = inParts(timeOfDays(days, timeZone), now, viewer)
-  const from = Math.min(time.earlier[0]?.begin ?? 0, clock.startOf(compared?.first ?? days.first))
+  const isThisWeek = time.unit === 'week' && time.parts.at(-1)?.isCurrent === true && until === now
+  const weeks = period === undefined || !isThisWeek ? [] : weeksByNow(clock, now)
+  const from = Math.min(time.earlier[0]?.begin ?? Infinity, clock.startOf(compared?.first ?? days.first))
   const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
-  const [sums, earlier, before] = await lockStatistics(withoutPractice(sessions), { since: history.since, until }, [
-    bucketsOfParts(time.parts, time, clock),
-    bucketsOfParts(time.earlier, time, clock),
-    compared === undefined ? [] : [bucketOf(compared, timeZone)],
-  ])
+  const [sums, earlier, before, cutWeeks] = await lockStatistics(
+    withoutPractice(sessions),
+    { since: history.since, until },
+    [
+      bucketsOfParts(time.parts, time, clock),
+      bucketsOfParts(time.earlier, time, clock),
+      compared === undefined ? [] : [bucketOf(compared, timeZone)],
+      weeks.flatMap(({ day, begin, end, until }) => [
+        { day, start: begin, end, partial: true },
+        { day, start: end, end: until, partial: true },
+      ]),
+    ],
+  )
+  const byNow = weeks.flatMap((_, index) => {
+    const [some, rest] = cutWeeks.buckets.slice(index * 2)
+    if (some === undefined || rest === undefined) return []
+    return { value: lockedPercent(some), isEmpty: some.lockedSeconds + rest.lockedSeconds === 0 }
+  })
   const within = sessionsWithin(sessions, time, until)
   return {
     ...days,
@@ -79,9 +98,15 @@ export async function shownLocks(
     sessions: within,
     counted: withoutPractice(within),
     ...sums,
-    earlier: earlier.buckets,
+    earlier: period && earlier.buckets,
+    usualByNow: usualByNow(byNow),
     before: compared && { ...compared, total: before.total },
   }
+}
+
+/** Rounded once: the percent of a share has a decimal. */
+export function lockedPercent({ lockedSeconds, knownSeconds }: LockStatistics): number | null {
+  return roundedRatio(lockedSeconds * 100, knownSeconds)
 }
 
 function bucketOf(days: Days, timeZone: string): Bucket {

@@ -10,17 +10,7 @@ import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import {
-  card,
-  facts,
-  mainStat,
-  noRecords,
-  recordTabs,
-  stat,
-  stats,
-  table,
-  type TableColumn,
-} from '../../layout/components.ts'
+import { card, mainStat, noRecords, recordTabs, stat, stats, table, type TableColumn } from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
 import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
 import { knownEnd, stateName } from './states.ts'
@@ -70,13 +60,11 @@ export function lockTemplateColumns(viewer: Viewer, isSorted = false): TableColu
       cell: ({ record, isInUse }) =>
         html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${isInUse ? html` <span class="state on">In use</span>` : nothing}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
     },
-    { title: label('duration'), line: 'second', cell: ({ record }) => lengthText(record) },
+    { title: label('duration'), line: 'first', cell: ({ record }) => lengthText(record) },
     { title: label('isBreakEnabled'), line: 'second', cell: ({ record }) => breakText(record) },
     {
       title: stateName('completed', viewer),
       numeric: true,
-      line: 'second',
-      unit: ` ${stateName('completed', viewer).toLowerCase()}`,
       cell: ({ record, completed, sessions }) =>
         sessions === 0 || record.isTestLock ? nothing : partOf(completed, sessions),
     },
@@ -123,7 +111,7 @@ async function showTemplate(visit: Visit) {
       json: document,
       summary: () => html`
         ${useStats(viewer, record, newest, entries.length)}
-        ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
+        ${card('Rules', html`<ul class="segments">${shownRules(viewer, record).map(rule => html`<li>${rule}</li>`)}</ul>${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', html`${sessions}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
@@ -158,27 +146,25 @@ function useStats(viewer: Viewer, { isRandomDuration }: LockTemplate, newest: re
 /** More would take long. */
 const MAX_MEASURED = 400
 
-type Rule = readonly [name: string, value: string]
-
 /** In discreet mode only the length: the other rules contain words that discreet mode hides. */
-export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockTemplate): Rule[] {
+export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockTemplate): string[] {
   return rulesOf(record).slice(0, discreet ? 1 : undefined)
 }
 
 /** The rules of a template that apply, the first its length. They state values of fields and do not interpret them. */
-export function rulesOf(template: LockTemplate): Rule[] {
+export function rulesOf(template: LockTemplate): string[] {
   const { breakPenalty } = template
-  const rules: (Rule | false)[] = [
-    [label('duration'), lengthText(template)],
-    [label('isBreakEnabled'), breakText(template)],
-    template.isBreakEnabled && breakPenalty > 0 && ['Longer breaks', `Add ${durationText(breakPenalty)}`],
-    template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks started by', 'The keyholder only'],
+  const rules = [
+    `Lasts ${lengthText(template)}${template.isRandomDuration ? ', at random' : ''}`,
+    breakText(template),
+    template.isBreakEnabled && breakPenalty > 0 && `Longer breaks add ${durationText(breakPenalty)}`,
+    template.isBreakEnabled && template.breakKeyholderOnly && 'Only the keyholder starts breaks',
     // Their units are not known.
-    template.isDeepthroatEnabled && ['Task credit', `Takes off ${numberText(template.deepthroatTimeReduction)}`],
-    template.isShameEnabled && ['Penalty votes', `Add ${numberText(template.shameTimeAdd)}`],
-    template.isEmergencyUnlockEnabled && ['Emergency unlock', 'Possible'],
-    ['Remaining time', template.isTimeDisplayed ? 'Shown' : 'Hidden'],
-    template.isTestLock && ['In figures', label('isTestLock')],
+    template.isDeepthroatEnabled && `Task credit takes off ${numberText(template.deepthroatTimeReduction)}`,
+    template.isShameEnabled && `Penalty votes add ${numberText(template.shameTimeAdd)}`,
+    template.isEmergencyUnlockEnabled && 'Emergency unlock is possible',
+    `The remaining time is ${template.isTimeDisplayed ? 'shown' : 'hidden'}`,
+    template.isTestLock && 'Not counted in figures',
   ]
   return rules.filter(rule => rule !== false)
 }
@@ -205,5 +191,7 @@ function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: Lo
 }
 
 function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
-  return isBreakEnabled ? `Every ${durationText(breakRegularity)}, up to ${durationText(breakMaximum)}` : 'No breaks'
+  return isBreakEnabled
+    ? `A break every ${durationText(breakRegularity)}, at most ${durationText(breakMaximum)}`
+    : 'No breaks'
 }

@@ -1,9 +1,9 @@
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
-import { DAY_MS } from '../../../contract/time.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, type LockInterval } from '../../../stats/intervals.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
@@ -32,7 +32,9 @@ export function lockState(viewer: Viewer, lock: LockStats, until: number): Part 
         : current.type === 'break'
           ? 'On a break'
           : 'Open'
-  return `${state}, day ${numberText(Math.floor((until - lock.at) / DAY_MS) + 1)}`
+  const { dayOf } = zoneClock(viewer.timeZone)
+  // As pages draw them: the day on which it started is the first.
+  return `${state}, day ${numberText(dayOf(until) - dayOf(lock.at) + 1)}`
 }
 
 /** `13 h 2 min since the last break`: for how long. Without events, nobody knows. */

@@ -4,7 +4,7 @@ import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import type { SessionStats } from '../../../stats/training.ts'
-import { usualByNow, usualOfProgram } from '../../../stats/usual.ts'
+import { usualOfProgram, usualReps } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type Box, boxes, levels, patterns } from '../../charts/plane.ts'
 import { card, resultMark } from '../../layout/components.ts'
@@ -28,12 +28,12 @@ import {
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
 import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
-import { beyondText, strip } from '../parts.ts'
+import { beyondText, GRADES, strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { gradeNote } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
-import type { ShownLocks } from '../locks/list.ts'
+import { lockedPercent, type ShownLocks } from '../locks/list.ts'
 
 /** How much was locked of the last days, up to an instant. */
 interface LockedTime {
@@ -74,7 +74,8 @@ export function lockCard(
     html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock session' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
     html`
       ${current === undefined ? endOf(reader, shown) : plannedEndOf(viewer, current, until)}
-      <p>${often}${week !== undefined && week.knownSeconds > 0 && html` · ${lockedFigure(week, scope)} this week`}</p>
+      ${week !== undefined && week.knownSeconds > 0 && html`<p>${lockedFigure(week, scope)} of this week so far${weeks?.usualByNow && html`, ${beyondText(lockedPercent(week) ?? 0, weeks.usualByNow, GRADES)} by now`}</p>`}
+      <p>${often}</p>
       ${dayStrip(viewer, days, today)}
     `,
     'wide',
@@ -130,7 +131,7 @@ export function thisWeek(
   const scope = daysName({ first: monday, last: today })
   const { reps = 0, sessions: count = 0 } = week ?? {}
   const isKnown = countedUntil(viewer.asOf, now) === now
-  const usual = isKnown ? usualByNow(sessions, zoneClock(viewer.timeZone), now) : undefined
+  const usual = isKnown ? usualReps(sessions, zoneClock(viewer.timeZone), now) : undefined
   return tile(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`

@@ -121,7 +121,7 @@ export async function readTraining(
   const time = inParts(span ?? timeSince(sessions, now, viewer), now, viewer)
   const summary = await history.summary(selection, boundaries(time.parts))
   const { types } = selection.name === within.name ? summary : await history.summary(within)
-  const earlier = boundaries(time.earlier)
+  const earlier = period === undefined ? [] : boundaries(time.earlier)
   const today = zoneClock(timeZone).dayOf(now)
   const every = await history.select(query, -Infinity, zoneClock(timeZone).startOf(today + 1))
   const everyTime = inParts(timeSince(every.sessions, now, viewer), now, viewer)
@@ -134,7 +134,9 @@ export async function readTraining(
     sessions,
     summary,
     time,
-    earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
+    ...(earlier.length > 0 && {
+      earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
+    }),
     everything: {
       sessions: every.sessions,
       summary: await history.summary(every, boundaries(everyTime.parts)),

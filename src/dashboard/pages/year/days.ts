@@ -20,7 +20,7 @@ export function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
       ${daysCalendar(days.map(day => dayLook(viewer, day, day.sessions === 0 ? 'none' : shadeOf(day.reps))))}
       <ul class="legend">
         ${areas.includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
-        ${areas.includes('lkbx') && locked > 0 ? html`<li><i class="day none under"></i> ${lockText('Locked', viewer)} on ${countText(locked, 'day')}</li>` : nothing}
+        ${areas.includes('lkbx') && locked > 0 ? html`<li><i class="day none under"></i> A line: ${lockText('locked', viewer)}, on ${countText(locked, 'day')}</li>` : nothing}
       </ul>
     `,
     { id: 'days' },

@@ -6,11 +6,22 @@ import { noRecords, stat, stats } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
-import { countText, longDistanceText, durationText, NONE, numberText, partText, shortDay } from '../../text/text.ts'
-import { lockedPercent, shares } from '../locks/charts.ts'
+import {
+  countText,
+  longDistanceText,
+  durationText,
+  monthName,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  shortDay,
+} from '../../text/text.ts'
+import { shares } from '../locks/charts.ts'
+import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
-import { comparedWith, GRADES, inParts, partPictures, type Words } from '../parts.ts'
+import { comparedWith, daysOf, GRADES, inParts, partPictures, type Words } from '../parts.ts'
 import { daysCard } from './days.ts'
 import { recordCard } from './records.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
@@ -57,7 +68,12 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months }: YearStat
   if (total.locks.percent === null) return nothing
   const days = { first: total.from, last: Math.min(total.to, zoneClock(viewer.timeZone).dayOf(now)) }
   const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
-  const picture = shares(viewer, { buckets: months, time }, `months-${year}`)
+  const known = time.parts.map((part, index) => ({ part, percent: months[index] && lockedPercent(months[index]) }))
+  const [most] = known.toSorted((a, b) => (b.percent ?? 0) - (a.percent ?? 0))
+  const news =
+    most &&
+    html`<b>${percentText(most.percent ?? 0)}</b> in ${monthName(daysOf(viewer, most.part)[0] * DAY_MS)}, the most`
+  const picture = shares(viewer, { buckets: months, time, news }, `months-${year}`)
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture], `figures-${year}`)
 }
 
