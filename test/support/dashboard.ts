@@ -154,11 +154,16 @@ export function figures(page: string, column: string, { card = 'figures', after 
   })
 }
 
-/** The filled boxes of a look in a picture, each as its left, top, right and bottom edge; what is hatched is a rect instead. */
+/** The filled boxes of a look in a picture, each as its left, top, right and bottom edge in thousandths. */
 export function boxes(page: string, picture: string, look: string): number[][] {
   const [, card = ''] = new RegExp(`<section[^>]* id="${picture}"([^]*?)</section>`).exec(page) ?? []
-  const [, path = ''] = new RegExp(`<path class="${look}" d="([^"]*)"`).exec(card) ?? []
-  return [...path.matchAll(/M([\d.-]+) ([\d.-]+)H([\d.-]+)V([\d.-]+)/g)].map(found => found.slice(1).map(Number))
+  const rects = card.matchAll(
+    new RegExp(`<rect class="${look}" x="([^"]*)%" y="([^"]*)%" width="([^"]*)%" height="([^"]*)%"`, 'g'),
+  )
+  return [...rects].map(found => {
+    const [x = 0, y = 0, width = 0, height = 0] = found.slice(1).map(text => Number(text) * 10)
+    return [x, y, x + width, y + height]
+  })
 }
 
 /** The address of the page of this year or of the one before it, whichever has had more days. */

@@ -31,7 +31,7 @@ export interface Picture {
 
 /** A style of marks in a picture, and what it means. */
 export type LegendItem = readonly [
-  look: 'filled' | 'hollow' | 'line' | 'spread' | 'usual' | 'break' | 'goal' | 'solid' | 'so-far' | 'late' | 'tick',
+  look: 'filled' | 'hollow' | 'line' | 'spread' | 'usual' | 'break' | 'goal' | 'solid' | 'so-far' | 'late',
   text: string,
 ]
 
@@ -54,23 +54,10 @@ export function legendMark(look: LegendItem[0]): Html {
 }
 
 function markOf(look: LegendItem[0]): Html {
-  switch (look) {
-    case 'filled':
-    case 'hollow': {
-      return dots(look, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
-    }
-    case 'line':
-    case 'goal':
-    case 'spread': {
-      return levels(look, [{ x: [0, 100], y: 50 }])
-    }
-    case 'tick': {
-      return html`<line class="${look}" x1="50%" x2="50%" y2="100%"/>`
-    }
-    default: {
-      return boxes(look, [{ x: [0, 100], y: [0, 100] }])
-    }
-  }
+  if (look === 'filled' || look === 'hollow')
+    return dots(look, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
+  if (look === 'line' || look === 'goal' || look === 'spread') return levels(look, [{ x: [0, 100], y: 50 }])
+  return boxes(look, [{ x: [0, 100], y: [0, 100] }])
 }
 
 interface Figures<Row> {

@@ -114,19 +114,12 @@ export interface Box {
   readonly y: Range
 }
 
-/** Boxes of one look: those of breaks keep the shape of their hatch, others are one path. */
+/** Boxes of one look. Nothing but breaks is hatched. */
 export function boxes(look: string, all: readonly Box[]): Html {
-  if (all.length === 0) return nothing
-  if (look !== 'break') {
-    const path = all.map(
-      ({ x: [left, right], y: [top, bottom] }) =>
-        `M${unit(left)} ${unit(top)}H${unit(right)}V${unit(bottom)}H${unit(left)}z`,
-    )
-    return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
-  }
+  const fill = look === 'break' ? html` fill="url(#hatch)"` : nothing
   return html`${all.map(
     ({ x: [left, right], y: [top, bottom] }) =>
-      html`<rect class="break" fill="url(#hatch)" x="${percent(left)}" y="${percent(top)}" width="${percent(right - left)}" height="${percent(bottom - top)}"/>`,
+      html`<rect class="${look}"${fill} x="${percent(left)}" y="${percent(top)}" width="${percent(right - left)}" height="${percent(bottom - top)}"/>`,
   )}`
 }
 
@@ -223,5 +216,5 @@ function isBreak(before: Point | undefined, { at }: Point, days: number): boolea
   return before !== undefined && at - before.at >= (BREAK_DAYS + days) * DAY_MS
 }
 
-/** The pattern of breaks, once for a page: nothing else is hatched. */
+/** The pattern of breaks, once for a page. */
 export const patterns: Html = html`<svg class="patterns" width="0" height="0" aria-hidden="true"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="1"/></pattern></defs></svg>`

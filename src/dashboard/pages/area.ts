@@ -162,7 +162,7 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
               ${area.tiles(viewer, shown)}
               ${isOneDay ? nothing : area.pictures(visit, shown)}
               <section class="card" id="sessions">
-                <div class="card-head"><h2>${list}</h2>${csvLink(addressOf(addresses, query))}</div>
+                <div class="card-head"><h2>${list}</h2><p class="downloads"><a href="${addressOf(addresses, query).replace(/(?=\?|$)/, '.csv')}" download>CSV</a></p></div>
                 ${await area.table(visit, shown)}
               </section>
             `
@@ -234,11 +234,6 @@ export function figureTiles(figures: readonly Figure[], scope: string): Html {
       (index === 0 ? mainStat : stat)(name, value === null ? NONE : figure(`${of} ${scope}`, value, text(value)), note),
     ),
   )
-}
-
-/** The same as a file. */
-function csvLink(address: string): Html {
-  return html`<p class="downloads"><a href="${address.replace(/(?=\?|$)/, '.csv')}" download>CSV</a></p>`
 }
 
 interface PeriodControl {

@@ -1,4 +1,3 @@
-import type { OwnerAccess } from '../../../accounts/access.ts'
 import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
@@ -90,12 +89,15 @@ async function showTemplate(visit: Visit) {
   const access = pageAccess.sessions('lkbx', owner)
   const { entries: all } = await lockHistory(store, access)
   const entries = all.filter(entry => entry.template === id)
-  const shown = paginate(entries, query)
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
   const newest = await someLocks(store, access, idsOf(entries.slice(0, MAX_MEASURED)), until)
-  const some = await someLocks(store, access, idsOf(shown.rows), until)
-  const sessions = await sessionTable(visit, access, some, record)
+  const shown = paginate(newest, query)
+  const records = await lockRecords(store, access, idsOf(shown.rows))
+  const rows = shown.rows.map(session => {
+    const row = lockRow(session, records.get(session.id))
+    return { ...row, ending: row.record && endingOf(session, row.record, record) }
+  })
   const person = personOf(viewer, owner)
   return view({
     owner,
@@ -112,7 +114,7 @@ async function showTemplate(visit: Visit) {
       summary: () => html`
         ${useStats(viewer, record, newest, entries.length)}
         ${card('Rules', html`<ul class="segments">${shownRules(viewer, record).map(rule => html`<li>${rule}</li>`)}</ul>${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
-        ${card('Locks with this template', html`${sessions}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${table('Locks with this template', lockColumns(visit, { isNamed: false }), rows)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
@@ -167,21 +169,6 @@ export function rulesOf(template: LockTemplate): string[] {
     template.isTestLock && 'Not counted in figures',
   ]
   return rules.filter(rule => rule !== false)
-}
-
-async function sessionTable(
-  visit: Visit,
-  access: OwnerAccess,
-  sessions: readonly LockStats[],
-  template: LockTemplate,
-): Promise<Html> {
-  if (sessions.length === 0) return html`<p class="muted">No lock has started from this template.</p>`
-  const records = await lockRecords(visit.store, access, idsOf(sessions))
-  const rows = sessions.map(session => {
-    const row = lockRow(session, records.get(session.id))
-    return { ...row, ending: row.record && endingOf(session, row.record, template) }
-  })
-  return table('Locks with this template', lockColumns(visit, { isNamed: false }), rows)
 }
 
 function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: LockTemplate): string {

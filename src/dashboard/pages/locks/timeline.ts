@@ -59,14 +59,13 @@ export function timeline(viewer: Viewer, session: LockDetails, template: LockTem
   })
 }
 
-/** How many days are on a line: the first number that needs no more than MAX_LINES. */
-const LINE_DAYS = [1, 7, 28, 91]
+/** More would be too many for a page. */
 const MAX_LINES = 60
 
 function linesOf(start: number, end: number): Lines {
   if (end - start <= DAY_MS) return { origin: start, length: Math.max(end - start, 1), count: 1 }
   const days = (end - start) / DAY_MS
-  const lineDays = LINE_DAYS.find(length => days / length <= MAX_LINES - 1) ?? Math.ceil(days / (MAX_LINES - 1) / 7) * 7
+  const lineDays = days < MAX_LINES ? 1 : Math.ceil(days / (MAX_LINES - 1) / 7) * 7
   // 1970-01-05 was a Monday.
   const step = lineDays === 1 ? DAY_MS : 7 * DAY_MS
   const origin = Math.floor((start - 4 * DAY_MS) / step) * step + 4 * DAY_MS
@@ -93,8 +92,7 @@ const GAP = 0.5
 /** Hours of a day, or days of weeks, and the name of each line. */
 function axisOf({ origin, length, count }: Lines): Html {
   const days = length / DAY_MS
-  const isDay = days === 1
-  const parts = isDay || days < 1 ? 4 : days === 7 ? 7 : 4
+  const parts = days > 1 ? 7 : 4
   const name = (part: number) =>
     days <= 1
       ? timeOfDay({ timeZone: 'UTC' }, origin + (part * length) / parts).replace(/:00(?=\s)/, '')
@@ -105,23 +103,12 @@ function axisOf({ origin, length, count }: Lines): Html {
   })
   const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
     const at = origin + line * length
-    return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${isDay ? dayName(at) : DATE.format(at)}</text>`
+    return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${(days > 1 ? DATE : DAY).format(at)}</text>`
   })
   const grid = Array.from({ length: parts + 1 }, (_, part) => `M${Math.round((part * 1000) / parts)} 0V1000`).join('')
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
 }
 
-/** `Thu, Nov 19`, on phones `Thu 19`. */
-function dayName(at: number): Html {
-  const parts = DAY.formatToParts(at)
-  const month = parts.findIndex(({ type }) => type === 'month')
-  const text = (from: number, to?: number) =>
-    parts
-      .slice(from, to)
-      .map(({ value }) => value)
-      .join('')
-  return html`${text(0, month - 1)}<tspan class="wide">${text(month - 1, month + 1)}</tspan>${text(month + 1)}`
-}
-
-const DAY = dateFormat({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
+/** The dates are those of the table below. */
+const DAY = dateFormat({ weekday: 'short', day: 'numeric', timeZone: 'UTC' })
 const DATE = dateFormat({ day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })

@@ -2,45 +2,39 @@ import type { Best } from '../../../stats/highest.ts'
 import type { YearStatistics } from '../../../stats/year.ts'
 import { card, facts } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import type { Reader, Viewer } from '../../page.ts'
+import type { Reader } from '../../page.ts'
 import { countText, dateText, durationText, numberText, unbroken } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 
 /** The highest values up to the end of a year. */
-export function recordCard({ viewer }: Reader, year: YearStatistics): Html {
-  const records = [...trainingRecords(year), ...lockRecord(viewer, year)]
-  const title = year.isRunning ? 'Records of all years' : `Records at the end of ${year.year}`
-  return records.length === 0 ? nothing : card(title, facts(records))
-}
-
-type Fact = readonly [name: string, value: Part]
-
-function trainingRecords({ bests: { week, session, longest } }: YearStatistics): Fact[] {
-  return [
-    ...record('Most repetitions in a week', week, ({ from, to, reps }) => [
+export function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: YearStatistics): Html {
+  const dayText = (date: string) => dateText({ timeZone: 'UTC' }, Date.parse(date))
+  const daysAddress = (from: string, to: string) => `/training?from=${from}&to=${to}`
+  const records = [
+    ...record('Most repetitions in a week', bests.week, ({ from, to, reps }) => [
       daysAddress(from, to),
       numberText(reps),
       `week of ${dayText(from)}`,
     ]),
-    ...record('Most repetitions in a session', session, ({ id, reps, at }) => [
+    ...record('Most repetitions in a session', bests.session, ({ id, reps, at }) => [
       `/training/${id}`,
       numberText(reps),
       dateText({ timeZone: 'UTC' }, at),
     ]),
-    ...record('Most days with training in a row', longest, ({ from, to, days }) => [
+    ...record('Most days with training in a row', bests.longest, ({ from, to, days }) => [
       daysAddress(from, to),
       countText(days, 'day'),
       `up to ${dayText(to)}`,
     ]),
+    ...record(lockText('Longest locked stretch', viewer), stretch, ({ session, seconds }) => [
+      `/locks/${session.id}`,
+      durationText(seconds),
+      dateText(viewer, session.at),
+    ]),
   ]
-}
-
-function lockRecord(viewer: Viewer, { stretch }: YearStatistics): Fact[] {
-  return record(lockText('Longest locked stretch', viewer), stretch, ({ session, seconds }) => [
-    `/locks/${session.id}`,
-    durationText(seconds),
-    dateText(viewer, session.at),
-  ])
+  return records.length === 0
+    ? nothing
+    : card(isRunning ? 'Records of all years' : `Records at the end of ${year}`, facts(records))
 }
 
 /** The highest value as a link, and when it was. */
@@ -48,16 +42,8 @@ function record<Item>(
   name: string,
   found: Best<Item> | undefined,
   textsOf: (item: Item) => readonly [address: string, value: string, when: string],
-): Fact[] {
+): (readonly [name: string, value: Part])[] {
   if (found === undefined) return []
   const [address, value, when] = textsOf(found.best)
   return [[name, html`<a href="${address}">${value}</a> <small>${unbroken(when)}</small>`]]
-}
-
-function daysAddress(from: string, to: string): string {
-  return `/training?from=${from}&to=${to}`
-}
-
-function dayText(date: string): string {
-  return dateText({ timeZone: 'UTC' }, Date.parse(date))
 }

@@ -69,9 +69,10 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months }: YearStat
   const days = { first: total.from, last: Math.min(total.to, zoneClock(viewer.timeZone).dayOf(now)) }
   const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
   const known = time.parts.map((part, index) => ({ part, percent: months[index] && lockedPercent(months[index]) }))
-  const [most] = known.toSorted((a, b) => (b.percent ?? 0) - (a.percent ?? 0))
+  const [most, other] = known.filter(({ percent }) => percent).toSorted((a, b) => (b.percent ?? 0) - (a.percent ?? 0))
   const news =
     most &&
+    other &&
     html`<b>${percentText(most.percent ?? 0)}</b> in ${monthName(daysOf(viewer, most.part)[0] * DAY_MS)}, the most`
   const picture = shares(viewer, { buckets: months, time, news }, `months-${year}`)
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture], `figures-${year}`)
@@ -122,10 +123,10 @@ function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
     const [now, then] = [value(total), value(before)]
     if (now === null) return []
     const current = figure(`${of} ${scopeOf(total)}`, now, words.text(now))
-    if (first.at > start || then === null) return [stat(name, current, note(total))]
+    if (first.at > start || then === null) return [stat(name, current, note(total, viewer))]
     const compared = comparedWith(title, beyondUsual(now, { low: then, high: then }), words)
     const former = figure(`${of} ${scopeOf(before)}`, then, words.text(then))
-    return [stat(name, current, html`${note(total)}${note(total) && html`<br>`}${compared} (${former})`)]
+    return [stat(name, current, html`${note(total, viewer)}<br>${compared} (${former})`)]
   })
   return stats(...shown)
 }
@@ -137,62 +138,57 @@ interface YearFigure extends Words {
   /** Null if it is not known. */
   readonly value: (totals: Totals) => number | null
   /** What else is known of it. */
-  readonly note: (totals: Totals) => string
+  readonly note: (totals: Totals, viewer: Viewer) => string
 }
 
 /** The figures of a year as texts, by name. */
 export function totalsOf({ viewer }: Reader, year: YearStatistics): (readonly [name: string, value: Part])[] {
   return figuresOf(viewer, year).map(({ name, value, text, note }) => {
     const known = value(year.total)
-    return [name, known === null ? NONE : html`${text(known)}<br><small>${note(year.total)}</small>`]
+    return [name, known === null ? NONE : html`${text(known)}<br><small>${note(year.total, viewer)}</small>`]
   })
 }
 
-/** The figures of areas that may be read. Of days before the first record of its area, which each has, nothing is known. */
+/** Of days before the first record of its area, which each has, nothing is known. */
 function figuresOf(viewer: Viewer, { firstTraining, firstLock, total }: YearStatistics) {
-  const areas = sharedAreas(viewer)
   const end = zoneClock(viewer.timeZone).startOf(total.to + 1)
-  const since = (first: { readonly at: number } | undefined, all: readonly YearFigure[]) =>
-    first === undefined
-      ? []
-      : all.map(one => {
-          const name = lockText(one.name, viewer)
-          return { ...one, name, first, value: (totals: Totals) => (first.at < end ? one.value(totals) : null) }
-        })
-  return [
-    ...(areas.includes('dtt') ? since(firstTraining, trainingFigures(viewer)) : []),
-    ...(areas.includes('lkbx') ? since(firstLock, [lockFigure]) : []),
-  ]
+  return FIGURES.flatMap(one => {
+    const first = one.of === 'lockedPercent' ? firstLock : firstTraining
+    const value = (totals: Totals) => (first !== undefined && first.at < end ? one.value(totals) : null)
+    return first === undefined ? [] : [{ ...one, name: lockText(one.name, viewer), first, value }]
+  })
 }
 
-function trainingFigures(viewer: Viewer): readonly YearFigure[] {
-  const count = (
-    name: string,
-    of: 'sessions' | 'days' | 'reps',
-    note: (training: Totals['training']) => string,
-  ): YearFigure => {
-    return { name, of, value: ({ training }) => training[of], text: numberText, note: ({ training }) => note(training) }
-  }
-  return [
-    count(
-      'Training sessions',
-      'sessions',
-      ({ passed, sessions }) => `${numberText(passed)} passed (${partText(passed, sessions)})`,
-    ),
-    count('Days with training', 'days', ({ duration }) =>
-      duration === 0 ? '' : `${durationText(duration)} of training`,
-    ),
-    count('Repetitions', 'reps', training => distanceOfYear(viewer, training)),
-  ]
-}
-
-const lockFigure: YearFigure = {
-  name: 'Time locked',
-  of: 'lockedPercent',
-  value: ({ locks }) => lockedPercent(locks),
-  ...GRADES,
-  note: ({ locks }) => `${durationText(locks.lockedSeconds)}, ${countText(locks.started, 'lock')} begun`,
-}
+const FIGURES: readonly YearFigure[] = [
+  {
+    name: 'Training sessions',
+    of: 'sessions',
+    value: ({ training }) => training.sessions,
+    text: numberText,
+    note: ({ training: { passed, sessions } }) => `${numberText(passed)} passed (${partText(passed, sessions)})`,
+  },
+  {
+    name: 'Days with training',
+    of: 'days',
+    value: ({ training }) => training.days,
+    text: numberText,
+    note: ({ training: { duration } }) => (duration === 0 ? '' : `${durationText(duration)} of training`),
+  },
+  {
+    name: 'Repetitions',
+    of: 'reps',
+    value: ({ training }) => training.reps,
+    text: numberText,
+    note: ({ training }, viewer) => distanceOfYear(viewer, training),
+  },
+  {
+    name: 'Time locked',
+    of: 'lockedPercent',
+    value: ({ locks }) => lockedPercent(locks),
+    ...GRADES,
+    note: ({ locks }) => `${durationText(locks.lockedSeconds)}, ${countText(locks.started, 'lock')} begun`,
+  },
+]
 
 /** A distance, marked if some of it may be an estimate. */
 function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
