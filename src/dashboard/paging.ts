@@ -1,3 +1,4 @@
+import { dotted } from './layout/components.ts'
 import { html, type Html, nothing } from './html.ts'
 import { numberText } from './text/text.ts'
 
@@ -59,10 +60,10 @@ export function tableFoot(path: string, query: URLSearchParams, paged: Paged<unk
   const all = new URLSearchParams(query)
   all.delete('page')
   all.set('rows', 'all')
-  const print = html`<span class="off-paper"> · <a href="${path}?${all.toString()}#${anchor}">Print all rows</a></span>`
+  const print = html`<a class="off-paper" href="${path}?${all.toString()}#${anchor}">Print all rows</a>`
   return html`
     <div class="table-foot">
-      <p class="muted">${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}${query.get('rows') === 'all' ? nothing : print}</p>
+      <p class="muted">${dotted(`${numberText(first)}–${numberText(first + rows.length - 1)} of ${numberText(total)}`, query.get('rows') === 'all' ? nothing : print)}</p>
       ${pager({ path, query, anchor }, page, pages)}
     </div>
   `

@@ -75,11 +75,13 @@ export class TrainingHistory {
     const end = endOfTomorrow(clock, clock.dayOf(now))
     const compute = async () => {
       const uses = new Map<number, ProgramUse>()
-      await forEachPausing(this.sessions, ({ program, passed, at }) => {
-        const use = uses.getOrInsertComputed(program, () => ({ sessions: 0, passed: 0, last: null }))
+      await forEachPausing(this.sessions, ({ program, passed, at, grade }) => {
+        const use = uses.getOrInsertComputed(program, () => ({ sessions: 0, passed: 0, last: null, grades: [] }))
         use.sessions += 1
         use.passed += passed ? 1 : 0
-        if (at < end) use.last = at
+        if (at >= end) return
+        use.last = at
+        if (grade !== null) use.grades = [...use.grades.slice(-9), grade]
       })
       return uses
     }
@@ -119,6 +121,8 @@ export interface ProgramUse {
   passed: number
   /** When the last session with it was recorded; null if none has a date that can be meant. */
   last: number | null
+  /** The last ten grades, the oldest first. */
+  grades: number[]
 }
 
 /** The training sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */

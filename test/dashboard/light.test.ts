@@ -50,7 +50,7 @@ describe('a long history', () => {
 
   test('more than 60 sessions are drawn by week, as their median and the band around it', async () => {
     const { text } = await ann.get('/training?range=all')
-    const spreads = [...text.matchAll(/>(\d+)\u00a0% \((\d+)–(\d+)\)/g)].map(found => found.slice(1).map(Number))
+    const spreads = [...text.matchAll(/>(\d+) % \((\d+)–(\d+)\)/g)].map(found => found.slice(1).map(Number))
     assert.ok(spreads.length > 35 && spreads.length < 39)
     for (const [median = 0, low = 0, high = 0] of spreads) assert.ok(low <= median && median <= high)
     // Of the fourteen grades of a week, in steps of one, the second, the seventh and the thirteenth.

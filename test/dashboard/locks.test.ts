@@ -61,8 +61,8 @@ test('a lock session shows its totals, and a row for each locked stretch with th
   assert.match(text, /Longest stretch<\/dt><dd>1\sd 11\sh/)
   const rows = tableRows(text, 'stretches')?.map(cellTexts)
   assert.deepEqual(rows, [
-    ['Sun 1 Feb, 08:00 → 20:00', '12\u00a0h', '30\u00a0min'],
-    ['Sun 1 Feb, 20:30 → Tue 08:00', '1\u00a0d 11\u00a0h', ''],
+    ['Sun 1 Feb, 08:00 → 20:00', '12 h', '30 min'],
+    ['Sun 1 Feb, 20:30 → Tue 08:00', '1 d 11 h', ''],
   ])
   assert.match(text, /href="\/lock-templates\/41"/)
 })
@@ -332,7 +332,7 @@ test('a running lock says how long it is locked since the last break, on which d
   await using it = await signedIn('ann', [...lines.slice(0, -1), broken])
   await it.service.store.db.updateTable('account').set({ as_of: Date.now() }).execute()
   const text = shownText(await it.viewer.get('/locks'))
-  assert.match(text, /Locked, day 4 · Running · planned end \d+ \w+( \d+)?, [\d:]+ \(in 1\sd 23\sh\)/)
+  assert.match(text, /Locked, day 4 Running planned end \d+ \w+( \d+)?, [\d:]+ \(in 1\sd 23\sh\)/)
   const lock = shownText(await it.viewer.get('/locks/54'))
   assert.match(lock, /Locked 2\sd 1\sd since the last break Breaks 1 1\sd in breaks, 1 over the maximum /)
   assert.doesNotMatch(lock, /\d\s[dh] of \d/)
@@ -372,7 +372,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   const text = shownText(await it.viewer.get('/locks/51'))
   assert.match(
     text,
-    /Weekend Completed ended 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 · Three day lock/,
+    /Weekend Completed ended 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 Three day lock/,
   )
   assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin in breaks, none over 30\smin /)
   assert.match(text, /Lasted 2\sd planned: 2\sh/)
@@ -420,7 +420,7 @@ test('a lock says how many of its breaks were longer than its template allows, w
   assert.match(await said(51), /Breaks 2 1\sh in breaks, 1 over the maximum /)
   const { text } = await it.viewer.get('/locks/51')
   const late = tableRows(text, 'stretches')?.map(row => cellTexts(row)[2])
-  assert.deepEqual(late, ['30\u00a0min', '30\u00a0min 1\u00a0s over', ''])
+  assert.deepEqual(late, ['30 min', '30 min 1 s over', ''])
   assert.equal(text.match(/<rect class="late" x="[^"]*" width="[^"]*" y="\d+em"/g)?.length, 1)
   assert.match(text, /Over the maximum of a break/)
   const page = shownText(await it.viewer.get('/locks?from=2026-01-26&to=2026-02-15'))
@@ -441,7 +441,7 @@ test('an end that the template hides, and that nobody knows, reads the same for 
     for (const path of ['/locks', '/locks/54'])
       assert.match(
         shownText(await it.viewer.get(path)),
-        /Planned end Hidden| · The end is hidden /,
+        /Planned end Hidden| The end is hidden /,
         `${username} ${path}`,
       )
   }
@@ -469,7 +469,7 @@ test('a running lock whose planned end has passed is still running, and a freeze
 
   const freeze = lockSegment(8, 'freeze', ago(DAY_MS + HOUR_MS), true)
   const frozen = await shownWith({ LockSegment: [lockSegment(7, 'start', start, true), freeze] })
-  assert.match(frozen.overview, /Planned end [^·]* countdown paused/)
+  assert.match(frozen.overview, /Planned end .* countdown paused/)
   assert.match(frozen.locks, /countdown paused/)
   assert.match(frozen.lock, /Planned end countdown paused/)
 
@@ -509,9 +509,9 @@ test('a practice lock is marked, and not counted', async () => {
   assert.deepEqual(practice, {
     sums: ['0 %', '0 s', '0 and 1 not counted'],
     drawn: false,
-    longest: '1\u00a0d 11\u00a0h',
+    longest: '1 d 11 h',
   })
-  assert.deepEqual(real, { sums: ['4 %', '3 d', '1'], drawn: true, longest: '3\u00a0d' })
+  assert.deepEqual(real, { sums: ['4 %', '3 d', '1'], drawn: true, longest: '3 d' })
 })
 
 /** Ten weeks, of which the first and the last are cut. */

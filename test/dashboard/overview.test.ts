@@ -68,7 +68,7 @@ async function newsAt(
         .trim()
         .replaceAll(/ (?=[,:])/g, ''),
       links,
-      tile: shownText({ text }).replaceAll('\u00a0', ' '),
+      tile: shownText({ text }),
     }
   } finally {
     mock.timers.reset()

@@ -117,7 +117,7 @@ describe('pages say no more than is known', () => {
     // The grade, the repetitions and the distance of each session.
     assert.deepEqual(
       tableRows(text, 'session-table')?.map(row => cellTexts(row).slice(2)),
-      Array.from({ length: 4 }, () => ['45\u00a0%', '11', '–']),
+      Array.from({ length: 4 }, () => ['45 %', '11', '–']),
     )
   })
 })

@@ -98,10 +98,13 @@ export function visitor(url: string, always: Readonly<Record<string, string>> = 
       if (set.includes('Max-Age=0')) cookies.delete(name)
       else cookies.set(name, value)
     }
+    const text = await response.text()
+    const isPage = response.headers.get('Content-Type')?.startsWith('text/html') === true
     return {
       status: response.status,
       headers: response.headers,
-      text: await response.text(),
+      // As somebody reads it: nobody sees where a line may not break.
+      text: isPage ? text.replaceAll('\u00a0', ' ').replaceAll('\u2060', '') : text,
       to: response.headers.get('Location'),
     }
   }

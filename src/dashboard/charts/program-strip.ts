@@ -3,7 +3,7 @@ import { html, type Html } from '../html.ts'
 import { percent } from './plane.ts'
 import { typeName } from '../text/names.ts'
 import type { Viewer } from '../page.ts'
-import { countText, durationText, numberText } from '../text/text.ts'
+import { countText, durationText } from '../text/text.ts'
 
 /** A program as one strip: its segments in their order, as wide as they are long. */
 
@@ -19,21 +19,6 @@ function drawnSeconds({ type, duration }: TemplateSegment): number {
 export function segmentLength({ type, duration }: TemplateSegment): string {
   return isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
 }
-
-/** `Warm-up 2 min`, `Training 3 min (2 ×)`, `Bounce 40 repetitions`. */
-function segmentText(viewer: Viewer, segment: TemplateSegment): string {
-  const { type, repeat } = segment
-  return `${typeName(viewer, type)} ${segmentLength(segment)}${repeat > 1 ? ` (${numberText(repeat)}\u00a0×)` : ''}`
-}
-
-/** The segments in words, in their order. */
-function programText(viewer: Viewer, segments: readonly TemplateSegment[]): string {
-  const named = segments.slice(0, MAX_NAMED).map(segment => segmentText(viewer, segment))
-  const others = segments.length - named.length
-  return `${named.join(', ')}${others > 0 ? `, and ${numberText(others)} more` : ''}`
-}
-
-const MAX_NAMED = 12
 
 /** How many segments are run. */
 export function runsOf(segments: readonly TemplateSegment[]): number {
@@ -51,20 +36,8 @@ export function lengthText(segments: readonly TemplateSegment[]): string {
   return parts.join(' and ') || 'of no length'
 }
 
-/** How long a program is drawn, in seconds. */
-export function drawnLength(segments: readonly TemplateSegment[]): number {
-  return segments.reduce((sum, segment) => sum + drawnSeconds(segment) * Math.max(1, segment.repeat), 0)
-}
-
-/**
- * A program as a strip, with its segments in words: each has the letter of its type where there is room. Of several programs, the
- * longest one takes the whole width.
- */
-export function programStrip(
-  viewer: Viewer,
-  segments: readonly TemplateSegment[],
-  longest = drawnLength(segments),
-): Html {
+/** The strip; a segment has the shade of its type and, where there is room, its letter. What it shows stands in a list as well. */
+export function programStrip(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
   const runs = runsOf(segments)
   const parts = segments.slice(0, MAX_PARTS).flatMap(segment => {
     const times = Math.max(1, segment.repeat)
@@ -76,24 +49,20 @@ export function programStrip(
       : Array.from({ length: times }, () => ({ type, length }))
   })
   const whole = parts.reduce((sum, { length }) => sum + length, 0)
-  if (whole === 0) return html`<span class="muted">–</span>`
   let end = 0
   const rects = parts.map(({ type, length }) => {
     const start = end
-    end += (length * 100) / whole
-    const hasLetter = (length * 100) / longest >= LETTER_WIDTH
-    const letter = hasLetter && html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
-    return html`<rect x="${percent(start)}" width="${percent(end - start)}" height="100%"/>${letter}`
+    end += (length * 100) / Math.max(whole, 1)
+    const letter =
+      end - start >= LETTER_WIDTH &&
+      html`<text x="${percent((start + end) / 2)}" y="50%">${typeLetter(viewer, type)}</text>`
+    return html`<rect x="${percent(start)}" width="${percent(end - start)}" height="100%" fill-opacity="${shadeOf(type)}"/>${letter}`
   })
-  return html`<svg class="program-strip" role="img" width="${percent((whole * 100) / longest)}" aria-label="${programText(viewer, segments)}">${rects}</svg>`
+  return html`<svg class="program-strip" width="100%" aria-hidden="true">${rects}</svg>`
 }
 
-/** What the letters of strips stand for. */
-export function stripKey(viewer: Viewer, segments: readonly TemplateSegment[]): Html {
-  const types = segmentTypes.filter(name => segments.some(({ type }) => type === name))
-  return html`<ul class="legend">${types.map(
-    type => html`<li><b>${typeLetter(viewer, type)}</b> ${typeName(viewer, type)}</li>`,
-  )}</ul>`
+function shadeOf(type: string): string {
+  return (0.15 + 0.06 * segmentTypes.indexOf(type)).toFixed(2)
 }
 
 /** The first letter of a type; while names are hidden, the one that it is called by. */
@@ -103,5 +72,5 @@ function typeLetter(viewer: Viewer, type: string): string {
 }
 
 const MAX_PARTS = 60
-/** In per cent of the longest strip. */
+/** In per cent. */
 const LETTER_WIDTH = 3.5

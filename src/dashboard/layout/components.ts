@@ -142,6 +142,11 @@ export function fieldColumns<Row extends { readonly record?: object | undefined 
 /** Figures of pictures have thousands of cells, which do without. */
 const CELL_END = html`</td>`
 
+/** Facts in a row, with a dot between two of a line: none begins or ends one. */
+export function dotted(...facts: readonly Part[]): Html {
+  return html`<span class="dotted">${facts.map(fact => (fact === nothing ? nothing : html`<span>${fact}</span> `))}</span>`
+}
+
 /** A filled mark for passed, a hollow one for not passed, with the word. */
 export function resultMark(passed: boolean): Html {
   return html`<span class="result ${passed ? 'passed' : 'not-passed'}">${passed ? 'Passed' : 'Not passed'}</span>`

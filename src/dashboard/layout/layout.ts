@@ -213,7 +213,7 @@ function footer(viewer: Viewer, isOwn: boolean, owner: Part): Html {
       <p class="on-paper">Records of ${owner}</p>
       <p class="on-paper">Times in ${timeZone.replaceAll('_', ' ')}</p>
       ${asOf === null || !isOwn ? nothing : html`<p>Records as of <a href="/source">${dateTime(viewer, asOf)}</a></p>`}
-      <p class="off-paper"><span class="wide">Lockstep ${version} · </span><a href="/docs">API reference</a></p>
+      <p class="off-paper row"><span class="wide">Lockstep ${version}</span><a href="/docs">API reference</a></p>
     </footer>
   `
 }

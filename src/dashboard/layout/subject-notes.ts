@@ -4,7 +4,7 @@ import { html, type Html, nothing } from '../html.ts'
 import { areasText } from '../text/labels.ts'
 import { personName } from '../text/names.ts'
 import { type Person, type View, view, type Viewer, sharedAreas } from '../page.ts'
-import { countText, dateText, dateTime, unbroken } from '../text/text.ts'
+import { countText, dateText, dateTime } from '../text/text.ts'
 
 /** Notes on pages that show the records of somebody else, or did until access ended. */
 
@@ -33,7 +33,7 @@ function extentOf({ shared }: Viewer, { id }: Person): string {
   const { areas, recordsFrom } = access
   const limits = [
     ...(areas.length < allAreas.length ? [areasText(areas)] : []),
-    ...(recordsFrom === null ? [] : [`from ${unbroken(dateText({ timeZone: 'UTC' }, recordsFrom))} on`]),
+    ...(recordsFrom === null ? [] : [`from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`]),
   ]
   return limits.length === 0 ? '' : `: ${limits.join(', ')}`
 }

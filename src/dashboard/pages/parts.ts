@@ -167,7 +167,7 @@ export const GRADES: Words = {
 
 /** `90 to 94` */
 export function rangeText({ low, high }: Usual): string {
-  return low === high ? numberText(low) : `${numberText(low)} to ${numberText(high)}`
+  return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
 /** `▼ 36 less than usual`, `◆ as usual` */

@@ -7,8 +7,8 @@ import { html, type Html, nothing } from '../html.ts'
 import type { Units, Viewer } from '../page.ts'
 
 /**
- * Numbers, times and lengths as text for people, as the language of the account writes them; all other texts are English. A number
- * and its unit stay on one line.
+ * Numbers, times and lengths as text for people, as the language of the account writes them; all other texts are English. Each stays in
+ * one piece where lines wrap.
  */
 
 /** Those in which the year stands last in a date, on which texts rely. */
@@ -66,7 +66,7 @@ export function dateFormat(options: Intl.DateTimeFormatOptions): DateFormat {
     return new Intl.DateTimeFormat(locale, { ...options, hour: '2-digit' })
   })
   return {
-    format: at => now().format(at),
+    format: at => unbroken(now().format(at)),
     formatRange: (from, to) => now().formatRange(from, to),
     formatToParts: at => now().formatToParts(at),
   }
@@ -137,8 +137,8 @@ export function timeSpan(viewer: Zoned, start: number, end: number): Html {
 export function stretchText(viewer: Zoned, start: number, end: number): Html {
   const isSameDay = dateText(viewer, start) === dateText(viewer, end)
   const isSameWeek = end - start < 6 * DAY_MS
-  const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'weekdayDate').format(end)} `
-  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)}, ${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`
+  const last = isSameDay ? '' : `${formatIn(viewer.timeZone, isSameWeek ? 'weekday' : 'weekdayDate').format(end)}\u00a0`
+  return html`<time datetime="${new Date(start).toISOString()}">${formatIn(viewer.timeZone, 'weekdayDate').format(start)},\u00a0${timeOfDay(viewer, start)}</time> → <time datetime="${new Date(end).toISOString()}">${last}${timeOfDay(viewer, end)}</time>`
 }
 
 /** `18:00`, `6:00 PM`, in the zone of the account. */
@@ -172,7 +172,7 @@ export function agoText(instant: number, now: number): string {
   const size = Math.abs(seconds)
   if (size < 60) return seconds > 0 ? 'in under a minute' : 'just now'
   const [unit, length] = UNITS.find(([, length]) => size >= length) ?? ['minute', 60]
-  return RELATIVE.format(Math.trunc(seconds / length), unit)
+  return unbroken(RELATIVE.format(Math.trunc(seconds / length), unit))
 }
 
 /** `, as of 3 days ago` if the records are not known up to now. */
@@ -183,10 +183,10 @@ export function ageText({ asOf }: Pick<Viewer, 'asOf'>, now: number, before = ',
 /** `in 3 d 4 h`, `3 d 4 h ago`. */
 export function inTime(instant: number, now: number): string {
   const text = durationText(Math.abs(instant - now) / 1000)
-  return instant >= now ? `in ${text}` : `${text} ago`
+  return unbroken(instant >= now ? `in ${text}` : `${text} ago`)
 }
 
-/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, without the rest. No line breaks before a unit. */
+/** `3 d 4 h`, `4 h 5 min`, `5 min 6 s`, `6 s`: the two largest units, without the rest. */
 export function durationText(seconds: number): string {
   const whole = Math.floor(Math.abs(seconds))
   const parts = [
@@ -201,7 +201,7 @@ export function durationText(seconds: number): string {
     .slice(first, first + 2)
     .filter(([count]) => count > 0)
     .map(([count, unit]) => `${NUMBER.format(count)}\u00a0${unit}`)
-    .join(' ')
+    .join('\u00a0')
   return seconds < 0 ? `−${text}` : text
 }
 
@@ -312,7 +312,11 @@ export function shortDay(day: number): string {
 /** `6–12 Apr`, `24 Aug – 21 Nov`: whole days, with the year if it is not this one. */
 export function dayRange(first: number, last: number): string {
   const isClear = [first, last].every(day => isThisYear({ timeZone: 'UTC' }, day))
-  return (isClear ? DAY : DATE).formatRange(first, last).replace(/^(\d+)\s–\s/, '$1–')
+  return (isClear ? DAY : DATE)
+    .formatRange(first, last)
+    .replace(/^(\d+)\s–\s/, '$1–')
+    .replaceAll(/(?<=\d)–(?=\d)/g, '–\u2060')
+    .replaceAll(' ', '\u00a0')
 }
 
 const MONTH = dateFormat({ month: 'short', timeZone: 'UTC' })

@@ -8,7 +8,7 @@ import {
 } from '../../../accounts/api-keys.ts'
 import { expiryOf } from '../../../accounts/grants.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { emptyState, facts, table } from '../../layout/components.ts'
+import { emptyState, facts, table, dotted } from '../../layout/components.ts'
 import { actPages, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { scopeLabels } from '../../text/labels.ts'
@@ -86,7 +86,11 @@ async function showKeys(visit: Visit) {
     title: 'API keys',
     lead: isEmpty
       ? undefined
-      : html`${inUse} of ${MAX_ACTIVE_KEYS} in use · <a href="/keys/examples">Examples</a> · <a href="/docs">API reference</a>`,
+      : dotted(
+          `${inUse} of ${MAX_ACTIVE_KEYS} in use`,
+          html`<a href="/keys/examples">Examples</a>`,
+          html`<a href="/docs">API reference</a>`,
+        ),
     actions: create,
     body: html`
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
@@ -153,7 +157,9 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         cell: ({ expires_at: at, replaced_at }) =>
           at === null
             ? html`<span class="muted">Never</span>`
-            : html`<span class="nowrap">${replaced_at === null ? dateText(viewer, at - 1) : dateTimeText(viewer, at)}</span>`,
+            : replaced_at === null
+              ? dateText(viewer, at - 1)
+              : dateTimeText(viewer, at),
       },
       {
         title: html`<span class="hidden">Action</span>`,

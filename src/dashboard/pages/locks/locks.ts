@@ -1,3 +1,4 @@
+import { dotted } from '../../layout/components.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockStats } from '../../../stats/lock-queries.ts'
@@ -65,11 +66,15 @@ function nowLine({ viewer, now }: Visit, active: Active): Html {
   const missing = missingEnd(viewer, active, viewer.subject.id)
   const plannedEnd =
     missing === undefined
-      ? html` · planned end ${plannedEndText(viewer, active, until)}`
+      ? html`planned end ${plannedEndText(viewer, active, until)}`
       : missing === HIDDEN
-        ? html` · ${HIDDEN}`
+        ? HIDDEN
         : nothing
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
-  return html`<span data-live="now"><strong>${lockState(viewer, active, until)}</strong>${ageText(viewer, now)} · <a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}${plannedEnd}</span>`
+  return html`<span data-live="now">${dotted(
+    html`<strong>${lockState(viewer, active, until)}</strong>${ageText(viewer, now)}`,
+    html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}`,
+    plannedEnd,
+  )}</span>`
 }

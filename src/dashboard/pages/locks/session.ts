@@ -10,7 +10,7 @@ import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { mainStat, recordTabs, stat, stats, TYPED } from '../../layout/components.ts'
+import { mainStat, recordTabs, stat, stats, TYPED, dotted } from '../../layout/components.ts'
 import {
   ageText,
   dateTime,
@@ -64,9 +64,13 @@ async function showSession(visit: Visit) {
     title: name,
     back: visit.sectionStart,
     heading: html`${name}${record.isActive && record.lockState === 'locked' ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${lateness === undefined || lateness === AS_PLANNED ? nothing : html` <span class="beside">ended ${lateness}</span>`}`,
-    lead: html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}${used === undefined ? nothing : html`<span${templateName === name ? html` class="off-paper"` : nothing}> · <a href="/lock-templates/${used.record.id}">${templateName === name ? 'Template' : templateName}</a></span>`}${
-      owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
-    }`,
+    lead: dotted(
+      html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
+      used === undefined
+        ? nothing
+        : html`<a${templateName === name ? html` class="off-paper"` : nothing} href="/lock-templates/${used.record.id}">${templateName === name ? 'Template' : templateName}</a>`,
+      owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
+    ),
     actions: recordSteps(visit, entries.toReversed(), 'Locks'),
     body: recordTabs(visit, {
       owner,

@@ -9,7 +9,7 @@ import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { card, mainStat, noRecords, recordTabs, stat, stats, table, type TableColumn } from '../../layout/components.ts'
+import { card, mainStat, noRecords, recordTabs, stat, stats, table, type TableColumn, dotted } from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
 import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
 import { knownEnd, stateName } from './states.ts'
@@ -104,9 +104,10 @@ async function showTemplate(visit: Visit) {
     asOf,
     title: recordName(viewer, 'lockTemplate', record),
     back: visit.sectionStart,
-    lead: html`Created ${dateText(viewer, Date.parse(record.createdAt))}${
-      owner === viewer.subject.id ? nothing : ` · ${personName(viewer, person)}`
-    }`,
+    lead: dotted(
+      `Created ${dateText(viewer, Date.parse(record.createdAt))}`,
+      owner === viewer.subject.id ? nothing : personName(viewer, person),
+    ),
     body: recordTabs(visit, {
       owner,
       apiPath: `/api/v1/lkbx/templates/${record.id}`,

@@ -4,7 +4,7 @@ import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.
 import { type LockStatistics, lockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
-import { emptyState, noRecords } from '../../layout/components.ts'
+import { emptyState, noRecords, dotted } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
@@ -131,10 +131,9 @@ async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locke
         ]),
     ...(locked.knownSeconds === 0 ? [] : [html`${lockedFigure(locked, scope)} ${lockText('locked', viewer)}`]),
   ]
-  const line = facts.map((fact, index) => html`${index === 0 ? nothing : ' · '}${fact}`)
   return facts.length === 0
     ? nothing
-    : html`<p class="line"><a href="/year">Year ${formatDate(today).slice(0, 4)}</a> ${line}</p>`
+    : html`<p>${dotted(html`<a href="/year">Year ${formatDate(today).slice(0, 4)}</a>`, ...facts)}</p>`
 }
 
 function firstOfYear(day: number): number {

@@ -7,7 +7,7 @@ import type { SessionStats } from '../../../stats/training.ts'
 import { usualOfProgram, usualReps } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type Box, boxes, levels, patterns } from '../../charts/plane.ts'
-import { card, resultMark } from '../../layout/components.ts'
+import { card, resultMark, dotted } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName, programLink, type Programs } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
@@ -22,7 +22,6 @@ import {
   partText,
   percentText,
   timeAgo,
-  unbroken,
   shortDay,
 } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
@@ -90,7 +89,7 @@ function nameOf(viewer: Viewer, { document }: Active): Part {
 function plannedEndOf(viewer: Viewer, current: Active, until: number): Html {
   const missing = missingEnd(viewer, current, viewer.subject.id)
   if (missing !== undefined) return html`<p>${missing === NONE ? 'No planned end' : missing}</p>`
-  const day = unbroken(dateTimeText(viewer, current.plannedEnd ?? 0))
+  const day = dateTimeText(viewer, current.plannedEnd ?? 0)
   return html`<p>Planned end ${day}</p><p class="big">${plannedEndDistance(current, until)}</p>`
 }
 
@@ -165,7 +164,7 @@ export function lastSession(
     html`
       <p class="big">${grade === null ? NONE : percentText(grade)} <small>grade</small></p>
       <p>${passed ? nothing : html`${resultMark(false)} `}${gradeNote(grade, usual, rank)}</p>
-      <p class="muted">${programLink(programs, program)} · ${countText(reps, 'repetition')} · ${timeAgo(viewer, at, now)}</p>
+      <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
     `,
   )
 }

@@ -2,15 +2,15 @@ import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '
 import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/access-lists.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
-import { card, type TableColumn, table } from '../../layout/components.ts'
+import { card, type TableColumn, table, dotted } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { areasText } from '../../text/labels.ts'
-import { html, type Html, type Part } from '../../html.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, timeAgo } from '../../text/text.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
 import { makeNames, type PeopleNames } from './names.ts'
-import { limitsText, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
+import { limitTexts, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
 import { readsSection, readsPages } from './reads.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const
@@ -121,13 +121,17 @@ function accessCard<Row extends Terms>(
   title: string,
   { id, rows, none, more = [], actions }: AccessTable<Row>,
 ): Html {
-  const since = (at: number | null) => (at === null ? '' : ` · since ${dateText(viewer, at)}`)
   const columns: TableColumn<Row>[] = [
     { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
     {
       title: 'Records',
       line: 'second',
-      cell: access => `${areasText(access.areas)} · ${limitsText(viewer, access)}${since(access.since)}`,
+      cell: access =>
+        dotted(
+          areasText(access.areas),
+          ...limitTexts(viewer, access),
+          access.since === null ? nothing : `since ${dateText(viewer, access.since)}`,
+        ),
     },
     ...more,
     {

@@ -68,7 +68,7 @@ const SERVER = 'Another server'
 
 /** What somebody will get, and in how long: a server usually takes 60 requests a minute. */
 const WHAT =
-  'Another Lockstep, or a hosted service of this API. Nothing changes there. A thousand records take about three minutes.'
+  'Copies all your sessions, locks and programs from there, and then what is new. A year of daily sessions takes about a minute. Nothing changes there.'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',

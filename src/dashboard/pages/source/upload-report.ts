@@ -39,7 +39,7 @@ export function previewOf(visit: Visit, upload: Upload) {
 }
 
 function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
-  const day = (at: number | null) => (at === null ? NONE : html`<span class="nowrap">${dateText(viewer, at)}</span>`)
+  const day = (at: number | null) => (at === null ? NONE : dateText(viewer, at))
   return table<KindPreview>(
     'What is in it',
     [

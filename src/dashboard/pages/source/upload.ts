@@ -101,7 +101,7 @@ export async function fileSetting(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
   return setting(
     'A file',
-    'An export, saved responses or a table (CSV). You see what is in it before anything is stored.',
+    'Brings in sessions and locks from an export or a table, usually in seconds. You see what is in it before anything is stored.',
     visit.uploads.maxBytes === 0 ? 'Whoever runs this service has switched this off.' : offer(upload),
   )
 }

@@ -76,7 +76,8 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
       picture({
         id: 'grades',
         title: 'Grade',
-        summary: summaryText,
+        // The page of a program has it above.
+        summary: shown.program === undefined || shown.earlier !== undefined ? summaryText : undefined,
         drawing:
           points.length === 0
             ? undefined

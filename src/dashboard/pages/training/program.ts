@@ -3,13 +3,13 @@ import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { facts, mainStat, recordTabs, stat, stats } from '../../layout/components.ts'
+import { dotted, facts, mainStat, recordTabs, stat, stats } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
 import { DEFAULT_PRESET } from '../../text/period.ts'
-import { dateTimeText, NONE, numberText, partText, timeAgo } from '../../text/text.ts'
+import { dateTimeText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
 import { segmentsCard } from './program-segments.ts'
@@ -36,10 +36,11 @@ export async function showProgram(visit: Visit) {
   const shown = { sessions, summary, time, daysAddress, program: id }
   const asked = trainingAddresses.read({ query: new URLSearchParams(), viewer })
   const query = { ...asked, preset: DEFAULT_PRESET, program: id } as const
-  const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, shown)
+  const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, 'since the beginning', shown)
+  const median = summary.grade?.median
   const passed = sessions.filter(one => one.passed).length
   const of = `${numberText(passed)} of ${numberText(sessions.length)}`
-  const all = html`${partText(passed, sessions.length)}<span class="off-paper"> · <a href="/training?range=all&amp;program=${id}">all sessions</a></span>`
+  const all = html`<a class="off-paper" href="/training?range=all&amp;program=${id}">All sessions</a>`
   const last = sessions.findLast(({ at }) => at <= now)?.at
   return view({
     owner: program.ownerId,
@@ -55,8 +56,8 @@ export async function showProgram(visit: Visit) {
           sessions.length === 0
             ? nothing
             : stats(
-                mainStat('Sessions passed', of, all),
-                stat('Median grade', step ?? NONE),
+                mainStat('Median grade', median === undefined ? NONE : percentText(median), step),
+                stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
                 stat('Last session', last === undefined ? NONE : timeAgo(viewer, last, now)),
               )
         }

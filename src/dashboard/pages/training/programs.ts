@@ -1,13 +1,15 @@
+import { stretched, linePath, dots } from '../../charts/plane.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
 import { noRecords, table, type TableColumn } from '../../layout/components.ts'
-import { html } from '../../html.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { paginate, tableFoot } from '../../paging.ts'
-import { drawnLength, lengthText, programStrip, stripKey } from '../../charts/program-strip.ts'
+import { lengthText } from '../../charts/program-strip.ts'
 import { NONE, numberText, partText, timeAgo } from '../../text/text.ts'
+import { strip } from '../parts.ts'
 import { showProgram, stateMarks } from './program.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
@@ -33,10 +35,6 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
   const ids = shown.rows.map(({ id }) => id)
   const found = await programs.find(store, access, ids)
   const rows = ids.flatMap(id => found.get(id)?.record ?? [])
-  const key = stripKey(
-    viewer,
-    rows.flatMap(({ Segment }) => Segment),
-  )
   return view({
     title: 'Programs',
     body:
@@ -46,20 +44,19 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now, rows), rows)}${key}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
 const SORTED = { title: html`Last session<span aria-hidden="true"> ↓</span>`, sorted: 'descending' } as const
 
-/** `rows` are those of a list whose strips are compared. */
 export function programColumns(
   viewer: Viewer,
   useOf: ReadonlyMap<number, ProgramUse>,
   now: number,
-  rows: readonly TrainingTemplate[] = [],
+  lastHead: Pick<TableColumn<never>, 'title' | 'sorted'> = { title: 'Last session' },
 ): TableColumn<TrainingTemplate>[] {
-  const longest = Math.max(...rows.map(({ Segment }) => drawnLength(Segment)))
+  const lowest = Math.min(...useOf.values().flatMap(({ grades }) => grades), 90)
   return [
     {
       title: 'Program',
@@ -67,7 +64,7 @@ export function programColumns(
       cell: program =>
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
     },
-    { title: 'Segments', line: 'second', cell: ({ Segment }) => programStrip(viewer, Segment, longest) },
+    { title: 'Last ten grades', cell: ({ id }) => gradesOf(useOf.get(id)?.grades ?? [], lowest) },
     {
       title: 'Sessions',
       numeric: true,
@@ -83,7 +80,7 @@ export function programColumns(
       cell: ({ id }) => partText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
     },
     {
-      ...(rows.length === 0 ? { title: 'Last session' } : SORTED),
+      ...lastHead,
       numeric: true,
       line: 'second',
       cell: ({ id }) => {
@@ -93,4 +90,16 @@ export function programColumns(
       },
     },
   ]
+}
+
+/** How grades developed, as a line. All programs share a scale. */
+function gradesOf(grades: readonly number[], lowest: number): Html {
+  if (grades.length < 2) return nothing
+  const points = grades.map((value, index) => ({ at: index, value }))
+  const space = {
+    x: (at: number) => 3 + (at * 94) / (grades.length - 1),
+    y: (grade: number) => 90 - ((grade - lowest) * 80) / Math.max(100 - lowest, 1),
+    axes: nothing,
+  }
+  return html`${strip(html`${stretched(linePath('line', space, points))}${dots('filled', space, points.slice(-1))}`)}<span class="hidden">${grades.map(grade => `${grade}\u00a0%`).join(', ')}</span>`
 }

@@ -21,6 +21,7 @@ import {
   table,
   type TableColumn,
   TYPED,
+  dotted,
 } from '../../layout/components.ts'
 import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import {
@@ -64,9 +65,11 @@ async function showSession(visit: Visit) {
     owner,
     title,
     back: visit.sectionStart,
-    lead: html`${dateTime(viewer, session.at)}${isNamed ? html`<span class="off-paper"> · <a href="/programs/${session.program}">Program</a></span>` : html` · ${ofProgram}`}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}${
-      owner === viewer.subject.id ? nothing : ` · ${personName(viewer, personOf(viewer, owner))}`
-    }`,
+    lead: dotted(
+      html`${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}`,
+      isNamed ? html`<a class="off-paper" href="/programs/${session.program}">Program</a>` : ofProgram,
+      owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
+    ),
     actions: recordSteps(visit, sessions, 'Sessions'),
     body: recordTabs(visit, {
       owner,
@@ -98,12 +101,12 @@ export function gradeNote(
   grade: number | null,
   usual: Usual | undefined,
   rank: GradeRank | undefined,
-): string | undefined {
+): Html | undefined {
   const notes = [
     ...(grade === null || usual === undefined ? [] : [usualNote(grade, usual, GRADES, '\u00a0%')]),
     ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} with this program`]),
   ]
-  return notes.length === 0 ? undefined : notes.join(' · ')
+  return notes.length === 0 ? undefined : dotted(...notes)
 }
 
 /** `◆ as usual (503 to 507)` */

@@ -2,8 +2,9 @@ import { trainingWriter } from '../../../archive/formats/tables.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import type { GradeSpread, TypeTotals, SessionStats } from '../../../stats/training.ts'
+import type { TypeTotals, SessionStats } from '../../../stats/training.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
+import { dotted } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate } from '../../paging.ts'
@@ -205,27 +206,31 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
   })}</ul>`
 }
 
-/** `first quarter 66 %, latest 92 %`: the median of the first part that has grades, and that of the last one. Each links to its days. */
+/**
+ * `this period 66 to 92 %`: the median of the first part that has grades, and that of the last whole one. Each links to its days. Nothing
+ * where these are the same part.
+ */
 export function stepText(
   viewer: Viewer,
   { query, today }: Pick<ShownTraining, 'query' | 'today'>,
-  { time: { unit, parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
-): Html | undefined {
-  const isKnown = (spread: GradeSpread | null) => spread !== null
-  const [first, last] = [spreads.findIndex(isKnown), spreads.findLastIndex(isKnown)]
-  const link = (index: number) => {
+  name: string,
+  { time: { parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
+): Html {
+  const first = spreads.findIndex(spread => spread !== null)
+  const last = spreads.findLastIndex((spread, index) => spread !== null && parts[index]?.isCurrent === false)
+  if (first >= last) return nothing
+  const link = (index: number, text: (median: number) => string) => {
     const [part, median] = [parts[index], spreads[index]?.median]
     if (part === undefined || median === undefined) return nothing
     const days = daysOf(viewer, part)
     const shown = { first: days[0], last: days[1], today }
-    return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown))}</a>`
+    return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
-  if (first === -1) return undefined
-  return first === last ? link(last) : html`first ${unit} ${link(first)}, latest ${link(last)}`
+  return html`${name}\u00a0${link(first, numberText)}\u00a0to\u00a0${link(last, percentText)}`
 }
 
-export function medianFigure(median: number, scope: string): Html {
-  return figure(`medianGrade ${scope}`, median, percentText(median))
+export function medianFigure(median: number, scope: string, text = percentText): Html {
+  return figure(`medianGrade ${scope}`, median, text(median))
 }
 
 export function repsFigure(reps: number, scope: string): Html {
@@ -250,14 +255,16 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
   const median = summary.grade?.median ?? null
-  const step = stepText(viewer, shown, shown.everything)
   const figures = [
     {
       name: 'Median grade',
       of: 'medianGrade',
       value: median,
       text: percentText,
-      note: step && html`on record: ${step}`,
+      note: dotted(
+        period === undefined ? nothing : stepText(viewer, shown, 'this period', shown),
+        stepText(viewer, shown, 'since the beginning', shown.everything),
+      ),
     },
     {
       name: 'Sessions',
