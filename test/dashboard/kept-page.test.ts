@@ -8,7 +8,7 @@ import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
 import { durationText, numberText } from '../../src/dashboard/text/text.ts'
 import { makeFolder } from '../support/command.ts'
-import { sampleService, shownText, signInAs, visitorAs } from '../support/dashboard.ts'
+import { asRead, sampleService, shownText, signInAs, visitorAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
 
@@ -82,8 +82,8 @@ describe('the page to keep', () => {
       numberText(training.sessions),
       numberText(training.repsMeasured),
       numberText(training.days),
-      durationText(training.durationMeasured),
-      durationText(locks.lockedSeconds),
+      asRead(durationText(training.durationMeasured)),
+      asRead(durationText(locks.lockedSeconds)),
       numberText(locks.started),
     ]) {
       assert.ok(

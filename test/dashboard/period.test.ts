@@ -108,7 +108,7 @@ test('the current week shows its days up to today, is compared with the same day
   assert.ok(monday !== undefined && sunday !== undefined)
   const week = shownAt({ days: [monday, sunday] }, now, timeZone)
   assert.ok(week)
-  assert.equal(daysText(week), '26–28 Oct 2026')
+  assert.equal(daysText(week), '26–\u206028\u00a0Oct\u00a02026')
   assert.equal(formatDate(week.last), '2026-10-28')
   assert.deepEqual(comparedDays(week), { first: monday - 7, last: monday - 5 })
   assert.deepEqual(stepFrom(week, -1), { days: [monday - 7, monday - 1] })

@@ -13,6 +13,7 @@ import {
   tableRows,
   type Visitor,
   visitorAs,
+  asRead,
 } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
 import { startService, type TestService, unlimited } from '../support/service.ts'
@@ -56,17 +57,17 @@ describe('a year of the sample', () => {
     const [, amount = '', unit] = /Repetitions [\d,]+ (?:≈ )?([\d,.]+)\s(k?m) /.exec(notes) ?? []
     const shown = Number(amount.replaceAll(',', '')) * (unit === 'km' ? 1000 : 1)
     assert.ok(Math.abs(shown - metres) <= (unit === 'km' ? 51 : 0.5), `${amount} ${unit}`)
-    assert.ok(notes.includes(`${durationText(training.durationMeasured)} of training`.replaceAll('\u00a0', ' ')))
+    assert.ok(notes.includes(asRead(`${durationText(training.durationMeasured)} of training`)))
     // A lock of the sample is running, so there is more from one response to the next.
     const [, length = '', begun] = /Time locked [\d.]+ % (.*?), (\d+) locks? begun/.exec(notes) ?? []
     const possible = Array.from({ length: 60 }, (_, more) => durationText(locks.lockedSeconds - more))
     assert.ok(
-      possible.some(text => text.replaceAll('\u00a0', ' ') === length),
+      possible.some(text => asRead(text) === length),
       length,
     )
     assert.equal(Number(begun), locks.started)
     if (year > Number(formatTimestamp(await firstLock(service)).slice(0, 4)))
-      assert.equal(cells.get('Time locked'), percentText(Math.round(locks.lockedPercent)))
+      assert.equal(cells.get('Time locked'), asRead(percentText(Math.round(locks.lockedPercent))))
   })
 
   test('each of its days says what the API says of that day', async () => {
@@ -91,7 +92,10 @@ describe('a year of the sample', () => {
       const earlier = date === today ? lockedBefore : lockedSeconds
       const possible = Array.from({ length: lockedSeconds - earlier + 1 }, (_, more) => earlier + more)
       const shown = /([^,:]*) locked/.exec(text)?.[1]?.trim()
-      assert.ok(possible.map(seconds => (seconds === 0 ? undefined : durationText(seconds))).includes(shown), date)
+      assert.ok(
+        possible.map(seconds => (seconds === 0 ? undefined : asRead(durationText(seconds)))).includes(shown),
+        date,
+      )
       sessions += count
       locked += lockedSeconds
     }

@@ -64,6 +64,11 @@ export async function startSession(page: Page, url: string, username = 'alex') {
   await page.context().addCookies([...someone.cookies].map(([name, value]) => ({ name, value, url })))
 }
 
+/** Text as somebody reads it, who does not see where a line may not break. */
+export function asRead(text: string): string {
+  return text.replaceAll('\u00a0', ' ').replaceAll('\u2060', '')
+}
+
 /** A client without a browser that stores cookies and sends the origin of forms, as browsers do. */
 export interface Visitor {
   readonly cookies: Map<string, string>
@@ -103,8 +108,7 @@ export function visitor(url: string, always: Readonly<Record<string, string>> = 
     return {
       status: response.status,
       headers: response.headers,
-      // As somebody reads it: nobody sees where a line may not break.
-      text: isPage ? text.replaceAll('\u00a0', ' ').replaceAll('\u2060', '') : text,
+      text: isPage ? asRead(text) : text,
       to: response.headers.get('Location'),
     }
   }

@@ -9,7 +9,17 @@ import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { card, mainStat, noRecords, recordTabs, stat, stats, table, type TableColumn, dotted } from '../../layout/components.ts'
+import {
+  card,
+  mainStat,
+  noRecords,
+  recordTabs,
+  stat,
+  stats,
+  table,
+  type TableColumn,
+  dotted,
+} from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
 import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
 import { knownEnd, stateName } from './states.ts'
