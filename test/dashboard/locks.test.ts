@@ -121,7 +121,7 @@ test('the rules of a template state its fields that apply and nothing else', () 
     isTestLock: true,
   })
   assert.deepEqual(rulesOf(data), [
-    'Lasts 1\u00a0h to 1\u00a0d 1\u00a0h, at random',
+    'Lasts 1\u00a0h to 1\u00a0d\u00a01\u00a0h, at random',
     'A break every 1\u00a0d, at most 30\u00a0min',
     'Longer breaks add 10\u00a0min',
     'Task credit takes off 1,800',

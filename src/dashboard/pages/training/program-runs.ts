@@ -45,7 +45,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
   const failed = failedText(viewer, runs, length)
   const body = html`
     ${table('Segments in the last sessions', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
-    <ul class="legend"><li>Above the passing grade:\u00a0least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</li><li>${legendMark('hollow')}Not passed</li></ul>
+    <ul class="legend"><li>Above the passing grade: <span class="nowrap">least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</span></li><li>${legendMark('hollow')}Not passed</li></ul>
     ${tableFoot(path, query, paged, 'runs')}
   `
   return failed === undefined
