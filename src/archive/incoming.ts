@@ -4,9 +4,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Engine } from '../store/index.ts'
 import { withLocalRecords } from '../store/distributed.ts'
-import { recordTables, type Tables } from '../store/tables.ts'
+import { addedTables, baselineTables, recordTables, type Tables } from '../store/tables.ts'
 import { account, deletion, partnership } from './account-kinds.ts'
-import { decide, differs, type Decided, type Decision, type DecideOptions, WRITTEN } from './decide.ts'
+import { decide, differs, type Decided, type DecideOptions, WRITTEN } from './decide.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
 import { FormatError } from './formats/errors.ts'
@@ -45,7 +45,7 @@ interface KindCounts {
 export class Incoming {
   readonly options: IncomingOptions
   readonly #db: Kysely<Tables>
-  #pending: (readonly Cell[])[] = []
+  readonly #pending = new Map<Kind | null, (readonly Cell[])[]>()
   #pendingCharacters = 0
   readonly #kinds = new Map<Kind, KindCounts>()
   /** How many lines `refuse` was called with. */
@@ -60,23 +60,23 @@ export class Incoming {
   async prepare() {
     await this.discard()
     await this.#run(`create temporary table incoming (line integer primary key, kind text not null, id bigint, owner bigint,
-      name text, time bigint, decided text not null default 'added', reason text, stored_owner bigint, fields text, document text, unmerged text,
-      row_key text, raw text, encoding text)`)
+      time bigint, decided text not null default 'added', reason text, stored_owner bigint, row_key text, raw text, encoding text, unmerged text,
+      ${[...HELD].join(', ')})`)
     await this.#run('create index incoming_refused on incoming (line) where reason is not null')
-    await this.#run('create index incoming_name on incoming (name) where name is not null')
+    await this.#run('create index incoming_username on incoming (username) where username is not null')
   }
 
   async discard() {
-    for (const table of ['incoming', 'known_account', 'moved_account', 'refused_line', 'rejected_line'])
+    for (const table of ['incoming', 'owner_total', 'known_account', 'moved_account', 'refused_line', 'rejected_line'])
       await this.#run(`drop table if exists ${table}`)
   }
 
-  add(kind: Kind, line: number, { document = null, ...row }: Row, raw: string | undefined) {
+  add(kind: Kind, line: number, row: Row, raw: string | undefined) {
     // Of an account up to when it is known, and of access when it ended.
     const time = (kind.isOwned ? row['newest'] : (row['as_of'] ?? row['ended_at'])) ?? null
     const { [kind.recordColumn]: id = null, [kind.ownerColumn]: owner = null } = row
-    const facts = { kind: kind.name, recordId: id, ownerId: owner }
-    this.#add(line, facts, [row['username'] ?? null, time, 'added', null, JSON.stringify(row), document], raw)
+    const facts = { line, kind: kind.name, recordId: id, ownerId: owner }
+    this.#add(kind, facts, [time, 'added', null, ...cellsOf(kind, row)], raw)
     if (!this.#kinds.has(kind)) this.#kinds.set(kind, NOTHING)
   }
 
@@ -87,12 +87,12 @@ export class Incoming {
   refuse({ line, reason, raw, ...facts }: RejectedLine & { readonly raw: Buffer | string | undefined }) {
     this.#invalid += 1
     if (this.options.isPreview === true) checkRejected(this.#invalid)
-    if (this.#invalid <= MAX_INVALID) this.#add(line, facts, [null, null, 'invalid', reason, null, null], raw)
+    if (this.#invalid <= MAX_INVALID) this.#add(null, { line, ...facts }, [null, 'invalid', reason], raw)
   }
 
   #add(
-    line: number,
-    { kind, recordId, ownerId }: { readonly kind: string; readonly recordId: Cell; readonly ownerId: Cell },
+    kind: Kind | null,
+    { line, kind: name, recordId, ownerId }: Readonly<Record<'line' | 'kind' | 'recordId' | 'ownerId', Cell>>,
     rest: readonly Cell[],
     raw: Buffer | string | undefined,
   ) {
@@ -100,10 +100,10 @@ export class Incoming {
     const isKept = setsAside && !isPreview && raw !== undefined && !isTooLong(raw)
     // A later rejected row with the same key replaces this one.
     const kept = isKept
-      ? [recordId === null ? hash('sha256', raw, 'hex') : `${kind}/${recordId}/${ownerId ?? ''}`, ...encoded(raw)]
+      ? [recordId === null ? hash('sha256', raw, 'hex') : `${name}/${recordId}/${ownerId ?? ''}`, ...encoded(raw)]
       : NOT_KEPT
-    const cells = [line, kind, recordId, ownerId, ...rest, ...kept]
-    this.#pending.push(cells)
+    const cells = [line, name, recordId, ownerId, ...kept, ...rest]
+    this.#pending.getOrInsertComputed(kind, () => []).push(cells)
     for (const cell of cells) this.#pendingCharacters += typeof cell === 'string' ? cell.length : 0
   }
 
@@ -114,17 +114,23 @@ export class Incoming {
   }
 
   async flushFull() {
-    if (this.#pending.length >= MAX_WRITTEN_ROWS || this.#pendingCharacters >= MAX_BATCH_CHARACTERS) await this.flush()
+    if (this.#pendingCharacters >= MAX_BATCH_CHARACTERS) await this.flush()
   }
 
   async flush() {
-    for (let start = 0; start < this.#pending.length; start += MAX_WRITTEN_ROWS) {
-      const rows = this.#pending.slice(start, start + MAX_WRITTEN_ROWS).map(cells => sql`(${sql.join(cells)})`)
-      await sql`insert into incoming (line, kind, id, owner, name, time, decided, reason, fields, document, row_key, raw, encoding)
-        values ${sql.join(rows)}`.execute(this.#db)
-    }
-    this.#pending = []
+    for (const [kind, rows] of this.#pending) await this.#put([...FACTS, ...ownOf(kind).map(heldIn)], rows)
+    this.#pending.clear()
     this.#pendingCharacters = 0
+  }
+
+  /** Writes some columns of lines, the number and the kind first. */
+  async #put(columns: readonly string[], lines: readonly (readonly Cell[])[]) {
+    const updates = columns.slice(2).map(column => `${column} = excluded.${column}`)
+    for (let start = 0; start < lines.length; start += MAX_WRITTEN_ROWS) {
+      const rows = lines.slice(start, start + MAX_WRITTEN_ROWS).map(cells => sql`(${sql.join(cells)})`)
+      await sql`insert into incoming (${sql.raw(columns.join(', '))}) values ${sql.join(rows)}
+        on conflict (line) do update set ${sql.raw(updates.join(', '))}`.execute(this.#db)
+    }
   }
 
   /** Decides about all rows. With `remembers`, `decideMoved` can decide again about those that the store has changed since. */
@@ -136,6 +142,9 @@ export class Incoming {
       await this.#run(`create temporary table known_account as select id, ${COMPARED.join(', ')} from account`)
     }
     for (const kind of this.#present()) await this.#decide(kind)
+    // Records of a file are noted in this order, in which SQLite writes them fastest.
+    if (this.options.isPreview !== true)
+      await this.#run('create index incoming_owned on incoming (owner, kind, decided, id, time)')
   }
 
   /** Decides again about what has changed in the store: access, whose changes have no number, and what was decided for accounts that moved. */
@@ -211,13 +220,11 @@ export class Incoming {
     const samples: SampleRow[] = []
     for (const kind of this.#present().filter(({ isOwned }) => isOwned)) {
       for (const decided of ['added', 'replaced'] as const) {
-        const { rows } = await sql<{ id: number; line: number; fields: string; document: string }>`
-          select id, line, fields, document from incoming where kind = ${kind.name} and decided = ${decided}
+        const { rows } = await sql<Row & { readonly id: number; readonly line: number }>`
+          select line, ${sql.raw(rowOf(kind))} from incoming where kind = ${kind.name} and decided = ${decided}
           order by line limit ${SAMPLES}`.execute(this.#db)
         const stored = await storedRows(this.#db, kind, decided === 'added' ? [] : rows)
-        for (const { line, fields, document } of rows) {
-          // `add` and `#note` wrote them.
-          const row = { document, ...JSON.parse(fields) } as Row
+        for (const { line, ...row } of rows) {
           samples.push({ kind: kind.name, line, fields: sampleFields(kind, row, stored.get(keyOf(kind, row))) })
         }
       }
@@ -244,6 +251,8 @@ export class Incoming {
 
   /** Writes the rows. All must have been decided. */
   async store(now: number) {
+    await this.#run(`create temporary table owner_total as
+      select owner, kind, decided, count(*) as count, max(time) as newest from incoming group by owner, kind, decided`)
     for (const kind of this.#present()) await this.#write(kind)
     if (this.#count(deletion, 'added') > 0) await this.#dropVoidDeletions()
     await this.#noteBrought()
@@ -270,15 +279,16 @@ export class Incoming {
 
   /** Notes for each owner what a file brought. Only the last files of an owner can be undone. */
   async #noteFile(name: string, now: number) {
-    const records = `incoming.kind in (${quoted(allKinds.filter(({ isOwned }) => isOwned).map(kind => kind.name))})`
+    const records = `kind in (${quoted(allKinds.filter(({ isOwned }) => isOwned).map(kind => kind.name))})`
     const { numAffectedRows = 0n } = await sql`insert into imported_file (owner_id, name, at, added, replaced)
-      select owner, ${name}, cast(${now} as bigint), sum(case when decided = 'added' then 1 else 0 end),
-        sum(case when decided = 'replaced' then 1 else 0 end)
-      from incoming where ${sql.raw(records)} and decided in ('added', 'replaced') group by owner`.execute(this.#db)
+      select owner, ${name}, cast(${now} as bigint), sum(case when decided = 'added' then count else 0 end),
+        sum(case when decided = 'replaced' then count else 0 end)
+      from owner_total where ${sql.raw(records)} and decided in ('added', 'replaced') group by owner`.execute(this.#db)
     if (numAffectedRows === 0n) return
     await this.#run(`insert into imported_record (owner_id, kind, id, file_id, is_kept)
-      select owner, kind, id, (select max(id) from imported_file where owner_id = incoming.owner), 0 from incoming
-      where ${records} and decided = 'added'
+      select owner, kind, incoming.id, file.id, 0
+      from (select owner_id, max(id) as id from imported_file where owner_id in (select owner from owner_total) group by owner_id) as file
+      cross join incoming where owner = file.owner_id and ${records} and decided = 'added'
       on conflict (owner_id, kind, id) do update set file_id = excluded.file_id, is_kept = 0`)
     await this.#run(`delete from imported_file where id in (select id from
       (select id, row_number() over (partition by owner_id order by id desc) as place from imported_file) as numbered
@@ -311,7 +321,7 @@ export class Incoming {
     const records = this.#present().filter(({ isOwned }) => isOwned)
     if (records.length === 0) return
     const newest = `select account.id, newest from (
-        select owner, max(time) as newest from incoming where kind in (${quoted(records.map(({ name }) => name))})
+        select owner, max(newest) as newest from owner_total where kind in (${quoted(records.map(({ name }) => name))})
           and decided in (${quoted([...WRITTEN, 'unchanged'])}) group by owner
       ) as given join account on account.id = given.owner
       where (account.as_of is null or account.as_of < newest)
@@ -344,15 +354,16 @@ export class Incoming {
     for (;;) {
       const batch = await this.#read(kind, after, again)
       const stored = await storedRows(this.#db, kind, batch)
-      const notes: Note[] = []
-      for (const { id, line, row, names } of batch) {
+      const notes: Cell[][] = []
+      const merged: Cell[][] = []
+      for (const { id, line, row, names, isMerged } of batch) {
         if (id !== after.id) firsts.clear()
         after = { id, line }
         const key = keyOf(kind, row)
         const earlier = firsts.get(key)
         if (earlier !== undefined) {
           earlier.isContradicted ||= differs(kind.identity, row, earlier.row)
-          notes.push({ line, ...(earlier.isContradicted ? CONTRADICTION : { decided: 'repeated' }) })
+          notes.push([line, kind.name, ...(earlier.isContradicted ? CONTRADICTION : ['repeated', null]), null])
           continue
         }
         firsts.set(key, { row, isContradicted: false })
@@ -360,22 +371,19 @@ export class Incoming {
         const decision = decide(kind, row, before, { ...this.options, names })
         this.options.onDecided?.()
         if (decision.decided !== 'added' || again !== undefined) {
+          const storedOwner = kind.isOwned ? (before?.['owner_id'] ?? null) : null
+          notes.push([line, kind.name, decision.decided, decision.reason ?? null, storedOwner])
           // What was merged with a stored row that has changed is taken back.
-          const written = decision.merged ?? (again === undefined ? undefined : row)
-          notes.push({
-            line,
-            ...decision,
-            storedOwner: kind.isOwned ? before?.['owner_id'] : null,
-            unmerged: row,
-            written,
-          })
+          const written = decision.merged ?? (isMerged ? row : undefined)
+          if (written !== undefined) merged.push([line, kind.name, JSON.stringify(row), ...cellsOf(kind, written)])
         }
         const { at = null } = row
         if (at === null || decision.decided === 'refused' || decision.decided === 'deleted') continue
         first = Math.min(Number(at), first ?? Infinity)
         last = Math.max(Number(at), last ?? -Infinity)
       }
-      await this.#note(notes)
+      await this.#put(['line', 'kind', 'decided', 'reason', 'stored_owner'], notes)
+      await this.#put(['line', 'kind', 'unmerged', ...ownOf(kind).map(heldIn)], merged)
       // On SQLite, statements keep the process from hearing a signal.
       await nextTurn()
       this.options.signal?.throwIfAborted()
@@ -392,13 +400,13 @@ export class Incoming {
   /** The next rows of a kind that are not decided by the file alone, as they came, and what is known of the accounts that they name. */
   async #read(kind: Kind, after: { readonly id: number; readonly line: number }, condition = '1 = 1') {
     const named = kind.accounts.map(column => ({ column, id: column === kind.ownerColumn ? 'owner' : 'id' }))
-    const isUnknown = named.map(
+    const unknown = named.map(
       ({
         column,
         id,
-      }) => `not exists (select 1 from account as someone where someone.id = incoming.${id}) and not exists (
+      }) => `case when exists (select 1 from account as someone where someone.id = incoming.${id}) or exists (
         select 1 from incoming as someone where someone.kind = '${account.name}' and someone.id = incoming.${id}
-          and ${isCounted('someone', this.options)}) as "${column}"`,
+          and ${isCounted('someone', this.options)}) then '' else '${column} ' end`,
     )
     const isRemoved = `exists (select 1 from removed_account as removed
       where removed.id in (${kind === account ? 'incoming.id' : named.map(({ id }) => `incoming.${id}`).join(', ')})) as removed`
@@ -406,39 +414,24 @@ export class Incoming {
       ? `exists (select 1 from deleted_record as mark
           where mark.owner_id = incoming.owner and mark.kind = incoming.kind and mark.id = incoming.id) as deleted`
       : '0 as deleted'
-    const { rows } = await sql<
-      { id: number; line: number; fields: string; document: string | null } & Record<string, unknown>
-    >`
-      select id, line, coalesce(unmerged, fields) as fields, document, ${sql.raw([isRemoved, isDeleted, ...isUnknown].join(', '))} from incoming
+    const facts = [isRemoved, isDeleted, `${["''", ...unknown].join(' || ')} as unknown`, rowOf(kind)]
+    const { rows } = await sql<Row & { line: number; unmerged: string | null; unknown: string }>`
+      select line, unmerged, ${sql.raw(facts.join(', '))} from incoming
       where kind = ${kind.name} and (id, line) > (${after.id}, ${after.line})
       and decided not in ('repeated', 'contradicts', 'invalid') and ${sql.raw(condition)}
       order by id, line limit ${MAX_BATCH_ROWS}`.execute(this.#db)
-    return rows.map(({ id, line, fields, document, removed, deleted, ...unknown }) => ({
-      id,
+    return rows.map(({ line, unmerged, removed, deleted, unknown, ...row }) => ({
+      id: Number(row[kind.recordColumn]),
       line,
-      // `add` and `#note` wrote them.
-      row: { document, ...JSON.parse(fields) } as Row,
+      isMerged: unmerged !== null,
+      // `#decide` wrote it.
+      row: unmerged === null ? row : (JSON.parse(unmerged) as Row),
       names: {
         removed: Boolean(removed),
         deleted: Boolean(deleted),
-        unknown: kind.accounts.filter(column => Boolean(unknown[column])),
+        unknown: unknown.split(' ').filter(column => column !== ''),
       },
     }))
-  }
-
-  async #note(notes: readonly Note[]) {
-    if (notes.length === 0) return
-    const rows = notes.map(({ line, decided, reason = null, storedOwner = null, written, unmerged }) => {
-      const { document = null, ...fields } = written ?? {}
-      const texts =
-        written === undefined ? [null, null, null] : [JSON.stringify(fields), document, JSON.stringify(unmerged)]
-      return sql`(${sql.join([line, decided, reason, storedOwner, ...texts])})`
-    })
-    await sql`with noted (line, decided, reason, stored_owner, fields, document, unmerged) as (values ${sql.join(rows)})
-      update incoming set decided = noted.decided, reason = noted.reason, stored_owner = cast(noted.stored_owner as bigint),
-        fields = coalesce(noted.fields, incoming.fields), document = coalesce(noted.document, incoming.document),
-        unmerged = coalesce(noted.unmerged, incoming.unmerged)
-      from noted where incoming.line = cast(noted.line as integer)`.execute(this.#db)
   }
 
   async #write(kind: Kind) {
@@ -463,13 +456,10 @@ export class Incoming {
       .filter(column => !primaryKey.includes(column) && !fixed.includes(column))
       .map(column => `${column} = ${newValue(table, column)}`)
     const onConflict = replaced + this.#count(kind, 'refreshed') === 0 ? 'nothing' : `update set ${updates.join(', ')}`
-    const { value, from } = engine === 'sqlite' ? FROM_SQLITE : fromPostgres(table)
-    const own: Row = { [kind.recordColumn]: 'id', [kind.ownerColumn]: 'owner', document: 'document' }
-    const values = columns.map(column => (column in own ? `incoming.${own[column]}` : value(column)))
-    await this.#run(`insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from incoming ${from}
-      where incoming.kind = '${kind.name}' and incoming.decided in (${quoted(WRITTEN)}) order by incoming.id
+    await this.#run(`insert into ${table} (${columns.join(', ')}) select ${columns.map(heldIn).join(', ')} ${rows(...WRITTEN)} order by id
       on conflict (${primaryKey.join(', ')}) do ${onConflict}`)
-    if (isOwned) await noteChangedRecords(this.#db, table, sql.raw(`select owner ${rows(...WRITTEN)}`))
+    const owners = `select owner from owner_total where kind = '${kind.name}' and decided in (${quoted(WRITTEN)})`
+    if (isOwned) await noteChangedRecords(this.#db, table, sql.raw(owners))
   }
 
   async #run(statement: string) {
@@ -477,18 +467,8 @@ export class Incoming {
   }
 }
 
-interface Note extends Pick<Decision, 'decided' | 'reason'> {
-  readonly line: number
-  readonly storedOwner?: Cell | undefined
-  /** The row as it came, and as it is written, if that was merged. */
-  readonly unmerged?: Row
-  readonly written?: Row | undefined
-}
-
-const CONTRADICTION: Decision = {
-  decided: 'contradicts',
-  reason: 'is the same record as an earlier line, with other content',
-}
+/** What is noted of a row that contradicts an earlier one: the decision, and the reason. */
+const CONTRADICTION = ['contradicts', 'is the same record as an earlier line, with other content']
 
 /** Throws FormatError for so many lines that a preview does not list them. */
 export function checkRejected(count: number) {
@@ -525,13 +505,43 @@ const MAX_WRITTEN_ROWS = 100
 const SAMPLES = 3
 const MAX_BATCH_CHARACTERS = 1024 * 1024
 
-/** The columns of a row that have no column of their own in the table `incoming`. */
-const FROM_SQLITE = { value: (column: string) => `fields ->> '$.${column}'`, from: '' }
+/** What `add` knows of a line, whether it can be stored or not. */
+const FACTS = ['line', 'kind', 'id', 'owner', 'row_key', 'raw', 'encoding', 'time', 'decided', 'reason']
 
-function fromPostgres(table: string): typeof FROM_SQLITE {
-  const from = `cross join lateral json_populate_record(null::${table}, cast(incoming.fields as json)) as written`
-  return { value: column => `written.${column}`, from }
+/** The other columns of the rows of each kind; the last two are not stored. */
+const OWN = new Map<Kind | null, readonly string[]>(
+  allKinds.map(kind => [kind, [...kind.columns.filter(column => column !== 'id'), 'missing', 'given']]),
+)
+
+function ownOf(kind: Kind | null): readonly string[] {
+  return OWN.get(kind) ?? []
 }
+
+function cellsOf(kind: Kind, row: Row): Cell[] {
+  return ownOf(kind).map(column => row[column] ?? null)
+}
+
+/** The column of the table `incoming` that holds a column of rows: `kind` is that of the line. */
+function heldIn(column: string): string {
+  return column === 'kind' ? 'deleted_kind' : column
+}
+
+/** The select list of a row as it came. */
+function rowOf(kind: Kind): string {
+  return ['id', ...ownOf(kind)].map(column => `incoming.${heldIn(column)} as ${column}`).join(', ')
+}
+
+const described: Readonly<Record<string, Readonly<Record<string, string>>>> = { ...baselineTables, ...addedTables }
+
+/** The definitions of these columns. */
+const HELD = new Set(
+  allKinds.flatMap(kind =>
+    ownOf(kind).map(column => {
+      const isInteger = described[kind.table]?.[column]?.startsWith('integer') === true
+      return `${heldIn(column)} ${isInteger ? 'bigint' : 'text'}`
+    }),
+  ),
+)
 
 /** The new value of a column of a stored row: missing extra fields keep their stored value, and `as_of` never goes back. */
 function newValue(table: string, column: string): string {

@@ -20,7 +20,7 @@ export interface Kind {
   readonly schema?: TObject
   /** Keys allowed in a line in addition to `kind`, `data` and `extra`. */
   readonly envelopeKeys: readonly string[]
-  /** The columns that `read` fills, in the order they are stored. It may fill others, which are not stored. */
+  /** The columns that `read` fills, in the order they are stored. For `merge` it may fill another, `given`: text about what the line has. */
   readonly columns: readonly string[]
   /** The columns that identify a row. */
   readonly key: readonly string[]
@@ -115,7 +115,7 @@ function filledRow(
   })
   const fields = { ...data, ...Object.fromEntries(names.map(name => [name, known?.[name]])) }
   const columns = Object.entries(read(fields, { ...Object.fromEntries(values), extra }, new Notes()))
-  return Object.fromEntries(columns.filter(([column]) => !column.startsWith('has_')))
+  return Object.fromEntries(columns.filter(([column]) => column !== 'given'))
 }
 
 /** The line of a record as the program writes it, and as the database does. */

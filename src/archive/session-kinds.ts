@@ -18,7 +18,7 @@ export const lockSession = record('lock-session', {
   columns: ['at', 'lock_state', 'is_active', 'template_id', 'ended_at', 'events', 'made_here'],
   identity: ['etag', 'template_id', 'made_here'],
   merge: (incoming, before, { isArchive }): Row =>
-    isArchive || incoming['has_template_id'] === 1 ? {} : { template_id: before['template_id'] ?? null },
+    isArchive || incoming['given'] === 'templateId' ? {} : { template_id: before['template_id'] ?? null },
   read: (data, envelope, notes) => {
     if (data['startDate'] === null) throw unfinished(data, notes, 'not-started')
     const faults = new Faults()
@@ -39,7 +39,7 @@ export const lockSession = record('lock-session', {
       lock_state: text(data, 'lockState'),
       is_active: flag(data, 'isActive'),
       template_id: templateId,
-      has_template_id: envelope['templateId'] === undefined ? 0 : 1,
+      given: envelope['templateId'] === undefined ? null : 'templateId',
       ended_at: endedAt,
       events: lockEvents(data),
       made_here: madeHere,
@@ -88,7 +88,7 @@ export const trainingSession = record('training-session', {
       owner_id: ownerId,
       at: instant(data, 'created_at'),
       passed: flag(data, 'passed'),
-      has_legacy_upload: envelope['legacyUpload'] === undefined ? 0 : 1,
+      given: envelope['legacyUpload'] === undefined ? null : 'legacyUpload',
       ...columnsOf(session, document, envelope, notes),
       ...namedProgram(session, madeHere),
       made_here: madeHere,
@@ -115,7 +115,7 @@ function columnsOf(session: JsonObject, document: string, envelope: JsonObject, 
 /** A session without `legacyUpload` keeps its approximate distance, and without extra fields its missing grades. */
 function mergeSession(incoming: Row, before: Row, { isArchive }: MergeOptions): Row {
   const keepsMark =
-    !isArchive && incoming['has_legacy_upload'] === 0 && incoming['approximate'] === 0 && before['approximate'] === 1
+    !isArchive && incoming['given'] !== 'legacyUpload' && incoming['approximate'] === 0 && before['approximate'] === 1
   const keepsGrades = (incoming['extra'] ?? null) === null && String(before['extra']).includes('/percentGrade"')
   if (!keepsMark && !keepsGrades) return {}
   // A document and extra fields are JSON of an object.

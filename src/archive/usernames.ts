@@ -12,19 +12,19 @@ export interface NameOptions extends Pick<DecideOptions, 'onConflict'> {
 /** Refuses incoming accounts whose usernames others have, in the file or in the store. */
 export async function refuseNames(options: NameOptions) {
   const { onConflict, setsAside } = options
-  const has = (accounts: string, name: string, condition: string) =>
-    `exists (select 1 from ${accounts} as someone where someone.${name} = incoming.name and someone.id <> incoming.id and ${condition})`
+  const has = (accounts: string, condition: string) =>
+    `exists (select 1 from ${accounts} as someone where someone.username = incoming.username and someone.id <> incoming.id and ${condition})`
   await refuse(
     options,
     'has the username of another account in this archive',
-    has('incoming', 'name', isCounted('someone', options)),
+    has('incoming', isCounted('someone', options)),
   )
   const keepsName =
     onConflict === 'replace'
       ? `not exists (select 1 from incoming as renamed
           where renamed.kind = '${account.name}' and renamed.id = someone.id and ${isCounted('renamed', options)})`
       : 'not exists (select 1 from account as stored where stored.id = incoming.id)'
-  const isTaken = has('account', 'username', keepsName)
+  const isTaken = has('account', keepsName)
   // An account that is refused keeps its name, which another one may want.
   for (let isMore = true; isMore;) isMore = (await refuse(options, NAME_TAKEN, isTaken)) > 0n && setsAside
 }
@@ -41,7 +41,7 @@ async function refuse(options: NameOptions, reason: string, condition: string): 
   await sql
     .raw(
       `create temporary table refused_line as select line from incoming
-        where name is not null and ${isCounted('incoming', options)} and ${condition}`,
+        where username is not null and ${isCounted('incoming', options)} and ${condition}`,
     )
     .execute(db)
   const { numAffectedRows = 0n } = await sql`update incoming
