@@ -52,7 +52,10 @@ interface Rewriting {
   readonly rewrite: (table: RecordName) => Promise<void>
 }
 
-/** Brings the schema up to date in the transaction that is open on the connection `db`. Returns the steps that it applied. */
+/**
+ * Brings the schema up to date in the transaction that is open on the connection `db`. Returns the steps that it applied. Kysely's `Migrator`
+ * uses no transaction on SQLite, and on PostgreSQL a lock that a pooler leaks.
+ */
 export async function applySteps(
   db: Kysely<Tables>,
   engine: Engine,
