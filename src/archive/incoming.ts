@@ -360,6 +360,7 @@ export class Incoming {
         if (id !== after.id) firsts.clear()
         after = { id, line }
         const key = keyOf(kind, row)
+        this.options.onDecided?.()
         const earlier = firsts.get(key)
         if (earlier !== undefined) {
           earlier.isContradicted ||= differs(kind.identity, row, earlier.row)
@@ -369,7 +370,6 @@ export class Incoming {
         firsts.set(key, { row, isContradicted: false })
         const before = stored.get(key)
         const decision = decide(kind, row, before, { ...this.options, names })
-        this.options.onDecided?.()
         if (decision.decided !== 'added' || again !== undefined) {
           const storedOwner = kind.isOwned ? (before?.['owner_id'] ?? null) : null
           notes.push([line, kind.name, decision.decided, decision.reason ?? null, storedOwner])

@@ -10,13 +10,17 @@ import { openStore } from '../support/archives.ts'
 import { makeFolder } from '../support/command.ts'
 import { trainingSession, world } from '../support/records.ts'
 
-for (const work of ['check', 'store'] as const) {
-  test(`to ${work} a file shows progress while its records are compared, not only while it is read`, async () => {
+for (const [work, what, idOf] of [
+  ['check', 'its records', (index: number) => index + 1],
+  ['check', 'lines of one record', () => 1],
+  ['store', 'its records', (index: number) => index + 1],
+] as const) {
+  test(`to ${work} a file shows progress while ${what} are compared, not only while it is read`, async () => {
     await using store = await openStore(world)
     await using folder = await makeFolder()
     const config = { ...readConfig({}), databaseUrl: folder.databaseUrl }
     const uploads = new UploadFolder(config.databaseUrl)
-    const records = Array.from({ length: 40 }, (_, index) => trainingSession(index + 1, 1))
+    const records = Array.from({ length: 40 }, (_, index) => trainingSession(idOf(index), 1))
     mkdirSync(join(uploads.path, 'a'), { recursive: true })
     writeFileSync(join(uploads.path, 'a', '0'), records.map(record => `${JSON.stringify(record)}\n`).join(''))
     const order = { work, storeUrl: '', quota: config, accountId: 1, id: 'a', answers: {} }
