@@ -65,7 +65,7 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
       const height = (await timeline.boundingBox())?.height ?? 0
       assert.ok(height > 0 && height < 1500, `${height}`)
       const labels = timeline.locator('text')
-      const lines = (await labels.allTextContents()).filter(text => /^\d+ \w+ \d{2}$/.test(text))
+      const lines = (await labels.allTextContents()).filter(text => /^\d+\s\w+\s\d{2}$/.test(text))
       assert.ok(lines.length > 30, `each line says its first day: ${lines.join()}`)
       const overlapping = await labels.evaluateAll(texts => {
         const boxes = texts.map(text => ({ text: text.textContent, box: text.getBoundingClientRect() }))

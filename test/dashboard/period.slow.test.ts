@@ -55,7 +55,7 @@ describe('periods, comparisons and records, in a browser', needsChromium, () => 
     await page.waitForURL(url => url.search.includes('from=2026-01-05') && url.search.includes('to=2026-02-01'))
     // With its year, from the next one on.
     await page
-      .getByText(/5 Jan( 2026)?\s–\s1 Feb/)
+      .getByText(/5\sJan(\s2026)?\s–\s1\sFeb/)
       .first()
       .waitFor()
     assert.deepEqual(browser.problems, [])
