@@ -185,7 +185,7 @@ describe('on any screen and on paper', needsChromium, () => {
         .evaluateAll(values => values.filter(value => value.getBoundingClientRect().width < 200).length)
       assert.equal(narrow, 0, path)
       const cut = await page
-        .locator('.bottom > ul > li > *, .choice > a, .lead time')
+        .locator('.strip > ul > li > *, .choice > a, .lead time')
         .evaluateAll(parts =>
           parts
             .filter(part => part.scrollWidth > part.clientWidth + 1 || part.getBoundingClientRect().right > innerWidth)

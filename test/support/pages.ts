@@ -126,7 +126,7 @@ export function testPaper(paths: readonly string[]) {
           .map(({ tagName, className, scrollWidth }) => `${tagName} ${className} ${scrollWidth}`),
       )
       assert.deepEqual(cut, [], path)
-      assert.equal(await page.locator('.bottom:visible').count(), 0, `${path} has a bar on paper`)
+      assert.equal(await page.locator('.strip:visible').count(), 0, `${path} has a bar on paper`)
       await page.emulateMedia({ media: 'screen' })
     }
   })
@@ -157,7 +157,7 @@ function overlaps(): string[] {
     const parent = node.parentElement
     const text = node.textContent?.trim() ?? ''
     if (text === '' || parent === null || !parent.checkVisibility({ visibilityProperty: true })) continue
-    if (parent.closest('svg, script, .hidden, .skip, .word, .scroll, pre, .bottom, select') !== null) continue
+    if (parent.closest('svg, script, .hidden, .skip, .word, .scroll, pre, .strip, select') !== null) continue
     const range = document.createRange()
     range.selectNodeContents(node)
     for (const rect of range.getClientRects()) texts.push({ text, rect })

@@ -49,7 +49,6 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
         ${body}
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
-      <nav class="bottom" aria-label="Main sections"><ul>${destinationLinks(viewer, section)}</ul></nav>
     `,
     { isBusy, isApp: true },
   )
@@ -126,7 +125,7 @@ function header(viewer: Viewer, section: PageSection, path: string, owner = view
     <header class="top">
       <div class="bar">
         <a class="brand" href="/">${ring} Lockstep</a>
-        <nav class="strip" aria-label="Sections"><ul>${destinationLinks(viewer, section)}</ul></nav>
+        <nav class="strip" aria-label="Main sections"><ul>${destinationLinks(viewer, section)}</ul></nav>
         <details class="menu account">
           <summary><span>${ownName(viewer)}</span></summary>
           <div class="sheet">
