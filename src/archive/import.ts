@@ -72,8 +72,6 @@ export function importLines(store: Store, lines: LinesOf, options: ImportOptions
         const setAside = setsAside
           ? { setAside: await storeRejected(incoming, db, { source, account: onlyAccount, now: Date.now() }) }
           : {}
-        // Before the commit, so that the file never has room for both the incoming and the stored rows.
-        await incoming.discard()
         // On SQLite, statements keep the process from hearing a signal.
         await nextTurn()
         signal?.throwIfAborted()
