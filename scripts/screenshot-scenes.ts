@@ -203,6 +203,12 @@ async function enterWrongPassword(page: Page) {
 
 /** Sends a table as people keep one, up to the page that shows what is in it. */
 export async function checkTable(page: Page) {
+  const start = page.url()
+  if (new URL(start).pathname === '/source/file') {
+    // That of the look before.
+    await page.getByRole('button', { name: /discard/i }).click()
+    await page.goto(new URL('/source/upload', start).href)
+  }
   const rows = [
     'Recorded,Passed,Program,Type,Grade,Duration (min),Repetitions,Distance (km),Mood',
     '2026-02-13 18:00,yes,Evening program,repetition,84,20,410,0.041,good',

@@ -92,7 +92,7 @@ test('a page that fails keeps its header, says where the log has the cause, and 
   const { status, headers, text } = await alex.get('/lock-templates?from=here')
   assert.equal(status, 500)
   assert.equal(headers.get('Cache-Control'), 'no-store')
-  assert.match(text, /<nav class="strip" aria-label="Sections">/)
+  assert.match(text, /<nav class="strip" aria-label="Main sections">/)
   assert.match(text, /<h1>That did not work<\/h1>/)
   assert.match(text, /<a class="button primary" href="\/lock-templates\?from=here">Try again<\/a>/)
   const [, id = ''] = /Something broke on the server\.[^]*Reference: <code>([^<]+)</.exec(text) ?? []
