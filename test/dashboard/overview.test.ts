@@ -60,7 +60,9 @@ async function newsAt(
     const links = [...news.matchAll(/<a href="([^"]+)">/g)].map(([, link = '']) => link.replaceAll('&amp;', '&'))
     // The page that a figure leads to has it, too.
     const [of, value] = [...dataOf(news)].find(([of]) => of.startsWith('reps')) ?? []
-    const linked = links.find(link => link.includes('from='))
+    const linked = /<a href="([^"]+from=[^"]+)">(?:(?!<\/a>)[^])*<data [^>]*reps/
+      .exec(news)?.[1]
+      ?.replaceAll('&amp;', '&')
     if (of !== undefined && linked !== undefined && value !== 0)
       assert.equal(dataOf((await reader.get(linked)).text).get(of), value, linked)
     return {
@@ -85,7 +87,8 @@ interface Options {
 const ofThisWeek = { days: 1, reps: 400 }
 
 test('the overview begins with what is new: at most two items, for seven days', async () => {
-  assert.match((await newsAt(steady)).text, /^As usual$/)
+  assert.match((await newsAt([...steady, { days: 3 }, { days: 1 }])).text, /^As usual$/)
+  assert.equal((await newsAt(steady)).text, 'This week so far: 0 repetitions, ▼ 200 less than usual by now')
   const best = await newsAt([...steady, ofThisWeek])
   assert.match(best.text, /^This week: 400 repetitions, the most so far/)
   assert.equal(best.links[0], '/training?from=2026-11-23&to=2026-11-27')

@@ -15,6 +15,7 @@ import { measuredOf } from '../training/pictures.ts'
 import { rankText } from '../training/session.ts'
 import { repsFigure, type ShownTraining } from '../training/training.ts'
 import type { Programs } from '../../text/names.ts'
+import { weekSoFar } from './tiles.ts'
 
 /** What is new, if enough is known to say it. */
 
@@ -72,7 +73,7 @@ export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined 
   }
   const asked = rules.filter(([from]) => enough[from](known))
   const [first, second] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
-  if (first === undefined) return enough.weeks(known) ? html`As usual` : undefined
+  if (first === undefined) return enough.weeks(known) ? (thisWeek(known) ?? html`As usual`) : undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
 
@@ -190,4 +191,13 @@ function lastWeek({ reader: { viewer, now }, training }: Known): Html | undefine
   const [from, to] = days.map(formatDate)
   const text = html`Last week: ${repsFigure(last.value, daysName({ first: days[0], last: days[1] }))} repetitions`
   return html`${link(`/training?from=${from}&to=${to}`, text)}, ${beyondText(last.value, last.usual, { text: numberText })}`
+}
+
+/** How this week compares with what is usual by now. */
+function thisWeek({ reader, sessions, training }: Known): Html | undefined {
+  const { scope, reps, usual, beside } = weekSoFar(reader, sessions, training)
+  if (usual === undefined || beyondUsual(reps, usual) === 0) return undefined
+  const [from, to] = scope.split('/')
+  const text = html`This week so far: ${repsFigure(reps, scope)} repetitions`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${beside}`
 }

@@ -117,25 +117,30 @@ function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number
   )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>Today</span></span></a>`
 }
 
-/** How much there was so far this week, beside what is usual at the same point of a week. What has not begun yet is not zero. */
+/** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
+export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[], { summary }: ShownTraining) {
+  const clock = zoneClock(viewer.timeZone)
+  const today = clock.dayOf(now)
+  const monday = bucketStart('week', 'monday', today)
+  const { reps = 0, sessions: count = 0 } = summary.periods.at(-1) ?? {}
+  const usual = countedUntil(viewer.asOf, now) === now ? usualReps(sessions, clock, now) : undefined
+  const beside = usual === undefined ? undefined : `${beyondText(reps, usual, { text: numberText })} by now`
+  return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual, beside }
+}
+
+/** What has not begun yet is not zero. */
 export function thisWeek(
-  { viewer, now }: Reader,
+  reader: Reader,
   sessions: readonly SessionStats[],
   training: ShownTraining,
   goal: number | null,
 ): Html {
-  const today = zoneClock(viewer.timeZone).dayOf(now)
-  const monday = bucketStart('week', 'monday', today)
-  const week = training.summary.periods.at(-1)
-  const scope = daysName({ first: monday, last: today })
-  const { reps = 0, sessions: count = 0 } = week ?? {}
-  const isKnown = countedUntil(viewer.asOf, now) === now
-  const usual = isKnown ? usualReps(sessions, zoneClock(viewer.timeZone), now) : undefined
+  const { monday, scope, reps, count, beside } = weekSoFar(reader, sessions, training)
   return tile(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
-      ${usual === undefined ? nothing : html`<p>${beyondText(reps, usual, { text: numberText })} by now</p>`}
+      ${beside === undefined ? nothing : html`<p>${beside}</p>`}
       <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}</p>
       ${
         goal === null
