@@ -4,7 +4,7 @@ import { checkRandomStores } from '../support/status-stores.ts'
 import { sweep } from '../support/sweeps.ts'
 
 // What is left out does not depend on the engine.
-const stores = postgresUrl === undefined ? sweep(125, 10_000) : sweep(12, 1000)
+const stores = postgresUrl === undefined ? sweep(250, 10_000) : sweep(25, 1000)
 
 test(`in ${stores} random stores no status contains a name, an identifier of a record, or a hidden end`, () =>
   checkRandomStores(stores, 2))

@@ -67,6 +67,23 @@ test('a lock session shows its totals, and a row for each locked stretch with th
   assert.match(text, /href="\/lock-templates\/41"/)
 })
 
+test('a template lists all of its locks, also where so many have passed that its figures are of the newest', async () => {
+  const many = Array.from({ length: 402 }, (_, index) => {
+    const day = Date.UTC(2025, 0, 1 + index)
+    const [startDate, endDate] = [day, day + HOUR_MS].map(at => new Date(at).toISOString())
+    return lockSession(
+      1000 + index,
+      1,
+      { name: `Number ${index}`, startDate, endDate, LockSegment: [] },
+      { templateId: 41 },
+    )
+  })
+  await using it = await signedIn('ann', [...world, lockTemplate(41, 1), ...many])
+  const { text } = await it.viewer.get('/lock-templates/41?page=999')
+  assert.match(text, /–402 of 402/)
+  assert.match(text, /\/locks\/1000"/)
+})
+
 test('a page shows the record of an owner who gave access; any other record does not exist', async () => {
   await using ann = await signedIn('ann')
   for (const path of ['/locks/53', '/locks/999', '/locks/x', '/lock-templates/999']) {

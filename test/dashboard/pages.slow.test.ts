@@ -14,17 +14,13 @@ import {
   testWidths,
   openSession,
 } from '../support/pages.ts'
-import { isWhole } from '../support/sweeps.ts'
 
 /** Every page, and other views of some. */
 const paths = [...samplePages, '/training?range=1y', '/training/100?view=data', '/locks/37?view=data']
 
-/** The colours of one dark page are those of others. */
-const dark = isWhole ? paths : paths.filter((_, index) => index % 3 === 0)
-
 describe('every page in a browser', needsChromium, () => {
   testAccessible('light', '0', paths)
-  testAccessible('dark', '1', dark)
+  testAccessible('dark', '1', paths)
   testWidths([1440, 768, 320], paths)
   testPaper(paths)
   testLongNames([1440, 320], paths)

@@ -172,9 +172,9 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
 }
 
 function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html {
-  const action = (path: string, text: string) =>
-    html`<a class="button small" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
-  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
+  const action = (path: string, text: string, look = '') =>
+    html`<a class="button small${look}" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
+  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke', ' danger')}</span>`
 }
 
 function regenerating({ viewer, now }: Visit, key: ListedKey): Html {

@@ -102,9 +102,10 @@ async function showTemplate(visit: Visit) {
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
   const newest = await someLocks(store, access, idsOf(entries.slice(0, MAX_MEASURED)), until)
-  const shown = paginate(newest, query)
-  const records = await lockRecords(store, access, idsOf(shown.rows))
-  const rows = shown.rows.map(session => {
+  const shown = paginate(entries, query)
+  const ids = idsOf(shown.rows)
+  const records = await lockRecords(store, access, ids)
+  const rows = (await someLocks(store, access, ids, until)).map(session => {
     const row = lockRow(session, records.get(session.id))
     return { ...row, ending: row.record && endingOf(session, row.record, record) }
   })

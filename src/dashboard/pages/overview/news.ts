@@ -73,7 +73,7 @@ export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined 
   }
   const asked = rules.filter(([from]) => enough[from](known))
   const [first, second] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
-  if (first === undefined) return enough.weeks(known) ? (thisWeek(known) ?? html`As usual`) : undefined
+  if (first === undefined) return enough.weeks(known) ? (weekByNow(known) ?? html`As usual`) : undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
 
@@ -194,7 +194,7 @@ function lastWeek({ reader: { viewer, now }, training }: Known): Html | undefine
 }
 
 /** How this week compares with what is usual by now. */
-function thisWeek({ reader, sessions, training }: Known): Html | undefined {
+function weekByNow({ reader, sessions, training }: Known): Html | undefined {
   const { scope, reps, usual, beside } = weekSoFar(reader, sessions, training)
   if (usual === undefined || beyondUsual(reps, usual) === 0) return undefined
   const [from, to] = scope.split('/')
