@@ -36,7 +36,7 @@ export type Parsed<P extends Parameters> = {
  * Canonical decimal: no sign, space, fraction, exponent, leading zero or other digits. Numbers beyond the safe integers
  * are returned inexact: they exceed every bound, and no row has such an identifier.
  */
-export function parseInteger(text: string): number | undefined {
+function parseInteger(text: string): number | undefined {
   return CANONICAL_INTEGER.test(text) ? Number(text) : undefined
 }
 

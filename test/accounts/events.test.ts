@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fastify from 'fastify'
 import { makeEventCounter, MAX_EVENTS_PER_HOUR } from '../../src/accounts/event-counter.ts'
-import { type AccountEvent, type EventType, listEvents, pruneEvents } from '../../src/accounts/events.ts'
+import { type AccountEvent, type EventType, listEvents } from '../../src/accounts/events.ts'
 import { listGiven } from '../../src/accounts/given-access.ts'
 import { listFiles } from '../../src/accounts/imported-files.ts'
 import { createInvitation } from '../../src/accounts/invitations.ts'
@@ -429,15 +429,6 @@ test('a wrong password of somebody who is signed in is counted', async () => {
   await ann.post('/settings/password', { current: 'wrong password', next, again: next })
   await ann.post('/signin', { again: '1', password: 'wrong password', next: '/' })
   await until(async () => (await eventsOf(service)).some(({ kind, times }) => kind === 'sign-in-failed' && times === 2))
-})
-
-test('events are removed after a year', async () => {
-  await using service = await startService(world)
-  const now = Date.now()
-  for (const days of [0, 364, 366]) await createInvitation(service.store, { accountId: 1 }, now - days * DAY_MS)
-  await pruneEvents(service.store, now)
-  const made = (await eventsOf(service)).filter(({ kind }) => kind === 'invitation-made').map(({ at }) => at)
-  assert.deepEqual(made, [now, now - 364 * DAY_MS])
 })
 
 const HOUR_MS = 3_600_000

@@ -8,7 +8,7 @@ import { TrainingSession } from '../../src/contract/training-sessions.ts'
 import { TrainingTemplate } from '../../src/contract/training-templates.ts'
 import { MAX_LINE_BYTES } from '../../src/archive/lines.ts'
 import { filled, schemas } from '../support/arbitraries.ts'
-import { openStore, totals } from '../support/archives.ts'
+import { openStore } from '../support/archives.ts'
 import {
   account,
   lockDevice,
@@ -249,12 +249,6 @@ testRefusals('lists of more than 10,000 items are refused', [
     'TrainerSegment must not have more than 10000 items',
   ],
 ])
-
-test('a list of 10,000 items is accepted', async () => {
-  await using own = await openStore(world)
-  const report = await own.import([textOf(lockSession(5, 1, { LockSegment: many(10_000) }))])
-  assert.equal(totals(report).added, 1)
-})
 
 test('names of inherited properties are unknown fields like any other', async () => {
   await using own = await openStore(world)

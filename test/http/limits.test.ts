@@ -146,16 +146,6 @@ test('requests of disconnected clients no longer count, including pipelined ones
   assert.deepEqual(statuses, [200, 200, 200, 200])
 })
 
-test('active requests still count when a new window begins', () => {
-  const limits = new RateLimits({ rateLimit: 10, concurrencyLimit: 2, failureLimit: 0 })
-  const held = limits.admit(1, { startedAt: 0 })
-  limits.admit(1, { startedAt: 59_000 })
-  assert.throws(() => limits.admit(1, { startedAt: 61_000 }), LimitError)
-  limits.release(held)
-  assert.equal(limits.admit(1, { startedAt: 61_000 }), held)
-  assert.throws(() => limits.admit(1, { startedAt: 61_000 }), LimitError)
-})
-
 test('too many failures block an address, but not a valid API key from it', async () => {
   await using again = await startSecondServer(service, { LOCKSTEP_FAILURE_LIMIT: '3' })
   const fail = () => get(again.port, ONE, bearer(mintKey()))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { allowRecords, deleteRecords } from '../../src/accounts/deleted-records.ts'
-import { findGone, removeGone } from '../../src/pull/gone.ts'
+import { findGone } from '../../src/pull/gone.ts'
 import { sourceLists } from '../../src/pull/lists.ts'
 import { openStore, parseLines } from '../support/archives.ts'
 import {
@@ -16,7 +16,7 @@ import {
   trainingTemplate,
 } from '../support/records.ts'
 import { startService, unlimited } from '../support/service.ts'
-import { byOperator, makeClock, pull } from '../support/sources/pulls.ts'
+import { makeClock, pull } from '../support/sources/pulls.ts'
 import { SourceWorld, startSource } from '../support/sources/source-server.ts'
 
 const HOUR = 3_600_000
@@ -89,22 +89,6 @@ test('everything is walked again after a week', async () => {
   assert.equal((await pull(here.store, source.url, { clock })).isFull, true)
 })
 
-test('unfinished sessions are read again, however old they are', async () => {
-  const world = history(250).add(lockSession(1, 1, { isActive: true, lockState: 'locked', startDate: at(90) }))
-  world.add(trainingSession(600, 1, { created_at: at(30), passed: null }))
-  await using source = await startSource({ world, identity: '/users/me' })
-  await using here = await openStore()
-  const clock = makeClock(now)
-  await pull(here.store, source.url, { clock })
-  assert.ok(!linesOf(await here.export()).some(({ kind, data }) => kind === 'training-session' && data.id === 600))
-  world.add(lockSession(1, 1, { startDate: at(90), endDate: at(0) }), trainingSession(600, 1, { created_at: at(30) }))
-  clock.time += HOUR
-  await pull(here.store, source.url, { clock })
-  const lines = linesOf(await here.export())
-  assert.equal(lines.find(({ kind }) => kind === 'lock-session').data.isActive, false)
-  assert.ok(lines.some(({ kind, data }) => kind === 'training-session' && data.id === 600))
-})
-
 test('the template of the active lock is noted, and stays when the lock has ended', async () => {
   const world = history(1).add(lockSession(1, 1, { isActive: true, startDate: at(1) }, { templateId: 1 }))
   await using source = await startSource({ world, identity: '/users/me' })
@@ -116,29 +100,6 @@ test('the template of the active lock is noted, and stays when the lock has ende
   world.add(lockSession(1, 1, { startDate: at(1), endDate: at(0) }))
   await pull(here.store, source.url, { clock, full: true })
   assert.equal(await templateOf(), 1)
-})
-
-test('a row that is gone is kept until it is pruned, and one that comes back is not gone', async () => {
-  const world = history(30)
-  await using source = await startSource({ world, identity: '/users/me' })
-  await using here = await openStore()
-  const clock = makeClock(now)
-  await pull(here.store, source.url, { clock })
-  world.remove('training-session', 7)
-  world.remove('training-session', 8)
-  for (let walk = 0; walk < 2; walk += 1) {
-    assert.deepEqual(await findGone(here.store), [])
-    clock.time += DAY + 1
-    await pull(here.store, source.url, { clock, full: true })
-  }
-  const prunable = { accountId: 1, username: 'ann', kind: 'training-session', total: 30 }
-  assert.deepEqual(await findGone(here.store), [{ ...prunable, count: 2 }])
-  world.add(trainingSession(8, 1, { created_at: at(22) }))
-  await pull(here.store, source.url, { clock, full: true })
-  assert.deepEqual(await findGone(here.store), [{ ...prunable, count: 1 }])
-  assert.equal(await removeGone(here.store, await findGone(here.store), byOperator), 1)
-  assert.equal(linesOf(await here.export()).filter(({ kind }) => kind === 'training-session').length, 29)
-  assert.deepEqual(await findGone(here.store), [])
 })
 
 test('if the source does not say whose API key it is, nothing can be pruned', async () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { countBuckets, formatDate, parseDate, rangeBetween, isTimeZone } from '../../src/contract/time.ts'
+import { countBuckets, formatDate, rangeBetween, isTimeZone } from '../../src/contract/time.ts'
 import { bucketsOf } from '../../src/stats/buckets.ts'
 import { GradeCounts } from '../../src/stats/grades.ts'
 import { lockedTimes, lockStatistics } from '../../src/stats/lock-statistics.ts'
 import { streaksOf } from '../../src/stats/streaks.ts'
-import { matching } from '../../src/stats/training.ts'
 import { trainingStatistics } from '../../src/stats/training-statistics.ts'
 import { zoneClock } from '../../src/stats/zone-clock.ts'
 import {
@@ -20,7 +19,6 @@ import {
   rangesOver,
   seeded,
   sum,
-  trainingSessionsWithin,
   transitionsOf,
 } from '../support/statistics.ts'
 
@@ -41,15 +39,6 @@ test('a zone is an IANA name, never an offset', () => {
   }
   for (const name of ['', 'utc', 'europe/berlin', 'Europe/Nowhere', '+01:00', '-05', '01:00', 'Europe/Berlin ', 'é']) {
     assert.ok(!isTimeZone(name), name)
-  }
-})
-
-test('only days of the calendar are dates', () => {
-  fc.assert(
-    fc.property(fc.integer({ min: -700_000, max: 2_900_000 }), day => assert.equal(parseDate(formatDate(day)), day)),
-  )
-  for (const text of ['2026-02-30', '2026-13-01', '2026-2-3', '', '2026-02-03T00:00:00Z', '+002026-01-01']) {
-    assert.equal(parseDate(text), undefined)
   }
 })
 
@@ -92,18 +81,6 @@ test('days have the hours that their zone gives them, and a day that it skipped 
   ])
   // There was no midnight: the day began at one o'clock.
   assert.deepEqual(hours('America/Sao_Paulo', '2017-10-15', '2017-10-15'), [['2017-10-15', 23]])
-})
-
-test('a day with sessions in several hours counts as one day', async () => {
-  const random = seeded(11)
-  const clock = zoneClock('Asia/Kathmandu')
-  const [from, to] = [at('2026-03-02T00:00:00Z'), at('2026-03-06T00:00:00Z')]
-  const sessions = trainingSessionsWithin(from, to, 40, random)
-  const range = days('2026-03-01', '2026-03-07')
-  const byDay = await trainingStatistics(sessions, bucketsOf(range, clock, 0), clock)
-  const byHour = await trainingStatistics(sessions, bucketsOf({ ...range, unit: 'hour' }, clock, 0), clock)
-  assert.deepEqual(byHour.total, byDay.total)
-  assert.ok(byHour.total.days < sum(byHour.buckets.map(({ days }) => days)))
 })
 
 test('a week or month that is cut by the range is named by its first day, and starts and ends with the range', () => {
@@ -161,27 +138,6 @@ test('percentiles are actual grades, by nearest rank', () => {
   )
   assert.equal(new GradeCounts().percentile(50), null)
   assert.equal(new GradeCounts().mean(), null)
-})
-
-test('with a filter by type, only sessions with such segments count, and only these segments of them', async () => {
-  const random = seeded(3)
-  const clock = zoneClock('Europe/Berlin')
-  const buckets = bucketsOf(days('2026-03-01', '2026-03-31'), clock, 0)
-  const sessions = trainingSessionsWithin(at('2026-03-02T00:00:00Z'), at('2026-03-31T00:00:00Z'), 80, random)
-  const filtered = sessions.flatMap(session => matching(session, { type: 'repetition' }) ?? [])
-  const { total } = await trainingStatistics(filtered, buckets, clock)
-  const withKind = sessions.filter(({ types }) => types.some(({ type }) => type === 'repetition'))
-  const segments = sessions.flatMap(({ types }) => types).filter(({ type }) => type === 'repetition')
-  assert.ok(withKind.length > 0 && withKind.length < sessions.length)
-  assert.equal(total.sessions, withKind.length)
-  assert.equal(total.reps, sum(segments.map(({ reps }) => reps)))
-  assert.equal(total.duration, sum(segments.map(({ duration }) => duration)))
-  assert.equal(total.points, sum(segments.map(({ points }) => points)))
-  assert.equal(total.distance + total.approximateDistance, sum(segments.map(({ distance }) => distance ?? 0)))
-  assert.deepEqual(
-    total.grades.map(({ type, segments }) => [type, segments]),
-    [['repetition', sum(segments.map(({ grades }) => grades.length))]],
-  )
 })
 
 test('a type without graded segments has no grades, and its segments are counted as ungraded', async () => {
@@ -320,30 +276,6 @@ test('a streak is consecutive days, and does not end before today is over', () =
     [1, today, today],
     [1, today, today],
   ])
-})
-
-test('streaks are the same as counted back day by day', () => {
-  fc.assert(
-    fc.property(fc.uniqueArray(fc.integer({ min: 0, max: 40 }), { maxLength: 40 }), back => {
-      const today = dayOf('2026-03-18')
-      const trained = new Set(back.map(days => today - days))
-      let current = 0
-      for (let day = trained.has(today) ? today : today - 1; trained.has(day); day -= 1) current += 1
-      const streaks = streaksOf(
-        [...trained].toSorted((a, b) => a - b),
-        today,
-        zoneClock('UTC'),
-      )
-      assert.equal(streaks.current?.days ?? 0, current)
-      const { days: longest, from, to } = streaks.longest?.best ?? { days: 0, from: '', to: '' }
-      assert.ok(longest >= current)
-      if (longest > 0) {
-        assert.equal(dayOf(to) - dayOf(from) + 1, longest)
-        for (let day = dayOf(from); day <= dayOf(to); day += 1) assert.ok(trained.has(day))
-        assert.ok(!trained.has(dayOf(from) - 1) && !trained.has(dayOf(to) + 1))
-      }
-    }),
-  )
 })
 
 test('a day that the zone skipped does not end a streak', () => {

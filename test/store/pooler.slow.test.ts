@@ -7,7 +7,7 @@ import { diagnose } from '../../src/cli/doctor.ts'
 import { open } from '../../src/store/index.ts'
 import { planning } from '../../src/store/postgres.ts'
 import { run } from '../support/command.ts'
-import { everyAnswer, readersToken, records, views } from '../support/all-responses.ts'
+import { readersToken, records, views } from '../support/all-responses.ts'
 import { emptyPostgres } from '../support/engines.ts'
 import { hasPrepared, type PoolerOptions, startPgBouncer, testBehindPgBouncer } from '../support/pgbouncer.ts'
 import { runSql, sharedServer } from '../support/postgres.ts'
@@ -78,16 +78,6 @@ for (const options of MODES) {
       })
       await Promise.all(work)
       assert.deepEqual(wrong, {})
-    }),
-  )
-
-  testBehindPgBouncer(`${where} the export and all responses are the same`, () =>
-    behind(options, async ({ pooled: address, direct }) => {
-      const [store, pooled] = [await open(direct, OPTIONS), await open(address, OPTIONS)]
-      await importArchive(store, archiveOf(records))
-      assert.deepEqual(await everyAnswer(pooled), await everyAnswer(store))
-      await pooled.close()
-      await store.close()
     }),
   )
 }

@@ -206,7 +206,7 @@ function stateAt(sessions: readonly LockTimes[], at: number): 'locked' | 'break'
 const TYPES = ['warmup', 'training', 'repetition', 'endurance'] as const
 
 /** Training sessions within some time. */
-export function trainingSessionsWithin(from: number, to: number, count: number, random: Random): SessionStats[] {
+function trainingSessionsWithin(from: number, to: number, count: number, random: Random): SessionStats[] {
   return Array.from({ length: count }, (_, id) => {
     const types = TYPES.filter(() => random() < 0.5).map(type => {
       const segments = 1 + Math.floor(random() * 4)
