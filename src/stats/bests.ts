@@ -65,7 +65,7 @@ export interface GradeRank {
 }
 
 /** Fewer grades have no rank. */
-const MIN_RANKED = 10
+export const MIN_RANKED = 10
 const MAX_BETTER = 3
 const MAX_EQUALS = 2
 

@@ -7,6 +7,7 @@ import { bucketsOf } from './buckets.ts'
 import { cacheOf, type OwnerCache } from './history-cache.ts'
 import type { Periods } from './periods.ts'
 import { type TrainingStatus, trainingStatusOf } from './status.ts'
+import { GradeCounts } from './grades.ts'
 import { streaksOf } from './streaks.ts'
 import { trainingSessions } from './training-queries.ts'
 import { trainingStatistics } from './training-statistics.ts'
@@ -74,16 +75,19 @@ export class TrainingHistory {
     const clock = zoneClock(timeZone)
     const end = endOfTomorrow(clock, clock.dayOf(now))
     const compute = async () => {
-      const uses = new Map<number, ProgramUse>()
+      const uses = new Map<number, ProgramUse & { readonly grades: GradeCounts }>()
       await forEachPausing(this.sessions, ({ program, passed, at, grade }) => {
-        const use = uses.getOrInsertComputed(program, () => ({ sessions: 0, passed: 0, last: null, grades: [] }))
+        const use = uses.getOrInsertComputed(program, () => {
+          return { sessions: 0, passed: 0, last: null, median: null, lastGrades: [], grades: new GradeCounts() }
+        })
         use.sessions += 1
         use.passed += passed ? 1 : 0
+        if (grade !== null) use.grades.add(grade)
         if (at >= end) return
         use.last = at
-        if (grade !== null) use.grades = [...use.grades.slice(-9), grade]
+        if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { value: grade, isPassed: passed }]
       })
-      return uses
+      return new Map([...uses].map(([id, { grades, ...use }]) => [id, { ...use, median: grades.percentile(50) }]))
     }
     return this.#cached(`programs before ${end}`, compute, ({ size }) => size * FIGURES_BYTES)
   }
@@ -121,8 +125,10 @@ export interface ProgramUse {
   passed: number
   /** When the last session with it was recorded; null if none has a date that can be meant. */
   last: number | null
-  /** The last ten grades, the oldest first. */
-  grades: number[]
+  /** Of all grades; null without any. */
+  median: number | null
+  /** Of the last ten sessions that have a grade, the oldest first. */
+  lastGrades: readonly { readonly value: number; readonly isPassed: boolean }[]
 }
 
 /** The training sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */

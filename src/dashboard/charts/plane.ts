@@ -38,7 +38,7 @@ export function plane({ time, part = 0, values, isNice = false, timeZone, text }
   const x = scaleUtc(time, [0, 100])
   const y = scaleLinear(values, [100, 0])
   if (isNice) y.nice(VALUE_TICKS)
-  const ticks = timeTicks(time, timeZone)
+  const ticks = timeTicks(time, timeZone, part)
   const steps = y.ticks(VALUE_TICKS)
   const lines = levels(
     'grid',
@@ -59,15 +59,15 @@ const MAX_TIME_TICKS = 12
 const SHOWN_EVERYWHERE = 3
 const FITS_EVERYWHERE = 5
 
-/** Days, Mondays, firsts of months in a time zone, whichever are few enough; from two years on, firsts of years. */
-export function timeTicks([from, to]: Range, timeZone: string) {
+/** Days, Mondays, firsts of months in a time zone, whichever are few enough, and not below a part; from two years on, firsts of years. */
+export function timeTicks([from, to]: Range, timeZone: string, part = 0) {
   const clock = zoneClock(timeZone)
   const [first, last] = [clock.dayOf(from), clock.dayOf(to - 1)]
   const length = last - first
   const [unit, size] =
     length < MAX_TIME_TICKS
       ? (['day', 1] as const)
-      : length <= MAX_DAYS_BY_WEEK
+      : length <= MAX_DAYS_BY_WEEK && part < MONTH_MS
         ? (['week', 7] as const)
         : (['month', 30] as const)
   const wanted = Math.max(1, Math.ceil(length / size / MAX_TIME_TICKS))
@@ -87,6 +87,7 @@ export function timeTicks([from, to]: Range, timeZone: string) {
 }
 
 const MAX_DAYS_BY_WEEK = 150
+const MONTH_MS = 28 * DAY_MS
 const MAX_DAYS_BY_MONTH = 728
 
 function yearOf(date: number): string {
@@ -168,6 +169,11 @@ export function dots(
   return stretched(
     html`<path class="dots ${look}" d="${path}"/>${look === 'hollow' ? html`<path class="dots inner" d="${path}"/>` : nothing}`,
   )
+}
+
+/** What a mark says, above or below it. */
+export function markText(x: number, y: number, text: string, look = ''): Html {
+  return html`<text class="label${look}" x="${percent(x)}" y="${percent(y)}">${text}</text>`
 }
 
 /** A dot, or a point of a line. */

@@ -227,11 +227,16 @@ export interface Figure {
   readonly note?: Part | undefined
 }
 
-/** Figures of the days and filters of `scope` as tiles, of which the first answers what somebody opens the page for. */
-export function figureTiles(figures: readonly Figure[], scope: string): Html {
+/** Figures of the days and filters of `scope`, below those of `lead`; without these the first one answers what somebody opens the page for. */
+export function figureTiles(figures: readonly Figure[], scope: string, lead: readonly Html[] = []): Html {
   return stats(
+    ...lead,
     ...figures.map(({ name, of, value, text, note }, index) =>
-      (index === 0 ? mainStat : stat)(name, value === null ? NONE : figure(`${of} ${scope}`, value, text(value)), note),
+      (index === 0 && lead.length === 0 ? mainStat : stat)(
+        name,
+        value === null ? NONE : figure(`${of} ${scope}`, value, text(value)),
+        note,
+      ),
     ),
   )
 }

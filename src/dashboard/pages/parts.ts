@@ -3,7 +3,7 @@ import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
-import { band, boxes, type Edges, levels, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
+import { band, boxes, type Edges, levels, markText, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
@@ -355,7 +355,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
         isWide,
         summary,
         actions,
-        drawing: isEmpty ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}`,
+        drawing: isEmpty ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}${barTexts(space, bars)}`,
         empty: `${bars.empty}.`,
         cells: [0, ...Array.from({ length: series.length + (hasUsual ? 1 : 0) }, (_, index) => column + index)],
         legend,
@@ -402,6 +402,30 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
 }
 
 const BAR_INSET = 0.12
+
+/** Their values above bars: of a few shares all, else of the highest, the first whole and the last whole one, as far as there is room. */
+function barTexts(space: Plane, { time: { parts }, series, measured, isShare = false }: Bars): Html {
+  const known = parts.flatMap((part, index) => {
+    const value = measured[index]?.value ?? 0
+    const top = series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
+    return value > 0 ? [{ part, index, value, top }] : []
+  })
+  const whole = known.filter(({ part }) => part.isWhole)
+  const highest = known.toSorted((a, b) => b.value - a.value)[0]
+  const chosen =
+    isShare && parts.length <= MAX_NAMED_BARS
+      ? known
+      : [highest, whole.at(-1), whole[0]].reduce<typeof known>((named, one) => {
+          const isFree = one !== undefined && named.every(({ index }) => Math.abs(index - one.index) > parts.length / 8)
+          return isFree ? [...named, one] : named
+        }, [])
+  return html`${chosen.map(({ part, value, top }) => {
+    const [left, right] = placeOf(space, part)
+    return markText((left + right) / 2, space.y(top), shortText(Math.round(value)))
+  })}`
+}
+
+const MAX_NAMED_BARS = 13
 
 function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
   const { series, measured, text, cellText = text } = bars

@@ -6,10 +6,11 @@ import { typeName, type Programs } from '../../text/names.ts'
 import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
+import { gradeRank } from '../../../stats/bests.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { type TableColumn, fieldColumns, resultMark, table, TYPED } from '../../layout/components.ts'
 import { type Paged, tableFoot } from '../../paging.ts'
-import { dateTime, distanceText, NONE, numberText } from '../../text/text.ts'
+import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */
 
@@ -141,27 +142,34 @@ export async function sessionRows(
   query: TrainingQuery,
   paged: Paged<SessionStats>,
   programs: Programs,
+  known: readonly SessionStats[],
 ): Promise<Html> {
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  return html`${table('Sessions', sessionColumns(visit, programs, query), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
+  return html`${table('Sessions', sessionColumns(visit, programs, { query, known }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
 }
 
-/** The headings sort the table. */
+/** The headings sort the table, and its rows say what is notable, but in a file. */
 export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
-  filters?: TrainingQuery,
+  page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[] },
 ): TableColumn<SessionRow>[] {
   const head = (sort: Sort, text: string) =>
-    filters === undefined
+    page === undefined
       ? { title: text }
-      : { title: sortLink(filters, sort, text), sorted: directionOf(filters, sort) }
+      : { title: sortLink(page.query, sort, text), sorted: directionOf(page.query, sort) }
+  const isOfType = page?.query.type !== undefined
   return [
     {
       ...head('program', 'Program'),
       line: 'first',
-      cell: ({ id, program, passed, isTyped }) =>
-        html`<a href="/training/${id}">${programs.nameOf(program)}</a>${passed ? nothing : html` ${resultMark(false)}`}${isTyped ? TYPED : nothing}`,
+      cell: session => {
+        const { id, program, passed, isTyped } = session
+        const best = page === undefined || isOfType ? nothing : bestMark(visit, session, page.known)
+        const weakest = passed || isOfType ? undefined : weakestText(visit.viewer, session)
+        const failed = html` ${resultMark(false)}${weakest === undefined ? nothing : html`<span class="muted small why"> ${weakest}</span>`}`
+        return html`<a href="/training/${id}">${programs.nameOf(program)}</a>${best}${passed ? nothing : failed}${isTyped ? TYPED : nothing}`
+      },
     },
     { ...head('at', 'When'), line: 'second', cell: ({ at }) => dateTime(visit.viewer, at) },
     {
@@ -185,6 +193,22 @@ export function sessionColumns(
     },
     ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
+}
+
+/** `Best of 40`: of the grades with its program. */
+function bestMark({ now }: Pick<Reader, 'now'>, session: SessionStats, known: readonly SessionStats[]): Html {
+  const rank = gradeRank(known, session, now)
+  return rank === undefined || rank.better > 0
+    ? nothing
+    : html` <span class="state on">${rank.equals === 0 ? 'Best' : 'Equals the best'} of ${numberText(rank.of)}</span>`
+}
+
+/** `weakest: Endurance 62 %`, where there are several grades. */
+function weakestText(viewer: Viewer, { types }: SessionStats): string | undefined {
+  const all = types.flatMap(({ type, grades }) => grades.map(grade => ({ type, grade })))
+  const [weakest, next] = all.toSorted((a, b) => a.grade - b.grade)
+  if (weakest === undefined || next === undefined || weakest.grade === next.grade) return undefined
+  return `weakest: ${typeName(viewer, weakest.type)} ${percentText(weakest.grade)}`
 }
 
 export interface SessionRow extends SessionStats {

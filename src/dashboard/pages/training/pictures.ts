@@ -3,8 +3,18 @@ import { countedUntil } from '../../../stats/known-time.ts'
 import type { GradeSpread, SessionStats, Totals, TrainingSummary } from '../../../stats/training.ts'
 import type { Usual } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { breakBoxes, dots, linePath, type Plane, stretched, uprights } from '../../charts/plane.ts'
-import { figuresTable, type LegendItem, picture } from '../../charts/picture.ts'
+import {
+  breakBoxes,
+  dots,
+  levels,
+  linePath,
+  markText,
+  type Plane,
+  type Point,
+  stretched,
+  uprights,
+} from '../../charts/plane.ts'
+import { figuresTable, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
@@ -44,16 +54,8 @@ export interface ShownSessions {
   readonly daysAddress: string
   /** All of them have this program: the time between them is no break. */
   readonly program?: number | undefined
-}
-
-/** A mark that has a grade. */
-interface Point {
-  readonly at: number
-  readonly value: number
-  readonly low: number
-  readonly high: number
-  readonly part: TimePart | undefined
-  readonly isPassed: boolean
+  /** The passing grade of the segments of all its programs, if it is one. */
+  readonly passing?: readonly number[]
 }
 
 /** Grades over time; `byType` stands above its table. */
@@ -61,12 +63,21 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const { sessions, summary, time } = shown
   const isDense = sessions.length > MAX_DRAWN_SESSIONS
   const usual = usualOf(time, shown.earlier && medians(shown.earlier), medians(summary))
-  const points = isDense ? partPoints(shown) : sessionPoints(shown)
-  const space = planeOf(viewer, shown, [...points.flatMap(({ low, high }) => [low, high]), ...ends(usual)])
-  const [part] = points.map(one => one.part)
-  const breaks = shown.program === undefined ? breakBoxes(space, points, part && daysOf(part)) : nothing
+  const marks = isDense ? [] : sessionPoints(shown)
+  // The page of a program has nothing before, and its sessions are alike.
+  const isOfProgram = shown.program !== undefined && shown.earlier === undefined
+  const line = isOfProgram && !isDense ? marks : medianPoints(shown)
+  const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
+  const passing = nearPassing(shown.passing, drawn)
+  const space = planeOf(viewer, shown, [...drawn, ...ends(usual), ...passing])
+  const breakDays = isDense ? daysOf(time.parts) : 0
+  // The time between sessions with a program is no break.
+  const breaks = shown.program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
+  const hasBreak = breaks.toString() !== ''
   const columns = isDense ? partColumns(summary, usual) : []
   const summaryText = gradeSummary(shown, usual)
+  const path = linePath('line', space, line, hasBreak ? breakDays : Infinity)
+  const [passed, others] = [true, false].map(wanted => marks.filter(({ isPassed }) => isPassed === wanted))
   return {
     columns,
     ...(isDense ? { note: byType } : {}),
@@ -77,20 +88,62 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
         id: 'grades',
         title: 'Grade',
         // The page of a program has it above.
-        summary: shown.program === undefined || shown.earlier !== undefined ? summaryText : undefined,
+        summary: isOfProgram ? undefined : summaryText,
         drawing:
-          points.length === 0
+          drawn.length === 0
             ? undefined
-            : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${marksOf(space, points)}`,
+            : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${passing.map(grade => passingLine(space, grade))}${
+                isDense ? uprights('spread', space, line) : nothing
+              }${stretched(path)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${endTexts(space, line, marks)}`,
         empty: `${NO_GRADES}.`,
         cells: [0, ...(isDense ? columns.map((_, index) => column + index) : [1, 2])],
-        legend: legendOf(time, points, usual, breaks !== nothing),
+        legend:
+          drawn.length === 0
+            ? []
+            : [
+                ...(line === marks ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
+                ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
+                ...(others?.length === 0 ? [] : ([['hollow', 'Not passed']] as const)),
+                ...usualLegend(time.unit, usual),
+                ...(!hasBreak ? [] : ([['break', 'Break of two weeks or more']] as const)),
+              ],
         ...(isDense
           ? { figuresId, figures }
           : { figures: html`${sessionFigures(viewer, shown, space, byType)}${figures}` }),
       }),
   }
 }
+
+/** One that is far below all grades would leave no height for these. */
+export function nearPassing(passing: readonly number[] = [], grades: readonly number[]): number[] {
+  return passing.filter(grade => grade > Math.min(...grades) - 20)
+}
+
+/** The passing grade of the segments of all programs that are shown, if it is one. */
+export function passingLine({ y }: Pick<Plane, 'y'>, grade: number): Html {
+  return html`${levels('passing', [{ x: [0, 100], y: y(grade) }])}${markText(0, y(grade), `Segments pass at ${percentText(grade)}`, ' quiet begin')}`
+}
+
+/** The first and the last whole part, as the sentences above say them, and the best mark. */
+function endTexts({ x, y }: Plane, line: readonly GradePoint[], marks: readonly GradePoint[]): Html {
+  const [first, last] = [line[0], line.findLast(({ isCurrent }) => !isCurrent)]
+  const all = marks.length === 0 ? line : marks
+  const [best, ...others] = all.toSorted((a, b) => b.value - a.value || b.at - a.at)
+  const named = first === last ? [] : [first, last].flatMap(point => point ?? [])
+  return html`${named.map(({ at, value }) => {
+    const isNear =
+      best !== undefined && Math.abs(x(at) - x(best.at)) < NEAR && Math.abs(y(value) - y(best.value)) < NEAR
+    return markText(x(at), y(value), numberText(value), isNear ? ' below' : '')
+  })}${best === undefined || best.value === others.at(-1)?.value ? nothing : markText(x(best.at), y(best.value), `Best ${numberText(best.value)}`, edgeOf(x(best.at)))}`
+}
+
+/** A text of more than a number stays within the width of the plane. */
+function edgeOf(x: number): string {
+  return x < 8 ? ' begin' : x > 92 ? ' end' : ''
+}
+
+/** In per cent of the plane: texts that are nearer would be on each other. */
+const NEAR = 22
 
 function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual | undefined)[]): Part {
   const { grade } = summary
@@ -101,10 +154,7 @@ function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual |
 
 /** The median of each part, before what is usual. */
 function gradeStrip(viewer: Viewer, shown: ShownSessions, usual: readonly (Usual | undefined)[]): Html {
-  const points = shown.time.parts.flatMap(({ begin, until }, index) => {
-    const median = shown.summary.spreads[index]?.median
-    return median === undefined ? [] : [{ at: (begin + until) / 2, value: median }]
-  })
+  const points = medianPoints(shown)
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
   return strip(html`${usualBand(space, shown.time.parts, usual)}${dots('filled', space, points)}`)
 }
@@ -139,21 +189,28 @@ function medians({ spreads }: TrainingSummary): Measured[] {
   return spreads.map(spread => ({ value: spread?.median ?? null, isEmpty: spread === null }))
 }
 
-/** Those with a date in the future have none. */
-function sessionPoints({ sessions, time }: ShownSessions): Point[] {
+interface GradePoint extends Point {
+  readonly low: number
+  readonly high: number
+  readonly isCurrent: boolean
+  readonly isPassed: boolean
+}
+
+/** Sessions with a date in the future have none. */
+function sessionPoints({ sessions, time }: ShownSessions): GradePoint[] {
   return sessions.flatMap(({ at, grade, passed }) =>
     grade === null || at >= time.to
       ? []
-      : [{ at, value: grade, low: grade, high: grade, part: undefined, isPassed: passed }],
+      : [{ at, value: grade, low: grade, high: grade, isCurrent: false, isPassed: passed }],
   )
 }
 
-function partPoints({ summary, time }: ShownSessions): Point[] {
-  return time.parts.flatMap((part, index) => {
+function medianPoints({ summary, time }: ShownSessions): GradePoint[] {
+  return time.parts.flatMap(({ begin, until, isCurrent }, index) => {
     const grade = summary.spreads[index] ?? null
     if (grade === null) return []
     const { low, median, high } = grade
-    return [{ at: (part.begin + part.until) / 2, value: median, low, high, part, isPassed: true }]
+    return [{ at: (begin + until) / 2, value: median, low, high, isCurrent, isPassed: true }]
   })
 }
 
@@ -164,18 +221,8 @@ function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly numbe
   return planeOfTime(viewer, time, { values: [low, high], text: percentText })
 }
 
-/** A dot for each session, filled if it was passed; or the spread of each part, and its median as a line. */
-function marksOf(space: Plane, points: readonly Point[]): Html {
-  const part = points[0]?.part
-  if (part === undefined) {
-    const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
-    return html`${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}`
-  }
-  return html`${uprights('spread', space, points)}${stretched(linePath('line', space, points, daysOf(part)))}`
-}
-
-function daysOf({ begin, until }: TimePart): number {
-  return (until - begin) / DAY_MS
+function daysOf([first]: readonly TimePart[]): number {
+  return first === undefined ? 0 : (first.until - first.begin) / DAY_MS
 }
 
 function partColumns(summary: TrainingSummary, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
@@ -188,31 +235,6 @@ function partColumns(summary: TrainingSummary, usual: readonly (Usual | undefine
 /** `88 % (80–95)` */
 function spreadText(spread: GradeSpread | null): string {
   return spread === null ? NONE : `${percentText(spread.median)} (${spread.low}–${spread.high})`
-}
-
-function legendOf(
-  time: TimeInParts,
-  points: readonly Point[],
-  usual: readonly (Usual | undefined)[],
-  hasBreak: boolean,
-): LegendItem[] {
-  const [first] = points
-  if (first === undefined) return []
-  const marks: LegendItem[] =
-    first.part === undefined
-      ? [
-          ['filled', 'Passed'],
-          ...(points.every(({ isPassed }) => isPassed) ? [] : ([['hollow', 'Not passed']] as const)),
-        ]
-      : [
-          ['line', `Median of a ${time.unit}`],
-          ['spread', '10th to 90th percentile'],
-        ]
-  return [
-    ...marks,
-    ...usualLegend(time.unit, usual),
-    ...(hasBreak ? ([['break', 'Break of two weeks or more']] as const) : []),
-  ]
 }
 
 const NO_GRADES = 'No grades in this period'

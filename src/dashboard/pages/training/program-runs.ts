@@ -1,15 +1,16 @@
-import type { TrainingTemplate } from '../../../contract/training-templates.ts'
+import type { TemplateSegment, TrainingTemplate } from '../../../contract/training-templates.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import type { SessionStats } from '../../../stats/training.ts'
+import { programs } from '../../../stats/program-queries.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { SHADES } from '../../charts/days.ts'
 import { legendMark } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, emptyState, type TableColumn, table } from '../../layout/components.ts'
-import type { Viewer, Visit } from '../../page.ts'
+import { card, emptyState, stat, type TableColumn, table } from '../../layout/components.ts'
+import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import { typeName } from '../../text/names.ts'
-import { capital, countText, dateText, NONE, percentText } from '../../text/text.ts'
+import { countText, dateText, NONE, percentText } from '../../text/text.ts'
 
 /** A program over time: its segments in the last sessions with it, against the targets that they had then. */
 
@@ -26,7 +27,7 @@ interface Run {
  */
 export async function programRuns(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]) {
   if (sessions.length === 0)
-    return { card: emptyState('No sessions with this program yet', 'They will be listed here.') }
+    return { verdict: nothing, card: emptyState('No sessions with this program yet', 'They will be listed here.') }
   const { store, viewer, pageAccess, path, query } = visit
   const last = sessions.slice(-MAX_RUNS)
   const ids = last.map(({ id }) => id)
@@ -48,37 +49,66 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
     <ul class="legend"><li>Above the passing grade: <span class="nowrap">least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</span></li><li>${legendMark('hollow')}Not passed</li></ul>
     ${tableFoot(path, query, paged, 'runs')}
   `
+  const verdict = stat(
+    `Last ${countText(runs.length, 'session')}`,
+    failed ?? 'Every segment passed',
+    undefined,
+    'stat main verdict',
+  )
   return failed === undefined
     ? {
-        passed: html`<details class="more" id="runs"><summary>Every segment was passed in the last ${countText(runs.length, 'session')}</summary>${body}</details>`,
+        verdict,
+        passed: html`<details class="more" id="runs"><summary>Grades of the last ${countText(runs.length, 'session')}</summary>${body}</details>`,
       }
-    : { card: card('What fails', html`<p class="summary">${failed}</p>${body}`, { id: 'runs' }) }
+    : { verdict, card: card('What fails', body, { id: 'runs' }) }
 }
 
-/** `Segment 7 Endurance not passed in 2 of 10.` The segments that failed most. */
+/** `7 Endurance not passed in 2 of 10`: the segments that failed most. */
 function failedText(viewer: Viewer, runs: readonly Run[], length: number): string | undefined {
   const failed = Array.from({ length }, (_, position) => {
     const results = runs.flatMap(({ segments }) => segments[position] ?? [])
     const count = results.filter(({ passed }) => !passed).length
     return {
       count,
-      text: `segment ${segmentName(viewer, position, results[0])} not passed in ${count} of ${results.length}`,
+      text: `${segmentName(viewer, position, results[0])} not passed in ${count} of ${results.length}`,
     }
   }).filter(({ count }) => count > 0)
   const most = failed.toSorted((a, b) => b.count - a.count).slice(0, MAX_FAILED)
-  return most.length === 0 ? undefined : `${capital(most.map(({ text }) => text).join(', '))}.`
+  return most.length === 0 ? undefined : most.map(({ text }) => text).join(', ')
 }
 
 const MAX_FAILED = 3
 
 /** The passing grades of today, by position; 0 where there is none. */
 function passingGrades({ Segment }: TrainingTemplate): { readonly type: string; readonly grade: number }[] {
-  return Segment.flatMap(({ type, repeat, passFailEnabled, passGradeThreshold = 0 }) =>
-    Array.from({ length: Math.min(Math.max(1, repeat), MAX_POSITIONS) }, () => {
-      return { type, grade: passFailEnabled === false ? 0 : passGradeThreshold }
+  return Segment.flatMap(segment =>
+    Array.from({ length: Math.min(Math.max(1, segment.repeat), MAX_POSITIONS) }, () => {
+      return { type: segment.type, grade: passingGrade(segment) }
     }),
   ).slice(0, MAX_POSITIONS)
 }
+
+function passingGrade({ passFailEnabled, passGradeThreshold = 0 }: TemplateSegment): number {
+  return passFailEnabled === false ? 0 : passGradeThreshold
+}
+
+/** The passing grade of all segments of some programs that have one, if it is the same. */
+export function commonPassingGrade(all: readonly TrainingTemplate[]): number[] {
+  const grades = new Set(all.flatMap(({ Segment }) => Segment.map(passingGrade).filter(grade => grade > 0)))
+  return grades.size === 1 ? [...grades] : []
+}
+
+/** The same of programs by their numbers, if the viewer may read all of them. */
+export async function readPassingGrade({ store, pageAccess }: Reader, sessions: readonly SessionStats[]) {
+  const ids = [...new Set(sessions.map(({ program }) => program))]
+  if (ids.length === 0 || ids.length > MAX_COMPARED) return []
+  const found = await programs.find(store, pageAccess.ofAll('training_template'), ids)
+  for (const { owner } of found.values()) pageAccess.note('dtt', owner)
+  return found.size < ids.length ? [] : commonPassingGrade([...found.values()].map(({ record }) => record))
+}
+
+/** More programs take long to read. */
+const MAX_COMPARED = 10
 
 const MAX_POSITIONS = 1000
 

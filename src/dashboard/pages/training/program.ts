@@ -2,20 +2,16 @@ import { notFound } from '../../../contract/errors.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
-import { zoneClock } from '../../../stats/zone-clock.ts'
-import { dotted, facts, mainStat, recordTabs, stat, stats } from '../../layout/components.ts'
+import { dotted, facts, recordTabs, stat, stats } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
-import { DEFAULT_PRESET } from '../../text/period.ts'
-import { dateTimeText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
+import { countText, dateTimeText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
-import { programRuns } from './program-runs.ts'
+import { commonPassingGrade, programRuns } from './program-runs.ts'
 import { segmentsCard } from './program-segments.ts'
 import { gradePicture } from './pictures.ts'
-import { stepText } from './training.ts'
-import { trainingAddresses } from './list.ts'
 
 export async function showProgram(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit
@@ -33,11 +29,8 @@ export async function showProgram(visit: Visit) {
   ])
   const tagline = freeText(viewer, program.tagline)
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
-  const shown = { sessions, summary, time, daysAddress, program: id }
-  const asked = trainingAddresses.read({ query: new URLSearchParams(), viewer })
-  const query = { ...asked, preset: DEFAULT_PRESET, program: id } as const
-  const step = stepText(viewer, { query, today: zoneClock(viewer.timeZone).dayOf(now) }, 'since the beginning', shown)
-  const median = summary.grade?.median
+  const shown = { sessions, summary, time, daysAddress, program: id, passing: commonPassingGrade([program]) }
+  const { grade } = summary
   const passed = sessions.filter(one => one.passed).length
   const of = `${numberText(passed)} of ${numberText(sessions.length)}`
   const all = html`<a class="off-paper" href="/training?range=all&amp;program=${id}">All sessions</a>`
@@ -56,7 +49,12 @@ export async function showProgram(visit: Visit) {
           sessions.length === 0
             ? nothing
             : stats(
-                mainStat('Median grade', median === undefined ? NONE : percentText(median), step),
+                runs.verdict,
+                stat(
+                  'Median grade',
+                  grade === null ? NONE : percentText(grade.median),
+                  grade === null ? undefined : `of ${countText(grade.sessions, 'session')}`,
+                ),
                 stat('Sessions passed', of, dotted(partText(passed, sessions.length), all)),
                 stat('Last session', last === undefined ? NONE : timeAgo(viewer, last, now)),
               )

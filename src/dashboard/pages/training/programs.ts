@@ -1,4 +1,4 @@
-import { stretched, linePath, dots } from '../../charts/plane.ts'
+import { stretched, linePath, dots, percent } from '../../charts/plane.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
@@ -8,7 +8,7 @@ import { recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { lengthText } from './program-segments.ts'
-import { NONE, numberText, partText, timeAgo } from '../../text/text.ts'
+import { NONE, numberText, percentText, timeAgo } from '../../text/text.ts'
 import { strip } from '../parts.ts'
 import { showProgram, stateMarks } from './program.ts'
 
@@ -44,9 +44,23 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${leastPassed(viewer, uses, rows)}${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
+
+/** `12 of 30 sessions passed with Endurance, the lowest share`: of the programs of the page with some sessions. */
+function leastPassed(viewer: Viewer, uses: ReadonlyMap<number, ProgramUse>, rows: readonly TrainingTemplate[]): Html {
+  const used = rows.flatMap(program => {
+    const { passed = 0, sessions = 0 } = uses.get(program.id) ?? {}
+    return sessions < MIN_SESSIONS ? [] : [{ program, passed, sessions, part: passed / sessions }]
+  })
+  const [least, next] = used.toSorted((a, b) => a.part - b.part)
+  if (least === undefined || next === undefined || least.part === next.part) return nothing
+  const { program, passed, sessions } = least
+  return html`<p class="summary"><b>${numberText(passed)} of ${numberText(sessions)}</b> sessions passed with <a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>, the lowest share</p>`
+}
+
+const MIN_SESSIONS = 10
 
 const SORTED = { title: html`Last session<span aria-hidden="true"> ↓</span>`, sorted: 'descending' } as const
 
@@ -56,7 +70,7 @@ export function programColumns(
   now: number,
   lastHead: Pick<TableColumn<never>, 'title' | 'sorted'> = { title: 'Last session' },
 ): TableColumn<TrainingTemplate>[] {
-  const lowest = Math.min(...useOf.values().flatMap(({ grades }) => grades), 90)
+  const lowest = Math.min(...useOf.values().flatMap(({ lastGrades }) => lastGrades.map(({ value }) => value)), 90)
   return [
     {
       title: 'Program',
@@ -64,20 +78,23 @@ export function programColumns(
       cell: program =>
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
     },
-    { title: 'Last ten grades', line: 'second', cell: ({ id }) => gradesOf(useOf.get(id)?.grades ?? [], lowest) },
+    { title: 'Last ten grades', cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], lowest) },
     {
-      title: 'Sessions',
+      title: 'Median grade',
       numeric: true,
-      line: 'second',
-      unit: ({ id }) => (useOf.get(id)?.sessions === 1 ? '\u00a0session' : '\u00a0sessions'),
-      cell: ({ id }) => numberText(useOf.get(id)?.sessions ?? 0),
+      line: 'first',
+      before: 'median ',
+      cell: ({ id }) => percentOf(useOf.get(id)?.median),
     },
     {
-      title: 'Passed',
+      title: 'Sessions passed',
       numeric: true,
       line: 'second',
       unit: ' passed',
-      cell: ({ id }) => partText(useOf.get(id)?.passed ?? 0, useOf.get(id)?.sessions ?? 0),
+      cell: ({ id }) => {
+        const { passed = 0, sessions = 0 } = useOf.get(id) ?? {}
+        return `${numberText(passed)} of ${numberText(sessions)}`
+      },
     },
     {
       ...lastHead,
@@ -92,14 +109,24 @@ export function programColumns(
   ]
 }
 
-/** How grades developed, as a line. All programs share a scale. */
-function gradesOf(grades: readonly number[], lowest: number): Html {
+function percentOf(grade: number | null = null): string {
+  return grade === null ? NONE : percentText(grade)
+}
+
+/** How grades developed, as a line with the first and the last one. All programs share a scale. */
+function gradesOf(grades: ProgramUse['lastGrades'], lowest: number): Html {
   if (grades.length < 2) return nothing
-  const points = grades.map((value, index) => ({ at: index, value }))
+  const points = grades.map((grade, at) => ({ ...grade, at }))
   const space = {
-    x: (at: number) => 3 + (at * 94) / (grades.length - 1),
-    y: (grade: number) => 90 - ((grade - lowest) * 80) / Math.max(100 - lowest, 1),
+    x: (at: number) => 12 + (at * 76) / (grades.length - 1),
+    y: (grade: number) => 85 - ((grade - lowest) * 70) / Math.max(100 - lowest, 1),
     axes: nothing,
   }
-  return html`${strip(html`${stretched(linePath('line', space, points))}${dots('filled', space, points.slice(-1))}`)}<span class="hidden">${grades.map(grade => `${grade}\u00a0%`).join(', ')}</span>`
+  const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
+  const ends = [points[0], points.at(-1)].map(
+    (point, index) =>
+      point &&
+      html`<text class="label at-${index === 0 ? 'start' : 'end'}" x="${index === 0 ? 8 : 92}%" y="${percent(space.y(point.value))}">${point.value}</text>`,
+  )
+  return html`${strip(html`${stretched(linePath('line', space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${ends}`)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
 }

@@ -1,12 +1,12 @@
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { type GradeRank, gradeRank } from '../../../stats/bests.ts'
+import { type GradeRank, gradeRank, MIN_RANKED } from '../../../stats/bests.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { legendMark } from '../../charts/picture.ts'
-import { boxes, dots } from '../../charts/plane.ts'
+import { boxes, dots, linePath, stretched } from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
@@ -35,8 +35,10 @@ import {
   percentText,
 } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
-import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
+import { beyondText, GRADES, rangeText, type Words } from '../parts.ts'
 import { distanceOf } from './list.ts'
+import { nearPassing, passingLine } from './pictures.ts'
+import { readPassingGrade } from './program-runs.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
@@ -47,9 +49,10 @@ async function showSession(visit: Visit) {
   const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
   if (found === undefined) throw notFound('Training session')
   const { session, owner, document } = found
-  const [programs, { sessions }] = await Promise.all([
+  const [programs, { sessions }, passing] = await Promise.all([
     readPrograms(visit),
     trainingHistory(store, pageAccess.sessions('dtt', owner)),
+    readPassingGrade(visit, [session]),
   ])
   const own = sessions.findLastIndex(one => one.id === id)
   // The archive wrote it in the form of the contract.
@@ -82,15 +85,10 @@ async function showSession(visit: Visit) {
             html`${session.grade === null ? NONE : percentText(session.grade)} ${resultMark(session.passed)}`,
             gradeNote(session.grade, usual, rank),
           ),
-          ...amountStats(
-            visit,
-            session,
-            usualOfProgram(sessions, own, ({ reps }) => reps),
-            segments,
-          ),
+          ...amountStats(visit, sessions, own, session, segments),
         )}
+        ${lastTen(viewer, sessions.slice(0, own + 1), session, usual, passing)}
         ${card('Segments', segmentTable(visit, segments), { id: 'rows' })}
-        ${lastTen(viewer, sessions.slice(0, own + 1), session, usual)}
       `,
     }),
   })
@@ -104,10 +102,12 @@ export function gradeNote(
 ): Html | undefined {
   const notes = [
     ...(grade === null || usual === undefined ? [] : [usualNote(grade, usual, GRADES, '\u00a0%')]),
-    ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} with this program`]),
+    ...(rank === undefined ? [] : [`${rankText(rank)} of ${numberText(rank.of)} ${WITH_PROGRAM}`]),
   ]
   return notes.length === 0 ? undefined : dotted(...notes)
 }
+
+const WITH_PROGRAM = 'with this program'
 
 /** `◆ as usual (503 to 507)` */
 function usualNote(value: number, usual: Usual, words: Words, unit = ''): string {
@@ -119,44 +119,43 @@ export function rankText({ better, equals }: GradeRank): string {
   return `${equals === 0 ? '' : 'equals the '}${['best', 'second best', 'third best'][better]}`
 }
 
-/** The last sessions with the program, up to this one, and what was best in it. */
+/** The last sessions with the program, up to this one. */
 function lastTen(
   viewer: Viewer,
   sessions: readonly SessionStats[],
   session: SessionStats,
   usual: Usual | undefined,
+  passingGrade: readonly number[],
 ): Html {
-  const same = sessions.filter(({ program }) => program === session.program)
-  const ten = same.slice(-10)
+  const ten = sessions.filter(({ program }) => program === session.program).slice(-10)
   if (ten.length < 2) return nothing
-  const isMost = (valueOf: (one: SessionStats) => number) =>
-    same.length >= ten.length && same.every(one => one.id === session.id || valueOf(one) < valueOf(session))
   const points = ten.flatMap(({ id, grade, passed }, index) =>
     grade === null ? [] : [{ id, passed, at: 10 * index + 5, value: grade }],
   )
   const values = [...points.map(({ value }) => value), ...(usual === undefined ? [] : [usual.low, usual.high])]
-  const [low, high] = [Math.min(...values), Math.max(...values)]
-  const y = (grade: number) => 90 - ((grade - low) * 80) / Math.max(high - low, 1)
+  const passing = nearPassing(passingGrade, values)
+  const [low, high] = [Math.min(...values, ...passing), Math.max(...values)]
+  const space = {
+    x: (at: number) => at,
+    y: (grade: number) => 90 - ((grade - low) * 70) / Math.max(high - low, 1),
+    axes: nothing,
+  }
   const dotsOf = (look: 'filled' | 'hollow' | 'current', isOne: (one: (typeof points)[number]) => boolean) =>
-    dots(look, { x: at => at, y }, points.filter(isOne))
-  const most = [
-    ...(isMost(({ reps }) => reps) ? ['repetitions'] : []),
-    ...(isMost(({ distance }) => distance ?? 0) ? ['distance'] : []),
-  ].join(' and ')
-  const best = most === '' ? '' : `Most ${most} of the ${numberText(same.length)} sessions up to this one.`
+    dots(look, space, points.filter(isOne))
   return card(
-    `Grades of the last ${ten.length} with this program`,
+    `Last ${ten.length} ${WITH_PROGRAM}`,
     html`
-      ${best === '' ? nothing : html`<p class="summary">${best}</p>`}
-      ${strip(
-        html`${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [y(usual.high), y(usual.low)] }])}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}`,
-      )}
+      <svg class="plane" height="96" aria-hidden="true">
+        ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
+        ${passing.map(grade => passingLine(space, grade))}
+        ${stretched(linePath('line', space, points))}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}
+      </svg>
       <ol class="last-ten">${ten.map(one => {
         const current = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
         return html`<li><a href="/training/${one.id}" title="${name}"${current}>${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
       })}</ol>
-      <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual</li>`}${
+      <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual before this one</li>`}${
         ten.every(({ passed }) => passed) ? nothing : html`<li>${legendMark('hollow')}Not passed</li>`
       }</ul>
     `,
@@ -165,16 +164,34 @@ function lastTen(
 
 /** The sums of a session, of repetitions what is usual; and how many of its segments were passed. */
 function amountStats(
-  { viewer }: Visit,
+  { viewer, now }: Visit,
+  sessions: readonly SessionStats[],
+  own: number,
   session: SessionStats,
-  usual: Usual | undefined,
   segments: readonly Row[],
 ): Html[] {
   const passed = segments.filter(segment => segment.passed).length
   const seconds = segments.reduce((sum, { durationMeasured }) => sum + durationMeasured, 0)
+  const usual = usualOfProgram(sessions, own, ({ reps }) => reps)
+  const ranked = sessions.filter(({ program, at }) => program === session.program && at <= now)
+  const most = (valueOf: (one: SessionStats) => number) =>
+    ranked.length >= MIN_RANKED && ranked.every(one => one.id === session.id || valueOf(one) < valueOf(session))
+      ? `most of ${numberText(ranked.length)} ${WITH_PROGRAM}`
+      : nothing
   return [
-    stat('Repetitions', numberText(session.reps), usual && usualNote(session.reps, usual, { text: numberText })),
-    stat('Distance', distanceOf(viewer, session)),
+    stat(
+      'Repetitions',
+      numberText(session.reps),
+      dotted(
+        usual === undefined ? nothing : usualNote(session.reps, usual, { text: numberText }),
+        most(({ reps }) => reps),
+      ),
+    ),
+    stat(
+      'Distance',
+      distanceOf(viewer, session),
+      most(({ distance }) => distance ?? 0),
+    ),
     stat('Time', segments.length === 0 ? NONE : durationText(seconds)),
     stat('Segments passed', segments.length === 0 ? NONE : `${numberText(passed)} of ${numberText(segments.length)}`),
   ]
@@ -186,13 +203,20 @@ type Row = TrainerSegment & { readonly position: number }
 function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[]): Html {
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
   const paged = paginate(segments, query, RECORD_ROWS)
+  const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
+  const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
+  const isWeakest = (one: Row) => one === weakest && next !== undefined && weakest.percentGrade < next.percentGrade
   return html`
-    ${table<Row>('Segments', segmentColumns(viewer, segments), paged.rows)}
+    ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest), paged.rows)}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }
 
-function segmentColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<Row>[] {
+function segmentColumns(
+  viewer: Viewer,
+  segments: readonly Row[],
+  isWeakest: (segment: Row) => boolean,
+): TableColumn<Row>[] {
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
     numeric: true,
@@ -204,8 +228,13 @@ function segmentColumns(viewer: Viewer, segments: readonly Row[]): TableColumn<R
     {
       title: 'Segment',
       line: 'first',
-      cell: ({ type, position, passed }) =>
-        html`${position} ${typeName(viewer, type)}${passed ? nothing : html` ${resultMark(false)}`}`,
+      cell: segment =>
+        html`${segment.position} ${typeName(viewer, segment.type)}${isWeakest(segment) ? html` <span class="state warn">Weakest</span>` : nothing}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
+    },
+    {
+      title: html`<span class="hidden">Bar</span>`,
+      cell: segment =>
+        html`<svg class="plane" height="8" aria-hidden="true">${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${boxes(isWeakest(segment) ? 'late' : 'solid', [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])}</svg>`,
     },
     {
       title: label('percentGrade'),

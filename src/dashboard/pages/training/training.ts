@@ -4,7 +4,7 @@ import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import type { TypeTotals, SessionStats } from '../../../stats/training.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { dotted } from '../../layout/components.ts'
+import { mainStat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { paginate } from '../../paging.ts'
@@ -32,6 +32,7 @@ import {
   sessionRows,
   sortedBy,
 } from './list.ts'
+import { readPassingGrade } from './program-runs.ts'
 import { distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 
 export interface ShownTraining extends ShownSessions {
@@ -42,6 +43,8 @@ export interface ShownTraining extends ShownSessions {
   /** All up to today that match the filters, whatever the period. */
   readonly everything: Pick<ShownSessions, 'sessions' | 'summary' | 'time'>
   readonly programs: Programs
+  /** All, whatever the period and the filters. */
+  readonly known: readonly SessionStats[]
   /** Of the period, whatever the filters. */
   readonly all: readonly SessionStats[]
   readonly types: readonly TypeTotals[]
@@ -67,9 +70,9 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   note: (viewer, { query: { type } }) => (type === undefined ? nothing : typeNote(viewer, type)),
   tiles: totalTiles,
   pictures,
-  async table(visit, { query, sessions, programs }) {
+  async table(visit, { query, sessions, programs, known }) {
     const paged = paginate(sortedBy(query, sessions, programs), visit.query)
-    return sessionRows(visit, query, paged, programs)
+    return sessionRows(visit, query, paged, programs, known)
   },
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
@@ -132,7 +135,9 @@ export async function readTraining(
     period,
     today,
     programs,
+    known: history.sessions,
     sessions,
+    passing: query.type === undefined ? await readPassingGrade(reader, sessions) : [],
     summary,
     time,
     ...(earlier.length > 0 && {
@@ -207,18 +212,18 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
 }
 
 /**
- * `this period 66 to 92 %`: the median of the first part that has grades, and that of the last whole one. Each links to its days. Nothing
- * where these are the same part.
+ * `66 to 92 %`: the median of the first part that has grades, and that of the last whole one. Each links to its days. Nothing where these
+ * are the same part.
  */
-export function stepText(
+function gradeStep(
   viewer: Viewer,
-  { query, today }: Pick<ShownTraining, 'query' | 'today'>,
+  { query, today }: ShownTraining,
   name: string,
-  { time: { parts }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
-): Html {
+  { time: { parts, unit }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
+): Html[] {
   const first = spreads.findIndex(spread => spread !== null)
   const last = spreads.findLastIndex((spread, index) => spread !== null && parts[index]?.isCurrent === false)
-  if (first >= last) return nothing
+  if (first >= last) return []
   const link = (index: number, text: (median: number) => string) => {
     const [part, median] = [parts[index], spreads[index]?.median]
     if (part === undefined || median === undefined) return nothing
@@ -226,7 +231,8 @@ export function stepText(
     const shown = { first: days[0], last: days[1], today }
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
-  return html`${name}\u00a0${link(first, numberText)}\u00a0to\u00a0${link(last, percentText)}`
+  const value = html`${link(first, numberText)}\u00a0to\u00a0${link(last, percentText)}`
+  return [mainStat(name, value, `Medians of its first and last ${unit}`)]
 }
 
 export function medianFigure(median: number, scope: string, text = percentText): Html {
@@ -254,18 +260,12 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const scope = scopeOf(query, period)
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
-  const median = summary.grade?.median ?? null
+  const steps = [
+    ...(period === undefined ? [] : gradeStep(viewer, shown, 'Grade this period', shown)),
+    ...gradeStep(viewer, shown, 'Grade since the beginning', shown.everything),
+  ]
   const figures = [
-    {
-      name: 'Median grade',
-      of: 'medianGrade',
-      value: median,
-      text: percentText,
-      note: dotted(
-        period === undefined ? nothing : stepText(viewer, shown, 'this period', shown),
-        stepText(viewer, shown, 'since the beginning', shown.everything),
-      ),
-    },
+    { name: 'Median grade', of: 'medianGrade', value: summary.grade?.median ?? null, text: percentText },
     {
       name: 'Sessions',
       of: 'sessions',
@@ -276,5 +276,5 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
     { name: 'Repetitions', of: 'reps', value: reps, text: numberText },
     { name: 'Distance', of: 'distance', value: distance, text: (value: number) => longDistanceText(viewer, value) },
   ]
-  return figureTiles(figures, scope)
+  return figureTiles(figures, scope, steps)
 }

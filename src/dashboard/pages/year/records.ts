@@ -1,9 +1,9 @@
 import type { Best } from '../../../stats/highest.ts'
 import type { YearStatistics } from '../../../stats/year.ts'
-import { card, facts } from '../../layout/components.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { card, stat } from '../../layout/components.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import type { Reader } from '../../page.ts'
-import { countText, dateText, durationText, numberText, unbroken } from '../../text/text.ts'
+import { countText, dateText, durationText, numberText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
 
 /** The highest values up to the end of a year. */
@@ -34,7 +34,10 @@ export function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch
   ]
   return records.length === 0
     ? nothing
-    : card(isRunning ? 'Records of all years' : `Records at the end of ${year}`, facts(records))
+    : card(
+        isRunning ? 'Records of all years' : `Records at the end of ${year}`,
+        html`<dl class="stats records">${records}</dl>`,
+      )
 }
 
 /** The highest value as a link, and when it was. */
@@ -42,8 +45,8 @@ function record<Item>(
   name: string,
   found: Best<Item> | undefined,
   textsOf: (item: Item) => readonly [address: string, value: string, when: string],
-): (readonly [name: string, value: Part])[] {
+): Html[] {
   if (found === undefined) return []
   const [address, value, when] = textsOf(found.best)
-  return [[name, html`<a href="${address}">${value}</a> <small>${unbroken(when)}</small>`]]
+  return [stat(name, html`<a href="${address}">${value}</a>`, when, 'stat record')]
 }

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../../../contract/time.ts'
+import { bucketStart, DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
@@ -64,18 +64,29 @@ async function showYear(visit: Visit) {
 }
 
 /** The percent of time locked by month. */
-function lockedMonths({ viewer, now }: Reader, { year, total, months }: YearStatistics): Html {
-  if (total.locks.percent === null) return nothing
-  const days = { first: total.from, last: Math.min(total.to, zoneClock(viewer.timeZone).dayOf(now)) }
+function lockedMonths({ viewer, now }: Reader, { year, total, months: all, firstLock }: YearStatistics): Html {
+  if (total.locks.percent === null || firstLock === undefined) return nothing
+  const clock = zoneClock(viewer.timeZone)
+  const days = { first: Math.max(total.from, clock.dayOf(firstLock.at)), last: Math.min(total.to, clock.dayOf(now)) }
   const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
-  const known = time.parts.map((part, index) => ({ part, percent: months[index] && lockedPercent(months[index]) }))
-  const [most, other] = known.filter(({ percent }) => percent).toSorted((a, b) => (b.percent ?? 0) - (a.percent ?? 0))
+  const months = all.slice(all.length - time.parts.length)
+  const whole = time.parts.flatMap((part, index) => {
+    const percent = months[index] === undefined ? null : lockedPercent(months[index])
+    return part.isWhole && percent !== null ? [{ part, percent }] : []
+  })
+  const [most, other] = whole.toSorted((a, b) => b.percent - a.percent)
   const news =
     most &&
     other &&
-    html`<b>${percentText(most.percent ?? 0)}</b> in ${monthName(daysOf(viewer, most.part)[0] * DAY_MS)}, the most`
+    html`<b>${percentText(most.percent)}</b> in ${monthName(daysOf(viewer, most.part)[0] * DAY_MS)}, the most of a whole month`
   const picture = shares(viewer, { buckets: months, time, news }, `months-${year}`)
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture], `figures-${year}`)
+}
+
+/** The first day of the year, or of the month of the first record of all. */
+function firstMonth({ timeZone }: Viewer, { total, firstTraining, firstLock }: YearStatistics): number {
+  const first = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
+  return Math.max(total.from, bucketStart('month', 'monday', zoneClock(timeZone).dayOf(first)))
 }
 
 /** The years that have a page, the oldest first. */
@@ -98,10 +109,11 @@ function clockOf({ viewer, now }: Reader) {
 /** Everything that is known of a year. */
 export function yearCards(reader: Reader, statistics: YearStatistics): Html {
   const { viewer } = reader
-  const { days } = statistics
+  const first = firstMonth(viewer, statistics)
+  const days = statistics.days.filter(({ day }) => day >= first)
   return html`
-    ${largeFigures(viewer, statistics)}
     ${recordCard(reader, statistics)}
+    ${largeFigures(viewer, statistics)}
     ${daysCard(viewer, days)}
     ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
   `
