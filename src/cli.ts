@@ -33,7 +33,6 @@ const files: readonly (readonly [commands: readonly string[], load: () => Promis
   [['upload'], async () => (await import('./cli/upload.ts')).addUploadCommand],
 ]
 
-/** The exit codes of failures. */
 const EXIT = { refused: 1, usage: 2, storage: 3, source: 4, interrupted: 130 }
 
 const REFUSAL_EXIT: Readonly<Record<RefusalCode, number>> = {

@@ -126,7 +126,6 @@ export function isReadable(param: Params<Access>, form: AccessForm): RawBuilder<
   return sql`(${isOfOwners(param, form, sql`owner_id`)} and at >= ${param.valueFor(sql`owner_id`, startsByOwner)})`
 }
 
-/** The condition that a column is the identifier of one of the owners. */
 export function isOfOwners(param: Params<Access>, form: AccessForm, column: RawBuilder<unknown>): RawBuilder<boolean> {
   if (form.owners === 'many') return sql`${column} in ${param.rows(({ owners }) => owners)}`
   const owners = param.each(access => access.owners, form.owners)
@@ -182,12 +181,10 @@ export interface TermColumns {
   readonly expires_at: number | null
 }
 
-/** The terms from columns of the store. */
 export function termsOf({ areas, records_from: recordsFrom, expires_at: until }: TermColumns): AccessTerms {
   return { areas: allAreas.filter(area => areas.split(' ').includes(area)), recordsFrom, until }
 }
 
-/** The terms as columns of the store. */
 export function columnsOf({ areas, recordsFrom, until }: AccessTerms): TermColumns {
   return {
     areas: allAreas.filter(area => areas.includes(area)).join(' '),
@@ -216,7 +213,6 @@ export type OwnedRow = Extract<CheckedRow, { owner_id: number }>
 /** Values of a query: whose rows it may return, or who asks. */
 export type Asked = { readonly owner: number } | { readonly owners: readonly number[] } | { readonly hash: string }
 
-/** A query whose rows can be checked. */
 export interface CheckedQuery<Values, Row> {
   /** No other query has it. */
   readonly name: string

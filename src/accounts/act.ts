@@ -19,7 +19,6 @@ export interface ActFacts {
   readonly title: string
   /** Whether a page asks for a proof of identity before it, unless there was one in the last ten minutes. */
   readonly confirms?: boolean
-  /** The event that it leaves. */
   readonly event: EventType
 }
 
@@ -69,7 +68,6 @@ export function act<const Input extends TObject, Result, Prepared = undefined>({
   return Object.assign(perform, facts)
 }
 
-/** Records an event of an act, within its transaction. */
 export function recorder(db: Kysely<Tables>, event: EventType, now: number, actor: Actor): Scene['record'] {
   return (about, type = event) => recordEvent(db, { ...about, type, now, actor })
 }

@@ -32,7 +32,6 @@ export interface BrowserSession {
   readonly weeklyGoal: number | null
 }
 
-/** The browser in which a session begins. */
 export interface SessionStart {
   /** Its user agent. */
   readonly browser: string

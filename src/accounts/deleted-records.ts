@@ -14,7 +14,6 @@ import { noteDeleted } from './removal.ts'
 
 /** Records that their owner deletes. A mark of each stays, which imports and pulls obey, until its owner allows the record again. */
 
-/** The kinds of records that an owner can delete. */
 export const ownKinds = kinds.filter(({ isOwned }) => isOwned)
 
 /** What an act is about: records of one account. */

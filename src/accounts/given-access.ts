@@ -26,7 +26,6 @@ import {
  * that nothing here tells whether an account exists. They have no effect, even if an account gets such a name later.
  */
 
-/** Access that an owner gave to a name. */
 export interface NamedAccess extends Omit<GivenAccess, 'accountId'> {
   /** Identifies it among all that the owner gave. */
   readonly handle: number

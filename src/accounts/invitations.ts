@@ -16,7 +16,6 @@ import { Refusal } from '../contract/refusal.ts'
 
 /** Links with which an account chooses its first sign-in method, or another one if it has lost its last. */
 
-/** The path of a link before its secret. */
 export const INVITATION_PATH = '/invitation/'
 
 /** Makes an invitation and returns its secret; only the hash of it is stored. An earlier one of the account ends. */

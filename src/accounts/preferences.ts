@@ -2,7 +2,6 @@ import type { Kysely } from 'kysely'
 import type { Store } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 
-/** How an account wants the dashboard to look. */
 export interface Preferences {
   /** An IANA name; empty if none was chosen. */
   readonly timeZone: string

@@ -64,7 +64,6 @@ interface Result {
   readonly distanceTravelled?: number
 }
 
-/** Sums over the segments of one kind. */
 function sumsOf([kind, results]: readonly [string, readonly (Result & { readonly grades: readonly number[] })[]]) {
   const passed = results.filter(result => result.passed)
   const distances = results.flatMap(({ distanceTravelled }) => micrometres(distanceTravelled) ?? [])

@@ -18,7 +18,6 @@ export class LineCount {
   /** Whether the last line is the end of an archive. */
   hasEnd = false
 
-  /** Counts a line, whatever it is. */
   add() {
     this.#lines += 1
     this.hasEnd = false

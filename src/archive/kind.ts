@@ -6,7 +6,6 @@ import { Notes } from './notes.ts'
 export type Cell = string | number | null
 export type Row = Readonly<Record<string, Cell>>
 
-/** The record of a row. */
 export function documentOf({ document = null }: Row): JsonObject {
   // The archive wrote it as JSON of an object.
   return JSON.parse(String(document)) as JsonObject

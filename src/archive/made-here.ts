@@ -33,7 +33,6 @@ export function isMinute(text: unknown): text is string {
 
 const MINUTE = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?:Z|[+-]\d\d:\d\d)?$/
 
-/** What `madeHereText` wrote. */
 export function parseMadeHere(text: Cell = null): MadeHere | undefined {
   return text === null ? undefined : (JSON.parse(String(text)) as MadeHere)
 }

@@ -6,7 +6,6 @@ import { checkRejected, type Incoming } from './incoming.ts'
 import { type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
 import type { LineFacts } from './stage-lines.ts'
 
-/** What an import would do with the records of a kind. */
 export interface KindPreview extends Omit<KindReport, 'replaced'> {
   /** Records that would be replaced. */
   readonly changed: number
@@ -71,7 +70,6 @@ export const MAX_DELETED = 1000
 /** How many lines of a reason are named. */
 const MAX_LINES = 10
 
-/** Lines that would be rejected, by reason. */
 async function reasonsOf(incoming: Incoming, onRejected: PreviewOptions['onRejected']): Promise<RejectedReason[]> {
   const byReason = new Map<string, { count: number; lines: number[] }>()
   for await (const row of incoming.rejected()) {

@@ -79,7 +79,6 @@ export interface KindReport {
   readonly deleted?: number
 }
 
-/** A line that cannot be stored, and why. */
 export interface RejectedLine {
   readonly line: number
   readonly kind: string

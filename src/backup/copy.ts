@@ -5,7 +5,6 @@ import type { Engine } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 import { insertRows, lastNumber, readRows, type Row, setLastNumber, type Table } from './tables.ts'
 
-/** Called while rows are copied. */
 type Progress = (table: string, rows: number) => void
 
 export interface Watching {

@@ -15,7 +15,6 @@ import { digestFile, readDigest, removeDatabase, sha256Of, startOf } from './fil
 import { checkFileDigest, type Manifest, readManifest } from './manifest.ts'
 import { countRows, readRows, readTables } from './tables.ts'
 
-/** A backup that passed all checks. */
 export interface VerifiedBackup {
   /** Its tables, in the current schema. */
   readonly store: Store

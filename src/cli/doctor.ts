@@ -32,7 +32,6 @@ export function addDoctorCommand(program: Command) {
     })
 }
 
-/** Runs all checks. */
 export async function diagnose(environment: Environment, machine = thisMachine): Promise<Diagnosis[]> {
   const { config, invalid } = readValid(environment)
   const { databaseUrl } = config

@@ -67,7 +67,6 @@ async function eraseLeft(store: Store) {
   }
 }
 
-/** The database that the options or the settings name. */
 export function databaseUrlOf({ database }: StoreOptions): string {
   return database === undefined
     ? readConfig(process.env, ['databaseUrl']).databaseUrl

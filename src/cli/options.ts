@@ -21,7 +21,6 @@ export function idParser(what: string): (text: string) => number {
   }
 }
 
-/** Adds options to a command. */
 export function withOptions(command: Command, ...options: Option[]): Command {
   for (const option of options) command.addOption(option)
   return command

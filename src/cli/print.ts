@@ -4,7 +4,6 @@ import { formatTimestamp } from '../contract/time.ts'
 
 /** What commands print: data on stdout, everything else on stderr. */
 
-/** Writes data to stdout. */
 export function print(text: string) {
   process.stdout.write(`${escapeControls(text)}\n`)
 }

@@ -88,7 +88,6 @@ async function undo(file: number, flags: Flags) {
   if (replaced > 0) print(`${replaced} that it changed stay as they are.`)
 }
 
-/** Adds the list of what an account has. */
 function addList(command: Command, rows: (store: Store, accountId: number) => Promise<readonly object[]>): Command {
   return withOptions(command.command('list'), accountOption(), databaseOption(), jsonOption()).action(
     async (flags: Flags) => printRows(await withAccount(flags, (store, { id }) => rows(store, id)), flags.json),

@@ -11,7 +11,6 @@ export interface FullServiceOptions extends Omit<ServiceOptions, 'makePages' | '
   readonly sample?: SampleAccount | undefined
 }
 
-/** Starts the service. */
 export async function startService({ sample, ...options }: FullServiceOptions): Promise<Service> {
   const { store, config, log } = options
   const readLog = makeReadLog(store, { days: config.readsDays, onFailure: error => log.failure(error, undefined) })

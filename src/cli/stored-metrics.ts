@@ -5,7 +5,6 @@ import { countFailingConnections } from '../pull/connections.ts'
 import { oldestCompleteRound } from '../pull/state.ts'
 import type { Store } from '../store/index.ts'
 
-/** The metrics of imports, pulls and backups. */
 export function storedMetrics(store: Store): readonly StoredMetric[] {
   const values: readonly (readonly [name: string, help: string, read: StoredMetric['read']])[] = [
     [

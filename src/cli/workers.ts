@@ -5,7 +5,6 @@ import { isObject } from '../archive/values.ts'
 import { say } from './print.ts'
 
 interface Supervision {
-  /** How many workers to run. */
   readonly count: number
   /** How long a worker may take to stop. */
   readonly maxStopMs: number

@@ -5,7 +5,6 @@ import type { FieldError } from './errors.ts'
 import type { ReadType } from './reads.ts'
 import { cursor, type End, integer, type Parameter, type Parameters, type Parsed, type Sent } from './parameters.ts'
 
-/** What an API key can be allowed to read. */
 export const scopes = ['lkbx:read', 'dtt:read', 'status:read', 'shared:access'] as const
 export type Scope = (typeof scopes)[number]
 

@@ -151,7 +151,6 @@ export class HttpError extends Error {
   }
 }
 
-/** An error with a code of the table above. */
 export class ApiError extends HttpError {
   override readonly name = 'ApiError'
   declare readonly code: ErrorCode

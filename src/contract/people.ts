@@ -4,7 +4,6 @@ import { areaScopes, get, listEndpoint, scopes } from './endpoint.ts'
 import { Choice, Id, Integer, nullable, OpenText, record, Text, Timestamp } from './fields.ts'
 import { formatTimestamp } from './time.ts'
 
-/** The tiers that entitle an account to read. */
 export const tiers = ['ultra', 'pioneer', 'founder', 'employee'] as const
 export type Tier = (typeof tiers)[number]
 

@@ -82,7 +82,6 @@ const lockTotals = {
   ),
 }
 
-/** The fields of a bucket before its counts. */
 const bucketFields = {
   date: Day('Its day, or the first day of the week or month, even if the range begins later.'),
   start: Timestamp('When it starts, within the range.'),

@@ -4,7 +4,6 @@ import { DAY_MS, formatTimestamp, HOUR_MS } from '../contract/time.ts'
 import { ALEX, bubbleId, ROBIN, SAM } from './people.ts'
 import { type Random, seeded } from './random.ts'
 
-/** A lock template of the sample. */
 interface Rule {
   readonly id: number
   readonly ownerId: number

@@ -24,7 +24,6 @@ interface Facts {
   readonly strain?: number
 }
 
-/** A program of the sample. */
 export type Program = Facts & { readonly steps: readonly Step[] }
 
 /** The grade from which a segment counts as passed. */

@@ -127,7 +127,6 @@ export function topicsOf({ id, prefix }: Pick<Device, 'id' | 'prefix'>) {
 /** What Home Assistant takes for a value that is not known. */
 const NONE = 'None'
 
-/** The message of device discovery: one device with all its entities. */
 export function discoveryMessage(device: Device) {
   const topics = topicsOf(device)
   const read: Read = field => `value_json.${field}`

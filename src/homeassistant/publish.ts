@@ -107,7 +107,6 @@ export async function removeEntities(options: RemoveOptions): Promise<void> {
   }
 }
 
-/** The newest status, read with its validator. */
 class StatusReader {
   payload = ''
   #status: Status | undefined

@@ -22,7 +22,6 @@ export const RENEWAL_MS = 3000
 /** The job of whoever erases what was deleted. */
 export const ERASING = 'erase'
 
-/** The job of whoever pulls into an account. */
 export function pullJob(accountId: number): string {
   return `pull ${accountId}`
 }

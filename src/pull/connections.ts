@@ -21,7 +21,6 @@ import { claimRejected } from './whose.ts'
 /** A connection, and the job of its rounds. */
 export type Connection = Selectable<Tables['source_connection']> & Job
 
-/** All connections, with the jobs of their rounds. */
 export function connections(db: Kysely<Tables>) {
   return db
     .selectFrom('source_connection')
@@ -323,7 +322,6 @@ async function changeJob(
   return numUpdatedRows > 0n
 }
 
-/** The state of a connection, as the page shows it. */
 export interface ConnectionStatus {
   readonly state: Connection['state']
   /** 0 for a single round. */

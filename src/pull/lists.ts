@@ -20,7 +20,6 @@ export const FULL_WALK_EVERY_MS = 7 * DAY_MS
 export interface SourceList {
   readonly kind: string
   readonly table: RecordName
-  /** The name of the records in messages. */
   readonly title: string
   /** Below `/api/v1`; a record is at this path followed by its id. */
   readonly path: string

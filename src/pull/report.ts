@@ -3,7 +3,6 @@ import type { BatchReport, IncomingRecord } from '../archive/batch-importer.ts'
 import { type FieldCount, type LeniencyCount, NoteCounts, type Outcome } from '../archive/report.ts'
 import { quoteName } from './whose.ts'
 
-/** The result of a round of a pull. */
 export interface PullReport {
   readonly origin: string
   readonly accountId: number
@@ -24,7 +23,6 @@ export interface PullReport {
   readonly leniencies: readonly LeniencyCount[]
   /** Fields that the format does not have. They are kept as extra fields. */
   readonly extra: readonly FieldCount[]
-  /** Lists that the source does not have. */
   readonly missingLists: readonly string[]
   /** Numbers of lock sessions that the source was asked for in vain. */
   readonly notFound: readonly number[]
@@ -56,12 +54,10 @@ export interface KindCounts {
   readonly ofOthers: number
 }
 
-/** The progress of a round. */
 export interface PullProgress {
   readonly kind: string
   /** The name of the list that is being read. */
   readonly title: string
-  /** Rows read so far. */
   readonly rows: number
   /** How many rows the list had when all of it was last read; undefined if unknown. */
   readonly expected: number | undefined

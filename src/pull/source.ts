@@ -24,7 +24,6 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
-/** The pull was stopped. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError'
 }
@@ -50,7 +49,6 @@ export interface SourceOptions {
   readonly attempts?: number
 }
 
-/** Sends a request as `fetch` does. */
 export type Send = (url: string, init: RequestInit) => Promise<Response>
 
 /** A response of the source: the `data` of a 200, or the status of a refusal (400, 404, 405, …). */
@@ -236,7 +234,6 @@ function waitMs(seconds: number | undefined): number {
   return Math.min(Math.max(ms, MIN_RETRY_AFTER_MS), MAX_RETRY_AFTER_MS)
 }
 
-/** The error code of a failed `fetch`. */
 function failureCode(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error'
   if (error.name === 'TimeoutError' || error instanceof UnreachableError) return error.name

@@ -24,7 +24,6 @@ export interface Capabilities {
 
 type ListParameter = 'cursor' | 'ownerId'
 
-/** The state of pulls from an origin into an account. */
 export function findSource(store: Store, accountId: number, origin: string): Promise<PullSource | undefined> {
   return store.db
     .selectFrom('pull_source')

@@ -3,7 +3,6 @@ import { instantOf, type SourceData, type SourceRow, type SourceList, rowsOf, so
 import { isObject } from '../archive/values.ts'
 import type { Capabilities } from './state.ts'
 
-/** A page of a list. */
 export interface SourcePage {
   readonly rows: readonly SourceRow[]
   /** The length of a full page. */

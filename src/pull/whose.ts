@@ -30,7 +30,6 @@ export interface Identity {
   readonly id: number
   /** The fields of the user; only the id if the source sends no more. */
   readonly user: SourceData
-  /** The path that returned it. */
   readonly path: string
 }
 
@@ -201,7 +200,6 @@ export class Ownership {
     this.#me = me
   }
 
-  /** Remembers the owners of the rows of a list. */
   addRows(list: SourceList, rows: readonly SourceRow[]) {
     for (const { id, data } of rows) {
       const owner = idOf(data['ownerId'])

@@ -10,7 +10,6 @@ export interface Caller {
   readonly grant: Grant
   /** The clock of the request, in milliseconds since 1970. */
   readonly now: number
-  /** The If-None-Match header. */
   readonly ifNoneMatch?: string | undefined
 }
 

@@ -27,7 +27,6 @@ export function recordResult(record: StoredRecord | undefined): Result | undefin
   return record && { data: [record.document], etag: record.etag }
 }
 
-/** One record as it is stored, or `null`. */
 export function recordOrNull(record: StoredRecord | undefined): Result {
   return recordResult(record) ?? { data: ['null'], etag: 'null' }
 }
@@ -99,7 +98,6 @@ export interface RecordView {
 
 type AddedField = keyof typeof addedFields
 
-/** The JSON text of each added field. */
 const addedFields = {
   ownerId: sql`cast(record.owner_id as text)`,
   templateId: sql`coalesce(cast(record.template_id as text), 'null')`,

@@ -1,6 +1,5 @@
 import { roundedRatio } from '../contract/numbers.ts'
 
-/** Grades, counted by value. */
 export class GradeCounts {
   count = 0
   #sum = 0
@@ -8,7 +7,6 @@ export class GradeCounts {
   /** Grades that are not percentages from 0 to 100. */
   readonly #unusual = new Map<number, number>()
 
-  /** Counts an integer. */
   add(grade: number): void {
     this.count += 1
     this.#sum += grade

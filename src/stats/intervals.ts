@@ -34,7 +34,6 @@ export function lockIntervals(events: readonly LockEvent[], endAt: number | null
   return intervals
 }
 
-/** The rules of a template for the locks that start from it. */
 export interface LockRules {
   readonly isPractice: boolean
   readonly showsTime: boolean

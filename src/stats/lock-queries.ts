@@ -81,7 +81,6 @@ export async function locksSince(
   }
 }
 
-/** The place of a session in the order of all. */
 type Position = Pick<LockRow, 'at' | 'id'>
 
 /** So few that reading them takes about two milliseconds. */

@@ -6,7 +6,6 @@ import type { Store } from '../store/index.ts'
 import { bounded, ONE_MORE } from './history-cache.ts'
 import { templateQueries } from './template-queries.ts'
 
-/** A program as it is listed. */
 export type ListedProgram = Omit<TrainingTemplate, 'Segment'>
 
 /** The programs of some accounts, the newest first; each is parsed when it is asked for. Throws ApiError if they are too many. */

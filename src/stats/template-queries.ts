@@ -3,7 +3,6 @@ import { type Access, ANY_OWNERS, isReadable, readChecked, recordQuery } from '.
 import type { Store } from '../store/index.ts'
 import { bounded, ONE_MORE } from './history-cache.ts'
 
-/** A template with its record as it is stored. */
 export interface StoredTemplate<Template> {
   readonly owner: number
   readonly record: Template

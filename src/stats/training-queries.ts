@@ -113,7 +113,6 @@ function typesOf(text: string): TypeStats[] {
   }))
 }
 
-/** The columns of SessionRow. */
 const SESSION_STATS = sql.raw(
   'id, at, passed, settings_id, segments, grade, reps, distance_um, approximate, kinds, made_here',
 )

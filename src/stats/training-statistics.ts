@@ -8,7 +8,6 @@ import type { ZoneClock } from './zone-clock.ts'
 export interface TrainingStatistics {
   readonly sessions: number
   readonly passed: number
-  /** Days with a session. */
   readonly days: number
   readonly reps: number
   /** Micrometres, without those that may be estimated. */
@@ -84,7 +83,6 @@ class TrainingSums {
   }
 }
 
-/** Counts and grades of graded segments. */
 function gradeStatistics([type, { counts, passed }]: [string, { counts: GradeCounts; passed: number }]) {
   // Only types with a graded segment get here.
   const [median = 0, p90 = 0, min = 0, max = 0] = [50, 90, 0, 100].map(share => counts.percentile(share) ?? 0)

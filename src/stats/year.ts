@@ -116,7 +116,6 @@ export async function yearStatistics(store: Store, access: YearAccess, query: Ye
   }
 }
 
-/** The first and the last day. */
 function daysOfYear(year: number): readonly [from: number, to: number] {
   return [dayOf(year, '01-01'), dayOf(year, '12-31')]
 }

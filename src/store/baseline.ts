@@ -18,7 +18,6 @@ export function baseline(engine: Engine): readonly string[] {
   return [...tables, ...INDEXES, ...(isSqlite ? DEVICE_INDEXES : [PRUNE_ACCOUNT_EVENTS])]
 }
 
-/** Keys of several columns. */
 const KEYS: Readonly<Record<string, readonly string[]>> = {
   partnership: ['primary key (partner_id, owner_id)'],
   set_aside: ['unique (source, row_key)'],

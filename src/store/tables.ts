@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Generated, Selectable } from 'kysely'
 
-/** The columns with which each record begins. */
 const OWNED = {
   id: 'integer primary key',
   owner_id: 'integer not null references account (id) on delete cascade',

@@ -74,7 +74,6 @@ export class UploadFolder {
       .map(name => join(folder, name))
   }
 
-  /** The file with all lines that would be rejected. */
   rejectedFile(id: string): string {
     return join(this.path, id, 'rejected.csv')
   }

@@ -53,7 +53,6 @@ export const wholeCell: CellType<number> = {
   },
 }
 
-/** The number of a record. */
 export const identifierCell: CellType<number> = {
   write: number => number,
   read: text => {
@@ -76,7 +75,6 @@ export const secondsCell: CellType<number> = {
   },
 }
 
-/** Whole percents. */
 export const percentCell: CellType<number> = {
   write: number => number,
   read: (text, context) => {

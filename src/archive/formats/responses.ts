@@ -62,7 +62,6 @@ function* recordsOf(value: unknown): Generator {
   else if (value !== null) yield value
 }
 
-/** Whether it is a line of an archive. */
 function isLine({ kind }: JsonObject): boolean {
   return typeof kind === 'string'
 }

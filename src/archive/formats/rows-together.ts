@@ -4,7 +4,6 @@ import type { Known, StoredRecords } from './stored-records.ts'
 
 /** What rows of a table say together: each may be right alone. */
 
-/** A row whose cells were read. */
 export interface ReadRow {
   readonly line: number
   readonly bytes: Buffer

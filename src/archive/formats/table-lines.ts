@@ -112,7 +112,6 @@ export interface TableOptions {
   readonly found: Found
 }
 
-/** The rows of a table as lines of an archive. */
 export async function* tableLines(
   chunks: AsyncIterable<Buffer>,
   { table, delimiter }: FoundTable,

@@ -115,7 +115,6 @@ export function fieldValues(columns: readonly FieldColumn[], record: object = {}
   })
 }
 
-/** The fields of a record from the values of a row. */
 function fieldsFrom(columns: readonly FieldColumn[], values: object): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([key]) => columns.some(({ field }) => field === key)))
 }

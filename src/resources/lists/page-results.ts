@@ -12,7 +12,6 @@ interface LongRow {
   readonly bytes: number
 }
 
-/** Which page of a list to read. */
 export interface PageParams {
   readonly limit: number
   readonly offset: number | undefined
@@ -140,7 +139,6 @@ function withoutLast(text: string | null, separator: string): string | null {
 /** Identifies a page: everything that its text depends on, apart from the records. */
 export type PageKey = string
 
-/** Which other pages there are. */
 interface PageLinks {
   readonly hasNext: boolean
   readonly hasPrevious: boolean

@@ -13,7 +13,6 @@ import type { RecordName, Tables } from '../../store/tables.ts'
 import { type PageQueries, pageQueries, type RowSource } from './page-queries.ts'
 import { viewName, recordColumns, type RecordView } from '../record-queries.ts'
 
-/** A list of the records of a table. */
 export interface RecordList<Table extends RecordName = RecordName> extends RecordView {
   readonly table: Table
   readonly order: 'newest' | 'id'
