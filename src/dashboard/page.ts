@@ -197,7 +197,7 @@ export interface View {
   /** The title of the tab, and the heading. */
   readonly title: string
   /** The heading, if it says more than the title. */
-  readonly heading?: Html
+  readonly heading?: Html | undefined
   /** A link above the heading. */
   readonly back?: Link | undefined
   /** One line below the heading. */

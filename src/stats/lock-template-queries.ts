@@ -15,6 +15,9 @@ export interface TemplateUse extends StoredTemplate<LockTemplate> {
   /** Of those, how many did not end early. */
   readonly completed: number
   readonly isInUse: boolean
+  /** Milliseconds of the shortest and the longest that ended, of those whose record has an end; null without any. */
+  readonly shortest: number | null
+  readonly longest: number | null
   /** When a session with it began last; null when there was none. */
   readonly last: number | null
 }
@@ -34,9 +37,25 @@ export async function withUses(
       sessions: sum(ofAllOwners.map(({ sessions, running }) => sessions - running)),
       completed: sum(ofAllOwners.map(({ completed }) => completed)),
       isInUse: ofAllOwners.some(({ running }) => running > 0),
-      last: ofAllOwners.reduce<number | null>((latest, { last }) => Math.max(latest ?? last, last), null),
+      shortest: extreme(
+        Math.min,
+        ofAllOwners.map(({ shortest }) => shortest),
+      ),
+      longest: extreme(
+        Math.max,
+        ofAllOwners.map(({ longest }) => longest),
+      ),
+      last: extreme(
+        Math.max,
+        ofAllOwners.map(({ last }) => last),
+      ),
     }
   })
+}
+
+function extreme(choose: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
+  const known = values.filter(value => value !== null)
+  return known.length === 0 ? null : choose(...known)
 }
 
 interface Use {
@@ -44,6 +63,8 @@ interface Use {
   readonly sessions: number
   readonly running: number
   readonly completed: number
+  readonly shortest: number | null
+  readonly longest: number | null
   readonly last: number
 }
 
@@ -51,7 +72,9 @@ const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',
   (param, owned) => sql`
     select ${owned}, template_id as template, count(*) as sessions, count(*) filter (where is_active = 1) as running,
-      count(*) filter (where is_active = 0 and lock_state = 'completed') as completed, max(at) as last from lock_session
+      count(*) filter (where is_active = 0 and lock_state = 'completed') as completed, max(at) as last,
+      min(ended_at - at) filter (where is_active = 0 and ended_at > at) as shortest, max(ended_at - at) filter (where is_active = 0) as longest
+    from lock_session
     where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
     group by owner_id, template_id limit ${sql.lit(ONE_MORE)}`,
 )

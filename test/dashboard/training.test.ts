@@ -111,7 +111,7 @@ test('without sessions the page does not show 0 %, but says what it will show an
   await using ann = await open([records.account(1, 'ann')])
   for (const path of ['/', '/training', '/training?range=all', '/programs']) {
     const text = await ann.page(path)
-    assert.match(text, /Bring your records in/, path)
+    assert.match(text, /Connect a server[^]*Bring a file/, path)
     assert.equal(text.includes('Example'), path === '/', path)
     assert.doesNotMatch(text, /\b0\s*%/, path)
   }
@@ -335,7 +335,7 @@ test('records of others are shown if they gave access, and do not exist otherwis
   assert.match(await ben.page('/programs/2'), /Holds/)
   for (const path of ['/training/1', '/programs/2']) {
     const { text } = await ben.reader.get(path)
-    assert.match(text, /Showing <strong>ann’s records[^]*Back to my records/, path)
+    assert.match(text, /<strong>ann’s records[^]*Back<span class="wide"> to my records/, path)
     assert.match(text, /<title>Lockstep – [^<]* \(ann\)<\/title>/, path)
   }
   assert.doesNotMatch((await ben.reader.get('/training')).text, /Showing ann/)

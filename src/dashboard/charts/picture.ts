@@ -31,7 +31,7 @@ export interface Picture {
 
 /** A style of marks in a picture, and what it means. */
 export type LegendItem = readonly [
-  look: 'filled' | 'hollow' | 'line' | 'spread' | 'usual' | 'break' | 'goal' | 'solid' | 'so-far' | 'late',
+  look: 'filled' | 'hollow' | 'line' | 'spread' | 'usual' | 'break' | 'goal' | 'solid' | 'so-far' | 'late' | 'ahead',
   text: string,
 ]
 
@@ -42,10 +42,14 @@ export function picture(shown: Picture): Html {
       <div class="card-head"><h2>${title}</h2>${actions}</div>
       ${summary === undefined ? nothing : html`<p class="summary">${summary}</p>`}
       ${plotOf(shown)}
-      ${legend.length === 0 ? nothing : html`<ul class="legend">${legend.map(([look, text]) => html`<li>${legendMark(look)}${text}</li>`)}</ul>`}
+      ${legend.length === 0 ? nothing : legendOf(legend)}
       ${figures}
     </section>
   `
+}
+
+export function legendOf(items: readonly LegendItem[]): Html {
+  return html`<ul class="legend">${items.map(([look, text]) => html`<li>${legendMark(look)}${text}</li>`)}</ul>`
 }
 
 /** A mark as pictures draw it, beside the text that says what it means. */
@@ -100,4 +104,4 @@ function plotOf({ title, drawing, empty, cells, lines }: Picture): Html {
 }
 
 /** Of a line of a drawing that has several, in the size of its letters. */
-export const LINE_HEIGHT = 2
+export const LINE_HEIGHT = 2.5

@@ -41,9 +41,13 @@ export function emptyState(title: string, text: Part, action: Part = nothing): H
 }
 
 /** Shown where there are no records yet: how the owner of the account brings them in. */
-export function noRecords({ session, subject }: Viewer, title: string, text: Part): Html {
+export function noRecords({ session, subject }: Viewer, title: string, text: Part, example: Part = nothing): Html {
   if (subject.id !== session.accountId) return emptyState(title, text)
-  return emptyState(title, text, html`<a class="button primary" href="/source">Bring your records in</a>`)
+  return emptyState(
+    title,
+    text,
+    html`${example}<p class="buttons"><a class="button primary" href="/source/connect">Connect a server</a><a class="button" href="/source/upload">Bring a file</a></p>`,
+  )
 }
 
 export function stat(name: string, value: Part, note?: Part, look = 'stat'): Html {

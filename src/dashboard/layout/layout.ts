@@ -168,7 +168,7 @@ function listTabs(current: PageSection): Html {
   if (shown === undefined || shown.others.length === 0) return nothing
   const link = (name: Section, title?: string) => sectionLink(name, name === current ? 'page' : undefined, title)
   const { first, others } = shown
-  return html`<nav class="tabs" aria-label="${sections[first].title}"><ul>${link(first, 'Sessions')}${others.map(name => link(name))}</ul></nav>`
+  return html`<nav class="tabs" aria-label="${sections[first].title}"><ul>${link(first, first === 'training' ? 'Sessions' : undefined)}${others.map(name => link(name))}</ul></nav>`
 }
 
 /** Selects whose records are shown, and names the owner of the present ones; only for viewers whom somebody gave access. */

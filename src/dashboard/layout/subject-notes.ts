@@ -12,7 +12,7 @@ import { countText, dateText, dateTime } from '../text/text.ts'
 export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf = viewer.asOf }: View): Html {
   return html`
     <section class="banner" aria-label="Whose records">
-      <p>Showing <strong>${personName(viewer, owner)}’s records</strong>${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}</p>
+      <p><span class="wide">Showing </span><strong>${personName(viewer, owner)}’s records</strong>${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
@@ -63,7 +63,7 @@ export function accessEndedView(viewer: Viewer, title: string): View {
 function backToMine({ session }: Viewer, path: string, look: 'link' | 'primary'): Html {
   return showRecords(
     path,
-    html`<button class="${look}" name="subject" value="${session.accountId}">Back to my records</button>`,
+    html`<button class="${look}" name="subject" value="${session.accountId}">Back<span class="wide"> to my records</span></button>`,
   )
 }
 

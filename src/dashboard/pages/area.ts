@@ -78,8 +78,9 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   readonly isEmpty: (shown: Shown) => boolean
   /** The title and the text where no session is in the period, or matches. */
   readonly none: (viewer: Viewer, shown: Shown) => readonly [title: string, text: Part]
-  /** Below the heading: what does not depend on the period. */
-  readonly lead?: (visit: Visit, shown: Shown) => Html
+  /** The heading, if it says more than the title, and below it: what does not depend on the period. */
+  readonly heading?: (visit: Visit, shown: Shown) => Html
+  readonly lead?: (visit: Visit, shown: Shown) => Html | undefined
   /** The fields of the filters. */
   readonly fields?: (visit: Visit, shown: Shown) => Html
   /** A note on what filters do to figures. */
@@ -150,6 +151,7 @@ async function showArea<Query extends PeriodQuery, Shown, Session>(area: Area<Qu
   const isOneDay = period !== undefined && period.first === period.last
   return view({
     title,
+    heading: area.heading?.(visit, shown),
     lead: area.lead?.(visit, shown),
     body: html`
       ${filterBar(addresses, query, period, area.fields?.(visit, shown))}

@@ -1,3 +1,4 @@
+import { sum } from '../../contract/numbers.ts'
 import { DAY_MS, addBuckets, bucketStart, formatDate } from '../../contract/time.ts'
 import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
@@ -182,6 +183,13 @@ export function comparedWith(other: string, beyond: number, { text, differenceTe
     : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than ${other}`
 }
 
+/** `▲ above usual so far this week` */
+export function weekText(what: string, value: number, usual: Usual): string {
+  const beyond = beyondUsual(value, usual)
+  const [sign, how] = beyond === 0 ? ['◆', 'as'] : beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
+  return `${sign}\u00a0${what} ${how} usual so far this week`
+}
+
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
 function timePartText(viewer: Viewer, unit: Unit, part: TimePart): string {
   const suffix = part.isCurrent ? ' (so far)' : part.isWhole ? '' : ' (in part)'
@@ -232,8 +240,8 @@ export interface PartPicture {
 }
 
 /** Marks without axes. */
-export function strip(marks: Html): Html {
-  return html`<svg class="plane" height="40" aria-hidden="true">${marks}</svg>`
+export function strip(marks: Html, height = 40): Html {
+  return html`<svg class="plane" height="${height}" aria-hidden="true">${marks}</svg>`
 }
 
 /** The cards of pictures, and the table of all of them. */
@@ -367,7 +375,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
   const { time, series, goal, isShare = false, axisText = shortText } = bars
-  const sums = time.parts.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0))
+  const sums = time.parts.map((_, index) => sum(series.map(({ values }) => values[index] ?? 0)))
   const highest = Math.max(isShare ? 100 : 0, goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
   return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
 }
@@ -407,7 +415,7 @@ const BAR_INSET = 0.12
 function barTexts(space: Plane, { time: { parts }, series, measured, isShare = false }: Bars): Html {
   const known = parts.flatMap((part, index) => {
     const value = measured[index]?.value ?? 0
-    const top = series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0)
+    const top = sum(series.map(({ values }) => values[index] ?? 0))
     return value > 0 ? [{ part, index, value, top }] : []
   })
   const whole = known.filter(({ part }) => part.isWhole)

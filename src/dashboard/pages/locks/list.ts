@@ -125,14 +125,20 @@ function sessionsWithin(
 
 export async function lockRows(
   visit: Visit,
-  { sessions }: ShownLocks,
+  { sessions, counted }: ShownLocks,
   endings: ReadonlyMap<number, Ending> | undefined,
 ): Promise<Html> {
   const { store, pageAccess, path, query } = visit
   const paged = paginate(sessions.toReversed(), query)
   const ids = paged.rows.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
-  const rows = paged.rows.map(session => lockRow(session, documents.get(session.id), endings?.get(session.id)))
+  const [longest, next] = counted
+    .map(one => ({ id: one.id, ...totalsOf(one.intervals) }))
+    .toSorted((a, b) => b.locked - a.locked)
+  const isLongest = ({ id, locked }: LockRow) => id === longest?.id && locked > (next?.locked ?? locked)
+  const rows = paged.rows
+    .map(session => lockRow(session, documents.get(session.id), endings?.get(session.id)))
+    .map(row => (isLongest(row) ? { ...row, isLongest: true } : row))
   return html`${table('Locks', lockColumns(visit), rows, { id: 'session-table' })}${tableFoot(path, query, paged)}`
 }
 
@@ -141,6 +147,8 @@ export interface LockRow extends LockStats {
   readonly longest: number
   readonly record: LockSession | undefined
   readonly ending: Ending | undefined
+  /** Of those that a page counts. */
+  readonly isLongest?: boolean
 }
 
 export function lockRow(session: LockStats, document: string | undefined, ending?: Ending): LockRow {
@@ -191,14 +199,14 @@ export function lockColumns(
 }
 
 /** What is not as with most sessions. Discreet mode hides rules. */
-function marksOf(viewer: Viewer, { state, isActive, rules, isTyped, ending }: LockRow): Part {
+function marksOf(viewer: Viewer, { state, isActive, rules, isTyped, ending, isLongest = false }: LockRow): Part {
   const { late = 0, lateBreaks = 0 } = ending ?? {}
   const isUsual = !isActive && state === 'completed'
   const differences = [
     ...(lateBreaks === 0 || viewer.discreet ? [] : [`${countText(lateBreaks, 'break')} too long`]),
     ...(late === 0 || !isUsual ? [] : [`${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}`]),
-  ].join(', ')
-  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${differences === '' ? nothing : html` <small class="muted small">${differences}</small>`}`
+  ]
+  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${isLongest ? html` <span class="state on">Longest</span>` : nothing}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
 }
 
 /** Without events, nothing is known of a time under lock. */

@@ -8,13 +8,13 @@ import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
 import { type PeriodQuery, periodText } from '../../text/period.ts'
-import { ageText } from '../../text/text.ts'
+import { dateTime } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
-import { isLongerThanWeek } from '../parts.ts'
+import { isLongerThanWeek, weekText } from '../parts.ts'
 import { lockTiles, sharePicture } from './charts.ts'
-import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
+import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Ending, endingsOf } from './endings.ts'
-import { lockState, missingEnd, plannedEndText } from './time.ts'
+import { headline, missingEnd, plannedEndDistance, progressText } from './time.ts'
 import { lockText, practiceMark } from './states.ts'
 
 interface ShownWithNow extends ShownLocks {
@@ -48,7 +48,13 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     'No lock sessions',
     `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
   ],
-  lead: (visit, { active }) => nowLine(visit, active),
+  heading(visit, { active, until, buckets, usualByNow }) {
+    const week = buckets.at(-1)
+    const verdict =
+      week && usualByNow && weekText(lockText('Locked time', visit.viewer), lockedPercent(week) ?? 0, usualByNow)
+    return html`<span data-live="state">${headline(visit, active, true, until, verdict)}</span>`
+  },
+  lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) => (isLongerThanWeek(shown.time) ? sharePicture(viewer, shown) : nothing),
   table: (visit, shown) => lockRows(visit, shown, shown.endings),
@@ -59,22 +65,19 @@ export const lockPages = areaPages(locks)
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 
-/** The running lock in a line, which leads to its page. */
-function nowLine({ viewer, now }: Visit, active: Active): Html {
-  if (active === undefined) return html`<span data-live="now"><strong>No lock</strong>${ageText(viewer, now)}</span>`
+/** The running lock, which leads to its page, with what is planned. */
+function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   const until = countedUntil(viewer.asOf, now)
   const missing = missingEnd(viewer, active, viewer.subject.id)
-  const plannedEnd =
-    missing === undefined
-      ? html`planned end ${plannedEndText(viewer, active, until)}`
-      : missing === HIDDEN
-        ? HIDDEN
-        : nothing
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
-  return html`<span data-live="now">${dotted(
-    html`<strong>${lockState(viewer, active, until)}</strong>${ageText(viewer, now)}`,
+  return dotted(
     html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}`,
-    plannedEnd,
-  )}</span>`
+    active.at > until ? nothing : progressText(viewer, active, viewer.subject.id, { until, now }),
+    missing === undefined
+      ? html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`
+      : missing === HIDDEN
+        ? HIDDEN
+        : nothing,
+  )
 }

@@ -6,32 +6,24 @@ import { type LockDetails, lockSession } from '../../../stats/lock-queries.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
-import { HIDDEN, isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
+import { isTimeHidden, withoutTime } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { mainStat, recordTabs, stat, stats, TYPED, dotted } from '../../layout/components.ts'
-import {
-  ageText,
-  dateTime,
-  dateTimeText,
-  durationText,
-  futureMark,
-  NONE,
-  numberText,
-  timeSpan,
-} from '../../text/text.ts'
+import { ageText, dateTime, durationText, futureMark, NONE, numberText, timeSpan } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
 import { timeline } from './timeline.ts'
 import {
-  AS_PLANNED,
   breaksText,
   type Clock,
+  endAhead,
   latenessOf,
   latenessText,
+  lockState,
   lockTime,
-  missingEnd,
-  plannedEndDistance,
+  plannedEndStat,
+  progressText,
 } from './time.ts'
 import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
 
@@ -55,6 +47,10 @@ async function showSession(visit: Visit) {
   // Discreet mode hides rules.
   const shown = viewer.discreet ? undefined : used?.record
   const lateness = latenessText(latenessOf(session, record, used?.record))
+  const nowText = record.isActive
+    ? session.at <= until &&
+      dotted(lockState(viewer, session, until), progressText(viewer, session, owner, { until, now }))
+    : lateness && `Ended ${lateness}`
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
   const templateName = used && recordName(viewer, 'lockTemplate', used.record)
@@ -63,7 +59,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: name,
     back: visit.sectionStart,
-    heading: html`${name}${record.isActive && record.lockState === 'locked' ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${lateness === undefined || lateness === AS_PLANNED ? nothing : html` <span class="beside">ended ${lateness}</span>`}`,
+    heading: html`${name}${record.isActive && record.lockState === 'locked' ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${nowText === undefined || nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
     lead: dotted(
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined
@@ -77,8 +73,8 @@ async function showSession(visit: Visit) {
       apiPath: `/api/v1/lkbx/sessions/${record.id}`,
       json: shownJson,
       summary: () => html`
-        ${sessionStats(viewer, session, shown, { until, now, lateness })}
-        ${patterns}${timeline(viewer, session, shown)}
+        ${sessionStats(viewer, session, shown, { until, now })}
+        ${patterns}${timeline(viewer, session, shown, session.isActive ? endAhead(viewer, session, owner, until) : undefined)}
       `,
     }),
   })
@@ -109,19 +105,14 @@ function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
-function sessionStats(
-  viewer: Viewer,
-  session: LockDetails,
-  template: LockTemplate | undefined,
-  { lateness, ...clock }: Clock & { readonly lateness: string | undefined },
-): Html {
+function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
   const length = record.duration === 0 ? lasted : durationText(record.duration)
-  const planned = lateness === AS_PLANNED ? lateness : length === lasted ? undefined : `planned: ${length}`
+  const planned = length === lasted ? undefined : `planned: ${length}`
   return stats(
     mainStat(
       stateName('locked', viewer),
@@ -132,12 +123,6 @@ function sessionStats(
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),
     stat('Longest stretch', locked === 0 ? NONE : durationText(longest / 1000)),
-    endAt === null ? plannedEndStat(viewer, session, clock.until) : stat('Lasted', lasted, planned),
+    endAt === null ? plannedEndStat(viewer, session, session.owner, clock.until) : stat('Lasted', lasted, planned),
   )
-}
-
-function plannedEndStat(viewer: Viewer, session: LockDetails, until: number): Html {
-  const missing = missingEnd(viewer, session, session.owner)
-  if (missing !== undefined) return stat('Planned end', missing === HIDDEN ? 'Hidden' : NONE)
-  return stat('Planned end', plannedEndDistance(session, until), dateTimeText(viewer, session.plannedEnd ?? 0))
 }

@@ -1,11 +1,12 @@
 import { notFound } from '../../../contract/errors.ts'
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
-import { breaksOf } from '../../../stats/intervals.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
-import { lockRecords, type LockStats, someLocks } from '../../../stats/lock-queries.ts'
+import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { type Box, boxes, type Range } from '../../charts/plane.ts'
+import { legendOf } from '../../charts/picture.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
@@ -21,9 +22,10 @@ import {
   dotted,
 } from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
-import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
-import { knownEnd, stateName } from './states.ts'
+import { countText, dateText, durationText, NONE, numberText } from '../../text/text.ts'
+import { stateName } from './states.ts'
 import { lockColumns, lockRow } from './list.ts'
+import { strip } from '../parts.ts'
 import { endingOf } from './endings.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -43,6 +45,7 @@ async function showTemplates(visit: Visit) {
   // Those of several pages are in the order in which they were made.
   const isSorted = used.length === total
   const templates = isSorted ? used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)) : used
+  const longest = Math.max(0, ...templates.map(({ longest }) => longest ?? 0))
   return view({
     title: 'Lock templates',
     body:
@@ -54,14 +57,22 @@ async function showTemplates(visit: Visit) {
           )
         : html`
             <section class="card" id="sessions">
-              ${table('Lock templates', lockTemplateColumns(viewer, isSorted), templates)}
+              ${table('Lock templates', lockTemplateColumns(viewer, isSorted, longest), templates)}
+              ${
+                longest === 0
+                  ? nothing
+                  : legendOf([
+                      ['solid', 'Lasted'],
+                      ['usual', 'Planned'],
+                    ])
+              }
               ${tableFoot(path, query, paged(templates, total, rows))}
             </section>
           `,
   })
 }
 
-export function lockTemplateColumns(viewer: Viewer, isSorted = false): TableColumn<TemplateUse>[] {
+export function lockTemplateColumns(viewer: Viewer, isSorted = false, longest?: number): TableColumn<TemplateUse>[] {
   return [
     {
       title: label('name'),
@@ -69,26 +80,40 @@ export function lockTemplateColumns(viewer: Viewer, isSorted = false): TableColu
       cell: ({ record, isInUse }) =>
         html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${isInUse ? html` <span class="state on">In use</span>` : nothing}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
     },
-    { title: label('duration'), line: 'first', cell: ({ record }) => lengthText(record) },
+    { title: 'Planned', line: 'first', cell: ({ record }) => html`<span class="nowrap">${lengthText(record)}</span>` },
+    { title: 'Lasted', line: 'second', before: 'lasted: ', cell: use => lengthsOf(use, longest) },
     { title: label('isBreakEnabled'), line: 'second', cell: ({ record }) => breakText(record) },
-    {
-      title: stateName('completed', viewer),
-      numeric: true,
-      cell: ({ record, completed, sessions }) =>
-        sessions === 0 || record.isTestLock ? nothing : partOf(completed, sessions),
-    },
+    { title: 'Ended', line: 'second', before: 'ended: ', cell: usesText },
     {
       title: isSorted ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
       sorted: isSorted ? 'descending' : undefined,
       numeric: true,
-      cell: ({ last }) => (last === null ? html`<span class="muted">Never</span>` : dateText(viewer, last)),
+      line: 'second',
+      before: 'last used: ',
+      cell: ({ last }) => (last === null ? 'never' : dateText(viewer, last)),
     },
   ]
 }
 
-/** `8 of 12` */
-function partOf(count: number, all: number): string {
-  return `${numberText(count)} of ${numberText(all)}`
+/** `12 times, 8 completed` */
+function usesText({ sessions, completed }: TemplateUse): string {
+  if (sessions === 0) return NONE
+  return `${countText(sessions, 'time')}, ${completed === sessions ? 'all' : numberText(completed)} completed`
+}
+
+/** `6 d to 9 d`, and where that is among the lengths of all templates, beside what is planned. */
+function lengthsOf({ record, shortest, longest }: TemplateUse, most = 0): Part {
+  if (shortest === null || longest === null) return NONE
+  const [from, to] = [durationText(shortest / 1000), durationText(longest / 1000)]
+  const text = html`<span class="nowrap">${from === to ? from : `${from} to ${to}`}</span>`
+  if (most <= 0) return text
+  const { isRandomDuration, minDuration, maxDuration, duration } = record
+  const [least, greatest] = isRandomDuration ? [minDuration ?? 0, maxDuration ?? 0] : [duration, duration]
+  const box = (low: number, high: number, y: Range): Box => {
+    const [left, right] = [low, high].map(length => Math.min(100, (length * 100) / most)) as [number, number]
+    return { x: [Math.min(left, 98), Math.max(right, Math.min(left, 98) + 2)], y }
+  }
+  return html`${text}${strip(html`${boxes('usual', [box(least * 1000, greatest * 1000, [0, 100])])}${boxes('solid', [box(shortest, longest, [30, 70])])}`, 16)}`
 }
 
 async function showTemplate(visit: Visit) {
@@ -101,7 +126,7 @@ async function showTemplate(visit: Visit) {
   const entries = all.filter(entry => entry.template === id)
   const { asOf } = await readKnownTime(store, viewer.session.accountId, owner, now)
   const until = countedUntil(asOf, now)
-  const newest = await someLocks(store, access, idsOf(entries.slice(0, MAX_MEASURED)), until)
+  const [use] = await withUses(store, [template], pageAccess.ofAll('lock_session'))
   const shown = paginate(entries, query)
   const ids = idsOf(shown.rows)
   const records = await lockRecords(store, access, ids)
@@ -124,7 +149,7 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${useStats(viewer, record, newest, entries.length)}
+        ${use === undefined || use.last === null ? nothing : useStats(viewer, use)}
         ${card('Rules', html`<ul class="segments">${shownRules(viewer, record).map(rule => html`<li>${rule}</li>`)}</ul>${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${table('Locks with this template', lockColumns(visit, { isNamed: false }), rows)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
@@ -137,28 +162,17 @@ function idsOf(entries: readonly { readonly id: number }[]): number[] {
 }
 
 /** What became of the sessions. */
-function useStats(viewer: Viewer, { isRandomDuration }: LockTemplate, newest: readonly LockStats[], all: number): Html {
-  const ended = newest.filter(({ isActive }) => !isActive)
-  if (ended.length === 0) return nothing
-  const completed = ended.filter(({ state }) => state === 'completed').length
-  const which = newest.length < all ? `of the newest ${numberText(newest.length)}` : undefined
-  const lengths = ended.flatMap(session => {
-    const end = knownEnd(session)
-    return end === null ? [] : [(end - session.at) / 1000]
-  })
-  const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.ceil(values.length / 2) - 1]
-  const [length, breaks] = [median(lengths), median(ended.map(({ intervals }) => breaksOf(intervals).count))]
-  const [last] = newest
+function useStats(viewer: Viewer, use: TemplateUse): Html {
   return stats(
-    mainStat(stateName('completed', viewer), partOf(completed, ended.length), which),
-    isRandomDuration ? stat('Median length', length === undefined ? NONE : durationText(length)) : nothing,
-    stat('Median breaks', breaks === undefined ? NONE : numberText(breaks)),
-    stat('Last used', last === undefined ? NONE : dateText(viewer, last.at)),
+    mainStat('Lasted', lengthsOf(use), `planned: ${lengthText(use.record)}`),
+    stat('Ended', use.sessions === 0 ? NONE : countText(use.sessions, 'time')),
+    stat(
+      stateName('completed', viewer),
+      use.sessions === 0 ? NONE : `${numberText(use.completed)} of ${numberText(use.sessions)}`,
+    ),
+    stat('Last used', dateText(viewer, use.last ?? 0)),
   )
 }
-
-/** More would take long. */
-const MAX_MEASURED = 400
 
 /** In discreet mode only the length: the other rules contain words that discreet mode hides. */
 export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockTemplate): string[] {
@@ -191,6 +205,6 @@ function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: Lo
 
 function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
   return isBreakEnabled
-    ? `A break every ${durationText(breakRegularity)}, at most ${durationText(breakMaximum)}`
+    ? `Breaks of up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}`
     : 'No breaks'
 }

@@ -5,9 +5,19 @@ import type { LockStats } from '../../../stats/lock-queries.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import type { Viewer } from '../../page.ts'
+import { stat } from '../../layout/components.ts'
+import type { Reader, Viewer } from '../../page.ts'
 import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
-import { dateTime, durationText, inTime, minutesText, NONE, numberText } from '../../text/text.ts'
+import {
+  ageText,
+  dateTime,
+  dateTimeText,
+  durationText,
+  inTime,
+  minutesText,
+  NONE,
+  numberText,
+} from '../../text/text.ts'
 import { knownEnd, lockText, stateName } from './states.ts'
 
 /** Times of the running lock, which assets/live-updates.js keeps up to date. */
@@ -48,10 +58,18 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
   return html`${time} ${since}`
 }
 
-/** Both, the time below the state. */
-export function lockNow(viewer: Viewer, lock: LockStats, clock: Clock): Part {
-  const time = lockTime(lock, clock)
-  return html`${lockState(viewer, lock, clock.until)}${time === undefined ? nothing : html` <span class="beside">${time}</span>`}`
+/** What the lock is doing now, beside how this week stands: the heading of a page; undefined where nothing is known of both. */
+export function headline(
+  { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
+  current: LockStats | undefined,
+  hasLocks: boolean,
+  until: number,
+  verdict: string | undefined,
+): Html | undefined {
+  const state = current === undefined ? hasLocks && 'No lock' : lockState(viewer, current, until)
+  if (state === false) return verdict === undefined ? undefined : html`${verdict}`
+  const time = current && lockTime(current, { until, now })
+  return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${time}${ageText(viewer, now, time === undefined ? '' : ', ')}</span>`
 }
 
 /** `5 h 12 min in breaks, 1 over the maximum` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
@@ -76,11 +94,9 @@ export function overMaximum({ type, start, end }: LockInterval, template: LockTe
  */
 export function latenessText(late: number | undefined): string | undefined {
   if (late === undefined) return undefined
-  if (Math.abs(late) < 60_000) return AS_PLANNED
+  if (Math.abs(late) < 60_000) return 'as planned'
   return `${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'later' : 'earlier'} than planned`
 }
-
-export const AS_PLANNED = 'as planned'
 
 /** How many milliseconds later than planned a session ended. */
 export function latenessOf(
@@ -110,8 +126,24 @@ export function plannedEndDistance(lock: Lock, until: number): string {
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
-export function plannedEndText(viewer: Viewer, lock: LockStats, until: number): Html {
-  return html`${dateTime(viewer, lock.plannedEnd ?? 0)} (${plannedEndDistance(lock, until)})`
+export function plannedEndStat(viewer: Viewer, lock: LockStats, owner: number, until: number): Html {
+  const missing = missingEnd(viewer, lock, owner)
+  if (missing !== undefined) return stat('Planned end', missing === HIDDEN ? 'Hidden' : NONE)
+  return stat('Planned end', plannedEndDistance(lock, until), dateTimeText(viewer, lock.plannedEnd ?? 0))
+}
+
+/** `8 d 1 h of 11 d`: how long a running lock has been, and of how much, where its end is known. */
+export function progressText(viewer: Viewer, lock: LockStats, owner: number, clock: Clock): Html {
+  const end = endAhead(viewer, lock, owner, clock.until)
+  return html`${tickingTime(lock.at, clock)}${end === undefined ? nothing : ` of ${durationText((end - lock.at) / 1000)}`}`
+}
+
+/** The planned end of a running lock that is yet to come. */
+export function endAhead(viewer: Viewer, lock: LockStats, owner: number, until: number): number | undefined {
+  const countdown = missingEnd(viewer, lock, owner) === undefined ? countdownOf(lock, until) : undefined
+  return countdown === undefined || countdown.isPaused || countdown.plannedEnd <= until
+    ? undefined
+    : countdown.plannedEnd
 }
 
 /** What is shown in place of a planned end that is hidden or not known. A partner reads the same as the owner where neither sees it. */

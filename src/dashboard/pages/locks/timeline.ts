@@ -22,11 +22,19 @@ interface Lines {
 }
 
 /** The picture of a lock, with its figures. */
-export function timeline(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined): Html {
+export function timeline(
+  viewer: Viewer,
+  session: LockDetails,
+  template: LockTemplate | undefined,
+  plannedEnd: number | undefined,
+): Html {
   const intervals = session.intervals.slice(0, MAX_ROWS)
   const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
   const [first, last] = [intervals[0], intervals.at(-1)]
-  const lines = first === undefined || last === undefined ? undefined : linesOf(clockOf(first.start), clockOf(last.end))
+  const lines =
+    first === undefined || last === undefined
+      ? undefined
+      : linesOf(clockOf(first.start), clockOf(plannedEnd ?? last.end))
   const positionOf = (at: number) => (lines === undefined ? 0 : (clockOf(at) - lines.origin) / lines.length)
   const late = intervals.filter(interval => overMaximum(interval, template) > 0)
   const marks = intervals.map(({ start, end, locked }) =>
@@ -40,7 +48,9 @@ export function timeline(viewer: Viewer, session: LockDetails, template: LockTem
     id: 'timeline',
     title: 'Day by day',
     isWide: true,
-    drawing: lines && html`${axisOf(lines)}${marks}${over}`,
+    drawing:
+      lines &&
+      html`${axisOf(lines)}${marks}${over}${last !== undefined && plannedEnd !== undefined ? blocks('ahead', positionOf(last.end), positionOf(plannedEnd)) : nothing}`,
     empty: 'No events, so the times of this lock are not known.',
     cells: [0, 1, 2],
     lines: lines?.count,
@@ -50,6 +60,7 @@ export function timeline(viewer: Viewer, session: LockDetails, template: LockTem
         : [
             ['solid', stateName('locked', viewer)],
             ...(open.length > 0 ? ([['break', open.join(', ')]] as const) : []),
+            ...(plannedEnd === undefined ? [] : ([['ahead', 'Up to the planned end']] as const)),
             ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
           ],
     figures: stretchFigures(viewer, session, template, (start, end) => [

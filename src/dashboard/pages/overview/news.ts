@@ -1,21 +1,17 @@
-import { bucketStart, DAY_MS, formatDate } from '../../../contract/time.ts'
+import { bucketStart, DAY_MS } from '../../../contract/time.ts'
 import { gradeRank, type TrainingBests } from '../../../stats/bests.ts'
 import type { Best } from '../../../stats/highest.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
-import { beyondUsual } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { LockHistory } from '../../../stats/lock-history.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import type { Reader } from '../../page.ts'
-import { dayText, daysName } from '../../text/period.ts'
+import { dayText } from '../../text/period.ts'
 import { countText, durationText, numberText, percentText, weekdayText } from '../../text/text.ts'
 import { lockText } from '../locks/states.ts'
-import { beyondText, daysOf, lastWhole, usualOf } from '../parts.ts'
-import { measuredOf } from '../training/pictures.ts'
 import { rankText } from '../training/session.ts'
-import { repsFigure, type ShownTraining } from '../training/training.ts'
+import { repsFigure } from '../training/training.ts'
 import type { Programs } from '../../text/names.ts'
-import { weekSoFar } from './tiles.ts'
 
 /** What is new, if enough is known to say it. */
 
@@ -27,8 +23,6 @@ interface Known {
   readonly sessions: readonly SessionStats[]
   readonly bests: TrainingBests
   readonly stretches: Awaited<ReturnType<LockHistory['longest']>>
-  /** The last twelve weeks. */
-  readonly training: ShownTraining
   readonly programs: Programs
   /** ` so far`; for somebody who may read records from a day on, since when. */
   readonly extent: string
@@ -50,7 +44,6 @@ const rules: readonly (readonly [from: keyof typeof enough, news: (known: Known)
   ['sessions', bestGrade],
   ['always', longestStretch],
   ['sessions', daysInRow],
-  ['weeks', lastWeek],
 ]
 
 const MAX_ITEMS = 2
@@ -73,7 +66,7 @@ export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined 
   }
   const asked = rules.filter(([from]) => enough[from](known))
   const [first, second] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
-  if (first === undefined) return enough.weeks(known) ? (weekByNow(known) ?? html`As usual`) : undefined
+  if (first === undefined) return undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
 
@@ -180,24 +173,4 @@ function longestStretch(known: Known): Html | undefined {
   const { viewer } = known.reader
   const text = lockText(`Longest locked stretch${known.extent}`, viewer)
   return html`${link(`/locks/${last.session.id}`, `${text}: ${durationText(last.seconds)}`)}`
-}
-
-/** How the last whole week compares with the usual range. */
-function lastWeek({ reader: { viewer, now }, training }: Known): Html | undefined {
-  const { measured, earlier } = measuredOf(viewer, training, now, ({ reps }) => reps)
-  const last = lastWhole(training.time, measured, usualOf(training.time, earlier, measured))
-  if (last?.usual === undefined || beyondUsual(last.value, last.usual) === 0) return undefined
-  const days = daysOf(viewer, last.part)
-  const [from, to] = days.map(formatDate)
-  const text = html`Last week: ${repsFigure(last.value, daysName({ first: days[0], last: days[1] }))} repetitions`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${beyondText(last.value, last.usual, { text: numberText })}`
-}
-
-/** How this week compares with what is usual by now. */
-function weekByNow({ reader, sessions, training }: Known): Html | undefined {
-  const { scope, reps, usual, beside } = weekSoFar(reader, sessions, training)
-  if (usual === undefined || beyondUsual(reps, usual) === 0) return undefined
-  const [from, to] = scope.split('/')
-  const text = html`This week so far: ${repsFigure(reps, scope)} repetitions`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}, ${beside}`
 }

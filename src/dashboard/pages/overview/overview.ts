@@ -5,17 +5,20 @@ import { type LockStatistics, lockStatistics, withoutPractice } from '../../../s
 import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
 import { emptyState, noRecords, dotted } from '../../layout/components.ts'
+import { type Box, boxes } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
 import { countText } from '../../text/text.ts'
 import { lockedFigure } from '../locks/charts.ts'
+import { strip } from '../parts.ts'
 import { lockText } from '../locks/states.ts'
+import { headline } from '../locks/time.ts'
 import { sourceNotice } from '../source/states.ts'
 import { readTraining, repsFigure } from '../training/training.ts'
 import { newsOf } from './news.ts'
 import { sinceLastLook } from './since.ts'
-import { lastSession, lockCard, lockHeading, STRIP_DAYS, thisWeek, weeksCard } from './tiles.ts'
+import { lastSession, lockCard, STRIP_DAYS, thisWeek, weekVerdict, weeksCard } from './tiles.ts'
 import { formatDate, parseDate, type Unit } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { readPrograms } from '../../text/names.ts'
@@ -39,9 +42,9 @@ async function showOverview(visit: Visit) {
   const since = await sinceLastLook(visit, trained, locked)
   return view({
     title: 'Overview',
-    ...(heading === undefined ? {} : { heading: html`<span data-live="state">${heading}</span>` }),
-    lead: html`<span class="news" data-live="news">${news}</span>`,
-    body: html`${notice}${since}${cards}`,
+    heading: heading && html`<span data-live="state">${heading}</span>`,
+    lead: html`${since}<span class="news" data-live="news">${news}</span>`,
+    body: html`${notice}${cards}`,
   })
 }
 
@@ -76,7 +79,6 @@ export async function readOverview(reader: Reader, goal: number | null) {
       sessions: history.sessions,
       bests: await history.bests(timeZone, today),
       stretches: await locks.longest(until, limit),
-      training,
       programs,
     })
   const cards = html`
@@ -92,7 +94,13 @@ export async function readOverview(reader: Reader, goal: number | null) {
     ${await yearLine(reader, history, locked.year)}
   `
   return {
-    heading: readable.includes('lkbx') ? lockHeading(reader, current, last, until) : undefined,
+    heading: headline(
+      reader,
+      current,
+      last !== undefined,
+      until,
+      training && weekVerdict(reader, history.sessions, training),
+    ),
     news,
     cards,
     trained: history.sessions,
@@ -144,12 +152,21 @@ function nothingYet(viewer: Viewer): Html {
   const title = 'Nothing here yet'
   if (viewer.subject.id !== viewer.session.accountId)
     return emptyState(title, 'There are no records here that you may read.')
-  return noRecords(
-    viewer,
-    title,
-    html`This page will show your last training session, how this week compares with the ones before, and the state of your lock.${EXAMPLE}`,
-  )
+  const text =
+    'This page will show the state of your lock, how this week compares with the ones before, and your last training session.'
+  return noRecords(viewer, 'Bring your records in', text, EXAMPLE)
 }
 
+const EXAMPLE_WEEKS = [3, 5, 4, 6, 5, 7, 6, 8, 7, 6, 8, 10]
+
 /** A picture of what comes, of no records. */
-const EXAMPLE = html`<span class="example"><svg viewBox="0 0 118 40" preserveAspectRatio="none" aria-hidden="true"><path d="${[3, 5, 4, 6, 5, 7, 6, 8, 7, 9, 8, 10].map((value, week) => `M${week * 10} 40v${-4 * value}h8V40z`).join('')}"/></svg><small>Example: twelve weeks</small></span>`
+const EXAMPLE = html`<figure class="example">${strip(
+  html`${boxes('usual', [{ x: [0, 100], y: [30, 55] }])}${boxes(
+    'solid',
+    EXAMPLE_WEEKS.map((value, week): Box => ({
+      x: [(week * 100 + 12) / 12, (week * 100 + 88) / 12],
+      y: [100 - 10 * value, 100],
+    })),
+  )}`,
+  160,
+)}<figcaption class="muted small">Example: twelve weeks, and in grey what is usual</figcaption></figure>`

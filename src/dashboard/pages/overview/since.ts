@@ -31,7 +31,7 @@ export async function sinceLastLook(
     ...(locks === 0 ? [] : [countText(locks, 'lock')]),
   ]
   const text = news.length === 0 ? 'nothing new' : news.join(' and ')
-  return html`<p class="note">Since you last looked, ${agoText(since, now)}: ${text}.</p>`
+  return html`<span class="news"><strong>Since you last looked, ${agoText(since, now)}: ${text}</strong></span><br>`
 }
 
 /** Keys of the viewer read in between. */

@@ -6,28 +6,17 @@ import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { usualOfProgram, usualReps } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { type Box, boxes, levels, patterns } from '../../charts/plane.ts'
-import { card, resultMark, dotted } from '../../layout/components.ts'
+import { type Box, boxes, levels, markText, patterns } from '../../charts/plane.ts'
+import { card, resultMark, dotted, stat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName, programLink, type Programs } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import { daysName } from '../../text/period.ts'
-import {
-  ageText,
-  countText,
-  dateTimeText,
-  durationText,
-  NONE,
-  numberText,
-  partText,
-  percentText,
-  timeAgo,
-  shortDay,
-} from '../../text/text.ts'
+import { countText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
-import { lockNow, missingEnd, plannedEndDistance } from '../locks/time.ts'
+import { endAhead, plannedEndStat, progressText } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
-import { beyondText, GRADES, strip } from '../parts.ts'
+import { beyondText, GRADES, strip, weekText } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { gradeNote } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
@@ -42,18 +31,7 @@ interface LockedTime {
 
 type Active = LockStats & { readonly document: string }
 
-/** What the lock is doing now, which is the heading of the page; undefined where there has never been one. */
-export function lockHeading(
-  { viewer, now }: Reader,
-  current: Active | undefined,
-  last: LockStats | undefined,
-  until: number,
-): Html | undefined {
-  if (current === undefined && last === undefined) return undefined
-  return html`${current === undefined ? 'No lock' : lockNow(viewer, current, { until, now })} <span class="beside">${ageText(viewer, now, '')}</span>`
-}
-
-/** The lock and its end, and how much of each of the last days was locked. */
+/** The lock with what is planned, and how much of each of the last days was locked. */
 export function lockCard(
   reader: Reader,
   current: Active | undefined,
@@ -65,17 +43,20 @@ export function lockCard(
   const shown = current ?? last
   if (shown === undefined) return nothing
   const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
-  const often = lockText(`Locked on ${locked} of the last ${countText(days.length, 'day')}`, viewer)
   const today = zoneClock(viewer.timeZone).dayOf(now)
   const scope = daysName({ first: bucketStart('week', 'monday', today), last: today })
   const week = weeks?.buckets.at(-1)
+  const end = knownEnd(shown)
   return tile(
     html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock session' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
     html`
-      ${current === undefined ? endOf(reader, shown) : plannedEndOf(viewer, current, until)}
-      ${week !== undefined && week.knownSeconds > 0 && html`<p>${lockedFigure(week, scope)} of this week so far${weeks?.usualByNow && html`, ${beyondText(lockedPercent(week) ?? 0, weeks.usualByNow, GRADES)} by now`}</p>`}
-      <p>${often}</p>
-      ${dayStrip(viewer, days, today)}
+      <dl class="stats">
+        ${current === undefined ? nothing : html`${stat('So far', progressText(viewer, current, viewer.subject.id, { until, now }))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
+        ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
+        ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.usualByNow && `${beyondText(lockedPercent(week) ?? 0, weeks.usualByNow, GRADES)} by now`)}
+        ${stat(lockText('Days locked', viewer), `${numberText(locked)} of ${numberText(days.length)}`)}
+      </dl>
+      ${dayStrip(viewer, days, today, current === undefined ? undefined : endAhead(viewer, current, viewer.subject.id, until))}
     `,
     'wide',
   )
@@ -86,35 +67,31 @@ function nameOf(viewer: Viewer, { document }: Active): Part {
   return recordName(viewer, 'lock', JSON.parse(document) as LockSession)
 }
 
-function plannedEndOf(viewer: Viewer, current: Active, until: number): Html {
-  const missing = missingEnd(viewer, current, viewer.subject.id)
-  if (missing !== undefined) return html`<p>${missing === NONE ? 'No planned end' : missing}</p>`
-  const day = dateTimeText(viewer, current.plannedEnd ?? 0)
-  return html`<p>Planned end ${day}</p><p class="big">${plannedEndDistance(current, until)}</p>`
-}
-
-function endOf({ viewer, now }: Reader, last: LockStats): Html {
-  const end = knownEnd(last)
-  if (end === null) return nothing
-  return html`<p>Ended ${timeAgo(viewer, end, now)}, after ${durationText((end - last.at) / 1000)}</p>`
-}
-
 export const STRIP_DAYS = 28
 
-/** How much of each of the last days was locked, as a link to them. */
-function dayStrip(viewer: Viewer, days: readonly LockStatistics[], today: number): Html {
-  const step = 100 / days.length
+/** How much of each of the last days was locked, as a link to them, and the days up to a planned end, if they are not more. */
+function dayStrip({ timeZone }: Viewer, days: readonly LockStatistics[], today: number, end: number | undefined): Html {
+  const clock = zoneClock(timeZone)
+  const toCome = end === undefined ? 0 : clock.dayOf(end) - today
+  const ahead = toCome > STRIP_DAYS ? 0 : toCome
+  const step = 100 / (days.length + ahead)
+  const box = (index: number, percent: number): Box => {
+    return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - percent, 100] }
+  }
   const bars = boxes(
     'solid',
-    days.map(({ percent }, index): Box => {
-      return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - (percent ?? 0), 100] }
-    }),
+    days.map(({ percent }, index) => box(index, percent ?? 0)),
   )
+  const empty = Array.from({ length: ahead }, (_, index) => {
+    const part = ((end ?? 0) - clock.startOf(today + 1 + index)) / DAY_MS
+    return box(days.length + index, Math.min(1, part) * 100)
+  })
   const first = today + 1 - days.length
   const address = `/locks?from=${formatDate(first)}&to=${formatDate(today)}`
-  return html`<a class="days-strip" href="${address}"><span class="hidden">${lockText('Time locked by day', viewer)}</span>${strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${bars}`,
-  )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>Today</span></span></a>`
+  return html`<a class="days-strip" href="${address}"><span class="hidden">Time by day</span>${strip(
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${bars}${boxes('ahead', empty)}${ahead === 0 ? nothing : markText((days.length - 0.5) * step, 0, 'Today')}`,
+    88,
+  )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>${ahead === 0 ? 'Today' : `Planned end ${shortDay((today + ahead) * DAY_MS)}`}</span></span></a>`
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
@@ -126,6 +103,12 @@ export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionSta
   const usual = countedUntil(viewer.asOf, now) === now ? usualReps(sessions, clock, now) : undefined
   const beside = usual === undefined ? undefined : `${beyondText(reps, usual, { text: numberText })} by now`
   return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual, beside }
+}
+
+/** `▲ Training above usual so far this week` */
+export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], training: ShownTraining) {
+  const { reps, usual } = weekSoFar(reader, sessions, training)
+  return usual === undefined || reader.viewer.copied !== null ? undefined : weekText('Training', reps, usual)
 }
 
 /** What has not begun yet is not zero. */

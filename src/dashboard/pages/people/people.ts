@@ -100,9 +100,9 @@ function lastRead(viewer: Viewer, hour: number, now: number): Part {
 }
 
 function givenActions({ handle }: NamedAccess, name: string): Html {
-  const action = (path: string, text: string) =>
-    html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
-  return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access')}</span>`
+  const action = (path: string, text: string, look = '') =>
+    html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
+  return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access', ' danger')}</span>`
 }
 
 function receivedAction({ accountId }: ReceivedAccess, name: string): Html {
