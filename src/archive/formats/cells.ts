@@ -42,50 +42,40 @@ export const yesNoCell: CellType<boolean> = {
   },
 }
 
-export const numberCell: CellType<number> = { write: number => number, read: readNumber }
+const numeric = (read: CellType<number>['read']): CellType<number> => ({ write: number => number, read })
 
-export const wholeCell: CellType<number> = {
-  write: number => number,
-  read: (text, context) => {
-    const number = readNumber(text, context)
-    if (!Number.isSafeInteger(number)) throw new InvalidError('must be a whole number')
-    return number
-  },
-}
+export const numberCell = numeric(readNumber)
 
-export const identifierCell: CellType<number> = {
-  write: number => number,
-  read: text => {
-    if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
-    throw new InvalidError(
-      'is no number of a record: if the spreadsheet shortened it, enter it again in a column formatted as text; empty it for a new record',
-    )
-  },
-}
+export const wholeCell = numeric((text, context) => {
+  const number = readNumber(text, context)
+  if (!Number.isSafeInteger(number)) throw new InvalidError('must be a whole number')
+  return number
+})
+
+export const identifierCell = numeric(text => {
+  if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text)
+  throw new InvalidError(
+    'is no number of a record: if the spreadsheet shortened it, enter it again in a column formatted as text; empty it for a new record',
+  )
+})
 
 /** Seconds. Spreadsheets show a part of a day as a time. */
-export const secondsCell: CellType<number> = {
-  write: number => number,
-  read: (text, context) => {
-    const seconds = readNumber(text, context)
-    if (seconds > 0 && seconds < 1)
-      throw new InvalidError('is less than a second: write parts of a day in seconds, as in 43200 for half a day')
-    if (!Number.isSafeInteger(seconds)) throw new InvalidError('must be whole seconds')
-    return seconds
-  },
-}
+export const secondsCell = numeric((text, context) => {
+  const seconds = readNumber(text, context)
+  if (seconds > 0 && seconds < 1)
+    throw new InvalidError('is less than a second: write parts of a day in seconds, as in 43200 for half a day')
+  if (!Number.isSafeInteger(seconds)) throw new InvalidError('must be whole seconds')
+  return seconds
+})
 
-export const percentCell: CellType<number> = {
-  write: number => number,
-  read: (text, context) => {
-    const percent = readNumber(text.replace(/ ?%$/, ''), context)
-    // What one cell is, the whole column is.
-    if (percent > 0 && percent < 1)
-      throw new FormatError('the column Grade has fractions such as 0.8: write percents, as in 80 or 80%')
-    if (!Number.isSafeInteger(percent)) throw new InvalidError('must be a whole number')
-    return percent
-  },
-}
+export const percentCell = numeric((text, context) => {
+  const percent = readNumber(text.replace(/ ?%$/, ''), context)
+  // What one cell is, the whole column is.
+  if (percent > 0 && percent < 1)
+    throw new FormatError('the column Grade has fractions such as 0.8: write percents, as in 80 or 80%')
+  if (!Number.isSafeInteger(percent)) throw new InvalidError('must be a whole number')
+  return percent
+})
 
 /** Digits, a sign and a decimal mark. A mark before three digits may separate thousands. Throws InvalidError. */
 function readNumber(text: string, { delimiter }: CellContext): number {
