@@ -56,9 +56,10 @@ export class Incoming {
     this.#db = options.db
   }
 
-  /** Creates the table; whatever was left behind is dropped. */
+  /** Creates the table; whatever was left behind is dropped. Until `discard`, SQLite keeps its log, so that the disk never has the rows three times. */
   async prepare() {
     await this.discard()
+    if (this.options.engine === 'sqlite') await this.#run('pragma wal_autocheckpoint = 0')
     await this.#run(`create temporary table incoming (line integer primary key, kind text not null, id bigint, owner bigint,
       time bigint, decided text not null default 'added', reason text, stored_owner bigint, row_key text, raw text, encoding text, unmerged text,
       ${[...HELD].join(', ')})`)
@@ -69,6 +70,8 @@ export class Incoming {
   async discard() {
     for (const table of ['incoming', 'owner_total', 'known_account', 'moved_account', 'refused_line', 'rejected_line'])
       await this.#run(`drop table if exists ${table}`)
+    if (this.options.engine === 'postgres') return
+    for (const pragma of ['wal_autocheckpoint = 1000', 'wal_checkpoint(passive)']) await this.#run(`pragma ${pragma}`)
   }
 
   add(kind: Kind, line: number, row: Row, raw: string | undefined) {

@@ -8,6 +8,7 @@ import { allowSignIn, type Visitor, visitor } from '../support/dashboard.ts'
 import { childrenOf, needsProc, readOf } from '../support/programs.ts'
 import { lockTemplate, world } from '../support/records.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { isWhole } from '../support/sweeps.ts'
 import { decide, settledPage, upload, uploadFiles } from '../support/uploads.ts'
 import { until } from '../support/waiting.ts'
 
@@ -103,7 +104,8 @@ test('a file of one record says how much memory a check takes', needsProc, async
   assert.ok(usual > 0)
 })
 
-for (const [name, [content, says]] of Object.entries(files)) {
+// A sample has every second: the next one is often the same in another form.
+for (const [name, [content, says]] of Object.entries(files).filter((_, index) => isWhole || index % 2 === 0)) {
   test(`${name}: ends in a sentence, in little memory, and leaves nothing`, needsProc, async t => {
     const { page, peak } = await sent(content())
     assert.match(page, says)

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { makeFolder } from '../support/command.ts'
 import { needs } from '../support/programs.ts'
+import { isWhole } from '../support/sweeps.ts'
 
 const repository = join(import.meta.dirname, '../..')
 const isUsable = process.getuid?.() === 0 && existsSync(join(repository, '.git'))
@@ -42,7 +43,8 @@ test(
         const [, url = ''] = await demo.says(/(http:\/\/127\.0\.0\.1:\d+)/)
         assert.equal((await fetch(`${url}/signin`)).status, 200)
       }
-      const { code, said } = await endOf(inside(TEST))
+      // A sample has the files whose programs such a machine lacks.
+      const { code, said } = await endOf(inside(isWhole ? TEST : `${TEST} -- docs/ backup/`))
       assert.equal(code, 0, /^FAILED[^]{1,6000}/m.exec(said)?.[0] ?? said.slice(-6000))
       assert.match(said, /\n\d+ passed, 0 failed, \d+ skipped\n/)
       execFileSync('find', [join(root, 'usr/lib'), '-name', 'libatomic.so.1*', '-delete'])
