@@ -29,7 +29,7 @@ export interface DecideOptions extends MergeOptions {
 }
 
 /** What is known of the accounts that a row names. */
-interface Names {
+export interface Names {
   /** Whether one of them was removed here. */
   readonly removed: boolean
   /** Whether its owner deleted the record that the row is. */

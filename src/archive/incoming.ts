@@ -4,9 +4,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import type { Engine } from '../store/index.ts'
 import { withLocalRecords } from '../store/distributed.ts'
+import { insertRows } from '../store/insert-rows.ts'
 import { addedTables, baselineTables, recordTables, type Tables } from '../store/tables.ts'
 import { account, deletion, partnership } from './account-kinds.ts'
-import { decide, differs, type Decided, type DecideOptions, WRITTEN } from './decide.ts'
+import { decide, differs, type Decided, type DecideOptions, type Decision, type Names, WRITTEN } from './decide.ts'
 import type { Cell, Kind, Row } from './kind.ts'
 import { kinds as allKinds } from './kinds.ts'
 import { FormatError } from './formats/errors.ts'
@@ -14,7 +15,7 @@ import { isTooLong } from './lines.ts'
 import { ImportError, type KindReport, MAX_LISTED, type RejectedLine } from './report.ts'
 import { noteChangedRecords } from './revisions.ts'
 import { sampleFields, type SampleRow } from './sample-rows.ts'
-import { keyOf, storedRows } from './stored-rows.ts'
+import { keyOf, storedIds, storedRows } from './stored-rows.ts'
 import { isCounted, type NameOptions, refuseNames } from './usernames.ts'
 
 export interface IncomingOptions extends DecideOptions, NameOptions {
@@ -27,6 +28,19 @@ export interface IncomingOptions extends DecideOptions, NameOptions {
   readonly onDecided?: () => void
   readonly signal?: AbortSignal | undefined
 }
+
+/** A row about which nothing is decided. */
+interface Undecided {
+  readonly id: number
+  readonly line: number
+  /** Whether it was merged with a stored row before. */
+  readonly isMerged: boolean
+  /** What is known of the accounts that it names. */
+  readonly names: Names
+}
+
+/** The first rows with a number, by their keys. */
+type Firsts = Map<string, { readonly id: number; readonly row: Row; isContradicted: boolean }>
 
 /** What was decided about the rows of a kind. */
 interface KindCounts {
@@ -130,9 +144,13 @@ export class Incoming {
   async #put(columns: readonly string[], lines: readonly (readonly Cell[])[]) {
     const updates = columns.slice(2).map(column => `${column} = excluded.${column}`)
     for (let start = 0; start < lines.length; start += MAX_WRITTEN_ROWS) {
-      const rows = lines.slice(start, start + MAX_WRITTEN_ROWS).map(cells => sql`(${sql.join(cells)})`)
-      await sql`insert into incoming (${sql.raw(columns.join(', '))}) values ${sql.join(rows)}
-        on conflict (line) do update set ${sql.raw(updates.join(', '))}`.execute(this.#db)
+      const rows = lines.slice(start, start + MAX_WRITTEN_ROWS)
+      await insertRows(
+        this.options,
+        { name: 'incoming', columns },
+        rows,
+        `on conflict (line) do update set ${updates.join(', ')}`,
+      )
     }
   }
 
@@ -350,58 +368,85 @@ export class Incoming {
 
   /** Decides about the rows of a kind; with a condition, again about those that match it. */
   async #decide(kind: Kind, again?: string) {
-    let [first, last]: [number | null, number | null] = [null, null]
-    /** The first rows of the records with this id. */
-    const firsts = new Map<string, { readonly row: Row; isContradicted: boolean }>()
-    let after = { id: Number.MIN_SAFE_INTEGER, line: -1 }
+    const firsts: Firsts = new Map()
+    let last: Undecided | undefined
     for (;;) {
-      const batch = await this.#read(kind, after, again)
-      const stored = await storedRows(this.#db, kind, batch)
-      const notes: Cell[][] = []
-      const merged: Cell[][] = []
-      for (const { id, line, row, names, isMerged } of batch) {
-        if (id !== after.id) firsts.clear()
-        after = { id, line }
-        const key = keyOf(kind, row)
-        this.options.onDecided?.()
-        const earlier = firsts.get(key)
-        if (earlier !== undefined) {
-          earlier.isContradicted ||= differs(kind.identity, row, earlier.row)
-          notes.push([line, kind.name, ...(earlier.isContradicted ? CONTRADICTION : ['repeated', null]), null])
-          continue
-        }
-        firsts.set(key, { row, isContradicted: false })
-        const before = stored.get(key)
-        const decision = decide(kind, row, before, { ...this.options, names })
-        if (decision.decided !== 'added' || again !== undefined) {
-          const storedOwner = kind.isOwned ? (before?.['owner_id'] ?? null) : null
-          notes.push([line, kind.name, decision.decided, decision.reason ?? null, storedOwner])
-          // What was merged with a stored row that has changed is taken back.
-          const written = decision.merged ?? (isMerged ? row : undefined)
-          if (written !== undefined) merged.push([line, kind.name, JSON.stringify(row), ...cellsOf(kind, written)])
-        }
-        const { at = null } = row
-        if (at === null || decision.decided === 'refused' || decision.decided === 'deleted') continue
-        first = Math.min(Number(at), first ?? Infinity)
-        last = Math.max(Number(at), last ?? -Infinity)
-      }
-      await this.#put(['line', 'kind', 'decided', 'reason', 'stored_owner'], notes)
-      await this.#put(['line', 'kind', 'unmerged', ...ownOf(kind).map(heldIn)], merged)
+      const batch = await this.#read(kind, last, again)
+      const known = await storedIds(this.#db, kind, batch)
+      const ids = [last?.id, ...batch.map(({ id }) => id)]
+      // Most rows of a file are the only ones with their number: nothing else of them has to be read. Of the last, the next batch tells.
+      const isAlone = ({ id, isMerged }: Undecided, at: number) =>
+        at < batch.length - 1 && !isMerged && !known.has(id) && id !== ids[at] && id !== ids[at + 2]
+      const alone = batch.filter(isAlone)
+      const others = batch.filter((row, at) => !isAlone(row, at))
+      const notes = alone.map(({ line, names }) =>
+        noteOf(kind, line, decide(kind, {}, undefined, { ...this.options, names })),
+      )
+      for (let start = 0; start < others.length; start += MAX_COMPARED_ROWS)
+        notes.push(...(await this.#compare(kind, others.slice(start, start + MAX_COMPARED_ROWS), firsts)))
+      // What was decided before is that.
+      const changed = again === undefined ? notes.filter(([, , decided]) => decided !== 'added') : notes
+      await this.#put(['line', 'kind', 'decided', 'reason', 'stored_owner'], changed)
       // On SQLite, statements keep the process from hearing a signal.
       await nextTurn()
       this.options.signal?.throwIfAborted()
-      if (batch.length < MAX_BATCH_ROWS) break
+      if (batch.length < MAX_READ_LINES) break
+      last = batch.at(-1)
     }
     if (kind === account) await refuseNames(this.options)
-    const { rows } = await sql<{ decided: Decided; count: Cell }>`select decided, count(*) as count from incoming
-      where kind = ${kind.name} group by decided`.execute(this.#db)
+    await this.#countDecided(kind)
+  }
+
+  /** Decides about rows whose number others have, in the file or in the store, and writes those that were merged. */
+  async #compare(kind: Kind, undecided: readonly Undecided[], firsts: Firsts): Promise<Cell[][]> {
+    const rows = await this.#rows(kind, undecided)
+    const stored = await storedRows(this.#db, kind, undecided)
+    const notes: Cell[][] = []
+    const merged: Cell[][] = []
+    for (const { id, line, isMerged, names } of undecided) {
+      const row = rows.get(line) ?? {}
+      const key = keyOf(kind, row)
+      const earlier = firsts.get(key)
+      if (earlier !== undefined) {
+        earlier.isContradicted ||= differs(kind.identity, row, earlier.row)
+        notes.push([line, kind.name, ...(earlier.isContradicted ? CONTRADICTION : ['repeated', null]), null])
+        continue
+      }
+      for (const [other, first] of firsts) if (first.id !== id) firsts.delete(other)
+      firsts.set(key, { id, row, isContradicted: false })
+      const before = stored.get(key)
+      const decision = decide(kind, row, before, { ...this.options, names })
+      notes.push(noteOf(kind, line, decision, before))
+      // What was merged with a stored row that has changed is taken back.
+      const written = decision.merged ?? (isMerged ? row : undefined)
+      if (written !== undefined) merged.push([line, kind.name, JSON.stringify(row), ...cellsOf(kind, written)])
+    }
+    await this.#put(['line', 'kind', 'unmerged', ...ownOf(kind).map(heldIn)], merged)
+    return notes
+  }
+
+  async #countDecided(kind: Kind) {
+    const times = kind.columns.includes('at') ? 'min(at) as first, max(at) as last' : 'null as first, null as last'
+    const { rows } = await sql<{ decided: Decided; count: Cell; first: Cell; last: Cell }>`
+      select decided, count(*) as count, ${sql.raw(times)} from incoming where kind = ${kind.name} group by decided`.execute(
+      this.#db,
+    )
     const counts = Object.fromEntries(rows.map(({ decided, count }) => [decided, Number(count)]))
     const { unfinished } = this.#kinds.get(kind) ?? NOTHING
+    const kept = rows.filter(({ decided, first }) => KEPT.includes(decided) && first !== null)
+    const [first, last] =
+      kept.length === 0
+        ? [null, null]
+        : [Math.min(...kept.map(({ first }) => Number(first))), Math.max(...kept.map(({ last }) => Number(last)))]
     this.#kinds.set(kind, { counts, unfinished, first, last })
   }
 
-  /** The next rows of a kind that are not decided by the file alone, as they came, and what is known of the accounts that they name. */
-  async #read(kind: Kind, after: { readonly id: number; readonly line: number }, condition = '1 = 1') {
+  /** The next rows of a kind that are not decided by the file alone, and what is known of the accounts that they name. */
+  async #read(
+    kind: Kind,
+    { id, line }: Pick<Undecided, 'id' | 'line'> = BEFORE_ALL,
+    condition = '1 = 1',
+  ): Promise<Undecided[]> {
     const named = kind.accounts.map(column => ({ column, id: column === kind.ownerColumn ? 'owner' : 'id' }))
     const unknown = named.map(
       ({
@@ -417,24 +462,41 @@ export class Incoming {
       ? `exists (select 1 from deleted_record as mark
           where mark.owner_id = incoming.owner and mark.kind = incoming.kind and mark.id = incoming.id) as deleted`
       : '0 as deleted'
-    const facts = [isRemoved, isDeleted, `${["''", ...unknown].join(' || ')} as unknown`, rowOf(kind)]
-    const { rows } = await sql<Row & { line: number; unmerged: string | null; unknown: string }>`
-      select line, unmerged, ${sql.raw(facts.join(', '))} from incoming
-      where kind = ${kind.name} and (id, line) > (${after.id}, ${after.line})
+    const facts = [
+      isRemoved,
+      isDeleted,
+      `${["''", ...unknown].join(' || ')} as unknown`,
+      'unmerged is not null as merged',
+    ]
+    const { rows } = await sql<{ id: Cell; line: number; unknown: string; removed: Cell; deleted: Cell; merged: Cell }>`
+      select line, id, ${sql.raw(facts.join(', '))} from incoming
+      where kind = ${kind.name} and (id, line) > (${id}, ${line})
       and decided not in ('repeated', 'contradicts', 'invalid') and ${sql.raw(condition)}
-      order by id, line limit ${MAX_BATCH_ROWS}`.execute(this.#db)
-    return rows.map(({ line, unmerged, removed, deleted, unknown, ...row }) => ({
-      id: Number(row[kind.recordColumn]),
-      line,
-      isMerged: unmerged !== null,
-      // `#decide` wrote it.
-      row: unmerged === null ? row : (JSON.parse(unmerged) as Row),
-      names: {
-        removed: Boolean(removed),
-        deleted: Boolean(deleted),
-        unknown: unknown.split(' ').filter(column => column !== ''),
-      },
-    }))
+      order by id, line limit ${MAX_READ_LINES}`.execute(this.#db)
+    return rows.map(row => {
+      this.options.onDecided?.()
+      return {
+        id: Number(row.id),
+        line: row.line,
+        isMerged: Boolean(row.merged),
+        names: {
+          removed: Boolean(row.removed),
+          deleted: Boolean(row.deleted),
+          unknown: row.unknown.split(' ').filter(column => column !== ''),
+        },
+      }
+    })
+  }
+
+  /** Rows as they came, by their lines. */
+  async #rows(kind: Kind, undecided: readonly Undecided[]): Promise<ReadonlyMap<number, Row>> {
+    const { rows } = await sql<Row & { line: number; unmerged: string | null }>`
+      select line, unmerged, ${sql.raw(rowOf(kind))} from incoming
+      where line in (${sql.join(undecided.map(({ line }) => line))})`.execute(this.#db)
+    // `#compare` wrote it.
+    return new Map(
+      rows.map(({ line, unmerged, ...row }) => [line, unmerged === null ? row : (JSON.parse(unmerged) as Row)]),
+    )
   }
 
   async #write(kind: Kind) {
@@ -470,6 +532,11 @@ export class Incoming {
   }
 }
 
+/** What is noted of a row about which was decided. */
+function noteOf(kind: Kind, line: number, { decided, reason }: Decision, stored?: Row): Cell[] {
+  return [line, kind.name, decided, reason ?? null, kind.isOwned ? (stored?.['owner_id'] ?? null) : null]
+}
+
 /** What is noted of a row that contradicts an earlier one: the decision, and the reason. */
 const CONTRADICTION = ['contradicts', 'is the same record as an earlier line, with other content']
 
@@ -498,8 +565,13 @@ const COMPARED = ['username', 'etag', 'subscription_ends_at', ...recordTables.ma
 /** What is decided about their records may change. */
 const REFUSED_ACCOUNTS = `insert into moved_account select id from incoming where kind = '${account.name}' and decided = 'refused'`
 
-/** How many rows a statement reads: each, and the stored one, can take a megabyte. */
-const MAX_BATCH_ROWS = 50
+const BEFORE_ALL = { id: Number.MIN_SAFE_INTEGER, line: -1 }
+
+/** The decisions after which a record is in the store. */
+const KEPT: readonly Decided[] = [...WRITTEN, 'unchanged', 'skipped']
+
+/** How many rows are compared at once: each, and the stored one, can take a megabyte. */
+const MAX_COMPARED_ROWS = 50
 const MAX_READ_LINES = 1000
 /** How many invalid lines are kept; further ones are only counted. */
 const MAX_INVALID = 100_000

@@ -3,7 +3,8 @@ import type { Kysely } from 'kysely'
 import { etagOf } from '../archive/kind.ts'
 import type { Engine } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
-import { insertRows, lastNumber, readRows, type Row, setLastNumber, type Table } from './tables.ts'
+import { insertRows } from '../store/insert-rows.ts'
+import { lastNumber, readRows, type Row, setLastNumber, type Table } from './tables.ts'
 
 type Progress = (table: string, rows: number) => void
 
@@ -24,7 +25,11 @@ export async function copyRows(tables: readonly Table[], from: Side, to: Side, {
   for (const table of tables) {
     let count = 0
     for await (const rows of readRows(from.db, table)) {
-      await insertRows(to.db, to.engine, table, rows)
+      await insertRows(
+        to,
+        table,
+        rows.map(row => table.columns.map(column => row[column] ?? null)),
+      )
       count += rows.length
       if (damaged.length < MAX_NAMED) damaged.push(...rows.filter(isDamaged).map(row => recordLabel(table, row)))
       progress?.(table.name, count)

@@ -1,4 +1,4 @@
-import { CompiledQuery, type Kysely, sql } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import { type Engine, open } from '../store/index.ts'
 import type { Tables } from '../store/tables.ts'
 
@@ -45,14 +45,6 @@ export async function* readRows(
 
 /** A row can take a megabyte. */
 const MAX_BATCH_ROWS = 50
-
-export async function insertRows(db: Kysely<Tables>, engine: Engine, { name, columns }: Table, rows: readonly Row[]) {
-  let count = 0
-  const tuples = rows.map(() => `(${columns.map(() => (engine === 'sqlite' ? '?' : `$${(count += 1)}`)).join(', ')})`)
-  const values = rows.flatMap(row => columns.map(column => row[column] ?? null))
-  const text = `insert into "${name}" (${columns.map(column => `"${column}"`).join(', ')}) values ${tuples.join(', ')}`
-  await db.executeQuery(CompiledQuery.raw(text, values))
-}
 
 export async function countRows(db: Kysely<Tables>, table: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from ${sql.table(table)}`.execute(db)
