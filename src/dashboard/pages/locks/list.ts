@@ -10,11 +10,11 @@ import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
 import { bucketsOfParts, inParts, type TimeInParts } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
-import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
+import { lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
-import { type TableColumn, fieldColumns, table, TYPED } from '../../layout/components.ts'
+import { type TableColumn, table, TYPED } from '../../layout/components.ts'
 import { isTimeHidden } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -194,7 +194,6 @@ export function lockColumns(
       cell: ({ intervals }) => (intervals.length === 0 ? NONE : numberText(breaksOf(intervals).count)),
     },
     { title: 'Longest stretch', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
-    ...fieldColumns<LockRow>(viewer, lockFields),
   ]
 }
 

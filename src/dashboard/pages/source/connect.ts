@@ -5,14 +5,14 @@ import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
-import { code, facts, setting } from '../../layout/components.ts'
+import { code, facts } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
 import { noCookie, openedCookie, sealedCookie } from '../../sign-in/sealed-cookie.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
-import { hostOf } from './states.ts'
+import { hostOf, way } from './states.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
 const CONNECT = { ...OF_SOURCE, confirms: true } as const
@@ -55,20 +55,18 @@ export function intervalOf(form: URLSearchParams): number {
   return [...intervals, ONCE].some(([offered]) => offered === minutes) ? minutes : DEFAULT_MINUTES
 }
 
-/** Another way to bring records in, while nothing is connected. */
-export async function connectSetting(visit: Visit): Promise<Html> {
+/** Another way to bring records in, while nothing is connected. A server usually takes 60 requests a minute. */
+export async function connectWay(visit: Visit): Promise<Html> {
   const { store, config, viewer } = visit
   const why = await whyNotOffered(store, config)
-  return why === undefined
-    ? setting(SERVER, WHAT, html`<a class="button" href="/source/connect">Connect a server</a>`)
-    : operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
+  const action =
+    why === undefined
+      ? html`<p><a class="button" href="/source/connect">Connect a server</a></p>`
+      : operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
+  return way('Another server', 'A minute', WHAT, 'Nothing changes there.', action)
 }
 
-const SERVER = 'Another server'
-
-/** What somebody will get, and in how long: a server usually takes 60 requests a minute. */
-const WHAT =
-  'Copies all your sessions, locks and programs from there, and then what is new. A year of daily sessions takes about a minute. Nothing changes there.'
+const WHAT = 'for each year of daily sessions: all sessions, locks and programs, and then what is new'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',
@@ -76,8 +74,7 @@ const whyTexts = {
 } as const
 
 function operatorOnly(accountId: number, why: string, name: string): Html {
-  const text = html`${why} The setting <code>${name}</code> changes that. Until then, whoever runs this service starts the copy with these commands:`
-  return setting(SERVER, text, nothing, operatorCommands(accountId))
+  return html`<p>${why} The setting <code>${name}</code> changes that. Until then, whoever runs this service starts the copy with these commands:</p>${operatorCommands(accountId)}`
 }
 
 function operatorCommands(accountId: number): Html {
@@ -112,7 +109,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
     problem,
     ...(status === undefined ? {} : { status }),
     body: html`
-      <p>${WHAT}</p>
+      <p>About a minute ${WHAT}. Nothing changes there.</p>
       <label>Address of the server
         <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
       </label>

@@ -20,19 +20,19 @@ import { countSessions } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, setting, table, type TableColumn } from '../../layout/components.ts'
+import { card, countColumn, stat, stats, table, type TableColumn } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import { countText, dateTime, durationText, momentText, NONE, numberText } from '../../text/text.ts'
-import { connectPages, connectSetting, intervalOf, intervalOptions } from './connect.ts'
+import { connectPages, connectWay, intervalOf, intervalOptions } from './connect.ts'
 import { changePages, rejectedActions } from './changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
 import { filePages, filesCard } from './files.ts'
 import { hostOf, isBusy, connectionProblem } from './states.ts'
 import { typedCard, typedPages } from './typed.ts'
-import { fileSetting } from './upload.ts'
+import { fileWay } from './upload.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
 
@@ -85,28 +85,28 @@ async function showSource(visit: Visit) {
     body: html`
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
-      <h2 class="hidden">Bring records in</h2>
-      <section class="card">
-        ${await recordsSetting(visit, connection)}
-        ${await fileSetting(visit)}
-        ${connection === undefined ? await connectSetting(visit) : nothing}
-      </section>
+      ${await recordStats(visit)}
+      <div class="tiles">
+        ${await fileWay(visit)}
+        ${connection === undefined ? await connectWay(visit) : nothing}
+      </div>
       ${await typedCard(visit)}
       ${await filesCard(visit)}
     `,
   })
 }
 
-/** How many sessions are here, and up to when records are known. */
-async function recordsSetting({ store, viewer, now }: Visit, connection: Connection | undefined): Promise<Html> {
+/** How many sessions are here, and up to when records are known; nothing before there are some. */
+async function recordStats({ store, viewer, now }: Visit): Promise<Html> {
   const { accountId } = viewer.session
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
-  if (asOf === null) {
-    return connection === undefined ? html`<p>Bring your records in, from a file or from another server.</p>` : nothing
-  }
+  if (asOf === null) return nothing
   const { training, locks } = await countSessions(store, accountId)
-  const counts = `${countText(training, 'training session')}, ${countText(locks, 'lock')}`
-  return setting('Your records', html`${counts}, as of ${dateTime(viewer, asOf)}`)
+  return stats(
+    stat('Training sessions here', numberText(training)),
+    stat('Locks here', numberText(locks)),
+    stat('As of', dateTime(viewer, asOf)),
+  )
 }
 
 async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Connection): Promise<Html> {

@@ -5,7 +5,6 @@ import { csvLine } from '../../../archive/csv.ts'
 import { templates } from '../../../archive/formats/tables.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { limits } from '../../../http/limits.ts'
-import { setting } from '../../layout/components.ts'
 import { submit } from '../../layout/form-page.ts'
 import { doRecordAct } from '../../layout/record-acts.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -14,6 +13,7 @@ import { freeText } from '../../text/names.ts'
 import { countText, dateTime, numberText } from '../../text/text.ts'
 import { KEPT_MS } from '../../../uploads/folder.ts'
 import { findUpload, type Upload } from '../../../uploads/uploads.ts'
+import { way } from './states.ts'
 import { askedFor, deletedIn, failureText, previewOf, secretField, storedCounts } from './upload-report.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
@@ -96,20 +96,19 @@ function columnsIn(pairs: readonly string[]): Readonly<Record<string, string>> |
 
 const MAX_COLUMNS = 20
 
-/** A way to bring records in. */
-export async function fileSetting(visit: Visit): Promise<Html> {
+export async function fileWay(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
-  return setting(
+  const isOver = upload === undefined || upload.state === 'stored' || upload.state === 'failed'
+  const [to, text] = isOver ? ['upload', 'Choose a file'] : ['file', 'See the file that you sent']
+  return way(
     'A file',
-    'Brings in sessions and locks from an export or a table, usually in seconds. You see what is in it before anything is stored.',
-    visit.uploads.maxBytes === 0 ? 'Whoever runs this service has switched this off.' : offer(upload),
+    'Seconds',
+    'for the sessions and locks of an export or a table',
+    'You see what is in it before anything is stored.',
+    visit.uploads.maxBytes === 0
+      ? html`<p>Whoever runs this service has switched this off.</p>`
+      : html`<p><a class="button primary" href="/source/${to}">${text}</a></p>`,
   )
-}
-
-function offer(upload: Upload | undefined): Html {
-  return upload === undefined || upload.state === 'stored' || upload.state === 'failed'
-    ? html`<a class="button primary" href="/source/upload">Choose a file</a>`
-    : html`<a class="button primary" href="/source/file">See the file that you sent</a>`
 }
 
 function ownUpload({ store, viewer, now }: Visit): Promise<Upload | undefined> {

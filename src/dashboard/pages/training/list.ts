@@ -4,12 +4,10 @@ import { html, type Html, nothing } from '../../html.ts'
 import type { Visit, Reader, Viewer } from '../../page.ts'
 import { typeName, type Programs } from '../../text/names.ts'
 import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
-import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
-import { trainingFields } from '../../../archive/formats/tables.ts'
+import { type Addresses, addressOf } from '../area.ts'
 import { gradeRank } from '../../../stats/bests.ts'
-import { trainingRecords } from '../../../stats/training-queries.ts'
-import { type TableColumn, fieldColumns, resultMark, table, TYPED } from '../../layout/components.ts'
-import { type Paged, tableFoot } from '../../paging.ts'
+import { type TableColumn, resultMark, table, TYPED } from '../../layout/components.ts'
+import { paginate, tableFoot } from '../../paging.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */
@@ -137,15 +135,17 @@ function option(value: string, title: string, selected: boolean): Html {
 }
 
 /** A page of the table, which its headings sort. */
-export async function sessionRows(
-  visit: Visit,
-  query: TrainingQuery,
-  paged: Paged<SessionStats>,
-  programs: Programs,
-  known: readonly SessionStats[],
-): Promise<Html> {
-  const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  return html`${table('Sessions', sessionColumns(visit, programs, { query, known }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
+export function sessionRows(visit: Visit, { query, sessions, programs, known }: SessionTable): Html {
+  const paged = paginate(sortedBy(query, sessions, programs), visit.query)
+  return html`${table('Sessions', sessionColumns(visit, programs, { query, known }), paged.rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
+}
+
+interface SessionTable {
+  readonly query: TrainingQuery
+  readonly sessions: readonly SessionStats[]
+  readonly programs: Programs
+  /** All, whatever the period and the filters. */
+  readonly known: readonly SessionStats[]
 }
 
 /** The headings sort the table, and its rows say what is notable, but in a file. */
@@ -153,7 +153,7 @@ export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
   page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[] },
-): TableColumn<SessionRow>[] {
+): TableColumn<SessionStats>[] {
   const head = (sort: Sort, text: string) =>
     page === undefined
       ? { title: text }
@@ -167,7 +167,7 @@ export function sessionColumns(
         const { id, program, passed, isTyped } = session
         const best = page === undefined || isOfType ? nothing : bestMark(visit, session, page.known)
         const weakest = passed || isOfType ? undefined : weakestText(visit.viewer, session)
-        const failed = html` ${resultMark(false)}${weakest === undefined ? nothing : html`<span class="muted small why"> ${weakest}</span>`}`
+        const failed = html` ${resultMark(false)}${weakest === undefined ? nothing : html`<span class="muted why"> ${weakest}</span>`}`
         return html`<a href="/training/${id}">${programs.nameOf(program)}</a>${best}${passed ? nothing : failed}${isTyped ? TYPED : nothing}`
       },
     },
@@ -191,7 +191,6 @@ export function sessionColumns(
       line: 'second',
       cell: session => distanceOf(visit.viewer, session, true),
     },
-    ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
 }
 
@@ -209,22 +208,6 @@ function weakestText(viewer: Viewer, { types }: SessionStats): string | undefine
   const [weakest, next] = all.toSorted((a, b) => a.grade - b.grade)
   if (weakest === undefined || next === undefined || weakest.grade === next.grade) return undefined
   return `weakest: ${typeName(viewer, weakest.type)} ${percentText(weakest.grade)}`
-}
-
-export interface SessionRow extends SessionStats {
-  readonly record?: object | undefined
-}
-
-/** Sessions with their records, which are read only if tables show fields of them; a few at a time, because records can be long. */
-export async function* withRecords(
-  { store, pageAccess }: Pick<Reader, 'store' | 'pageAccess'>,
-  sessions: readonly SessionStats[],
-): AsyncGenerator<SessionRow> {
-  if (trainingFields.length === 0) return yield* sessions
-  const access = pageAccess.sessions('dtt')
-  for await (const { session, document = '{}' } of fewAtOnce(sessions, ids => trainingRecords(store, access, ids))) {
-    yield { ...session, record: JSON.parse(document) as object }
-  }
 }
 
 /** A distance, marked if it may be an estimate. */

@@ -7,7 +7,6 @@ import { zoneClock } from '../../../stats/zone-clock.ts'
 import { mainStat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { paginate } from '../../paging.ts'
 import { typeName, type Programs, readPrograms } from '../../text/names.ts'
 import { type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
@@ -70,10 +69,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   note: (viewer, { query: { type } }) => (type === undefined ? nothing : typeNote(viewer, type)),
   tiles: totalTiles,
   pictures,
-  async table(visit, { query, sessions, programs, known }) {
-    const paged = paginate(sortedBy(query, sessions, programs), visit.query)
-    return sessionRows(visit, query, paged, programs, known)
-  },
+  table: async (visit, shown) => sessionRows(visit, shown),
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
     sessions(visit, query, period) {
