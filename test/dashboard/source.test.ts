@@ -13,7 +13,7 @@ test('every page without records offers their owner to bring them in, and nobody
   const ann = visitor(service.url)
   await ann.signIn('ann')
   const offered = async (path: string) =>
-    (await ann.get(path)).text.includes('<a class="button primary" href="/source">')
+    (await ann.get(path)).text.includes('<a class="button primary" href="/source/connect">')
   for (const path of RECORD_PAGES) assert.ok(await offered(path), path)
   await ann.post('/subject', { subject: '2' })
   for (const path of RECORD_PAGES) assert.ok(!(await offered(path)), path)
