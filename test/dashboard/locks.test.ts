@@ -162,7 +162,7 @@ test('the page of a template says how many locks were completed, and what they c
   assert.match(text, /4 Feb( 2026)?, 08:00 4\sd 22\sh late /)
   assert.match(
     shownText(await it.viewer.get('/lock-templates')),
-    / 1\sh 1\sd to 5\sd Breaks of up to .* 4 times, all completed 4 Feb/,
+    / 1\sh 1\sd to 5\sd Up to .* 4 times, all completed 4 Feb/,
   )
 })
 

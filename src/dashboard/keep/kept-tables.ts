@@ -72,7 +72,7 @@ export async function* keptTables(
   yield await tableOf('locks', lockColumns(reader), lockRows)
   const stored = await lockTemplates.page(store, pageAccess.templates('lock_template'))
   const templates = await withUses(store, stored, pageAccess.ofAll('lock_session'))
-  const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => rulesText(viewer, record) }
+  const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
   yield await tableOf('lock-templates', [...lockTemplateColumns(viewer), rules], templates)
   yield {
     id: 'lock-events',
@@ -83,7 +83,9 @@ export async function* keptTables(
     ],
     rows: locks.flatMap(({ id, events }) =>
       events.toReversed().map(([at, , type]) => {
-        return { cells: [dateTimeText(viewer, at), String(id), eventName(reader, type)] }
+        return {
+          cells: [dateTimeText(viewer, at), String(id), viewer.discreet ? 'Event' : (eventLabels[type] ?? type)],
+        }
       }),
     ),
   }
@@ -91,10 +93,6 @@ export async function* keptTables(
 
 export function dayOf({ viewer }: Reader, at: number): string {
   return formatDate(zoneClock(viewer.timeZone).dayOf(at))
-}
-
-function eventName({ viewer }: Reader, type: string): string {
-  return viewer.discreet ? 'Event' : (eventLabels[type] ?? type)
 }
 
 async function tableOf<Row>(
@@ -153,10 +151,6 @@ export const MAX_BATCH_ROWS = 100
 
 function known(value: number | null | undefined): string {
   return value == null ? '–' : numberText(value)
-}
-
-function rulesText(viewer: Reader['viewer'], record: TemplateUse['record']): string {
-  return shownRules(viewer, record).join('; ')
 }
 
 /** The text of a cell without its markup. */

@@ -195,7 +195,7 @@ export function recordTabs(
           'JSON',
           viewer.discreet
             ? html`<p class="muted">The JSON has names, so it is not shown while names are hidden.</p>`
-            : jsonExcerpt(prettyJson(json)),
+            : jsonExcerpt(JSON.stringify(JSON.parse(`{"ok":true,"data":${json}}`), null, 2)),
         )}
         ${card(
           'Request',
@@ -231,9 +231,4 @@ export function curlLine(baseUrl: string, path: string, token = '$LOCKSTEP_TOKEN
 /** A sentence for a chart that has fewer marks than its table has rows; empty for others. */
 export function drawnText(count: number, max: number): string {
   return count > max ? ` The first ${numberText(max)} of ${numberText(count)} are drawn.` : ''
-}
-
-/** The envelope around the JSON text of `data`, indented. */
-function prettyJson(data: string): string {
-  return JSON.stringify(JSON.parse(`{"ok":true,"data":${data}}`), null, 2)
 }

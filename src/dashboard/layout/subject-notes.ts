@@ -41,10 +41,8 @@ function extentOf({ shared }: Viewer, { id }: Person): string {
 /** The page in place of records of an area that somebody else does not share. */
 export function notShared(viewer: Viewer, title: string): View {
   const text = `What ${personName(viewer, viewer.subject)} shares with you is ${areasText(sharedAreas(viewer))}.`
-  return view({ title, body: emptyState(NOT_SHARED, text) })
+  return view({ title, body: emptyState('Not shared with you', text) })
 }
-
-const NOT_SHARED = 'Not shared with you'
 
 /** The page in place of records that may not be read any more. */
 export function accessEndedView(viewer: Viewer, title: string): View {

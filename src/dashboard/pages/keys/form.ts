@@ -1,4 +1,6 @@
-import { MAX_ACTIVE_KEYS } from '../../../accounts/api-keys.ts'
+import { isActive, listKeys, type ListedKey, MAX_ACTIVE_KEYS } from '../../../accounts/api-keys.ts'
+import { endedTier, isEntitled } from '../../../accounts/grants.ts'
+import { notFound } from '../../../contract/errors.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { DAY_MS } from '../../../contract/time.ts'
@@ -6,7 +8,6 @@ import { formPage } from '../../layout/form-page.ts'
 import { fieldText, html, nothing } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { redirect, type Visit } from '../../page.ts'
-import { keysOf } from './own-keys.ts'
 
 interface KeyForm {
   readonly name: string
@@ -70,4 +71,25 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
       </label>
     `,
   })
+}
+
+/** The keys of the viewer that are not revoked, the newest first. */
+export async function keysOf({ store, viewer, now }: Visit) {
+  const keys = (await listKeys(store, viewer.session.accountId))
+    .filter(({ revoked_at }) => revoked_at === null)
+    .reverse()
+  return {
+    keys,
+    inUse: keys.filter(key => isActive(key, now)).length,
+    entitled: isEntitled(viewer.session, now),
+    tierEnded: endedTier(viewer.session, now),
+  }
+}
+
+/** The key in the path, if it is the viewer's own and not revoked. */
+export async function ownKey(visit: Visit): Promise<ListedKey> {
+  const { keys } = await keysOf(visit)
+  const key = keys.find(({ id }) => id === visit.id)
+  if (key === undefined) throw notFound('Key')
+  return key
 }

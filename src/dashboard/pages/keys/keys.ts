@@ -8,7 +8,7 @@ import {
 } from '../../../accounts/api-keys.ts'
 import { expiryOf } from '../../../accounts/grants.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { emptyState, facts, table, dotted } from '../../layout/components.ts'
+import { code, curlLine, emptyState, facts, table, dotted } from '../../layout/components.ts'
 import { actPages, submitAct } from '../../layout/form-page.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { scopeLabels } from '../../text/labels.ts'
@@ -16,9 +16,7 @@ import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { readKeyForm, showKeyForm } from './form.ts'
-import { showNewKey } from './new-key.ts'
-import { keysOf, ownKey } from './own-keys.ts'
+import { keysOf, ownKey, readKeyForm, showKeyForm } from './form.ts'
 import { keyExamplePages } from './examples.ts'
 
 const OF_KEYS = { section: 'keys', reads: null } as const
@@ -197,4 +195,38 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
       ['Created', dateTime(viewer, key.created_at)],
     ])}
   `
+}
+
+/** The page that shows a new key, once. */
+function showNewKey(visit: Visit, secret: string, key: ListedKey) {
+  const { viewer, baseUrl } = visit
+  const path = testPathOf(key)
+  return view({
+    title: 'Your new key',
+    back: visit.sectionStart,
+    body: html`
+      <div class="card narrow" data-once>
+        <div class="stack">
+          <p><strong>${recordName(viewer, 'key', key)}</strong> is ready. The key is shown only once: copy it now. It ${
+            key.expires_at === null ? 'never expires' : `expires on ${dateText(viewer, key.expires_at - 1)}`
+          }.</p>
+          ${code(secret, 'Key', true)}
+          <div><h2>For an .env file</h2>${code(`LOCKSTEP_TOKEN=${secret}`, 'Line for an .env file')}</div>
+          <div><h2>In a shell</h2>${code(curlLine(baseUrl, path, secret), 'curl command')}</div>
+          <p class="small"><a href="/keys/examples" target="_blank">Examples</a> for curl, Home Assistant, Python and TypeScript open in a new tab.</p>
+          <div class="row needs-script">
+            <button type="button" data-test="${path}">Test it now</button>
+            <div data-test-result role="status"></div>
+          </div>
+          <div class="buttons"><a class="button primary" href="/keys">Done</a></div>
+        </div>
+      </div>
+    `,
+  })
+}
+
+/** A path that the key may read. */
+function testPathOf({ scopes }: ListedKey): string {
+  if (scopes.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
+  return scopes.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
 }

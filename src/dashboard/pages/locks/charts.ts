@@ -29,6 +29,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
     intervals.filter(({ start, end }) => start < time.to && end > time.from),
   )
   const isKnown = total.knownSeconds > 0
+  const late = sum([...(endings?.values() ?? [])].map(({ lateBreaks }) => lateBreaks))
   const practice = sessions.length - counted.length
   return figureTiles(
     [
@@ -45,7 +46,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
         value: isKnown ? breaksOf(shownIntervals).count : null,
         text: numberText,
         // Discreet mode hides rules.
-        note: viewer.discreet ? undefined : lateBreaksText(endings),
+        note: late === 0 || viewer.discreet ? undefined : html`<a href="#sessions">${numberText(late)} too long</a>`,
       },
       {
         name: 'Locks',
@@ -63,12 +64,6 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
     ],
     daysName(period),
   )
-}
-
-/** `1 too long`, with a link to the rows that say so. */
-function lateBreaksText(endings: ReadonlyMap<number, Ending> = new Map()): Html | undefined {
-  const late = sum([...endings.values()].map(({ lateBreaks }) => lateBreaks))
-  return late === 0 ? undefined : html`<a href="#sessions">${numberText(late)} too long</a>`
 }
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
@@ -97,7 +92,11 @@ export function shares(
     time,
     series: [
       { title: stateName('locked', viewer), look: 'solid', values: buckets.map(({ percent }) => percent) },
-      { title: 'Breaks', look: 'break', values: buckets.map(breakPercent) },
+      {
+        title: 'Breaks',
+        look: 'break',
+        values: buckets.map(one => roundedRatio(one.breakSeconds * 1000, one.knownSeconds, 10)),
+      },
     ],
     measured: buckets.map(measured),
     earlier: earlier?.map(measured),
@@ -107,10 +106,6 @@ export function shares(
     cellText: percentText,
     axisText: percentText,
   })
-}
-
-function breakPercent({ breakSeconds, knownSeconds }: LockStatistics): number | null {
-  return roundedRatio(breakSeconds * 1000, knownSeconds, 10)
 }
 
 /** `43 %` of a time of which something is known. */

@@ -22,7 +22,7 @@ import {
   dotted,
 } from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
-import { countText, dateText, durationText, NONE, numberText } from '../../text/text.ts'
+import { capital, countText, dateText, durationText, NONE, numberText } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lockColumns, lockRow } from './list.ts'
 import { strip } from '../parts.ts'
@@ -82,7 +82,12 @@ export function lockTemplateColumns(viewer: Viewer, isSorted = false, longest?: 
     },
     { title: 'Planned', line: 'first', cell: ({ record }) => html`<span class="nowrap">${lengthText(record)}</span>` },
     { title: 'Lasted', line: 'second', before: 'lasted: ', cell: use => lengthsOf(use, longest) },
-    { title: label('isBreakEnabled'), line: 'second', cell: ({ record }) => breakText(record) },
+    {
+      title: label('isBreakEnabled'),
+      line: 'second',
+      before: 'breaks: ',
+      cell: ({ record }) => capital(breakText(record)),
+    },
     { title: 'Ended', line: 'second', before: 'ended: ', cell: usesText },
     {
       title: isSorted ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
@@ -128,7 +133,7 @@ async function showTemplate(visit: Visit) {
   const until = countedUntil(asOf, now)
   const [use] = await withUses(store, [template], pageAccess.ofAll('lock_session'))
   const shown = paginate(entries, query)
-  const ids = idsOf(shown.rows)
+  const ids = shown.rows.map(entry => entry.id)
   const records = await lockRecords(store, access, ids)
   const rows = (await someLocks(store, access, ids, until)).map(session => {
     const row = lockRow(session, records.get(session.id))
@@ -157,10 +162,6 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-function idsOf(entries: readonly { readonly id: number }[]): number[] {
-  return entries.map(({ id }) => id)
-}
-
 /** What became of the sessions. */
 function useStats(viewer: Viewer, use: TemplateUse): Html {
   return stats(
@@ -184,7 +185,7 @@ export function rulesOf(template: LockTemplate): string[] {
   const { breakPenalty } = template
   const rules = [
     `Lasts ${lengthText(template)}${template.isRandomDuration ? ', at random' : ''}`,
-    breakText(template),
+    template.isBreakEnabled ? `Breaks of ${breakText(template)}` : 'No breaks',
     template.isBreakEnabled && breakPenalty > 0 && `Longer breaks add ${durationText(breakPenalty)}`,
     template.isBreakEnabled && template.breakKeyholderOnly && 'Only the keyholder starts breaks',
     // Their units are not known.
@@ -204,7 +205,5 @@ function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: Lo
 }
 
 function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
-  return isBreakEnabled
-    ? `Breaks of up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}`
-    : 'No breaks'
+  return isBreakEnabled ? `up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : 'none'
 }

@@ -28,8 +28,6 @@ export interface Clock {
   readonly now: number
 }
 
-type Lock = Pick<LockStats, 'at' | 'state' | 'plannedEnd' | 'events'>
-
 /** `Locked, day 5`: what a running lock does now. */
 export function lockState(viewer: Viewer, lock: LockStats, until: number): Part {
   if (lock.at > until) return html`Starts ${dateTime(viewer, lock.at)}`
@@ -117,7 +115,7 @@ function tickingTime(start: number, { until, now }: Clock): Part {
 }
 
 /** `in 3 d 4 h`, `passed 5 min ago`: how far the planned end of a running lock is. */
-export function plannedEndDistance(lock: Lock, until: number): string {
+export function plannedEndDistance(lock: LockStats, until: number): string {
   const countdown = countdownOf(lock, until)
   if (countdown === undefined) return ''
   const { plannedEnd, isPaused, left } = countdown

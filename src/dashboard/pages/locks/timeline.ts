@@ -2,14 +2,14 @@ import type { LockTemplate } from '../../../contract/lock-templates.ts'
 import { DAY_MS } from '../../../contract/time.ts'
 import type { LockDetails } from '../../../stats/lock-queries.ts'
 import { wallClock } from '../../../stats/periods.ts'
-import { percent, stretched } from '../../charts/plane.ts'
-import { LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { percent, type Range, stretched } from '../../charts/plane.ts'
+import { figuresTable, LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
+import type { LockInterval } from '../../../stats/intervals.ts'
+import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { intervalName, stateName } from './states.ts'
-import { stretchFigures } from './stretches.ts'
 import { overMaximum } from './time.ts'
-import { dateFormat, timeOfDay } from '../../text/text.ts'
+import { dateFormat, durationText, minutesText, stretchText, timeOfDay } from '../../text/text.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
@@ -123,3 +123,63 @@ function axisOf({ origin, length, count }: Lines): Html {
 /** The dates are those of the table below. */
 const DAY = dateFormat({ weekday: 'short', day: 'numeric', timeZone: 'UTC' })
 const DATE = dateFormat({ day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })
+
+/** A time under lock, and what came after it, up to the next one. The first may have no time under lock. */
+interface Stretch {
+  readonly locked: LockInterval | undefined
+  readonly after: readonly LockInterval[]
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * What happened to a lock, a row for each time under lock; of a running one the newest first. `placeOf` says where in the timeline a
+ * time is.
+ */
+function stretchFigures(
+  viewer: Viewer,
+  session: LockDetails,
+  template: LockTemplate | undefined,
+  placeOf: (start: number, end: number) => Range,
+): Html {
+  const all = stretchesOf(session)
+  return figuresTable<Stretch>({
+    id: 'stretches',
+    title: 'Figures by stretch',
+    columns: [
+      { title: 'When', cell: ({ locked, start, end }) => stretchText(viewer, start, locked?.end ?? end) },
+      {
+        title: stateName('locked', viewer),
+        cell: ({ locked }) => (locked === undefined ? '' : minutesText(locked.end - locked.start)),
+      },
+      {
+        title: 'Break after',
+        cell: ({ after }) =>
+          after.map((interval, index) => html`${index === 0 ? nothing : ', '}${openText(interval, template)}`),
+      },
+    ],
+    rows: session.isActive ? all.toReversed() : all,
+    placeOf: ({ start, end }) => placeOf(start, end),
+  })
+}
+
+/** `1 h 12 min`, and how much that is over the maximum of the template; with a name if it is no break. */
+function openText(interval: LockInterval, template: LockTemplate | undefined): Part {
+  const over = overMaximum(interval, template)
+  const name = interval.type === 'break' ? '' : `${intervalName(interval)}\u00a0`
+  return html`${name}${minutesText(interval.end - interval.start)}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
+}
+
+function stretchesOf({ intervals }: LockDetails): Stretch[] {
+  const found: { locked: LockInterval | undefined; after: LockInterval[] }[] = []
+  for (const interval of intervals) {
+    const last = found.at(-1)
+    if (interval.locked) found.push({ locked: interval, after: [] })
+    else if (last === undefined) found.push({ locked: undefined, after: [interval] })
+    else last.after.push(interval)
+  }
+  return found.map(({ locked, after }) => {
+    const [first, last] = [locked ?? after[0], after.at(-1) ?? locked]
+    return { locked, after, start: first?.start ?? 0, end: last?.end ?? 0 }
+  })
+}

@@ -9,7 +9,7 @@ import { type Box, boxes } from '../../charts/plane.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
-import { countText } from '../../text/text.ts'
+import { agoText, countText } from '../../text/text.ts'
 import { lockedFigure } from '../locks/charts.ts'
 import { strip } from '../parts.ts'
 import { lockText } from '../locks/states.ts'
@@ -17,9 +17,9 @@ import { headline } from '../locks/time.ts'
 import { sourceNotice } from '../source/states.ts'
 import { readTraining, repsFigure } from '../training/training.ts'
 import { newsOf } from './news.ts'
-import { sinceLastLook } from './since.ts'
 import { lastSession, lockCard, STRIP_DAYS, thisWeek, weekVerdict, weeksCard } from './tiles.ts'
-import { formatDate, parseDate, type Unit } from '../../../contract/time.ts'
+import { listReads } from '../../../accounts/read-log-queries.ts'
+import { formatDate, HOUR_MS, parseDate, type Unit } from '../../../contract/time.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { readPrograms } from '../../text/names.ts'
 import { shownLocks } from '../locks/list.ts'
@@ -122,6 +122,35 @@ async function lockedTime({ store, viewer, pageAccess, now }: Reader, { since }:
   ])
   return { until, days: days.buckets, year: year.total }
 }
+
+/**
+ * What somebody else has recorded since the viewer last looked at it here: before this hour, because the log of reads counts by
+ * hours. Nothing for one's own records, and at the first look.
+ */
+async function sinceLastLook(
+  { store, viewer, now }: Visit,
+  trained: readonly { readonly at: number }[],
+  locked: readonly { readonly at: number }[],
+): Promise<Html> {
+  const { accountId: readerId } = viewer.session
+  if (viewer.subject.id === readerId) return nothing
+  const beforeAt = now - (now % HOUR_MS)
+  const reads = await listReads(store, viewer.subject.id, { readerId, beforeAt, limit: MAX_READS })
+  const last = reads.find(({ via }) => via === 'dashboard')
+  if (last === undefined) return nothing
+  const since = last.hour + HOUR_MS
+  const countOf = (records: typeof trained) => records.filter(({ at }) => at >= since && at <= now).length
+  const [sessions, locks] = [countOf(trained), countOf(locked)]
+  const news = [
+    ...(sessions === 0 ? [] : [countText(sessions, 'training session')]),
+    ...(locks === 0 ? [] : [countText(locks, 'lock')]),
+  ]
+  const text = news.length === 0 ? 'nothing new' : news.join(' and ')
+  return html`<span class="news"><strong>Since you last looked, ${agoText(since, now)}: ${text}</strong></span><br>`
+}
+
+/** Keys of the viewer read in between. */
+const MAX_READS = 200
 
 /** The year in a line, which leads to its page. */
 async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locked: LockStatistics): Promise<Html> {
