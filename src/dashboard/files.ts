@@ -22,12 +22,10 @@ export function csvFile<Item>(
   })
 }
 
-/** A file of JSON lines. */
 export function ndjsonFile(visit: Visit, name: string, body: Download['body']): Download {
   return download({ file: datedFile(name, visit, 'ndjson'), type: 'application/x-ndjson', body })
 }
 
-/** A page that is kept as a file. */
 export function htmlFile(visit: Visit, name: string, body: Download['body']): Download {
   return download({ file: datedFile(name, visit, 'html'), type: 'text/html; charset=utf-8', body })
 }

@@ -85,7 +85,6 @@ export interface Viewer extends Display {
   readonly subject: Person
   /** Whether this browser last showed the records of an account that the viewer may not read any more. */
   readonly chosenIsGone: boolean
-  /** What others let the viewer read. */
   readonly shared: readonly SharedAccess[]
   /** Every account of which the viewer may read records now, the viewer first. */
   readonly readable: readonly Person[]
@@ -104,12 +103,10 @@ export function sharedAreas({ session, subject, shared }: Viewer): readonly Area
   return shared.find(({ ownerId }) => ownerId === subject.id)?.areas ?? []
 }
 
-/** With the session in this browser. */
 export interface SignedInViewer extends Viewer {
   readonly session: BrowserSession
 }
 
-/** A request for a page by somebody who is signed in. */
 export interface Visit {
   readonly store: Store
   readonly viewer: SignedInViewer
@@ -125,7 +122,6 @@ export interface Visit {
   readonly query: URLSearchParams
   /** The fields of a form; empty for a GET. */
   readonly form: URLSearchParams
-  /** The address of this service, for commands to copy. */
   readonly baseUrl: string
   readonly site: SiteOrigin
   /** The issuer with which people may also sign in. */
@@ -194,15 +190,11 @@ export interface View {
   readonly owner?: number | undefined
   /** Up to when the records of that account are known, if it is not the one that the viewer chose. */
   readonly asOf?: number | null
-  /** The title of the tab, and the heading. */
   readonly title: string
   /** The heading, if it says more than the title. */
   readonly heading?: Html | undefined
-  /** A link above the heading. */
   readonly back?: Link | undefined
-  /** One line below the heading. */
   readonly lead?: Html | string | undefined
-  /** Buttons next to the heading. */
   readonly actions?: Html | undefined
   readonly body: Html
   readonly status?: number
@@ -240,7 +232,6 @@ export function view(view: Omit<View, 'shape'>): View {
   return { shape: 'view', ...view }
 }
 
-/** The response to a form that succeeded. */
 export function redirect(to: string, more: Omit<Redirect, 'shape' | 'to'> = {}): Redirect {
   return { shape: 'redirect', to, ...more }
 }
@@ -277,12 +268,10 @@ export class PageAccess {
     return accessTo(this.#holder, table)
   }
 
-  /** Notes that records of an account are shown. */
   note(area: Area, owner: number) {
     this.#owners[area].add(owner)
   }
 
-  /** The areas and owners that were noted. */
   *noted(): Generator<readonly [Area, number]> {
     for (const owner of this.#owners.lkbx) yield ['lkbx', owner]
     for (const owner of this.#owners.dtt) yield ['dtt', owner]

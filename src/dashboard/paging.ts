@@ -2,8 +2,6 @@ import { dotted } from './layout/components.ts'
 import { html, type Html, nothing } from './html.ts'
 import { numberText } from './text/text.ts'
 
-/** The pages of a long table. */
-
 const PAGE_SIZE = 15
 
 export interface Paged<Item> {
@@ -36,7 +34,6 @@ export function rowsOfPage(total: number, query: URLSearchParams, size = PAGE_SI
 /** How many rows a page to print has. More would take long. */
 const MAX_PRINTED_ROWS = 1000
 
-/** A page whose rows a query has read. */
 export function paged<Item>(rows: readonly Item[], total: number, { limit, offset }: Rows): Paged<Item> {
   return { rows, page: offset / limit + 1, pages: pagesOf(total, limit), first: offset + 1, total }
 }

@@ -69,7 +69,6 @@ function weekdayOf(date: string): number {
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
 
-/** From the fewest to the most. */
 export const SHADES = ['one', 'two', 'three', 'more'] as const
 
 /** Four shades for as many parts of the values that differ, from the lowest to the highest. If all are the same, they have the last one. */

@@ -12,12 +12,9 @@ export interface Picture {
   readonly title: string
   /** What it shows, in a sentence. */
   readonly summary?: Part
-  /** Beside the title. */
   readonly actions?: Html | undefined
   readonly isWide?: boolean
-  /** Undefined if there is nothing to draw. */
   readonly drawing: Html | undefined
-  /** The text in its place. */
   readonly empty: string
   /** Which cells of a row are shown where somebody points at its mark. */
   readonly cells: readonly number[]
@@ -67,13 +64,10 @@ function markOf(look: LegendItem[0]): Html {
 interface Figures<Row> {
   readonly id?: string
   readonly title: string
-  /** Above the rows. */
   readonly note?: Html
   /** The first one has the link of a row. */
   readonly columns: readonly TableColumn<Row>[]
-  /** In the order of time. */
   readonly rows: readonly Row[]
-  /** Where the mark of a row is. */
   readonly placeOf: (row: Row) => Range
   /** The day of a row as `YYYY-MM-DD`, if its link does not say its days. */
   readonly dayOf?: (row: Row) => string

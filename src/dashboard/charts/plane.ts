@@ -11,7 +11,6 @@ import { isThisYear, monthName, shortDay } from '../text/text.ts'
  * their shape, and only lines and areas are stretched.
  */
 
-/** From a lower number to a higher one. */
 export type Range = readonly [start: number, end: number]
 
 export interface Plane {
@@ -19,7 +18,6 @@ export interface Plane {
   readonly x: (at: number) => number
   /** Where a value is, from 0 at the top to 100. */
   readonly y: (value: number) => number
-  /** The lines and names of its axes. */
   readonly axes: Html
 }
 
@@ -28,7 +26,6 @@ interface PlaneOptions {
   /** How long a bar is: a name stands below the middle of the first bar of its time. In milliseconds. */
   readonly part?: number
   readonly values: Range
-  /** Whether the values may end at a rounder number. */
   readonly isNice?: boolean
   readonly timeZone: string
   readonly text: (value: number) => string
@@ -94,7 +91,6 @@ function yearOf(date: number): string {
   return String(new Date(date).getUTCFullYear())
 }
 
-/** `Jan 2025`, `Feb` */
 function monthAndYear(date: number, isFirst: boolean): string {
   if (isThisYear({ timeZone: 'UTC' }, date)) return monthName(date)
   return isFirst || new Date(date).getUTCMonth() === 0 ? `${monthName(date)} ${yearOf(date)}` : monthName(date)
@@ -124,7 +120,6 @@ export function boxes(look: string, all: readonly Box[]): Html {
   )}`
 }
 
-/** Upright lines from one value to another. */
 export function uprights(
   look: string,
   { x, y }: Plane,
@@ -152,7 +147,6 @@ export interface Edges {
   readonly high: number
 }
 
-/** Level lines from left to right. */
 export function levels(look: string, all: readonly { readonly x: Range; readonly y: number }[]): Html {
   const path = all.map(({ x: [left, right], y }) => `M${unit(left)} ${unit(y)}H${unit(right)}`)
   return stretched(html`<path class="${look}" d="${path.join('')}"/>`)
@@ -176,7 +170,6 @@ export function markText(x: number, y: number, text: string, look = ''): Html {
   return html`<text class="label${look}" x="${percent(x)}" y="${percent(y)}">${text}</text>`
 }
 
-/** A dot, or a point of a line. */
 export interface Point {
   readonly at: number
   readonly value: number

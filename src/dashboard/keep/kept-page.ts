@@ -99,7 +99,6 @@ function presentText({ viewer, now }: Pick<Reader, 'viewer' | 'now'>): string {
   return `On ${dateTimeText(viewer, now)}`
 }
 
-/** A column for each year, with its totals. */
 function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
   const figures = years.map(year => totalsOf(reader, year))
   const rows = (figures[0] ?? []).map(([name], index) => ({ name, values: figures.map(of => of[index]?.[1]) }))

@@ -118,7 +118,6 @@ function isRecord(item: unknown): item is { readonly id: number } {
   return typeof item === 'object' && item !== null && 'id' in item
 }
 
-/** Each segment as the API sends it. */
 async function segmentTable(
   { store, viewer, pageAccess }: Reader,
   sessions: readonly SessionStats[],

@@ -2,8 +2,6 @@ import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer, Visit } from '../page.ts'
 import { numberText } from '../text/text.ts'
 
-/** The components of pages. */
-
 export function card(title: string, body: Part, more: { readonly actions?: Html; readonly id?: string } = {}): Html {
   return html`
     <section class="card"${more.id === undefined ? nothing : html` id="${more.id}"`}>
@@ -70,7 +68,6 @@ export interface TableColumn<Row> {
   readonly cell: (row: Row) => Part
   /** Numbers are aligned at the right. */
   readonly numeric?: boolean
-  /** How the rows are sorted by it, if they are. */
   readonly sorted?: 'ascending' | 'descending' | undefined
   /** In a table of records: the line of its row on narrow screens; a column without one is not shown there. */
   readonly line?: 'first' | 'second'

@@ -7,7 +7,6 @@ interface FormPage {
   readonly title: string
   /** The path that it is sent to, if that is not the path of this page. */
   readonly action?: string
-  /** What was wrong with the form that was sent. */
   readonly problem?: string | undefined
   readonly status?: number
   readonly body: Html
@@ -15,7 +14,6 @@ interface FormPage {
   readonly button?: string
   /** Its text while the server works, if that may take a while. */
   readonly waiting?: string
-  /** Whether the form deletes or ends something. */
   readonly isDangerous?: boolean
   /** Whether the button has the focus, because there is nothing to fill in. In a dangerous form the way back has it. */
   readonly focusesButton?: boolean

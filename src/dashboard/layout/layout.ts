@@ -18,13 +18,11 @@ import { version } from '../../version.ts'
 import { withPrefix } from '../site.ts'
 
 interface Place {
-  /** The section in which the page is; null for errors. */
   readonly section: PageSection
   /** The address that the switches of the header lead back to. */
   readonly returnTo: string
 }
 
-/** A page for somebody who is signed in. */
 export function renderLayout(viewer: Viewer, view: View, { section, returnTo: path }: Place): Html {
   const { title, heading = title, back, lead, actions, body, isBusy = false } = view
   const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
@@ -54,7 +52,6 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
   )
 }
 
-/** What came of the form that led to the page. */
 function doneNote(path: string): Html {
   const query = new URLSearchParams(path.split('?')[1])
   const what = query.has('confirmed') ? 'confirmed' : (query.get('done') ?? query.get('saved') ?? '')
@@ -191,7 +188,6 @@ function picker(viewer: Viewer, path: string, owner: number): Html {
   `
 }
 
-/** The buttons that change how pages look in this browser. */
 function displayForm({ discreet, hasShortcut, theme }: Viewer, path: string): Html {
   const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
   return html`

@@ -44,7 +44,6 @@ export function notShared(viewer: Viewer, title: string): View {
   return view({ title, body: emptyState('Not shared with you', text) })
 }
 
-/** The page in place of records that may not be read any more. */
 export function accessEndedView(viewer: Viewer, title: string): View {
   return view({
     title,

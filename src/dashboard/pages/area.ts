@@ -29,7 +29,6 @@ export interface Addresses<Query extends PeriodQuery> {
   readonly path: string
   readonly read: (visit: Pick<Visit, 'query'> & { readonly viewer: Viewer }) => Omit<Query, keyof PeriodQuery>
   readonly write: (query: URLSearchParams, shown: Query) => void
-  /** Without filters. */
   readonly unfiltered: Partial<Query>
 }
 
@@ -68,7 +67,6 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   readonly section: 'training' | 'locks'
   readonly area: AreaName
   readonly title: string
-  /** What its rows are. */
   readonly list: string
   readonly addresses: Addresses<Query>
   /** What the page will show, where there are no records yet. */
@@ -81,25 +79,20 @@ export interface Area<Query extends PeriodQuery, Shown, Session> {
   /** The heading, if it says more than the title, and below it: what does not depend on the period. */
   readonly heading?: (visit: Visit, shown: Shown) => Html
   readonly lead?: (visit: Visit, shown: Shown) => Html | undefined
-  /** The fields of the filters. */
   readonly fields?: (visit: Visit, shown: Shown) => Html
-  /** A note on what filters do to figures. */
   readonly note?: (viewer: Viewer, shown: Shown) => Html
   readonly tiles: (viewer: Viewer, shown: Shown) => Html
   /** Of several days. */
   readonly pictures: (visit: Visit, shown: Shown) => Html
-  /** The rows in their order. */
   readonly table: (visit: Visit, shown: Shown) => Promise<Html>
   readonly file: {
     readonly header: (viewer: Viewer) => readonly string[]
     /** Notes at once what it reads, because a read noted after the response has begun is lost. */
     readonly sessions: (visit: Visit, query: Query, period: Period | undefined) => AsyncIterable<WithDocument<Session>>
-    /** What the rows need. */
     readonly cells: (visit: Visit) => Promise<(item: WithDocument<Session>) => CsvCells>
   }
 }
 
-/** The pages of an area: the list, and its file. */
 export function areaPages<Query extends PeriodQuery, Shown, Session>(
   area: Area<Query, Shown, Session>,
 ): readonly DashboardPage[] {
@@ -218,7 +211,6 @@ function filterBar<Query extends PeriodQuery>(
   `
 }
 
-/** A figure of a period. */
 export interface Figure {
   readonly name: string
   /** What it is, for its mark. */
@@ -247,7 +239,6 @@ interface PeriodControl {
   readonly query: PeriodQuery
   /** Undefined if all days are shown. */
   readonly period: Period | undefined
-  /** The address of the page with these changes. */
   readonly addressOf: (changes: Partial<PeriodQuery>) => string
 }
 
@@ -320,7 +311,6 @@ function dateFields({ query, period, addressOf }: PeriodControl, shown: Part): H
   `
 }
 
-/** The fields of an address, for a form that changes others. */
 function hiddenFields(address: string): Html[] {
   const query = new URLSearchParams(address.split('?')[1] ?? '')
   return [...query].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)

@@ -86,7 +86,6 @@ const MAX_DAYS_BY_WEEK = 372
 const MAX_DAYS_BY_MONTH = 1795
 const MAX_DAYS_BY_QUARTER = 5385
 
-/** The months of a unit that consists of months. */
 const MONTHS = { month: 1, quarter: 3, year: 12 } as const
 
 function unitStart(unit: Unit, day: number): number {
@@ -116,7 +115,6 @@ export function isLongerThanWeek({ from, to }: Time): boolean {
   return Math.round((to - from) / DAY_MS) > 7
 }
 
-/** What was measured in a part. */
 export interface Measured {
   /** Null if it is not known. */
   readonly value: number | null
@@ -140,7 +138,6 @@ export function usualOf(
   ).slice(earlier.length)
 }
 
-/** The last whole part of which something is known. */
 export function lastWhole(
   { parts }: TimeInParts,
   measured: readonly Measured[],
@@ -151,7 +148,6 @@ export function lastWhole(
   return part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
 }
 
-/** How values are written. */
 export interface Words {
   readonly text: (value: number) => string
   /** Of differences; as values if not given. */
@@ -215,12 +211,10 @@ export function daysOf({ timeZone }: Viewer, { start, end }: TimePart): readonly
   return [clock.dayOf(start), clock.dayOf(end - 1)]
 }
 
-/** Where the mark of a part is. */
 function placeOf({ x }: Pick<Plane, 'x'>, { begin, until }: TimePart): Range {
   return [x(begin), x(until)]
 }
 
-/** A row of the table that all pictures of a time share. */
 export interface PartRow {
   readonly part: TimePart
   readonly index: number
@@ -235,7 +229,6 @@ export interface PartPicture {
   readonly card: (column: number, figuresId: string, figures: Html) => Html
   readonly summary: Part
   readonly strip: Html
-  /** Above the table. */
   readonly note?: Html
 }
 
@@ -244,7 +237,6 @@ export function strip(marks: Html, height = 40): Html {
   return html`<svg class="plane" height="${height}" aria-hidden="true">${marks}</svg>`
 }
 
-/** The cards of pictures, and the table of all of them. */
 export function partPictures(
   viewer: Viewer,
   { unit, parts, ...time }: TimeInParts,
@@ -329,7 +321,6 @@ interface Bars extends Words, MeasuredTime {
   readonly series: readonly Series[]
   /** What was before the shown time, where bars are compared with what is usual. */
   readonly earlier?: readonly Measured[] | undefined
-  /** Of the axis of values. */
   readonly axisText?: (value: number) => string
   readonly goal?: { readonly value: number; readonly text: string } | undefined
 }
@@ -464,11 +455,9 @@ export function usualColumn(
   return [{ title: 'Usual', cell }]
 }
 
-/** What is measured of the parts of a time. */
 interface MeasuredTime {
   readonly time: TimeInParts
   readonly measured: readonly Measured[]
-  /** The text where nothing was measured. */
   readonly empty: string
   /** Whether it is a percent of the time, so that a part that is running can be compared. */
   readonly isShare?: boolean

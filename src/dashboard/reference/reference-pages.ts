@@ -13,7 +13,6 @@ import type { Display } from '../page.ts'
 export interface ReferenceContext {
   readonly api: OpenApi
   readonly display: Display
-  /** The address of this service, for commands to copy. */
   readonly baseUrl: string
   /** The address of the style sheet below docs/. */
   readonly styles: string

@@ -13,7 +13,6 @@ export const typeLabels: Readonly<Record<string, string>> = {
   bounce: 'Bounce',
 }
 
-/** Kinds of records, as a file has them. */
 export const recordKindLabels: Readonly<Record<string, string>> = {
   'lock-template': 'Lock templates',
   'lock-device': 'Lock devices',
@@ -40,7 +39,6 @@ export const eventLabels: Readonly<Record<string, string>> = {
   unlocked: 'Unlocked',
 }
 
-/** What each scope lets a key do. */
 export const scopeTexts: Readonly<Record<string, string>> = {
   'lkbx:read': 'Lock templates, lock sessions and lock devices.',
   'dtt:read': 'Programs, training sessions and training devices.',

@@ -14,7 +14,6 @@ export function personOf({ readable, subject }: Viewer, id: number): Person {
   return readable.find(person => person.id === id) ?? subject
 }
 
-/** The name of somebody whose records the viewer may read. */
 export function personName(viewer: Viewer, { id, username }: Person): string {
   if (id === viewer.session.accountId) return ownName(viewer)
   if (!viewer.discreet) return username

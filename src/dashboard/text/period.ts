@@ -44,7 +44,6 @@ export function readPeriod(query: URLSearchParams, now: number, timeZone: string
   return { ...read, days: [from ?? last + 1 - 7 * (presets[read.preset] ?? presets[DEFAULT_PRESET]), last] }
 }
 
-/** Writes the period into an address, without defaults. */
 export function writePeriod(query: URLSearchParams, { preset, days }: PeriodQuery) {
   if (days === undefined) {
     if (preset !== DEFAULT_PRESET) query.set('range', preset)
@@ -65,7 +64,6 @@ export function periodFor({ preset, days }: PeriodQuery, now: number, timeZone: 
   return { first, last: length === 0 || first > today ? end : Math.min(end, today), length, today }
 }
 
-/** So many weeks, of which this one, so far, is the last. */
 function lastWeeks(weeks: number, today: number): Period {
   return { first: bucketStart('week', 'monday', today) - 7 * (weeks - 1), last: today, length: 7 * weeks, today }
 }
@@ -83,7 +81,6 @@ export function daysName(days: (Days & { readonly today?: number }) | undefined)
   return `${formatDate(first)}/${formatDate(Math.min(last, today))}`
 }
 
-/** When days begin, and when they end. */
 export function timeOfDays({ first, last }: Days, timeZone: string): { readonly from: number; readonly to: number } {
   const clock = zoneClock(timeZone)
   const from = clock.startOf(first)
@@ -144,7 +141,6 @@ export function dayText(day: number): string {
   return dateText({ timeZone: 'UTC' }, day * DAY_MS)
 }
 
-/** The name of a preset in the list of them. */
 export function presetTitle(preset: Preset, form?: 'short'): string {
   const weeks = presets[preset]
   if (weeks === undefined) return 'All'

@@ -233,7 +233,6 @@ export function distanceIn(units: Units, micrometres: number): [value: number, u
   return units === 'imperial' ? [round1(metres / METRES_PER_FOOT), 'ft'] : [round1(metres), 'm']
 }
 
-/** `12,345` */
 export function numberText(value: number): string {
   return NUMBER.format(value)
 }
@@ -299,7 +298,6 @@ function round1(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** `Jan` */
 export function monthName(day: number): string {
   return MONTH.format(day)
 }

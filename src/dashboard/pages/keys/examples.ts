@@ -53,7 +53,6 @@ function exampleCard([, title, file, text]: Example, baseUrl: string): Html {
   return card(title, html`<div class="stack"><p>${text}</p>${code(example, name)}</div>`)
 }
 
-/** The address that the examples have. */
 const EXAMPLE_URL = settings.url.fallback
 
 const examples = new Map<string, string>()

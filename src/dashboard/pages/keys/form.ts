@@ -86,7 +86,6 @@ export async function keysOf({ store, viewer, now }: Visit) {
   }
 }
 
-/** The key in the path, if it is the viewer's own and not revoked. */
 export async function ownKey(visit: Visit): Promise<ListedKey> {
   const { keys } = await keysOf(visit)
   const key = keys.find(({ id }) => id === visit.id)

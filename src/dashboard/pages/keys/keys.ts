@@ -64,7 +64,6 @@ export const keyPages: readonly DashboardPage[] = [
   ...keyExamplePages,
 ]
 
-/** Shows the key that was just created. */
 async function showCreated(visit: Visit, secret: string) {
   const key = (await keysOf(visit)).keys.find(({ last4 }) => secret.endsWith(last4))
   if (key === undefined) return redirect('/keys')
@@ -197,7 +196,6 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   `
 }
 
-/** The page that shows a new key, once. */
 function showNewKey(visit: Visit, secret: string, key: ListedKey) {
   const { viewer, baseUrl } = visit
   const path = testPathOf(key)
@@ -225,7 +223,6 @@ function showNewKey(visit: Visit, secret: string, key: ListedKey) {
   })
 }
 
-/** A path that the key may read. */
 function testPathOf({ scopes }: ListedKey): string {
   if (scopes.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
   return scopes.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'

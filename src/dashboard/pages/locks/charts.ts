@@ -12,8 +12,6 @@ import type { Ending } from './endings.ts'
 import { lockAddresses, lockedPercent, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
 
-/** The figures and the chart of time under lock. */
-
 /** `▼ 2 points less than in the 12 weeks before (49 %)`, `◆ as in the 12 weeks before (49 %)` */
 function beforeText({ query, period, before, total }: ShownLocks): Html | undefined {
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
@@ -71,7 +69,6 @@ export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
   return partPictures(viewer, shown.time, '/locks?from={from}&to={to}', [shares(viewer, shown)])
 }
 
-/** The same as a part of other pages. */
 export function shares(
   viewer: Viewer,
   {

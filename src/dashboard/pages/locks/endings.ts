@@ -8,7 +8,6 @@ import { latenessOf, overMaximum } from './time.ts'
 
 /** How a lock session differs from what was planned, as far as that is known. */
 export interface Ending {
-  /** How many of its breaks were longer than allowed. */
   readonly lateBreaks: number
   /** How many milliseconds later than planned it ended; 0 if that is less than a minute. */
   readonly late: number

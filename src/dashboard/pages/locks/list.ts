@@ -114,7 +114,6 @@ function bucketOf(days: Days, timeZone: string): Bucket {
   return { day: days.first, start: from, end: to, partial: false }
 }
 
-/** The sessions that ran within a time. */
 function sessionsWithin(
   sessions: readonly LockStats[],
   { from, to }: { readonly from: number; readonly to: number },

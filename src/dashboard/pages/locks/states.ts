@@ -3,13 +3,11 @@ import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { label, stateLabels } from '../../text/labels.ts'
 
-/** The name of a state of a lock. Unknown states are shown as they are. */
 export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {
   if (discreet) return neutralStates[state] ?? 'Other state'
   return stateLabels[state] ?? (state === '' ? 'Unknown' : state)
 }
 
-/** The name of the state in an interval of a lock. */
 export function intervalName({ type }: Pick<LockInterval, 'type'>): string {
   return type === 'break' ? 'Break' : 'Open'
 }
@@ -41,7 +39,6 @@ export function knownEnd({ at, endAt }: { readonly at: number; readonly endAt: n
   return endAt !== null && endAt > at ? endAt : null
 }
 
-/** Marks a practice lock, which no sum includes. */
 export function practiceMark(rules: LockRules | undefined): Html {
   return rules?.isPractice === true ? html` <span class="state">${label('isTestLock')}</span>` : nothing
 }

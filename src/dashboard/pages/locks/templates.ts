@@ -162,7 +162,6 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** What became of the sessions. */
 function useStats(viewer: Viewer, use: TemplateUse): Html {
   return stats(
     mainStat('Lasted', lengthsOf(use), `planned: ${lengthText(use.record)}`),

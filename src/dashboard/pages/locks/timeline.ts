@@ -16,12 +16,10 @@ import { dateFormat, durationText, minutesText, stretchText, timeOfDay } from '.
 /** The lines of a timeline. Instants are on the clock of the account, as if that were UTC, so that each day has 24 hours. */
 interface Lines {
   readonly origin: number
-  /** How long each of them is. */
   readonly length: number
   readonly count: number
 }
 
-/** The picture of a lock, with its figures. */
 export function timeline(
   viewer: Viewer,
   session: LockDetails,

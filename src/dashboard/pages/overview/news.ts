@@ -13,9 +13,6 @@ import { rankText } from '../training/session.ts'
 import { repsFigure } from '../training/training.ts'
 import type { Programs } from '../../text/names.ts'
 
-/** What is new, if enough is known to say it. */
-
-/** What the rules are asked about. */
 interface Known {
   readonly reader: Reader
   readonly today: number

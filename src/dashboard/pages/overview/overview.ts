@@ -188,7 +188,6 @@ function nothingYet(viewer: Viewer): Html {
 
 const EXAMPLE_WEEKS = [3, 5, 4, 6, 5, 7, 6, 8, 7, 6, 8, 10]
 
-/** A picture of what comes, of no records. */
 const EXAMPLE = html`<figure class="example">${strip(
   html`${boxes('usual', [{ x: [0, 100], y: [30, 55] }])}${boxes(
     'solid',

@@ -23,7 +23,6 @@ import { medianFigure, repsFigure, type ShownTraining } from '../training/traini
 import { countedUntil } from '../../../stats/known-time.ts'
 import { lockedPercent, type ShownLocks } from '../locks/list.ts'
 
-/** How much was locked of the last days, up to an instant. */
 interface LockedTime {
   readonly days: readonly LockStatistics[]
   readonly until: number
