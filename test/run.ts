@@ -36,6 +36,7 @@ interface Result extends TestResult {
 const FIRST: readonly string[] = [
   'docs/installed.slow',
   'dashboard/pages.slow',
+  'pull/connection-kill.slow',
   'pull/model.slow',
   'dashboard/browser.slow',
   'store/engines.slow',

@@ -1,13 +1,19 @@
 // engine: both
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { importArchive, ImportError } from '../../src/archive/import.ts'
 import { removeAccount } from '../../src/accounts/removal.ts'
+import { setTier } from '../../src/accounts/accounts.ts'
+import { endAccess } from '../../src/accounts/shared-access.ts'
 import { open, type Store } from '../../src/store/index.ts'
-import { bytesOf, type Line, openStore, totals } from '../support/archives.ts'
+import { bytesOf, type Line, openStore, totals, parseLines } from '../support/archives.ts'
+import { type Folder, makeFolder } from '../support/command.ts'
 import { everything } from '../support/every-table.ts'
 import {
   account,
@@ -76,9 +82,15 @@ test('lines of a large archive that cannot be stored are rejected as they came',
   assert.equal((await store.store.db.selectFrom('set_aside').select('id').execute()).length, 1)
 })
 
-test('an import that is interrupted while it stores leaves everything as it was', async () => {
+test('an import that fails at any record, or is interrupted while it stores, leaves everything as it was', async () => {
   await using store = await openStore(before)
   const whole = await digestOf(store.store)
+  for (const id of [101, 1500, 2500]) {
+    await refuseSession(store.store, id)
+    await assert.rejects(store.import(large, { onConflict: 'replace' }), /refused/)
+    await allowSessions(store.store)
+    assert.equal(await digestOf(store.store), whole)
+  }
   const reason = new Error('stop')
   const controller = new AbortController()
   // When all lines are checked.
@@ -126,6 +138,36 @@ test('readers see all of an import or nothing', async () => {
   for (const count of counts) assert.ok(count === 300 || count === 2500, `${count} sessions`)
 })
 
+test('a killed import leaves nothing, and what others changed meanwhile stays', async () => {
+  await using folder = await makeFolder()
+  writeFileSync(folder.file('before.ndjson'), bytesOf([...before, partnership(1, 2)]))
+  const renamed = [account(1, 'anna'), account(2, 'benno'), partnership(1, 2)]
+  writeFileSync(folder.file('large.ndjson'), bytesOf([...renamed, ...sessions(3000, 20_000)]))
+  await folder.succeeds(['import', 'before.ndjson'])
+  await using store = await folder.store()
+  {
+    await using importing = folder.start(['import', 'large.ndjson', '--on-conflict', 'replace'])
+    while (!(await isStoring(folder, store))) {
+      assert.equal(importing.process.exitCode, null)
+      // On SQLite nothing else waits here, and the end of the process would never be noticed.
+      await immediate()
+    }
+    importing.process.kill('SIGSTOP')
+    assert.ok(await isStoring(folder, store))
+    const changing = change(store)
+    await Promise.race([changing, sleep(100)])
+    importing.process.kill('SIGKILL')
+    await Promise.all([changing, importing.ended])
+  }
+  const { stdout } = await folder.run(['export'])
+  const lines = parseLines(stdout)
+  const ann = lines.find(({ kind, data }) => kind === 'account' && data.id === 1)
+  assert.deepEqual([ann.data.username, ann.data.subscriptionTier], ['ann', 'pioneer'])
+  const access = lines.find(({ kind, data }) => kind === 'partnership' && data.ownerId === 1 && data.partnerId === 2)
+  assert.equal(typeof access.data.endedAt, 'string')
+  assert.equal(lines.filter(({ kind }) => kind === 'training-session').length, 300)
+})
+
 function sessions(from: number, count: number, name = 'Session') {
   return Array.from({ length: count }, (_, index) =>
     trainingSession(from + index, 1, { name, TrainerSegment: [trainerSegment(from + index, {})] }),
@@ -136,4 +178,41 @@ function sessions(from: number, count: number, name = 'Session') {
 async function digestOf(store: Store): Promise<string> {
   const tables = Object.entries(await everything(store)).toSorted(([a], [b]) => a.localeCompare(b))
   return hash('sha256', JSON.stringify(tables))
+}
+
+/** Changes a tier and ends access, as an operator and an owner would. */
+async function change(store: Store) {
+  await setTier(store, 1, 'pioneer', null)
+  await endAccess(store, { ownerId: 1, partnerId: 2 }, Date.now())
+}
+
+/** Whether an import holds the lock for what it has checked. */
+async function isStoring(folder: Folder, { db, engine }: Store): Promise<boolean> {
+  if (engine === 'postgres') {
+    const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory' and database =
+      (select oid from pg_database where datname = current_database())`.execute(db)
+    return rows.length > 0
+  }
+  using other = new DatabaseSync(folder.file('data/lockstep.db'), { timeout: 0 })
+  try {
+    other.exec('begin immediate; rollback')
+    return false
+  } catch {
+    return true
+  }
+}
+
+async function refuseSession({ db, engine }: Store, id: number) {
+  await (
+    engine === 'postgres'
+      ? sql`alter table training_session add constraint refused check (id <> ${sql.lit(id)} or owner_id <> 1) not valid`
+      : sql`create trigger refused before insert on training_session when new.id = ${sql.lit(id)} and new.document like '%Other%'
+        begin select raise(abort, 'refused'); end`
+  ).execute(db)
+}
+
+async function allowSessions({ db, engine }: Store) {
+  await (
+    engine === 'postgres' ? sql`alter table training_session drop constraint refused` : sql`drop trigger refused`
+  ).execute(db)
 }

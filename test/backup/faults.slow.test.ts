@@ -3,23 +3,148 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { type Folder, launcher, makeFolder } from '../support/command.ts'
 import { PASSWORD, type Seen, type Visitor, visitor } from '../support/dashboard.ts'
-import { testOn } from '../support/databases.ts'
+import { newPostgres, postgresUrl, testOn } from '../support/databases.ts'
 import { makeReleasedFile, nextVersion } from '../support/old-databases.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { connect, startPostgres } from '../support/postgres.ts'
 import { account, trainingSession } from '../support/records.ts'
 import { ask as askService } from '../support/serving.ts'
 import { canMount, CANNOT_MOUNT, mountSmall, smallDatabase } from '../support/small-disk.ts'
 import { SOURCE_TOKEN, SourceWorld, startSource } from '../support/sources/source-server.ts'
+import { isWhole } from '../support/sweeps.ts'
 import { until } from '../support/waiting.ts'
 import { folderOf } from '../support/archives.ts'
 
-// Commands that run out of disk leave the state before or after them, never a part.
+// Commands that are killed or run out of disk leave the state before or after them, never a part.
 
 const base = [account(1, 'ann'), ...sessions(1, 400)]
 const more = sessions(401, 2000)
+
+interface Operation {
+  readonly title: string
+  /** The command, in a folder with a database of `base`, an archive of `more` and a backup of both. */
+  readonly args: readonly string[]
+  /** Which database it writes to, if not the one of the folder. */
+  readonly target?: 'new'
+}
+
+const operations: readonly Operation[] = [
+  { title: 'import', args: ['import', 'more.ndjson'] },
+  { title: 'restore --force', args: ['restore', 'whole.db', '--force'] },
+  { title: 'restore into a new file', args: ['restore', 'whole.db', '--database', 'sqlite:new.db'], target: 'new' },
+  { title: 'move', args: ['move', '--to', 'sqlite:new.db'], target: 'new' },
+]
+
+for (const operation of operations) {
+  // A new file is the same, whichever engine the other tests use.
+  if (postgresUrl !== undefined && operation.title === 'restore into a new file') continue
+  test(`${operation.title}, killed at any moment, has changed everything or nothing`, async () => {
+    await using folder = await folderOf(base, more)
+    const before = await exported(folder, operation)
+    await reset(folder)
+    const started = performance.now()
+    const whole = await folder.launch(operation.args)
+    assert.equal(whole.code, 0, whole.stderr)
+    const took = performance.now() - started
+    const after = await exported(folder, operation)
+    for (const part of isWhole ? [0.2, 0.45, 0.7, 0.9] : [0.45, 0.9]) {
+      await reset(folder)
+      await kill(folder, operation.args, took * part)
+      const found = await exported(folder, operation)
+      assert.ok(found === before || found === after, `killed after ${part} of the time`)
+    }
+    await reset(folder)
+    await folder.run(operation.args)
+    assert.equal(await exported(folder, operation), after, 'the next one succeeds')
+    assert.deepEqual(leftovers(folder), [])
+  })
+}
+
+for (const kind of ['plain', 'encrypted']) {
+  testOn('sqlite', `a backup (${kind}) that is killed leaves only whole ones, and the next cleans up`, async () => {
+    await using folder = await folderOf(base, more)
+    mkdirSync(folder.file('backups'))
+    const identity = await generateIdentity()
+    writeFileSync(folder.file('key.txt'), identity)
+    const isPlain = kind === 'plain'
+    const args = ['backup', '--to', 'backups', ...(isPlain ? [] : ['--recipient', await identityToRecipient(identity)])]
+    const started = performance.now()
+    assert.equal((await folder.launch(args)).code, 0)
+    const took = performance.now() - started
+    const names = () => readdirSync(folder.file('backups'))
+    const whole = () => names().filter(name => /\.db(\.age)?$/.test(name))
+    for (const part of isWhole ? [0.3, 0.5, 0.6, 0.7, 0.8, 0.9] : [0.5, 0.8]) {
+      await kill(folder, args, took * part)
+      for (const name of whole()) {
+        await folder.succeeds(['backup', 'check', `backups/${name}`, '--identity', 'key.txt'])
+      }
+    }
+    await folder.succeeds(args)
+    assert.deepEqual(
+      names().toSorted(),
+      whole()
+        .flatMap(name => [name, `${name}.sha256`])
+        .toSorted(),
+    )
+    assert.deepEqual(leftovers(folder), [])
+  })
+}
+
+testOn('sqlite', 'migrate, killed at any moment, is applied whole or not at all', async () => {
+  await using folder = await makeFolder()
+  for (const ms of [150, 250, 400]) {
+    await kill(folder, ['migrate'], ms)
+    const { stdout } = await folder.succeeds(['migrate'])
+    assert.match(stdout, /the schema has version/)
+    rmSync(folder.file('data'), { recursive: true, force: true })
+  }
+})
+
+testOn('postgres', 'migrate, killed between any statements, is applied whole or not at all', async () => {
+  await using folder = await makeFolder()
+  const whole = await newPostgres(postgresUrl ?? '')
+  await folder.succeeds(['migrate', '--database', whole.url])
+  const expected = await schemaOf(whole.url)
+  await whole.remove()
+  for (const command of [1, 10, 30, 60]) {
+    const database = await newPostgres(postgresUrl ?? '')
+    await using client = await connect(database.url)
+    // The server stops at this command that changes the schema, until the test releases the lock.
+    await client.query(`select pg_advisory_lock(1);
+      create sequence commands;
+      create function stop() returns event_trigger language plpgsql as $$
+        begin if nextval('commands') = ${command} then perform pg_advisory_xact_lock(1); end if; end $$;
+      create event trigger stop on ddl_command_end execute function stop()`)
+    await using running = folder.start(['migrate', '--database', database.url])
+    const waiting = "select 1 from pg_stat_activity where datname = current_database() and wait_event = 'advisory'"
+    await until(async () => (await client.query(waiting)).rows.length > 0)
+    running.process.kill('SIGKILL')
+    await running.ended
+    await client.query('select pg_advisory_unlock(1)')
+    const others = 'select 1 from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()'
+    await until(async () => (await client.query(others)).rows.length === 0)
+    await client.query('drop event trigger stop; drop function stop(); drop sequence commands')
+    await folder.succeeds(['migrate', '--database', database.url])
+    assert.deepEqual(await schemaOf(database.url), expected, `killed at command ${command}`)
+    await client.end()
+    await database.remove()
+  }
+})
+
+/** Columns, indexes and steps of a database. */
+async function schemaOf(url: string) {
+  await using client = await connect(url)
+  const columns = await client.query(
+    "select table_name, column_name, data_type from information_schema.columns where table_schema = 'public' order by 1, 2",
+  )
+  const indexes = await client.query("select indexdef from pg_indexes where schemaname = 'public' order by 1")
+  const steps = await client.query('select version, name, checksum from migration order by 1')
+  return [columns.rows, indexes.rows, steps.rows]
+}
 
 testOn('sqlite', 'on a full disk commands that write say so, and leave nothing in part', async t => {
   if (!canMount) return t.skip(CANNOT_MOUNT)
@@ -236,4 +361,30 @@ function writes(ann: Visitor): readonly (readonly [name: string, () => Promise<S
 
 function sessions(from: number, count: number) {
   return Array.from({ length: count }, (_, index) => trainingSession(from + index, 1))
+}
+
+/** Brings the database back to `base`, and takes away what an operation made. */
+async function reset(folder: Folder) {
+  await folder.succeeds(['restore', 'base.db', '--force'])
+  for (const ending of ['', '-wal', '-shm', '-journal']) rmSync(folder.file(`new.db${ending}`), { force: true })
+}
+
+async function kill(folder: Folder, args: readonly string[], afterMs: number) {
+  await using running = folder.start(args)
+  await Promise.race([sleep(afterMs), running.ended])
+  running.process.kill('SIGKILL')
+  await running.ended
+}
+
+/** What the target of an operation holds. A target that does not exist counts as an empty database: it is created before its rows are written. */
+async function exported(folder: Folder, { target }: Operation): Promise<string> {
+  if (target === undefined) return (await folder.run(['export'])).stdout
+  await folder.succeeds(['migrate', '--database', 'sqlite:new.db'])
+  return (await folder.run(['export', '--database', 'sqlite:new.db'])).stdout
+}
+
+/** Files that commands must not leave. */
+function leftovers(folder: Folder): string[] {
+  const names = readdirSync(folder.path, { recursive: true, encoding: 'utf8' })
+  return names.filter(name => /unfinished|\.lock|\.lockstep-|-journal/.test(name))
 }

@@ -94,8 +94,8 @@ export interface SourceServer extends AsyncDisposable {
   readonly requests: string[]
   /** What the next request gets instead of its response. */
   fault: ((path: string, index: number) => Fault | undefined) | undefined
-  /** Called before each response is made. */
-  before: ((path: string, index: number) => void) | undefined
+  /** Called before each response is made, with the port that the request came from. */
+  before: ((path: string, index: number, port: number) => void) | undefined
 }
 
 export const SOURCE_TOKEN = 'source-token-0123456789'
@@ -113,7 +113,7 @@ export async function startSource(options: SourceServerOptions): Promise<SourceS
   const { tls } = options
   const { respond, state } = makeResponder(options)
   const handle = (request: IncomingMessage, response: ServerResponse) =>
-    send(respond(request.url ?? '', request.headers.authorization), request, response)
+    send(respond(request.url ?? '', request.headers.authorization, request.socket.remotePort), request, response)
   const server: Server = tls === undefined ? createServer(handle) : createTlsServer(tls, handle)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -180,11 +180,11 @@ export function makeResponder(options: SourceServerOptions) {
   const visible = new Set([me, ...others])
   let window = { start: -Infinity, count: 0 }
 
-  const respond = (target: string, authorization: string | undefined): Reply => {
+  const respond = (target: string, authorization: string | undefined, port = 0): Reply => {
     const { pathname, searchParams, search } = new URL(target, 'http://source')
     const path = pathname.replace(/^\/api\/v1/, '')
     const index = state.requests.push(path + search) - 1
-    state.before?.(path, index)
+    state.before?.(path, index, port)
     const fault = state.fault?.(path, index)
     if (typeof fault === 'string') return fault
     if (fault !== undefined) return { headers: {}, body: '{"ok":false}', ...fault }
