@@ -138,16 +138,6 @@ export function usualOf(
   ).slice(earlier.length)
 }
 
-export function lastWhole(
-  { parts }: TimeInParts,
-  measured: readonly Measured[],
-  usual: readonly (Usual | undefined)[],
-) {
-  const index = parts.findLastIndex(({ isWhole }, index) => isWhole && (measured[index]?.value ?? null) !== null)
-  const [part, value = null] = [parts[index], measured[index]?.value]
-  return part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
-}
-
 export interface Words {
   readonly text: (value: number) => string
   /** Of differences; as values if not given. */
@@ -476,7 +466,9 @@ export function summaryOf(
   if (measured.every(({ value }) => value === null)) return `${empty}.`
   if (news !== undefined) return news
   const { unit, parts } = time
-  const last = lastWhole(time, measured, usual)
+  const index = parts.findLastIndex(({ isWhole }, index) => isWhole && (measured[index]?.value ?? null) !== null)
+  const [part, value = null] = [parts[index], measured[index]?.value]
+  const last = part === undefined || value === null ? undefined : { part, value, usual: usual[index] }
   const current = parts.findIndex(({ isCurrent }) => isCurrent)
   const running = measured[current]?.value ?? null
   if (running !== null && (isShare || (last === undefined && running > 0))) {

@@ -94,7 +94,7 @@ function dayStrip({ timeZone }: Viewer, days: readonly LockStatistics[], today: 
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
-export function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[], { summary }: ShownTraining) {
+function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[], { summary }: ShownTraining) {
   const clock = zoneClock(viewer.timeZone)
   const today = clock.dayOf(now)
   const monday = bucketStart('week', 'monday', today)

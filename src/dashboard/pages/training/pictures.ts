@@ -283,7 +283,7 @@ export function distancePicture(viewer: Viewer, shown: ShownSessions, now: numbe
 }
 
 /** What is measured of each part, and of those before. */
-export function measuredOf(
+function measuredOf(
   viewer: Viewer,
   { time, summary, earlier }: ShownSessions,
   now: number,
