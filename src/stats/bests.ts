@@ -67,7 +67,7 @@ export interface GradeRank {
 /** Fewer grades have no rank. */
 export const MIN_RANKED = 10
 const MAX_BETTER = 3
-const MAX_EQUALS = 2
+export const MAX_EQUALS = 2
 
 /** One of the first three ranks, if it is not that of many; among the sessions that have begun. */
 export function gradeRank(

@@ -5,7 +5,7 @@ import type { Visit, Reader, Viewer } from '../../page.ts'
 import { typeName, type Programs } from '../../text/names.ts'
 import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
 import { type Addresses, addressOf } from '../area.ts'
-import { gradeRank } from '../../../stats/bests.ts'
+import { MAX_EQUALS, MIN_RANKED } from '../../../stats/bests.ts'
 import { type TableColumn, resultMark, table, TYPED } from '../../layout/components.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
@@ -159,16 +159,16 @@ export function sessionColumns(
       ? { title: text }
       : { title: sortLink(page.query, sort, text), sorted: directionOf(page.query, sort) }
   const isOfType = page?.query.type !== undefined
+  const bests = bestGrades(page === undefined || isOfType ? [] : page.known, visit.now)
   return [
     {
       ...head('program', 'Program'),
       line: 'first',
       cell: session => {
         const { id, program, passed, isTyped } = session
-        const best = page === undefined || isOfType ? nothing : bestMark(visit, session, page.known)
         const weakest = passed || isOfType ? undefined : weakestText(visit.viewer, session)
         const failed = html` ${resultMark(false)}${weakest === undefined ? nothing : html`<span class="muted why"> ${weakest}</span>`}`
-        return html`<a href="/training/${id}">${programs.nameOf(program)}</a>${best}${passed ? nothing : failed}${isTyped ? TYPED : nothing}`
+        return html`<a href="/training/${id}">${programs.nameOf(program)}</a>${bestMark(session, bests.get(program))}${passed ? nothing : failed}${isTyped ? TYPED : nothing}`
       },
     },
     { ...head('at', 'When'), line: 'second', cell: ({ at }) => dateTime(visit.viewer, at) },
@@ -194,12 +194,30 @@ export function sessionColumns(
   ]
 }
 
-/** `Best of 40`: of the grades with its program. */
-function bestMark({ now }: Pick<Reader, 'now'>, session: SessionStats, known: readonly SessionStats[]): Html {
-  const rank = gradeRank(known, session, now)
-  return rank === undefined || rank.better > 0
+interface BestGrade {
+  grade: number
+  times: number
+  of: number
+}
+
+/** By program, the best grade of the sessions that have begun. */
+function bestGrades(sessions: readonly SessionStats[], now: number): ReadonlyMap<number, BestGrade> {
+  const bests = new Map<number, BestGrade>()
+  for (const { program, grade, at } of sessions) {
+    if (grade === null || at > now) continue
+    const best = bests.getOrInsertComputed(program, () => ({ grade, times: 0, of: 0 }))
+    best.of += 1
+    if (grade > best.grade) Object.assign(best, { grade, times: 1 })
+    else if (grade === best.grade) best.times += 1
+  }
+  return bests
+}
+
+/** `Best of 40`, of the grades with its program, unless that is the rank of many. */
+function bestMark({ grade }: SessionStats, best: BestGrade | undefined): Html {
+  return best === undefined || grade !== best.grade || best.of < MIN_RANKED || best.times > MAX_EQUALS + 1
     ? nothing
-    : html` <span class="state on">${rank.equals === 0 ? 'Best' : 'Equals the best'} of ${numberText(rank.of)}</span>`
+    : html` <span class="state on">${best.times === 1 ? 'Best' : 'Equals the best'} of ${numberText(best.of)}</span>`
 }
 
 /** `weakest: Endurance 62 %`, where there are several grades. */
