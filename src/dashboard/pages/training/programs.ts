@@ -78,7 +78,7 @@ export function programColumns(
       cell: program =>
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
     },
-    { title: 'Last ten grades', cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], lowest) },
+    { title: 'Last ten grades', line: 'second', cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], lowest) },
     {
       title: 'Median grade',
       numeric: true,

@@ -233,6 +233,7 @@ function segmentColumns(
     },
     {
       title: html`<span class="hidden">Bar</span>`,
+      line: 'second',
       cell: segment =>
         html`<svg class="plane" height="8" aria-hidden="true">${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${boxes(isWeakest(segment) ? 'late' : 'solid', [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])}</svg>`,
     },
