@@ -9,6 +9,7 @@ import { issuerProblem, type OidcSettings } from '../accounts/oidc.ts'
 import { readOidcSettings } from '../accounts/oidc-settings.ts'
 import { type Config, injectedNames, pullDatabaseProblem, readConfig, settings } from '../config.ts'
 import { isLoopbackHost } from '../contract/address.ts'
+import { STATEMENT_TIMEOUT_MS } from '../contract/responses.ts'
 import { makeLog, writeToStderr } from '../http/log.ts'
 import { onConnectionChange } from '../pull/connections.ts'
 import { openSecret, passingSecret, setPassingSecret } from '../pull/stored-key.ts'
@@ -158,8 +159,6 @@ function workerCount(text: string): number {
   if (!/^[1-9][0-9]?$/.test(text)) throw new InvalidArgumentError('It must be a number from 1 to 99.')
   return Number(text)
 }
-
-const STATEMENT_TIMEOUT_MS = 4000
 
 function firstSteps(database: string | undefined): string {
   const where = database === undefined ? '' : ` --database '${database}'`

@@ -18,6 +18,9 @@ export const SECURITY_HEADERS = {
 /** A response is due within five seconds, also where the timer is late because the process is busy. */
 export const RESPONSE_TIMEOUT_MS = 4500
 
+/** PostgreSQL cancels a statement before that, so that the response says it. */
+export const STATEMENT_TIMEOUT_MS = 4000
+
 /** Whether an If-None-Match header holds the validator, compared weakly. Unquoted text never matches. */
 export function matchesEtag(header: string, etag: string): boolean {
   if (header === etag || header.trim() === '*') return true

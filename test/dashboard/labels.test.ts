@@ -6,7 +6,7 @@ import { Account, Token } from '../../src/contract/people.ts'
 import { TrainerSegment, TrainingSessionWithOwner } from '../../src/contract/training-sessions.ts'
 import { segmentTypes, TemplateSegment } from '../../src/contract/training-templates.ts'
 import {
-  eventLabels,
+  lockEventLabels,
   typeLabels,
   label,
   scopeLabels,
@@ -40,7 +40,7 @@ test('every field of the contract has plain words', () => {
 })
 
 test('plain words are not explicit', () => {
-  for (const table of [labels, typeLabels, stateLabels, eventLabels, scopeLabels, scopeTexts]) {
+  for (const table of [labels, typeLabels, stateLabels, lockEventLabels, scopeLabels, scopeTexts]) {
     for (const [field, text] of Object.entries(table)) assert.doesNotMatch(text, EXPLICIT, field)
   }
 })

@@ -17,7 +17,7 @@ import { lockColumns, lockRow, type LockRow } from '../pages/locks/list.ts'
 import { lockTemplateColumns, shownRules } from '../pages/locks/templates.ts'
 import { programColumns } from '../pages/training/programs.ts'
 import { sessionColumns } from '../pages/training/list.ts'
-import { eventLabels, label } from '../text/labels.ts'
+import { lockEventLabels, label } from '../text/labels.ts'
 import { typeName, type Programs } from '../text/names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
 
@@ -84,7 +84,7 @@ export async function* keptTables(
     rows: locks.flatMap(({ id, events }) =>
       events.toReversed().map(([at, , type]) => {
         return {
-          cells: [dateTimeText(viewer, at), String(id), viewer.discreet ? 'Event' : (eventLabels[type] ?? type)],
+          cells: [dateTimeText(viewer, at), String(id), viewer.discreet ? 'Event' : (lockEventLabels[type] ?? type)],
         }
       }),
     ),

@@ -32,7 +32,7 @@ export const stateLabels: Readonly<Record<string, string>> = {
 }
 
 /** Types of events in a lock session that are known today; the set is open. */
-export const eventLabels: Readonly<Record<string, string>> = {
+export const lockEventLabels: Readonly<Record<string, string>> = {
   start: 'Started',
   locked: 'Locked again',
   break: 'Break began',
