@@ -45,9 +45,3 @@ for (const { kind, name, path, device } of devices) {
 
 testSharing({ path: '/api/v1/lkbx', resourceName: 'Lock device', record: lockDevice, isMixed: false })
 testSharing({ path: '/api/v1/dtt', resourceName: 'Training device', record: trainingDevice, isMixed: false })
-
-test('a lock device and a training device may have the same id', async () => {
-  await using service = await startService([...world, lockDevice(1, 1), trainingDevice(1, 2)])
-  assertData(await service.fetch('/api/v1/lkbx/1', 'ben'), lockDevice(1, 1).data)
-  assertData(await service.fetch('/api/v1/dtt/1', 'ben'), trainingDevice(1, 2).data)
-})

@@ -89,103 +89,43 @@ test('include=template adds the template of a lock session as its last field, an
   })
 })
 
-test('the validator of a lock session with its template changes with the template', async () => {
-  const session = lockSession(1, 1)
-  await using service = await startService([...world, { ...session, templateId: 4 }])
-  const etagsOf = async () => {
-    const paths = ['sessions/1', 'sessions', 'sessions/latest']
-    const answers = await Promise.all(paths.map(path => service.fetch(`/api/v1/lkbx/${path}?include=template`, 'ann')))
-    return answers.map(({ headers }) => headers.get('ETag'))
-  }
-  const before = await etagsOf()
-  await service.import([{ ...session, templateId: 5 }], { onConflict: 'replace' })
-  const after = await etagsOf()
-  for (const [index, etag] of after.entries()) assert.notEqual(etag, before[index])
-})
-
 testSharing({
   path: '/api/v1/lkbx/sessions',
   resourceName: 'Lock session',
   record: (id, owner) => lockSession(id, owner),
 })
 
-const on = (id: number, owner: number, startDate: string, isActive = false) =>
-  lockSession(id, owner, { startDate, isActive })
+// Dee (4) reads Eve's (5) records.
+const on = (id: number, day: string, isActive = false, owner = 4) =>
+  lockSession(id, owner, { startDate: `2026-02-${day}T00:00:00Z`, isActive })
 
-// Dee (4) and Eve (5) read each other's records, Ann (1) is a stranger to both.
-const newest: readonly {
-  title: string
-  path: string
-  sessions: readonly object[]
-  found: number | null
-}[] = [
-  {
-    title: 'the latest lock session is the one that started last, whatever its id',
-    path: 'sessions/latest',
-    sessions: [on(3, 4, '2026-02-01T00:00:00Z'), on(1, 4, '2026-02-03T00:00:00Z'), on(2, 4, '2026-02-02T00:00:00Z')],
-    found: 1,
-  },
-  {
-    title: 'the current lock session is the active one, also when a newer one is over',
-    path: 'session/current',
-    sessions: [on(1, 4, '2026-02-01T00:00:00Z', true), on(2, 4, '2026-02-02T00:00:00Z')],
-    found: 1,
-  },
-  {
-    title: 'of several active lock sessions the current one started last',
-    path: 'session/current',
-    sessions: [on(2, 4, '2026-02-01T00:00:00Z', true), on(1, 4, '2026-02-02T00:00:00Z', true)],
-    found: 1,
-  },
-  {
-    title: 'of active lock sessions that started at once the current one has the highest id',
-    path: 'session/current',
-    sessions: [on(9, 4, '2026-02-01T00:00:00Z', true), on(10, 4, '2026-02-01T00:00:00Z', true)],
-    found: 10,
-  },
-  {
-    title: 'the current lock session is null where none is active',
-    path: 'session/current',
-    sessions: [on(1, 4, '2026-02-01T00:00:00Z'), on(2, 5, '2026-02-02T00:00:00Z', true)],
-    found: null,
-  },
-]
-
-for (const { title, path, sessions, found } of newest) {
-  test(title, async () => {
-    await using service = await startService([...people, ...sessions])
-    const { text, body } = await service.fetch(`/api/v1/lkbx/${path}`, 'dee')
-    if (found === null) assert.equal(text, '{"ok":true,"data":null}')
-    else assert.equal(body.data.id, found)
-  })
-}
+test('the latest lock session started last; the current one is the active one that started last, or null', async () => {
+  await using service = await startService(people)
+  const idAt = async (path: string) => (await service.fetch(`/api/v1/lkbx/${path}`, 'dee')).body.data?.id as unknown
+  await service.import([on(3, '01'), on(1, '03'), on(2, '02'), on(50, '09', true, 5)])
+  assert.deepEqual([await idAt('sessions/latest'), await idAt('session/current')], [1, undefined])
+  await service.import([on(8, '01', true)])
+  assert.equal(await idAt('session/current'), 8, 'also when newer ones are over')
+  await service.import([on(7, '02', true)])
+  assert.equal(await idAt('session/current'), 7, 'whatever its id')
+  await service.import([on(10, '02', true), on(9, '02', true)])
+  assert.equal(await idAt('session/current'), 10, 'the highest id of those that started at once')
+})
 
 const filtered: readonly (readonly [query: string, ids: readonly number[]])[] = [
   ['from=2026-02-16', [5, 4, 3, 2]],
-  ['to=2026-02-16', [4, 3, 2, 1]],
   ['from=2026-02-16&to=2026-02-16', [4, 3, 2]],
   ['to=2026-02-15', [1]],
-  ['from=2026-02-18', []],
   ['from=2026-02-16T12:00:00Z', [5, 4, 3]],
   ['to=2026-02-16T12:00:00Z', [2, 1]],
-  ['from=2026-02-16T12:00:00.001Z', [5, 4]],
-  ['to=2026-02-16T12:00:00.001Z', [3, 2, 1]],
-  ['from=2026-02-16T00:00:00Z&to=2026-02-17T00:00:00Z', [4, 3, 2]],
-  ['from=2026-02-16T12:00:00Z&to=2026-02-16T12:00:00Z', []],
   ['from=2026-02-16T13:00:00+01:00', [5, 4, 3]],
   ['from=2026-02-16T13:00:00%2B01:00', [5, 4, 3]],
-  ['from=2026-02-16T07:00:00-05:00', [5, 4, 3]],
   ['from=2026-02-16t12:00:00z', [5, 4, 3]],
-  ['from=2026-02-16&to=2026-02-16T12:00:00Z', [2]],
   ['from=2026-02-17&to=2026-02-17T00:00:00Z', []],
   ['lockState=completed', [4, 1]],
-  ['lockState=abandoned', [3]],
-  ['lockState=frozen', []],
   ['lockState=Completed', []],
   ['lockState=completed&from=2026-02-16', [4]],
-  ['lockState=completed&to=2026-02-16T23:59:59.999Z', [1]],
   ['lockState=half%20open%20%F0%9F%94%93', [5]],
-  ['ownerId=1&lockState=locked&from=2026-02-16&to=2026-02-16', [2]],
 ]
 
 test('lock sessions are filtered by start and state; a day is a whole day in UTC', async () => {

@@ -64,50 +64,25 @@ test('a lock template that is marked public is not shown to strangers', async ()
   assert.deepEqual(idsOf(await service.fetch('/api/v1/lkbx/templates', 'cas')), [])
 })
 
-const active = (id: number, ownerId: number, templateId?: number, startDate = '2026-02-01T00:00:00Z') =>
-  lockSession(id, ownerId, { isActive: true, startDate }, templateId === undefined ? {} : { templateId })
+const session = (id: number, day: string, templateId: number | null, isActive = true, owner = 4) =>
+  lockSession(id, owner, { isActive, startDate: `2026-02-${day}T00:00:00Z` }, { templateId })
 
-// The caller is Dee, who reads Eve's records; 44 is Dee's template, 55 Eve's, 11 a stranger's.
-const inUse: readonly { title: string; sessions: readonly object[]; template: number | null }[] = [
-  { title: 'of the active lock session', sessions: [active(1, 4, 44)], template: 44 },
-  { title: 'of an account that gave the caller access', sessions: [active(1, 4, 55)], template: 55 },
-  { title: 'null without a lock session', sessions: [], template: null },
-  {
-    title: 'null when no lock session is active',
-    sessions: [lockSession(1, 4, {}, { templateId: 44 })],
-    template: null,
-  },
-  { title: 'null when the session was started without a template', sessions: [active(1, 4)], template: null },
-  { title: 'null when the template is gone', sessions: [active(1, 4, 99)], template: null },
-  { title: 'null when the template is out of reach', sessions: [active(1, 4, 11)], template: null },
-  { title: "null when only somebody else's session is active", sessions: [active(1, 5, 55)], template: null },
-  {
-    title: 'of the newest active session',
-    sessions: [active(2, 4, 55, '2026-02-01T00:00:00Z'), active(1, 4, 44, '2026-02-02T00:00:00Z')],
-    template: 44,
-  },
-  {
-    title: 'of the active session with the highest id where two started at once',
-    sessions: [active(2, 4, 44), active(1, 4, 55)],
-    template: 44,
-  },
-  {
-    title: 'null when the newest active session has none, whatever older ones have',
-    sessions: [active(1, 4, 44, '2026-02-01T00:00:00Z'), active(2, 4, undefined, '2026-02-02T00:00:00Z')],
-    template: null,
-  },
-  {
-    title: 'of the active session, also when a newer one is over',
-    sessions: [active(1, 4, 44), lockSession(2, 4, { startDate: '2026-02-02T00:00:00Z' }, { templateId: 55 })],
-    template: 44,
-  },
-]
-
-for (const { title, sessions, template } of inUse) {
-  test(`the active lock template is ${title}`, async () => {
-    const templates = [lockTemplate(44, 4), lockTemplate(55, 5), lockTemplate(11, 1, { isPublic: true })]
-    await using service = await startService([...people, ...templates, ...sessions])
+test('the active lock template is that of the newest active lock session, if the caller may read it, or null', async () => {
+  // The caller is Dee, who reads Eve's records; 44 is Dee's template, 55 Eve's, 11 a stranger's.
+  const templates = [lockTemplate(44, 4), lockTemplate(55, 5), lockTemplate(11, 1, { isPublic: true })]
+  await using service = await startService([...people, ...templates])
+  const expectActive = async (id: number | null, ...sessions: readonly object[]) => {
+    await service.import(sessions)
     const answer = await service.fetch('/api/v1/lkbx/templates/active', 'dee')
-    assertData(answer, template === null ? null : templates.find(({ data }) => data.id === template)?.data)
-  })
-}
+    assertData(answer, templates.find(({ data }) => data.id === id)?.data ?? null)
+  }
+  await expectActive(null)
+  await expectActive(null, session(1, '01', 44, false), session(2, '09', 55, true, 5))
+  await expectActive(44, session(3, '01', 44))
+  await expectActive(44, session(20, '20', 55, false))
+  await expectActive(55, session(4, '02', 55))
+  await expectActive(44, session(5, '02', 44))
+  for (const [index, unreadable] of [null, 99, 11].entries()) {
+    await expectActive(null, session(6 + index, `0${3 + index}`, unreadable))
+  }
+})

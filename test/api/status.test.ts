@@ -97,15 +97,6 @@ const events = [
     locked: true,
     since: MINUTE,
   },
-  {
-    title: 'unlocked',
-    rows: [
-      ['start', 3 * HOUR, true],
-      ['unlocked', MINUTE, false],
-    ],
-    locked: false,
-    since: MINUTE,
-  },
   { title: 'without events', rows: [], locked: true, since: null },
 ] as const
 

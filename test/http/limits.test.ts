@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict'
-import { IncomingMessage } from 'node:http'
-import { BlockList, Socket } from 'node:net'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { clientAddress, networkOf } from '../../src/http/addresses.ts'
 import { LimitError } from '../../src/http/limits.ts'
 import { RateLimits } from '../../src/http/rate-limits.ts'
 import { listKeys, revokeKey } from '../../src/accounts/api-keys.ts'
@@ -183,43 +180,29 @@ test('behind a trusted proxy failures count for the last forwarded address; X-Fo
   assert.deepEqual(await failFrom('192.0.2.0/24', addresses), [401, 429, 429, 429, 429])
 })
 
-test('the client address is the last one in the chain of proxies that is not a trusted proxy', () => {
-  const trusted = new BlockList()
-  trusted.addSubnet('10.0.0.0', 8, 'ipv4')
-  trusted.addSubnet('fd00::', 8, 'ipv6')
-  const cases: readonly (readonly [peer: string | undefined, forwarded: string | undefined, expected: string])[] = [
-    ['192.0.2.1', '203.0.113.7', '192.0.2.1'],
-    ['10.0.0.1', undefined, '10.0.0.1'],
-    ['10.0.0.1', '203.0.113.7', '203.0.113.7'],
-    ['::ffff:10.0.0.1', '203.0.113.7', '203.0.113.7'],
-    ['10.0.0.1', '203.0.113.7, 10.0.0.2,fd00::3', '203.0.113.7'],
-    ['10.0.0.1', 'unknown', '10.0.0.1'],
-    ['10.0.0.1', '203.0.113.7:4711', '203.0.113.7'],
-    ['10.0.0.1', '[2001:db8::7]:443', '2001:db8::7'],
-    ['10.0.0.1', '203.0.113.7:4711, 10.0.0.2:80, [fd00::3]:443', '203.0.113.7'],
+test('the client address is the last one in the chain of proxies that is not trusted, and of IPv6 its network counts', async () => {
+  const statuses = [
+    ['203.0.113.7', 401],
+    ['203.0.113.7, 10.0.0.2,fd00::3', 429],
+    ['203.0.113.7:4711, 10.0.0.2:80, [fd00::3]:443', 429],
+    ['203.0.113.8:4711', 401],
+    ['[2001:db8::7]:443', 401],
+    ['2001:db8::9', 429],
+    ['64:ff9b::192.0.2.1', 401],
     // What is no address counts as the proxy that passed it on.
-    ['10.0.0.1', '203.0.113.7:471100', '10.0.0.1'],
-    ['10.0.0.1', '[203.0.113.7', '10.0.0.1'],
-    ['10.0.0.1', 'for=203.0.113.7', '10.0.0.1'],
-    ['10.0.0.1', 'fe80::1%eth0', 'fe80::1%eth0'],
-    [undefined, '203.0.113.7', ''],
-  ]
-  for (const [peer, forwarded, expected] of cases) {
-    const request = new IncomingMessage(Object.defineProperty(new Socket(), 'remoteAddress', { value: peer }))
-    if (forwarded !== undefined) request.headers['x-forwarded-for'] = forwarded
-    assert.equal(clientAddress(request, trusted), expected, `${peer} ${forwarded}`)
-  }
-  for (const [address, network] of [
-    ['192.0.2.1', '192.0.2.1'],
-    ['2001:db8::1', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
-    ['1::', '1:0:0:0::/64'],
-    ['nothing', 'nothing'],
-  ] as const) {
-    assert.equal(networkOf(address), network)
-  }
+    ['unknown', 401],
+    ['203.0.113.9:471100', 429],
+    ['[203.0.113.9', 429],
+    ['for=203.0.113.9', 429],
+  ] as const
+  const found = await failFrom(
+    '127.0.0.0/8, 10.0.0.0/8, fd00::/8',
+    statuses.map(([address]) => address),
+  )
+  assert.deepEqual(
+    found,
+    statuses.map(([, status]) => status),
+  )
 })
 
 test('0 switches a limit off', async () => {

@@ -35,12 +35,6 @@ function parse(text: string): Sample[] {
 
 const valueOf = (samples: readonly Sample[], wanted: string) => samples.find(({ name }) => name === wanted)?.value
 
-test('there are no metrics without a port for them', async () => {
-  assert.equal(readConfig({}).metricsPort, undefined)
-  await using service = await startService()
-  for (const path of ['/metrics', '/api/v1/metrics']) assert.equal((await service.fetch(path)).status, 404)
-})
-
 test('requests, authentications, limits, reads and the build are counted, and served on a separate listener', async () => {
   await using service = await startService(cast)
   const tokens = await makeTokens(service)

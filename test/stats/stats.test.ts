@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lockIntervals, lockEnd, type LockEvent, plannedEnd } from '../../src/stats/intervals.ts'
+import { lockIntervals, lockEnd, type LockEvent } from '../../src/stats/intervals.ts'
 import { gradeRank } from '../../src/stats/bests.ts'
 import { type SessionStats, matching, summarize } from '../../src/stats/training.ts'
 
@@ -83,13 +83,6 @@ test('an old lock session without an end ends with its last event', () => {
   assert.equal(lockEnd({ at: 0, ended_at: null, is_active: 1 }, events), null)
   assert.equal(lockEnd({ at: 0, ended_at: 9, is_active: 0 }, events), 9)
   assert.equal(lockEnd({ at: 3, ended_at: null, is_active: 0 }, []), 3)
-})
-
-test('the end of an active lock session is a planned one', () => {
-  const session = { at: 0, ended_at: 9, is_active: 1 }
-  assert.equal(lockEnd(session, []), null)
-  assert.equal(plannedEnd(session), 9)
-  assert.equal(plannedEnd({ ...session, is_active: 0 }), null)
 })
 
 /** A session with one segment of each of these types. */

@@ -88,12 +88,6 @@ export function testSharing({ path, resourceName, record, isMixed = true }: Shar
       })
     }
   })
-
-  test(`without any ${name} the list is empty, not absent`, async () => {
-    await using service = await startService(people, unlimited)
-    const { text } = await service.fetch(path, 'ann')
-    assert.equal(text, '{"ok":true,"data":{"data":[],"pagination":{"limit":50,"offset":0}}}')
-  })
 }
 
 /** Access to everything, without an end. */
