@@ -40,7 +40,7 @@ describe('records that are seldom seen', () => {
   test('a target of 0 is no target', async () => {
     const { text } = await ann.get('/training/1')
     const rows = [...text.matchAll(/<tr[^>]*>([^]*?)<\/tr>/g)].map(([, row = '']) => cellTexts(row))
-    const measured = (name: string) => rows.find(([segment]) => segment?.startsWith(name))?.slice(2, 4)
+    const measured = (name: string) => rows.find(([segment]) => segment?.startsWith(name))?.slice(3, 5)
     assert.deepEqual(measured('1 Repetitions'), ['1 min 1 s of 1 min', '1,234,567 of 20'])
     assert.deepEqual(measured('2 unlisted'), ['1 min 1 s', '19'])
   })

@@ -58,7 +58,7 @@ describe('a long history', () => {
     assert.ok(exact.length > 15, `${exact.length} weeks without a jump back`)
     assert.match(text, /Median of a week/)
     const few = await ann.get('/training?range=4w')
-    assert.equal(figures(few.text, 'Grade', { card: 'grades' }).length, tableTotal(few.text), 'fewer have a mark each')
+    assert.equal(figures(few.text, 'Grade', 'grades').length, tableTotal(few.text), 'fewer have a mark each')
   })
 
   test('tables on the page of a record have 100 rows', async () => {
@@ -121,7 +121,7 @@ describe('a long history', () => {
       const { status, headers, text } = await ann.get('/assets/dashboard.js', { 'Accept-Encoding': encoding })
       assert.equal(status, 200)
       assert.equal(headers.get('Content-Encoding'), encoding === 'identity' ? null : encoding)
-      assert.match(text, /querySelectorAll\('\[data-cells\]'\)/)
+      assert.match(text, /querySelectorAll\('\.plot\[data-name\]'\)/)
       const etag = headers.get('ETag')
       etags.add(etag)
       const again = await ann.get('/assets/dashboard.js', { 'Accept-Encoding': encoding, 'If-None-Match': etag ?? '' })

@@ -146,7 +146,7 @@ function history(today: Temporal.PlainDate, timeZone: string): object[] {
   return [records.account(1, 'ann'), ...sessions]
 }
 
-const leadOf = ({ text }: Seen) => /<div class="stat main">[^]*?<small>([^]*?)<\/small>/.exec(text)?.[1] ?? ''
+const leadOf = ({ text }: Seen) => /<dl class="stats card">[^]*?<\/dl>/.exec(text)?.[0] ?? ''
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
 describe('with the clock on each weekday of a week in which clocks change', () => {

@@ -285,7 +285,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   const result = (id: number, type: string, repsMeasured: number, repsTarget: number, more: object = {}) =>
     records.trainerSegment(id, { type, repsMeasured, repsTarget, durationMeasured: 65, durationTarget: 60, ...more })
   const session = (id: number, TrainerSegment: readonly object[]) =>
-    records.trainingSession(id, 1, { created_at: ago(40 - id), settings_id: 1, TrainerSegment })
+    records.trainingSession(id, 1, { created_at: ago(id === 1 ? 140 : 40 - id), settings_id: 1, TrainerSegment })
   const both = (id: number, reps: number, target: number, more: object = {}) =>
     session(id, [result(id * 10, 'training', reps, target, more), result(id * 10 + 1, 'bounce', 7, 8)])
   await using ann = await open([
@@ -300,7 +300,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
         passGradeThreshold: 60,
       })),
     }),
-    both(1, 1, 1),
+    both(1, 1, 1, { percentGrade: 61 }),
     ...Array.from({ length: 9 }, (_, index) => both(index + 2, 70 + index, 80)),
     both(11, 85, 90, { durationTarget: 70, passed: false }),
     // It ended early, which changes no target.
@@ -399,6 +399,20 @@ test('days are those of the zone of the account', async () => {
   assert.match(await ann.page('/training/1'), /1 Feb( 2026)?, 00:30/)
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-02-01')), [1])
   assert.deepEqual(listed(await ann.reader.get('/training?day=2026-01-31')), [])
+})
+
+test('where grades did not change, all of them are compared with those of the weeks before', async () => {
+  const grades = { 120: 80, 110: 90, 100: 90, 60: 80, 40: 85, 20: 80 }
+  const lines = Object.entries(grades).map(([days, grade], id) =>
+    records.trainingSession(id + 1, 1, {
+      created_at: ago(Number(days)),
+      TrainerSegment: [segment(id + 1, 'training', grade, true, 1, null)],
+    }),
+  )
+  await using ann = await open([...records.world, ...lines])
+  const text = await ann.page('/training')
+  assert.match(text, / Median grade 80 % ▼\s10\spoints less than in the 12 weeks before \( 90 % \)/)
+  assert.doesNotMatch(text, /Grade this period|since the beginning/)
 })
 
 test('the median grade of each type is that of the page of its type', async () => {

@@ -111,12 +111,12 @@ describe('a year of the sample', () => {
 
   test('the percent of time locked by month is that of the API', async () => {
     const { buckets } = await statistics('lkbx', `bucket=month&from=${year}-01-01&to=${today}`)
-    const shown = figures(page, 'Locked', { card: `figures-${year}` })
+    const shown = figures(page, 'Locked', `months-${year}`)
     const since = formatTimestamp(await firstLock(service))
     assert.equal(shown.length, buckets.length)
     for (const [index, { start, lockedPercent }] of buckets.entries())
       if (start > since) assert.equal(shown[index], lockedPercent)
-    const [, table = ''] = page.split(`id="figures-${year}"`)
+    const [, table = ''] = page.split(`id="months-${year}"`)
     const [, address = ''] = /<tr data-x[^>]*><td><a href="([^"]*)"/.exec(table) ?? []
     const last = year === Number(today.slice(0, 4)) && today.startsWith(`${year}-01`) ? '' : '31'
     assert.match(address.replace('&amp;', '&'), new RegExp(`^/locks\\?from=${year}-01-01&to=${year}-01-${last}`))

@@ -146,14 +146,13 @@ export function ageSignIns({ store }: Pick<TestService, 'store'>, minutes: numbe
   return store.db.updateTable('browser_session').set({ created_at, confirmed_at: null }).execute()
 }
 
-/**
- * The numbers of a column of the figures that pictures are drawn from, those with this title after another one if it is given; null where
- * nothing is known. `card` is the id of their card or table.
- */
-export function figures(page: string, column: string, { card = 'figures', after = '' } = {}): (number | null)[] {
-  const [, table = ''] = new RegExp(`id="${card}"[^]*?<table[^>]*>([^]*?)</table>`).exec(page) ?? []
+/** The numbers of a column of the figures that pictures are drawn from, or the card of this id; null where nothing is known. */
+export function figures(page: string, column: string, card = ''): (number | null)[] {
+  const from = page.slice(card === '' ? 0 : page.indexOf(`id="${card}"`))
+  const tables = [...from.matchAll(/<details class="figures"[^]*?<table[^>]*>([^]*?)<\/table>/g)]
+  const table = tables.find(([, text = '']) => text.includes(`<th scope="col">${column}<`))?.[1] ?? ''
   const titles = [...table.matchAll(/<th scope="col">([^<]*)/g)].map(([, title = '']) => title)
-  const index = titles.indexOf(column, after === '' ? 0 : titles.indexOf(after))
+  const index = titles.indexOf(column)
   if (index === -1) return []
   return [...table.matchAll(/<tr data-x[^>]*>([^]*?)<\/tr>/g)].map(([, row = '']) => {
     const number = /-?[\d.]+/.exec((cellTexts(row)[index] ?? '').replaceAll(',', ''))?.[0]

@@ -24,7 +24,7 @@ const pointed = document.createElementNS(SVG, 'rect')
 pointed.setAttribute('class', 'pointed')
 
 export function enablePictures() {
-  for (const plot of document.querySelectorAll('[data-cells]')) {
+  for (const plot of document.querySelectorAll('.plot[data-name]')) {
     if (!(plot instanceof HTMLElement)) continue
     const picture = new Picture(plot)
     if (picture.rows.length > 0) picture.enable()
@@ -41,13 +41,10 @@ class Picture {
 
   /** @param {HTMLElement} plot */
   constructor(plot) {
-    const card = plot.closest('.chart')
-    const shared = card?.getAttribute('data-figures')
-    const figures = shared == null ? card?.querySelector('.figures') : document.querySelector(`#${shared}`)
+    const figures = plot.closest('.chart')?.querySelector('.figures')
     this.plot = plot
     this.rows = [...(figures?.querySelectorAll('tr[data-x]') ?? [])].map(readRow).toSorted((a, b) => a.start - b.start)
     this.heads = [...(figures?.querySelectorAll('th') ?? [])].map(head => head.textContent.trim())
-    this.cells = (plot.dataset.cells ?? '').split(' ').map(Number)
     this.select = figures?.getAttribute('data-select') ?? undefined
     this.lines = Number(plot.dataset.lines ?? 1)
   }
@@ -166,10 +163,10 @@ class Picture {
 
   /** @param {number} index */
   tooltipText(index) {
-    return this.cells.flatMap((cell, place) => {
-      const text = this.rows[index]?.row.cells[cell]?.textContent.trim() ?? ''
+    return [...(this.rows[index]?.row.cells ?? [])].flatMap(({ textContent }, place) => {
+      const text = textContent.trim()
       if (text === '' || text === '–') return []
-      return [place === 0 ? text : `${this.heads[cell]}: ${text}`]
+      return [place === 0 ? text : `${this.heads[place]}: ${text}`]
     })
   }
 

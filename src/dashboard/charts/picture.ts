@@ -16,14 +16,11 @@ export interface Picture {
   readonly isWide?: boolean
   readonly drawing: Html | undefined
   readonly empty: string
-  /** Which cells of a row are shown where somebody points at its mark. */
-  readonly cells: readonly number[]
   /** How many lines it has, if time goes on from the end of one to the start of the next. */
   readonly lines?: number | undefined
   readonly legend?: readonly LegendItem[]
-  /** Its table; or the id of one that it shares with other pictures. */
+  /** Its table, a row of which is shown where somebody points at its mark. */
   readonly figures?: Html
-  readonly figuresId?: string
 }
 
 /** A style of marks in a picture, and what it means. */
@@ -33,9 +30,9 @@ export type LegendItem = readonly [
 ]
 
 export function picture(shown: Picture): Html {
-  const { id, title, summary, actions, isWide = false, legend = [], figures, figuresId } = shown
+  const { id, title, summary, actions, isWide = false, legend = [], figures } = shown
   return html`
-    <section class="card chart${isWide ? ' wide' : ''}" id="${id}"${figuresId === undefined ? nothing : html` data-figures="${figuresId}"`}>
+    <section class="card chart${isWide ? ' wide' : ''}" id="${id}">
       <div class="card-head"><h2>${title}</h2>${actions}</div>
       ${summary === undefined ? nothing : html`<p class="summary">${summary}</p>`}
       ${plotOf(shown)}
@@ -62,7 +59,6 @@ function markOf(look: LegendItem[0]): Html {
 }
 
 interface Figures<Row> {
-  readonly id?: string
   readonly title: string
   readonly note?: Html
   /** The first one has the link of a row. */
@@ -75,26 +71,25 @@ interface Figures<Row> {
   readonly daysAddress?: string
 }
 
-/** The table of one or more pictures, which opens. */
-export function figuresTable<Row>({ id, title, note, columns, rows, placeOf, dayOf, daysAddress }: Figures<Row>): Html {
+export function figuresTable<Row>({ title, note, columns, rows, placeOf, dayOf, daysAddress }: Figures<Row>): Html {
   if (rows.length === 0) return nothing
   const attributes = (row: Row) =>
     html` data-x="${placeOf(row).map(round).join(' ')}"${dayOf === undefined ? nothing : html` data-day="${dayOf(row)}"`}`
   // By the style of these tables, all but the first column are aligned as numbers.
   const plain = columns.map(({ title, cell }) => ({ title, cell }))
-  return html`<details class="figures"${id === undefined ? nothing : html` id="${id}"`}${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${note}${rows.length > MAX_ROWS ? html`<p>${drawnText(rows.length, MAX_ROWS)}</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
+  return html`<details class="figures"${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${note}${rows.length > MAX_ROWS ? html`<p>${drawnText(rows.length, MAX_ROWS)}</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
 }
 
 /** More rows would be too many for a page. */
 export const MAX_ROWS = 200
 
-function plotOf({ title, drawing, empty, cells, lines }: Picture): Html {
+function plotOf({ title, drawing, empty, lines }: Picture): Html {
   if (drawing === undefined) return html`<p class="plot nothing">${empty}</p>`
   const [look, data, height] =
     lines === undefined
       ? ['', nothing, nothing]
       : [' lines', html` data-lines="${lines}"`, html` height="${lines * LINE_HEIGHT}em"`]
-  return html`<div class="plot${look}" data-name="${title}" data-cells="${cells.join(' ')}"${data}><svg class="plane" aria-hidden="true"${height}>${drawing}</svg></div>`
+  return html`<div class="plot${look}" data-name="${title}"${data}><svg class="plane" aria-hidden="true"${height}>${drawing}</svg></div>`
 }
 
 /** Of a line of a drawing that has several, in the size of its letters. */

@@ -33,21 +33,25 @@ interface PlaneOptions {
 
 export function plane({ time, part = 0, values, isNice = false, timeZone, text }: PlaneOptions): Plane {
   const x = scaleUtc(time, [0, 100])
+  const scale = valueScale(values, text, isNice)
+  const ticks = timeTicks(time, timeZone, part)
+  const times = ticks.map(
+    ({ at, name }, index) =>
+      html`<text${ticks.length <= FITS_EVERYWHERE || index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
+  )
+  return { x, y: scale.y, axes: html`${scale.axes}<svg class="times" y="100%">${times}</svg>` }
+}
+
+export function valueScale(values: Range, text: PlaneOptions['text'], isNice = false): Omit<Plane, 'x'> {
   const y = scaleLinear(values, [100, 0])
   if (isNice) y.nice(VALUE_TICKS)
-  const ticks = timeTicks(time, timeZone, part)
   const steps = y.ticks(VALUE_TICKS)
   const lines = levels(
     'grid',
     steps.map(value => ({ x: [0, 100], y: y(value) })),
   )
   const names = steps.map(value => html`<text y="${percent(y(value))}">${text(value)}</text>`)
-  const times = ticks.map(
-    ({ at, name }, index) =>
-      html`<text${ticks.length <= FITS_EVERYWHERE || index % SHOWN_EVERYWHERE === 0 ? html` class="main"` : nothing} x="${percent(x(at + part / 2))}">${name}</text>`,
-  )
-  const axes = html`${lines}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${times}</svg>`
-  return { x, y, axes }
+  return { y, axes: html`${lines}<svg class="values" x="-0.6em">${names}</svg>` }
 }
 
 const VALUE_TICKS = 4
@@ -170,6 +174,11 @@ export function markText(x: number, y: number, text: string, look = ''): Html {
   return html`<text class="label${look}" x="${percent(x)}" y="${percent(y)}">${text}</text>`
 }
 
+/** A text of more than a number stays within the width of the plane. */
+export function edgeOf(x: number): string {
+  return x < 10 ? ' begin' : x > 90 ? ' end' : ''
+}
+
 export interface Point {
   readonly at: number
   readonly value: number
@@ -186,7 +195,7 @@ export function stretched(...paths: readonly Html[]): Html {
 }
 
 /** A line, broken where nothing was recorded for two weeks and the days that a point stands for. */
-export function linePath(look: string, { x, y }: Plane, points: readonly Point[], days = 0): Html {
+export function linePath(look: string, { x, y }: Pick<Plane, 'x' | 'y'>, points: readonly Point[], days = 0): Html {
   const path = line<Point | null>(
     point => unit(x(point?.at ?? 0)),
     point => unit(y(point?.value ?? 0)),
@@ -213,6 +222,11 @@ export function breakBoxes({ x }: Plane, points: readonly Point[], days = 0): Ht
 
 function isBreak(before: Point | undefined, { at }: Point, days: number): boolean {
   return before !== undefined && at - before.at >= (BREAK_DAYS + days) * DAY_MS
+}
+
+/** From 70 to 100, as long as no grade is beyond that or at the floor: one scale for every picture of grades. */
+export function gradeRange(grades: readonly number[]): Range {
+  return [Math.max(0, Math.floor((Math.min(...grades, 72) - 2) / 10) * 10), Math.max(100, ...grades)]
 }
 
 /** The pattern of breaks, once for a page. */

@@ -4,7 +4,18 @@ import type { Bucket, Periods } from '../../stats/buckets.ts'
 import type { SessionStats } from '../../stats/training.ts'
 import { beyondUsual, MAX_USUAL_PARTS, type Usual, usualRanges } from '../../stats/usual.ts'
 import { endOfTomorrow, type ZoneClock, zoneClock } from '../../stats/zone-clock.ts'
-import { band, boxes, type Edges, levels, markText, patterns, type Plane, plane, type Range } from '../charts/plane.ts'
+import {
+  band,
+  boxes,
+  type Edges,
+  edgeOf,
+  levels,
+  markText,
+  patterns,
+  type Plane,
+  plane,
+  type Range,
+} from '../charts/plane.ts'
 import { figuresTable, type LegendItem, picture } from '../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { TableColumn } from '../layout/components.ts'
@@ -210,13 +221,10 @@ export interface PartRow {
   readonly index: number
 }
 
-/**
- * A picture of the parts of a time: its columns of the table, its card, with the place of the first of them, and itself as a small drawing.
- * The last card has the table.
- */
+/** A picture of the parts of a time: the columns of its table, its card, and itself as a small drawing. */
 export interface PartPicture {
   readonly columns: readonly TableColumn<PartRow>[]
-  readonly card: (column: number, figuresId: string, figures: Html) => Html
+  readonly card: (figures: Html) => Html
   readonly summary: Part
   readonly strip: Html
   readonly note?: Html
@@ -232,10 +240,8 @@ export function partPictures(
   { unit, parts, ...time }: TimeInParts,
   daysAddress: string,
   pictures: readonly PartPicture[],
-  figuresId = 'figures',
 ): Html {
   const space = planeOfTime(viewer, { ...time, unit, parts })
-  let column = 1
   const first: TableColumn<PartRow> = {
     title: capital(unit),
     cell({ part }) {
@@ -244,19 +250,17 @@ export function partPictures(
       return html`<a href="${address}">${timePartText(viewer, unit, part)}</a>`
     },
   }
-  const figures = figuresTable<PartRow>({
-    id: figuresId,
-    title: `Figures by ${unit}`,
-    note: html`${pictures.map(({ note }) => note)}`,
-    columns: [first, ...pictures.flatMap(({ columns }) => columns)],
-    rows: parts.map((part, index) => ({ part, index })),
-    placeOf: ({ part }) => placeOf(space, part),
-    daysAddress,
-  })
-  const cards = pictures.map(({ columns, card }, index) => {
-    const first = column
-    column += columns.length
-    return card(first, figuresId, index === pictures.length - 1 && column > 1 ? figures : nothing)
+  const cards = pictures.map(({ columns, card, note = nothing }) => {
+    if (columns.length === 0) return card(nothing)
+    const figures = figuresTable<PartRow>({
+      title: `Figures by ${unit}`,
+      note,
+      columns: [first, ...columns],
+      rows: parts.map((part, index) => ({ part, index })),
+      placeOf: ({ part }) => placeOf(space, part),
+      daysAddress,
+    })
+    return card(figures)
   })
   return html`${patterns}${cards}`
 }
@@ -323,7 +327,6 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
   const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0))
   const drawn = parts.filter((_, index) => series.some(({ values }) => (values[index] ?? 0) > 0))
   const space = planeOf(viewer, bars, usual)
-  const hasUsual = usual.some(range => range !== undefined)
   const legend: LegendItem[] = [
     ...(series.length === 1 ? [] : series)
       .filter(({ values }) => values.some(value => (value ?? 0) > 0))
@@ -337,18 +340,18 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
     columns: barColumns(bars, usual),
     summary,
     strip: isEmpty ? nothing : strip(drawingOf(space, { ...bars, series: series.slice(0, 1) }, usual)),
-    card: (column, figuresId, figures) =>
+    card: figures =>
       picture({
         id,
         title,
         isWide,
         summary,
         actions,
-        drawing: isEmpty ? undefined : html`${space.axes}${drawingOf(space, bars, usual)}${barTexts(space, bars)}`,
+        drawing: isEmpty
+          ? undefined
+          : html`${space.axes}${drawingOf(space, bars, usual)}${barTexts(space, bars, usual)}`,
         empty: `${bars.empty}.`,
-        cells: [0, ...Array.from({ length: series.length + (hasUsual ? 1 : 0) }, (_, index) => column + index)],
         legend,
-        figuresId,
         figures,
       }),
   }
@@ -392,25 +395,23 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
 
 const BAR_INSET = 0.12
 
-/** Their values above bars: of a few shares all, else of the highest, the first whole and the last whole one, as far as there is room. */
-function barTexts(space: Plane, { time: { parts }, series, measured, isShare = false }: Bars): Html {
+/** Their values above bars and what is usual there: of a few shares all, else of the highest. */
+function barTexts(
+  space: Plane,
+  { time: { parts }, series, measured, isShare = false }: Bars,
+  usual: readonly (Usual | undefined)[],
+): Html {
   const known = parts.flatMap((part, index) => {
     const value = measured[index]?.value ?? 0
-    const top = sum(series.map(({ values }) => values[index] ?? 0))
-    return value > 0 ? [{ part, index, value, top }] : []
+    const top = Math.max(sum(series.map(({ values }) => values[index] ?? 0)), usual[index]?.high ?? 0)
+    return value > 0 ? [{ part, value, top }] : []
   })
-  const whole = known.filter(({ part }) => part.isWhole)
-  const highest = known.toSorted((a, b) => b.value - a.value)[0]
-  const chosen =
-    isShare && parts.length <= MAX_NAMED_BARS
-      ? known
-      : [highest, whole.at(-1), whole[0]].reduce<typeof known>((named, one) => {
-          const isFree = one !== undefined && named.every(({ index }) => Math.abs(index - one.index) > parts.length / 8)
-          return isFree ? [...named, one] : named
-        }, [])
+  const hasAll = isShare && parts.length <= MAX_NAMED_BARS
+  const chosen = hasAll ? known : known.toSorted((a, b) => b.value - a.value).slice(0, 1)
   return html`${chosen.map(({ part, value, top }) => {
     const [left, right] = placeOf(space, part)
-    return markText((left + right) / 2, space.y(top), shortText(Math.round(value)))
+    const x = (left + right) / 2
+    return markText(x, space.y(top), shortText(Math.round(value)), hasAll ? '' : edgeOf(x))
   })}`
 }
 

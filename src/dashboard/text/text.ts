@@ -161,9 +161,8 @@ export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
   return html`<time class="nowrap" datetime="${new Date(instant).toISOString()}" title="${dateTimeText(viewer, instant)}">${agoText(instant, now)}</time>`
 }
 
-/** When something was last used: null for never. */
 export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {
-  return at === null ? html`<span class="muted">Never</span>` : timeAgo(viewer, at, now)
+  return at === null ? html`<span class="muted">Not used yet</span>` : timeAgo(viewer, at, now)
 }
 
 /** `5 minutes ago`, `in 3 days`, `now`. */

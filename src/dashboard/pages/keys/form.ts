@@ -38,7 +38,7 @@ const expiries = [
   ['30d', 'In 30 days'],
   ['90d', 'In 90 days'],
   ['365d', 'In one year'],
-  ['never', 'Never'],
+  ['never', 'No expiry'],
 ] as const
 
 export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, problem?: string) {

@@ -153,7 +153,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
         before: 'expires: ',
         cell: ({ expires_at: at, replaced_at }) =>
           at === null
-            ? html`<span class="muted">Never</span>`
+            ? html`<span class="muted">No expiry</span>`
             : replaced_at === null
               ? dateText(viewer, at - 1)
               : dateTimeText(viewer, at),
@@ -190,7 +190,7 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   return html`
     <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
     ${facts([
-      ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
+      ['Last used', at === null ? 'Not used yet' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
       ['Created', dateTime(viewer, key.created_at)],
     ])}
   `

@@ -50,7 +50,6 @@ export function timeline(
       lines &&
       html`${axisOf(lines)}${marks}${over}${last !== undefined && plannedEnd !== undefined ? blocks('ahead', positionOf(last.end), positionOf(plannedEnd)) : nothing}`,
     empty: 'No events, so the times of this lock are not known.',
-    cells: [0, 1, 2],
     lines: lines?.count,
     legend:
       lines === undefined
@@ -142,7 +141,6 @@ function stretchFigures(
 ): Html {
   const all = stretchesOf(session)
   return figuresTable<Stretch>({
-    id: 'stretches',
     title: 'Figures by stretch',
     columns: [
       { title: 'When', cell: ({ locked, start, end }) => stretchText(viewer, start, locked?.end ?? end) },

@@ -165,10 +165,17 @@ export function sessionColumns(
       ...head('program', 'Program'),
       line: 'first',
       cell: session => {
-        const { id, program, passed, isTyped } = session
-        const weakest = passed || isOfType ? undefined : weakestText(visit.viewer, session)
-        const failed = html` ${resultMark(false)}${weakest === undefined ? nothing : html`<span class="muted why"> ${weakest}</span>`}`
-        return html`<a href="/training/${id}">${programs.nameOf(program)}</a>${bestMark(session, bests.get(program))}${passed ? nothing : failed}${isTyped ? TYPED : nothing}`
+        const { id, program, isTyped } = session
+        return html`<a href="/training/${id}">${programs.nameOf(program)}</a>${isTyped ? TYPED : nothing}`
+      },
+    },
+    {
+      title: 'Result',
+      line: 'second',
+      cell: session => {
+        const { program, passed } = session
+        const weakest = passed || isOfType ? nothing : weakestText(visit.viewer, session)
+        return html`${resultMark(passed)}${bestMark(session, bests.get(program))}${weakest}`
       },
     },
     { ...head('at', 'When'), line: 'second', cell: ({ at }) => dateTime(visit.viewer, at) },
@@ -221,11 +228,11 @@ function bestMark({ grade }: SessionStats, best: BestGrade | undefined): Html {
 }
 
 /** `weakest: Endurance 62 %`, where there are several grades. */
-function weakestText(viewer: Viewer, { types }: SessionStats): string | undefined {
+function weakestText(viewer: Viewer, { types }: SessionStats): Html {
   const all = types.flatMap(({ type, grades }) => grades.map(grade => ({ type, grade })))
   const [weakest, next] = all.toSorted((a, b) => a.grade - b.grade)
-  if (weakest === undefined || next === undefined || weakest.grade === next.grade) return undefined
-  return `weakest: ${typeName(viewer, weakest.type)} ${percentText(weakest.grade)}`
+  if (weakest === undefined || next === undefined || weakest.grade === next.grade) return nothing
+  return html` <span class="muted small">weakest: ${typeName(viewer, weakest.type)} ${percentText(weakest.grade)}</span>`
 }
 
 /** A distance, marked if it may be an estimate. */

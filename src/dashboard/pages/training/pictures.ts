@@ -6,7 +6,8 @@ import { zoneClock } from '../../../stats/zone-clock.ts'
 import {
   breakBoxes,
   dots,
-  levels,
+  edgeOf,
+  gradeRange,
   linePath,
   markText,
   type Plane,
@@ -54,8 +55,6 @@ export interface ShownSessions {
   readonly daysAddress: string
   /** All of them have this program: the time between them is no break. */
   readonly program?: number | undefined
-  /** The passing grade of the segments of all its programs, if it is one. */
-  readonly passing?: readonly number[]
 }
 
 /** Grades over time; `byType` stands above its table. */
@@ -68,22 +67,20 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const isOfProgram = shown.program !== undefined && shown.earlier === undefined
   const line = isOfProgram && !isDense ? marks : medianPoints(shown)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
-  const passing = nearPassing(shown.passing, drawn)
-  const space = planeOf(viewer, shown, [...drawn, ...ends(usual), ...passing])
+  const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
   const breakDays = isDense ? daysOf(time.parts) : 0
   // The time between sessions with a program is no break.
   const breaks = shown.program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
   const hasBreak = breaks.toString() !== ''
-  const columns = isDense ? partColumns(summary, usual) : []
   const summaryText = gradeSummary(shown, usual)
   const path = linePath('line', space, line, hasBreak ? breakDays : Infinity)
   const [passed, others] = [true, false].map(wanted => marks.filter(({ isPassed }) => isPassed === wanted))
   return {
-    columns,
-    ...(isDense ? { note: byType } : {}),
+    columns: isDense ? partColumns(summary, usual) : [],
+    note: byType,
     summary: summaryText,
     strip: gradeStrip(viewer, shown, usual),
-    card: (column, figuresId, figures) =>
+    card: figures =>
       picture({
         id: 'grades',
         title: 'Grade',
@@ -92,11 +89,10 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
         drawing:
           drawn.length === 0
             ? undefined
-            : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${passing.map(grade => passingLine(space, grade))}${
+            : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${
                 isDense ? uprights('spread', space, line) : nothing
-              }${stretched(path)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${endTexts(space, line, marks)}`,
+              }${stretched(path)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${gradeTexts(space, line, marks)}`,
         empty: `${NO_GRADES}.`,
-        cells: [0, ...(isDense ? columns.map((_, index) => column + index) : [1, 2])],
         legend:
           drawn.length === 0
             ? []
@@ -107,43 +103,21 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
                 ...usualLegend(time.unit, usual),
                 ...(!hasBreak ? [] : ([['break', 'Break of two weeks or more']] as const)),
               ],
-        ...(isDense
-          ? { figuresId, figures }
-          : { figures: html`${sessionFigures(viewer, shown, space, byType)}${figures}` }),
+        figures: isDense ? figures : sessionFigures(viewer, shown, space, byType),
       }),
   }
 }
 
-/** One that is far below all grades would leave no height for these. */
-export function nearPassing(passing: readonly number[] = [], grades: readonly number[]): number[] {
-  return passing.filter(grade => grade > Math.min(...grades) - 20)
+/** Beside the end of the line, what it is there; above the best session, its grade. */
+function gradeTexts({ x, y }: Plane, line: readonly GradePoint[], marks: readonly GradePoint[]): Html {
+  const [end] = line.slice(-1)
+  const [best, ...others] = marks.toSorted((a, b) => b.value - a.value || b.at - a.at)
+  return html`${end === undefined ? nothing : markText(101, y(end.value), numberText(end.value), ' at-end')}${
+    best === undefined || best.value === others.at(-1)?.value
+      ? nothing
+      : markText(x(best.at), y(best.value), `Best ${numberText(best.value)}`, edgeOf(x(best.at)))
+  }`
 }
-
-/** The passing grade of the segments of all programs that are shown, if it is one. */
-export function passingLine({ y }: Pick<Plane, 'y'>, grade: number): Html {
-  return html`${levels('passing', [{ x: [0, 100], y: y(grade) }])}${markText(0, y(grade), `Segments pass at ${percentText(grade)}`, ' quiet begin')}`
-}
-
-/** The first and the last whole part, as the sentences above say them, and the best mark. */
-function endTexts({ x, y }: Plane, line: readonly GradePoint[], marks: readonly GradePoint[]): Html {
-  const [first, last] = [line[0], line.findLast(({ isCurrent }) => !isCurrent)]
-  const all = marks.length === 0 ? line : marks
-  const [best, ...others] = all.toSorted((a, b) => b.value - a.value || b.at - a.at)
-  const named = first === last ? [] : [first, last].flatMap(point => point ?? [])
-  return html`${named.map(({ at, value }) => {
-    const isNear =
-      best !== undefined && Math.abs(x(at) - x(best.at)) < NEAR && Math.abs(y(value) - y(best.value)) < NEAR
-    return markText(x(at), y(value), numberText(value), isNear ? ' below' : '')
-  })}${best === undefined || best.value === others.at(-1)?.value ? nothing : markText(x(best.at), y(best.value), `Best ${numberText(best.value)}`, edgeOf(x(best.at)))}`
-}
-
-/** A text of more than a number stays within the width of the plane. */
-function edgeOf(x: number): string {
-  return x < 8 ? ' begin' : x > 92 ? ' end' : ''
-}
-
-/** In per cent of the plane: texts that are nearer would be on each other. */
-const NEAR = 22
 
 function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual | undefined)[]): Part {
   const { grade } = summary
@@ -214,11 +188,8 @@ function medianPoints({ summary, time }: ShownSessions): GradePoint[] {
   })
 }
 
-/** The axis of grades has them in tens, and no part above 100 unless a grade is there. */
 function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[]): Plane {
-  const low = Math.floor(Math.min(...grades, 99) / 10) * 10
-  const high = Math.max(Math.ceil(Math.max(...grades, 0) / 10) * 10, low + 10)
-  return planeOfTime(viewer, time, { values: [low, high], text: percentText })
+  return planeOfTime(viewer, time, { values: gradeRange(grades), text: percentText })
 }
 
 function daysOf([first]: readonly TimePart[]): number {

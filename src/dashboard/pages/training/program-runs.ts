@@ -1,13 +1,12 @@
 import type { TemplateSegment, TrainingTemplate } from '../../../contract/training-templates.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import type { SessionStats } from '../../../stats/training.ts'
-import { programs } from '../../../stats/program-queries.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { SHADES } from '../../charts/days.ts'
 import { legendMark } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { card, emptyState, stat, type TableColumn, table } from '../../layout/components.ts'
-import type { Reader, Viewer, Visit } from '../../page.ts'
+import type { Viewer, Visit } from '../../page.ts'
 import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import { typeName } from '../../text/names.ts'
 import { countText, dateText, NONE, percentText } from '../../text/text.ts'
@@ -21,10 +20,7 @@ interface Run {
   readonly segments: readonly TrainerSegment[]
 }
 
-/**
- * `sessions` are all of the viewer's choice with the program, the oldest first. What fails is a card; where nothing failed, the table
- * opens among the segments.
- */
+/** What fails, and the grades of all segments. `sessions` are all of the viewer's choice with the program, the oldest first. */
 export async function programRuns(visit: Visit, program: TrainingTemplate, sessions: readonly SessionStats[]) {
   if (sessions.length === 0)
     return { verdict: nothing, card: emptyState('No sessions with this program yet', 'They will be listed here.') }
@@ -55,12 +51,7 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
     undefined,
     'stat main verdict',
   )
-  return failed === undefined
-    ? {
-        verdict,
-        passed: html`<details class="more" id="runs"><summary>Grades of the last ${countText(runs.length, 'session')}</summary>${body}</details>`,
-      }
-    : { verdict, card: card('What fails', body, { id: 'runs' }) }
+  return { verdict, card: card('Grades of segments', body, { id: 'runs' }) }
 }
 
 /** `7 Endurance not passed in 2 of 10`: the segments that failed most. */
@@ -91,24 +82,6 @@ function passingGrades({ Segment }: TrainingTemplate): { readonly type: string; 
 function passingGrade({ passFailEnabled, passGradeThreshold = 0 }: TemplateSegment): number {
   return passFailEnabled === false ? 0 : passGradeThreshold
 }
-
-/** The passing grade of all segments of some programs that have one, if it is the same. */
-export function commonPassingGrade(all: readonly TrainingTemplate[]): number[] {
-  const grades = new Set(all.flatMap(({ Segment }) => Segment.map(passingGrade).filter(grade => grade > 0)))
-  return grades.size === 1 ? [...grades] : []
-}
-
-/** The same of programs by their numbers, if the viewer may read all of them. */
-export async function readPassingGrade({ store, pageAccess }: Reader, sessions: readonly SessionStats[]) {
-  const ids = [...new Set(sessions.map(({ program }) => program))]
-  if (ids.length === 0 || ids.length > MAX_COMPARED) return []
-  const found = await programs.find(store, pageAccess.ofAll('training_template'), ids)
-  for (const { owner } of found.values()) pageAccess.note('dtt', owner)
-  return found.size < ids.length ? [] : commonPassingGrade([...found.values()].map(({ record }) => record))
-}
-
-/** More programs take long to read. */
-const MAX_COMPARED = 10
 
 const MAX_POSITIONS = 1000
 

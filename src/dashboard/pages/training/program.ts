@@ -9,7 +9,7 @@ import { freeText, recordName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
 import { countText, dateTimeText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
-import { commonPassingGrade, programRuns } from './program-runs.ts'
+import { programRuns } from './program-runs.ts'
 import { segmentsCard } from './program-segments.ts'
 import { gradePicture } from './pictures.ts'
 
@@ -29,7 +29,7 @@ export async function showProgram(visit: Visit) {
   ])
   const tagline = freeText(viewer, program.tagline)
   const daysAddress = `/training?program=${id}&from={from}&to={to}`
-  const shown = { sessions, summary, time, daysAddress, program: id, passing: commonPassingGrade([program]) }
+  const shown = { sessions, summary, time, daysAddress, program: id }
   const { grade } = summary
   const passed = sessions.filter(one => one.passed).length
   const of = `${numberText(passed)} of ${numberText(sessions.length)}`
@@ -61,7 +61,7 @@ export async function showProgram(visit: Visit) {
         }
         ${runs.card}
         ${sessions.length === 0 ? nothing : partPictures(viewer, time, daysAddress, [gradePicture(viewer, shown)])}
-        ${segmentsCard(viewer, program, html`${runs.passed}<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
+        ${segmentsCard(viewer, program, html`<details class="more"><summary>Facts</summary>${programFacts(viewer, program)}</details>`)}
       `,
     }),
   })

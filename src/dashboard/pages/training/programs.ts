@@ -1,4 +1,4 @@
-import { stretched, linePath, dots, percent } from '../../charts/plane.ts'
+import { dots, gradeRange, levels, linePath, markText, percent, type Range, stretched } from '../../charts/plane.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
@@ -9,7 +9,7 @@ import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts
 import { paginate, tableFoot } from '../../paging.ts'
 import { lengthText } from './program-segments.ts'
 import { NONE, numberText, percentText, timeAgo } from '../../text/text.ts'
-import { strip } from '../parts.ts'
+import { comparedWith, GRADES, strip } from '../parts.ts'
 import { showProgram, stateMarks } from './program.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
@@ -44,20 +44,23 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
             'No programs yet',
             'This page will show your training programs, what they consist of, and how sessions with them went.',
           )
-        : html`<section class="card" id="sessions">${leastPassed(viewer, uses, rows)}${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
+        : html`<section class="card" id="sessions">${newsOf(viewer, uses, rows)}${table('Programs', programColumns(viewer, uses, now, SORTED), rows)}${tableFoot(path, query, shown)}</section>`,
   })
 }
 
-/** `12 of 30 sessions passed with Endurance, the lowest share`: of the programs of the page with some sessions. */
-function leastPassed(viewer: Viewer, uses: ReadonlyMap<number, ProgramUse>, rows: readonly TrainingTemplate[]): Html {
-  const used = rows.flatMap(program => {
-    const { passed = 0, sessions = 0 } = uses.get(program.id) ?? {}
-    return sessions < MIN_SESSIONS ? [] : [{ program, passed, sessions, part: passed / sessions }]
+/** `96 % with Interval B last, ▲ 7 points more than its median`: of the programs of the page with some sessions, what changed most. */
+function newsOf(viewer: Viewer, uses: ReadonlyMap<number, ProgramUse>, rows: readonly TrainingTemplate[]): Html {
+  const changes = rows.flatMap(program => {
+    const { median = null, sessions = 0, lastGrades = [] } = uses.get(program.id) ?? {}
+    const last = lastGrades.at(-1)?.value
+    return sessions < MIN_SESSIONS || last === undefined || median === null
+      ? []
+      : [{ program, last, change: last - median }]
   })
-  const [least, next] = used.toSorted((a, b) => a.part - b.part)
-  if (least === undefined || next === undefined || least.part === next.part) return nothing
-  const { program, passed, sessions } = least
-  return html`<p class="summary"><b>${numberText(passed)} of ${numberText(sessions)}</b> sessions passed with <a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>, the lowest share</p>`
+  const [most] = changes.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change))
+  if (most === undefined || most.change === 0) return nothing
+  const { program, last, change } = most
+  return html`<p class="summary"><b>${percentText(last)}</b> with <a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> last, ${comparedWith('its median', change, GRADES)}</p>`
 }
 
 const MIN_SESSIONS = 10
@@ -70,7 +73,7 @@ export function programColumns(
   now: number,
   lastHead: Pick<TableColumn<never>, 'title' | 'sorted'> = { title: 'Last session' },
 ): TableColumn<TrainingTemplate>[] {
-  const lowest = Math.min(...useOf.values().flatMap(({ lastGrades }) => lastGrades.map(({ value }) => value)), 90)
+  const range = gradeRange([...useOf.values()].flatMap(({ lastGrades }) => lastGrades.map(({ value }) => value)))
   return [
     {
       title: 'Program',
@@ -78,7 +81,7 @@ export function programColumns(
       cell: program =>
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
     },
-    { title: 'Last ten grades', line: 'second', cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], lowest) },
+    { title: 'Last ten grades', line: 'second', cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range) },
     {
       title: 'Median grade',
       numeric: true,
@@ -113,20 +116,19 @@ function percentOf(grade: number | null = null): string {
   return grade === null ? NONE : percentText(grade)
 }
 
-/** How grades developed, as a line with the first and the last one. All programs share a scale. */
-function gradesOf(grades: ProgramUse['lastGrades'], lowest: number): Html {
+/** How grades developed, as a line with the last one, on the scale of all programs. */
+function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
   if (grades.length < 2) return nothing
   const points = grades.map((grade, at) => ({ ...grade, at }))
   const space = {
-    x: (at: number) => 12 + (at * 76) / (grades.length - 1),
-    y: (grade: number) => 85 - ((grade - lowest) * 70) / Math.max(100 - lowest, 1),
-    axes: nothing,
+    x: (at: number) => 16 + (at * 70) / (grades.length - 1),
+    y: (grade: number) => 90 - ((grade - low) * 80) / (high - low),
   }
   const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
-  const ends = [points[0], points.at(-1)].map(
-    (point, index) =>
-      point &&
-      html`<text class="label at-${index === 0 ? 'start' : 'end'}" x="${index === 0 ? 8 : 92}%" y="${percent(space.y(point.value))}">${point.value}</text>`,
+  const ends = [low, high].map(
+    grade =>
+      html`${levels('grid', [{ x: [13, 89], y: space.y(grade) }])}<text x="11%" y="${percent(space.y(grade))}">${grade}</text>`,
   )
-  return html`${strip(html`${stretched(linePath('line', space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${ends}`)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
+  const last = points.at(-1)?.value ?? 0
+  return html`${strip(html`<svg class="values">${ends}</svg>${stretched(linePath('line', space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
 }

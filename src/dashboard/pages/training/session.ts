@@ -6,7 +6,7 @@ import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { legendMark } from '../../charts/picture.ts'
-import { boxes, dots, linePath, stretched } from '../../charts/plane.ts'
+import { boxes, dots, gradeRange, linePath, stretched, valueScale } from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
@@ -37,8 +37,6 @@ import {
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, type Words } from '../parts.ts'
 import { distanceOf } from './list.ts'
-import { nearPassing, passingLine } from './pictures.ts'
-import { readPassingGrade } from './program-runs.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
@@ -49,28 +47,23 @@ async function showSession(visit: Visit) {
   const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
   if (found === undefined) throw notFound('Training session')
   const { session, owner, document } = found
-  const [programs, { sessions }, passing] = await Promise.all([
+  const [programs, { sessions }] = await Promise.all([
     readPrograms(visit),
     trainingHistory(store, pageAccess.sessions('dtt', owner)),
-    readPassingGrade(visit, [session]),
   ])
   const own = sessions.findLastIndex(one => one.id === id)
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
   const segments = record.TrainerSegment.map((segment, index) => ({ ...segment, position: index + 1 }))
-  const ofProgram = programLink(programs, session.program)
   const usual = usualOfProgram(sessions, own, ({ grade }) => grade)
   const rank = gradeRank(sessions, session, now)
-  const title = recordName(viewer, 'training', record)
-  // Where the name of a session begins with that of its program, it is said once.
-  const isNamed = programs.find(session.program) !== undefined && title.startsWith(programs.nameOf(session.program))
   return view({
     owner,
-    title,
+    title: recordName(viewer, 'training', record),
     back: visit.sectionStart,
     lead: dotted(
       html`${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}`,
-      isNamed ? html`<a class="off-paper" href="/programs/${session.program}">Program</a>` : ofProgram,
+      programLink(programs, session.program),
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
     actions: recordSteps(visit, sessions, 'Sessions'),
@@ -87,7 +80,7 @@ async function showSession(visit: Visit) {
           ),
           ...amountStats(visit, sessions, own, session, segments),
         )}
-        ${lastTen(viewer, sessions.slice(0, own + 1), session, usual, passing)}
+        ${lastTen(viewer, sessions.slice(0, own + 1), session, usual)}
         ${card('Segments', segmentTable(visit, segments), { id: 'rows' })}
       `,
     }),
@@ -125,7 +118,6 @@ function lastTen(
   sessions: readonly SessionStats[],
   session: SessionStats,
   usual: Usual | undefined,
-  passingGrade: readonly number[],
 ): Html {
   const ten = sessions.filter(({ program }) => program === session.program).slice(-10)
   if (ten.length < 2) return nothing
@@ -133,28 +125,20 @@ function lastTen(
     grade === null ? [] : [{ id, passed, at: 10 * index + 5, value: grade }],
   )
   const values = [...points.map(({ value }) => value), ...(usual === undefined ? [] : [usual.low, usual.high])]
-  const passing = nearPassing(passingGrade, values)
-  const [low, high] = [Math.min(...values, ...passing), Math.max(...values)]
-  const space = {
-    x: (at: number) => at,
-    y: (grade: number) => 90 - ((grade - low) * 70) / Math.max(high - low, 1),
-    axes: nothing,
-  }
+  const space = { ...valueScale(gradeRange(values), percentText), x: (at: number) => at }
   const dotsOf = (look: 'filled' | 'hollow' | 'current', isOne: (one: (typeof points)[number]) => boolean) =>
     dots(look, space, points.filter(isOne))
   return card(
     `Last ${ten.length} ${WITH_PROGRAM}`,
     html`
-      <svg class="plane" height="96" aria-hidden="true">
+      <div class="plot"><svg class="plane" height="96" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
-        ${passing.map(grade => passingLine(space, grade))}
         ${stretched(linePath('line', space, points))}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}
-      </svg>
-      <ol class="last-ten">${ten.map(one => {
+      </svg><ol class="last-ten">${ten.map(one => {
         const current = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
         return html`<li><a href="/training/${one.id}" title="${name}"${current}>${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
-      })}</ol>
+      })}</ol></div>
       <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual before this one</li>`}${
         ten.every(({ passed }) => passed) ? nothing : html`<li>${legendMark('hollow')}Not passed</li>`
       }</ul>
@@ -229,13 +213,13 @@ function segmentColumns(
       title: 'Segment',
       line: 'first',
       cell: segment =>
-        html`${segment.position} ${typeName(viewer, segment.type)}${isWeakest(segment) ? html` <span class="state warn">Weakest</span>` : nothing}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
+        html`${segment.position} ${typeName(viewer, segment.type)}${isWeakest(segment) ? html` <span class="state${segment.passed ? '' : ' warn'}">Weakest</span>` : nothing}${segment.passed ? nothing : html` ${resultMark(false)}`}`,
     },
     {
       title: html`<span class="hidden">Bar</span>`,
       line: 'second',
       cell: segment =>
-        html`<svg class="plane" height="8" aria-hidden="true">${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${boxes(isWeakest(segment) ? 'late' : 'solid', [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])}</svg>`,
+        html`<svg class="plane" height="8" aria-hidden="true">${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${boxes(segment.passed ? 'solid' : 'late', [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])}</svg>`,
     },
     {
       title: label('percentGrade'),

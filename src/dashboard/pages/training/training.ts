@@ -20,7 +20,16 @@ import {
   isFiltered,
   type WithDocument,
 } from '../area.ts'
-import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
+import {
+  boundaries,
+  comparedWith,
+  daysOf,
+  GRADES,
+  inParts,
+  isLongerThanWeek,
+  partPictures,
+  timeSince,
+} from '../parts.ts'
 import {
   filterFields,
   type Measure,
@@ -31,7 +40,6 @@ import {
   sessionRows,
   sortedBy,
 } from './list.ts'
-import { readPassingGrade } from './program-runs.ts'
 import { distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 
 export interface ShownTraining extends ShownSessions {
@@ -133,7 +141,6 @@ export async function readTraining(
     programs,
     known: history.sessions,
     sessions,
-    passing: query.type === undefined ? await readPassingGrade(reader, sessions) : [],
     summary,
     time,
     ...(earlier.length > 0 && {
@@ -207,28 +214,37 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
   })}</ul>`
 }
 
-/**
- * `66 to 92 %`: the median of the first part that has grades, and that of the last whole one. Each links to its days. Nothing where these
- * are the same part.
- */
+/** `66 to 92 %`: the median of the first part that has grades, and that of the last whole one, if they differ; each links to its days. */
 function gradeStep(
   viewer: Viewer,
   { query, today }: ShownTraining,
   name: string,
   { time: { parts, unit }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
-): Html[] {
+): { readonly medians: string; readonly stat: Html }[] {
   const first = spreads.findIndex(spread => spread !== null)
   const last = spreads.findLastIndex((spread, index) => spread !== null && parts[index]?.isCurrent === false)
-  if (first >= last) return []
-  const link = (index: number, text: (median: number) => string) => {
-    const [part, median] = [parts[index], spreads[index]?.median]
+  const [from, to] = [spreads[first]?.median, spreads[last]?.median]
+  if (first >= last || from === to) return []
+  const link = (index: number, median: number | undefined, text: (median: number) => string) => {
+    const part = parts[index]
     if (part === undefined || median === undefined) return nothing
     const days = daysOf(viewer, part)
     const shown = { first: days[0], last: days[1], today }
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
-  const value = html`${link(first, numberText)}\u00a0to\u00a0${link(last, percentText)}`
-  return [mainStat(name, value, `Medians of its first and last ${unit}`)]
+  const value = html`${link(first, from, numberText)}\u00a0to\u00a0${link(last, to, percentText)}`
+  return [{ medians: `${from} ${to}`, stat: mainStat(name, value, `Medians of its first and last ${unit}`) }]
+}
+
+/** `▲ 2 points more than in the 12 weeks before (89 %)` */
+function beforeText(viewer: Viewer, { query, time, earlier, summary }: ShownTraining): Html | undefined {
+  const [first, last] = [time.earlier[0], time.earlier.at(-1)]
+  const [before, now] = [earlier?.grade?.median, summary.grade?.median]
+  if (first === undefined || last === undefined || before === undefined || now === undefined) return undefined
+  const days = [daysOf(viewer, first)[0], daysOf(viewer, last)[1]] as const
+  const scope = scopeOf(query, { first: days[0], last: days[1] })
+  const text = comparedWith(`in the ${time.earlier.length} ${time.unit}s before`, now - before, GRADES)
+  return html`${text} (<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(before, scope)}</a>)`
 }
 
 export function medianFigure(median: number, scope: string, text = percentText): Html {
@@ -256,12 +272,20 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const scope = scopeOf(query, period)
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
-  const steps = [
+  const [step, other] = [
     ...(period === undefined ? [] : gradeStep(viewer, shown, 'Grade this period', shown)),
     ...gradeStep(viewer, shown, 'Grade since the beginning', shown.everything),
   ]
+  // Two steps that are the same say less than how all grades are beside those before.
+  const steps = step?.medians === other?.medians ? [] : [step, other].flatMap(one => one?.stat ?? [])
   const figures = [
-    { name: 'Median grade', of: 'medianGrade', value: summary.grade?.median ?? null, text: percentText },
+    {
+      name: 'Median grade',
+      of: 'medianGrade',
+      value: summary.grade?.median ?? null,
+      text: percentText,
+      note: steps.length > 0 ? undefined : beforeText(viewer, shown),
+    },
     {
       name: 'Sessions',
       of: 'sessions',

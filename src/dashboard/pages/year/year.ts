@@ -80,7 +80,7 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months: all, first
     other &&
     html`<b>${percentText(most.percent)}</b> in ${monthName(daysOf(viewer, most.part)[0] * DAY_MS)}, the most of a whole month`
   const picture = shares(viewer, { buckets: months, time, news }, `months-${year}`)
-  return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture], `figures-${year}`)
+  return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture])
 }
 
 /** The first day of the year, or of the month of the first record of all. */
