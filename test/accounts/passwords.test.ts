@@ -17,35 +17,24 @@ after(() => service[Symbol.asyncDispose]())
 
 const REFUSED = [
   'aaaaaaaaaaaa',
-  'abababababab',
   '🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑🔑',
-  '123456789012',
   '!@#$%^&*()_+',
   'abcdefghijkl',
-  'qwertyuiop12',
-  '1q2w3e4r5t6y',
   '1qaz2wsx3edc',
   'abc123abc123',
   `123${'z'.repeat(100)}`,
-  'robin7robin7',
-  'ROBIN-7-ROBIN-7',
   '2026-Robin-7!',
-  'password1234',
   'Password2026!',
-  'passwordpassword',
   'p@ssw0rd1234',
   '@dmin.........1',
-  'Welcome 12345',
   'lockstepadmin',
 ]
 
 const ACCEPTED = [
   PASSWORD,
   'a robin sings',
-  'x9f!kq2Lm0zR',
   'password of my bank',
   `a robin sings${'x'.repeat(150)}`,
-  'alalalalal long',
   'Passwörter sind lang',
 ]
 

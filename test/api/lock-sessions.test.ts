@@ -6,16 +6,8 @@ import { lockSegment, lockSession, world } from '../support/records.ts'
 import { type TestResponse, startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
-const evening = {
-  id: 9,
-  bubbleId: '1700000000000x1',
-  publicId: 'p-9',
-  ownerId: 1,
-  name: 'Evening',
-  lockState: 'completed',
-  duration: 7200,
+const evening = lockSession(9, 1, {
   startDate: '2026-02-16T18:00:00Z',
-  isActive: false,
   LockSegment: [
     lockSegment(92, 'start', '2026-02-16T18:00:00Z', true),
     lockSegment(91, 'break', '2026-02-16T18:30:00Z', false),
@@ -24,9 +16,9 @@ const evening = {
   ],
   endDate: '2026-02-16T20:00:00.001Z',
   createdAt: '2026-02-16T17:59:00Z',
-}
+}).data
 
-const imported = (session: typeof evening | Omit<typeof evening, 'endDate' | 'createdAt'>) => ({
+const imported = (session: typeof evening) => ({
   kind: 'lock-session',
   data: backwards({
     ...session,

@@ -6,30 +6,13 @@ import { lockSession, lockTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
-const weekend = {
-  id: 7,
-  ownerId: 1,
+const weekend = lockTemplate(7, 1, {
   name: 'Weekend “long” 🔒',
-  duration: 172_800,
   isRandomDuration: true,
   minDuration: 86_400,
   maxDuration: 259_200,
-  isBreakEnabled: true,
-  breakRegularity: 43_200,
-  breakMaximum: 1800,
-  breakPenalty: 600,
-  breakKeyholderOnly: false,
-  isDeepthroatEnabled: true,
-  deepthroatTimeReduction: 300,
-  isShameEnabled: true,
-  shameTimeAdd: 120,
-  isEmergencyUnlockEnabled: true,
-  isPublic: false,
-  isPubliclyListed: false,
-  isTestLock: false,
-  isTimeDisplayed: true,
   createdAt: '2026-01-05T09:30:00.250Z',
-}
+}).data
 
 const asImported = (template: object) => ({
   kind: 'lock-template',

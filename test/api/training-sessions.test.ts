@@ -2,54 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertData, backwards } from '../support/responses.ts'
-import { trainingSession, world } from '../support/records.ts'
+import { trainerSegment, trainingSession, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
 const segments = [
-  {
-    id: 82,
-    type: 'warmup',
-    passed: true,
-    percentGrade: 100,
-    points: 5,
-    durationMeasured: 31,
-    durationTarget: 30,
-    repsMeasured: 12,
-    repsTarget: 10,
-    distanceTravelled: 1.25,
-    order: 1,
-    longestDeepthroat: 1500.5,
-    strokeLength: 80.5,
-    speedMeasured: null,
-  },
-  {
-    id: 81,
-    type: 'repetition',
-    passed: false,
-    percentGrade: 0,
-    points: 0,
-    durationMeasured: 61,
-    durationTarget: 60,
-    repsMeasured: 7,
-    repsTarget: 20,
-    order: 2,
-    longestDeepthroat: null,
-    strokeLength: null,
-    speedMeasured: 0.5,
-  },
+  trainerSegment(82, { distanceTravelled: 1.25, order: 1, longestDeepthroat: 1500.5, speedMeasured: null }),
+  trainerSegment(81, { percentGrade: 0, order: 2, longestDeepthroat: null, strokeLength: 80.5 }),
 ]
 
 const morning = {
-  id: 8,
-  bubble_id: '1700000000000x2',
-  name: 'Morning',
-  passed: false,
-  created_at: '2026-02-16T18:00:00.007Z',
-  trainer_id: 3,
-  settings_id: 4,
-  TrainerSegment: segments,
-  repsMeasured: 21,
+  ...trainingSession(8, 1, { created_at: '2026-02-16T18:00:00.007Z', TrainerSegment: segments }).data,
+  repsMeasured: 38,
   distanceTravelled: 2.5,
   distanceApproximate: true,
 }

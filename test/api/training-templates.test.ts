@@ -3,52 +3,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTier } from '../../src/accounts/accounts.ts'
 import { assertData, assertRefused, backwards, idsOf } from '../support/responses.ts'
-import { account, trainingTemplate, world } from '../support/records.ts'
+import { account, templateSegment, trainingTemplate, world } from '../support/records.ts'
 import { startService } from '../support/service.ts'
 import { people, testSharing } from '../support/sharing.ts'
 
 const segments = [
-  {
-    id: 62,
-    type: 'warmup',
-    duration: 30,
-    repeat: 1,
-    order: 1,
-    speed: 0.5,
-    passFailEnabled: false,
-    passGradeThreshold: 0,
-    failureText: null,
-  },
-  {
-    id: 61,
-    type: 'training',
-    duration: 60,
-    repeat: 3,
-    order: 2,
-    speed: 2,
-    passFailEnabled: true,
-    passGradeThreshold: 79.5,
-    failureText: 'Once more',
-  },
+  templateSegment(62, { order: 1, speed: 0.5, passFailEnabled: false, passGradeThreshold: 0, failureText: null }),
+  templateSegment(61, { order: 2, speed: 2, passFailEnabled: true, passGradeThreshold: 79.5, failureText: 'Again' }),
 ]
 
-const summary = {
-  id: 6,
-  bubbleId: '1700000000000x3',
-  ownerId: 1,
-  name: 'Beginner',
-  description: 'Two parts',
-  tagline: 'Slow and steady',
-  message: 'Breathe',
-  isPublic: false,
+const { Segment: _, ...summary } = trainingTemplate(6, 1, {
   isActive: true,
-  handsFreeMode: true,
-  targetDepth: 12,
-  targetWindow: 2,
   toyId: 33,
   createdDate: '2026-01-05T09:30:00Z',
   updatedAt: '2026-01-06T09:30:00.500Z',
-}
+}).data
 const tail = { toyTagline: null, iconId: 5 }
 const beginner = { ...summary, Segment: segments, ...tail }
 

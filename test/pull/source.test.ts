@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { parseAddress, parseKey } from '../../src/contract/address.ts'
 import {
   type Source,
   SourceError,
@@ -188,46 +187,4 @@ test('a pull that is stopped sends no further request, and ends its wait', async
   await assert.rejects(asked, StoppedError)
   await assert.rejects(source.get('/me'), StoppedError)
   assert.equal(server.requests.length, 1)
-})
-
-test('an address is https, on this machine or listed, and may end in /api/v1', () => {
-  const good: Readonly<Record<string, string>> = {
-    'https://history.example': 'https://history.example',
-    'https://history.example/': 'https://history.example',
-    'https://history.example/api/v1': 'https://history.example',
-    'https://history.example:8443/lockstep/api/v1/': 'https://history.example:8443/lockstep',
-    'http://localhost:5625': 'http://localhost:5625',
-    'http://127.0.0.1:5625/api/v1': 'http://127.0.0.1:5625',
-    'http://[::1]:5625': 'http://[::1]:5625',
-  }
-  for (const [text, address] of Object.entries(good)) assert.equal(parseAddress(text), address)
-  const lan = 'http://192.168.1.10:5625'
-  assert.equal(parseAddress(`${lan}/api/v1`, [lan]), lan)
-  assert.throws(() => parseAddress(lan), { message: /LOCKSTEP_SOURCE_ORIGINS=http:\/\/192\.168\.1\.10:5625$/ })
-  const bad = [
-    'history.example',
-    'http://history.example',
-    'http://127.0.0.1.example',
-    'ftp://localhost',
-    'https://a:b@c.example',
-    'https://c.example?x=1',
-    'https://c.example/#x',
-    'https://*.example',
-    'https://a..example',
-    "https://'c.example'",
-    `https://${'a'.repeat(64)}.example`,
-    'https://c.example:0',
-    'https://c.example:22',
-  ]
-  for (const text of bad) assert.throws(() => parseAddress(text), /must/, text)
-})
-
-test('an API key is one line, without the newline at its end', () => {
-  assert.equal(parseKey('lks_abc\n'), 'lks_abc')
-  for (const text of ['', ' ', 'a b', 'a\nb', 'ü']) {
-    assert.throws(
-      () => parseKey(text),
-      error => error instanceof Error && !error.message.includes(text.trim() || '\0'),
-    )
-  }
 })

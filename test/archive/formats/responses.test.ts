@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sql } from 'kysely'
 import { exportArchive } from '../../../src/archive/export.ts'
-import { UnclearKindError, UnclearOwnerError } from '../../../src/archive/formats/errors.ts'
 import type { SourceLine } from '../../support/arbitraries.ts'
 import { importFile, readFileOf, openStore } from '../../support/archives.ts'
 import { sampleService } from '../../support/dashboard.ts'
@@ -119,21 +118,6 @@ test('records that name their owner are not stored under another account', async
     assert.deepEqual(errors, [{ line: 1, reason: 'ownerId must be an integer of 1 or more' }])
     return true
   })
-})
-
-test('records that do not say of which kind or whose they are ask for it', async () => {
-  await using store = await openStore(world)
-  const { bubbleId: _, macAddress: __, hueShift: ___, locked: ____, ownerId: _____, ...bare } = lockDevice(1, 1).data
-  const device = JSON.stringify([bare])
-  await assert.rejects(importFile(store, device), UnclearKindError)
-  await assert.rejects(importFile(store, device, { kind: 'lock-device' }), UnclearOwnerError)
-  const session = JSON.stringify([trainingSession(3, 1).data])
-  await assert.rejects(importFile(store, session), UnclearOwnerError)
-  await importFile(store, session, { account: 2 })
-  assert.match(await store.export(2), /"kind":"training-session".+"ownerId":2/)
-  const { ownerId: ______, ...template } = lockTemplate(4, 1).data
-  await importFile(store, JSON.stringify(template), { account: 2 })
-  assert.match(await store.export(2), /"ownerId":2,"name":"Template 4"/)
 })
 
 test('a record that lacks most fields is of the kind of the records before it', async () => {
