@@ -11,15 +11,10 @@ import { dateText, dateTimeText } from '../../text/text.ts'
 
 /** The forms that give and narrow access, and how its terms are written. */
 
-/** `from 16 Feb 2026`, `until the end of 1 May`. First days are those of UTC, whatever the zone of the account. */
-export function limitTexts({ timeZone }: Pick<Viewer, 'timeZone'>, { recordsFrom, until }: AccessTerms): string[] {
-  const limits = recordsFrom === null ? [] : [`from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`]
-  if (until === null) return limits
+/** `until the end of 1 May` */
+export function untilText({ timeZone }: Pick<Viewer, 'timeZone'>, until: number): string {
   const isEndOfDay = dayFrom(dayAt(until - 1, timeZone), timeZone)?.[1] === until
-  return [
-    ...limits,
-    `until ${isEndOfDay ? `the end of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)}`,
-  ]
+  return `until ${isEndOfDay ? `the end of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)}`
 }
 
 /** `recordsFrom` and `until` are undefined for an invalid day. */

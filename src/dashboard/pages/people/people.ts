@@ -10,7 +10,7 @@ import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../
 import { dateText, timeAgo } from '../../text/text.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
 import { makeNames, type PeopleNames } from './names.ts'
-import { limitTexts, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
+import { untilText, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
 import { readsSection, readsPages } from './reads.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const
@@ -126,11 +126,16 @@ function accessCard<Row extends Terms>(
     {
       title: 'Records',
       line: 'second',
-      cell: access =>
+      cell: ({ areas, recordsFrom }) =>
+        dotted(areasText(areas), recordsFrom === null ? nothing : `from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`),
+    },
+    {
+      title: 'Access',
+      line: 'second',
+      cell: ({ since, until }) =>
         dotted(
-          areasText(access.areas),
-          ...limitTexts(viewer, access),
-          access.since === null ? nothing : `since ${dateText(viewer, access.since)}`,
+          since === null ? nothing : `since ${dateText(viewer, since)}`,
+          until === null ? 'No end' : untilText(viewer, until),
         ),
     },
     ...more,

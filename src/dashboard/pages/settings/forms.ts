@@ -4,9 +4,9 @@ import type { Visit } from '../../page.ts'
 import { capital, languages } from '../../text/text.ts'
 import { unitNames } from '../../visit.ts'
 
-/** How the account sees its records, everywhere. A choice is saved at once. */
+/** How the account sees its records everywhere, and in this browser. */
 export function accountSettings({ viewer }: Visit): Html {
-  const { session, timeZone, units } = viewer
+  const { session, timeZone, units, theme } = viewer
   const allZones = zones(timeZone).map(zone => [zone, zone.replaceAll('_', ' ')] as const)
   return html`
     ${setting('Time zone', nothing, select('Time zone', 'timeZone', allZones, timeZone))}
@@ -22,14 +22,12 @@ export function accountSettings({ viewer }: Visit): Html {
         </form>
       `,
     )}
+    ${setting('Theme', 'In this browser.', choice('Theme', '/display', 'theme', THEMES, theme))}
   `
 }
 
-/** What this browser shows. */
-export function browserSettings({ viewer }: Visit): Html {
-  const { theme, discreet, hasShortcut } = viewer
+export function privacySettings({ viewer: { discreet, hasShortcut } }: Visit): Html {
   return html`
-    ${setting('Theme', 'In this browser.', choice('Theme', '/display', 'theme', THEMES, theme))}
     ${setting('Hide names', 'Names, types and texts, in this browser.', choice('Hide names', '/display', 'discreet', SWITCH, discreet ? '1' : '0'))}
     ${setting(html`<span class="for-keys">Shortcut</span>`, 'Key D hides names.', choice('Shortcut', '/display', 'shortcut', SWITCH, hasShortcut ? '1' : '0'))}
   `

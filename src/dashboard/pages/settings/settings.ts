@@ -12,7 +12,7 @@ import { languages } from '../../text/text.ts'
 import { knownTimeZone } from '../../../contract/time.ts'
 import { isUnits } from '../../visit.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
-import { accountSettings, browserSettings } from './forms.ts'
+import { accountSettings, privacySettings } from './forms.ts'
 import { deleteAccountPages } from './delete-account.ts'
 import { deletedPages } from './deleted.ts'
 import { eventPages } from './events.ts'
@@ -99,6 +99,7 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
+    lead: 'Choices are saved at once, what is typed with Save.',
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(
@@ -106,9 +107,9 @@ async function showSettings(visit: Visit, problem?: string) {
         html`
           ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
           ${accountSettings(visit)}
-          ${browserSettings(visit)}
         `,
       )}
+      ${section('Privacy', privacySettings(visit))}
       ${section(
         'Sign-in',
         html`
