@@ -110,7 +110,7 @@ describe('the page to keep', () => {
     for await (const _ of client.all('/api/v1/lkbx/sessions', { ownerId: 'me' })) locked += 1
     assert.equal(tables.get('Lock sessions')?.rows.length, locked)
     const { body: own } = await service.fetch('/api/v1/lkbx/templates?ownerId=me', 'alex')
-    const lengths = column('Lock templates', 'Rules').map(rules => /^Lasts [^;]+;/.test(rules ?? ''))
+    const lengths = column('Lock templates', 'Rules').map(rules => /^Length: [^;]+;/.test(rules ?? ''))
     assert.deepEqual(lengths, Array(own.data.data.length).fill(true))
     assert.ok(lengths.length > 0)
   })

@@ -12,15 +12,15 @@ export interface DayLook {
 }
 
 /**
- * Each day as a cell. Wide screens have weeks as columns, in parts of half a year; narrow ones have them as rows, and of several parts
+ * Each day as a cell. Wide screens have weeks as columns, in equal parts of up to half a year; narrow ones have them as rows, and of several parts
  * show the last. assets/keyboard.js makes it one tab stop.
  */
 export function daysCalendar(days: readonly DayLook[]): Html {
   const cells: (DayLook | undefined)[] = [...days]
   for (let gaps = weekdayOf(days[0]?.date ?? ''); gaps > 0; gaps -= 1) cells.unshift(undefined)
-  const parts = Array.from({ length: Math.ceil(cells.length / PART_DAYS) }, (_, part) =>
-    cells.slice(part * PART_DAYS, (part + 1) * PART_DAYS),
-  )
+  const count = Math.ceil(cells.length / MAX_PART_DAYS)
+  const partDays = 7 * Math.ceil(cells.length / 7 / count)
+  const parts = Array.from({ length: count }, (_, part) => cells.slice(part * partDays, (part + 1) * partDays))
   const drawn = parts.map((part, index) => {
     const isLast = index === parts.length - 1
     const weeks = html`<div class="weeks">${weeksOf(part, !isLast)}</div>`
@@ -29,7 +29,7 @@ export function daysCalendar(days: readonly DayLook[]): Html {
   return html`<div class="calendar">${drawn}</div>`
 }
 
-const PART_DAYS = 27 * 7
+const MAX_PART_DAYS = 27 * 7
 
 /** The month that the last week begins is named in the part after it. */
 function weeksOf(part: readonly (DayLook | undefined)[], isContinued: boolean): Html[] {

@@ -72,7 +72,13 @@ export async function* keptTables(
   yield await tableOf('locks', lockColumns(reader), lockRows)
   const stored = await lockTemplates.page(store, pageAccess.templates('lock_template'))
   const templates = await withUses(store, stored, pageAccess.ofAll('lock_session'))
-  const rules = { title: 'Rules', cell: ({ record }: TemplateUse) => shownRules(viewer, record).join('; ') }
+  const rules = {
+    title: 'Rules',
+    cell: ({ record }: TemplateUse) =>
+      shownRules(viewer, record)
+        .map(rule => rule.join(': '))
+        .join('; '),
+  }
   yield await tableOf('lock-templates', [...lockTemplateColumns(viewer), rules], templates)
   yield {
     id: 'lock-events',

@@ -60,7 +60,7 @@ export function accessEndedView(viewer: Viewer, title: string): View {
 function backToMine({ session }: Viewer, path: string, look: 'link' | 'primary'): Html {
   return showRecords(
     path,
-    html`<button class="${look}" name="subject" value="${session.accountId}">Back<span class="wide"> to my records</span></button>`,
+    html`<button class="${look}" name="subject" value="${session.accountId}">Back<span class="wide">\u00a0to my records</span></button>`,
   )
 }
 

@@ -180,11 +180,11 @@ export function comparedWith(other: string, beyond: number, { text, differenceTe
     : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than ${other}`
 }
 
-/** `▲ above usual so far this week` */
-export function weekText(what: string, value: number, usual: Usual): string {
+/** `▲ 841 repetitions above usual so far this week`; `what` is as usual, or differs by what `difference` says. */
+export function weekText(what: string, value: number, usual: Usual, difference: (by: number) => string): string {
   const beyond = beyondUsual(value, usual)
-  const [sign, how] = beyond === 0 ? ['◆', 'as'] : beyond > 0 ? ['▲', 'above'] : ['▼', 'below']
-  return `${sign}\u00a0${what} ${how} usual so far this week`
+  if (beyond === 0) return `◆\u00a0${what} as usual so far this week`
+  return `${beyond > 0 ? '▲' : '▼'}\u00a0${difference(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} usual so far this week`
 }
 
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
@@ -233,6 +233,11 @@ export interface PartPicture {
 /** Marks without axes. */
 export function strip(marks: Html, height = 40): Html {
   return html`<svg class="plane" height="${height}" aria-hidden="true">${marks}</svg>`
+}
+
+/** In a cell, a length and beside it a bar of it; above such cells, a title and the axis. */
+export function spanCell(text: Part, marks: Part): Html {
+  return html`<div class="span"><span class="nowrap">${text}</span>${strip(html`${marks}`, 14)}</div>`
 }
 
 export function partPictures(
@@ -358,17 +363,20 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
 }
 
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
-  const { time, series, goal, isShare = false, axisText = shortText } = bars
+  const { time, series, goal, isShare = false } = bars
   const sums = time.parts.map((_, index) => sum(series.map(({ values }) => values[index] ?? 0)))
   const highest = Math.max(isShare ? 100 : 0, goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
+  // One kind of numbers on an axis.
+  const { axisText = highest < MIN_SHORT ? numberText : COMPACT.format } = bars
   return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
 }
 
-/** `20,000`, `20M`: the axis has little space. */
+/** `20,000`, `20M`: there is little space. */
 function shortText(value: number): string {
-  return value < 100_000 ? numberText(value) : COMPACT.format(value)
+  return value < MIN_SHORT ? numberText(value) : COMPACT.format(value)
 }
 
+const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
 function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual: readonly (Usual | undefined)[]): Html {
@@ -376,7 +384,7 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
   const last = parts.at(-1)
   const bars = parts.flatMap((part, index) => {
     const [left, right] = placeOf(space, part)
-    const inset = (right - left) * BAR_INSET
+    const inset = Math.max((right - left) * BAR_INSET, (right - left - MAX_BAR_WIDTH) / 2)
     let bottom = 0
     return series.flatMap(({ look, values }) => {
       const value = values[index] ?? 0
@@ -394,6 +402,8 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
 }
 
 const BAR_INSET = 0.12
+/** In per cent of the picture. */
+const MAX_BAR_WIDTH = 12
 
 /** Their values above bars and what is usual there: of a few shares all, else of the highest. */
 function barTexts(

@@ -32,17 +32,16 @@ export function endingOf(
   }
 }
 
-/** By the sessions that count. Undefined if they are so many that reading all records would take long. */
 export async function endingsOf(
   { store, pageAccess }: Pick<Visit, 'store' | 'pageAccess'>,
-  { counted, time }: { readonly counted: readonly LockStats[]; readonly time: Time },
-): Promise<ReadonlyMap<number, Ending> | undefined> {
-  const used = new Set(counted.flatMap(({ template }) => template ?? []))
-  if (counted.length > MAX_SESSIONS) return undefined
-  const ids = counted.map(({ id }) => id)
+  sessions: readonly LockStats[],
+  time: Time,
+): Promise<ReadonlyMap<number, Ending>> {
+  const used = new Set(sessions.flatMap(({ template }) => template ?? []))
+  const ids = sessions.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
   const templates = await lockTemplates.find(store, pageAccess.ofAll('lock_template'), [...used])
-  const endings = counted.flatMap((session): (readonly [number, Ending])[] => {
+  const endings = sessions.flatMap((session): (readonly [number, Ending])[] => {
     const document = documents.get(session.id)
     const template = session.template === null ? undefined : templates.get(session.template)
     if (document === undefined || template === undefined) return []
@@ -52,5 +51,3 @@ export async function endingsOf(
   })
   return new Map(endings)
 }
-
-const MAX_SESSIONS = 400

@@ -8,11 +8,13 @@ import { type Usual, usualByNow, weeksByNow } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
-import { bucketsOfParts, inParts, type TimeInParts } from '../parts.ts'
+import { bucketsOfParts, inParts, spanCell, type TimeInParts } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
 import { lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
+import { boxes } from '../../charts/plane.ts'
+import { legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
 import { type TableColumn, table, TYPED } from '../../layout/components.ts'
 import { isTimeHidden } from '../../text/hidden-time.ts'
@@ -21,7 +23,7 @@ import { label } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { countText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
-import type { Ending } from './endings.ts'
+import { type Ending, endingsOf } from './endings.ts'
 import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
 
 /** The list of lock sessions: the time that it shows, its table, and the same as a file. */
@@ -122,23 +124,58 @@ function sessionsWithin(
   return sessions.filter(({ at, endAt }) => at < to && (endAt ?? Math.max(at, until)) >= from)
 }
 
-export async function lockRows(
-  visit: Visit,
-  { sessions, counted }: ShownLocks,
-  endings: ReadonlyMap<number, Ending> | undefined,
-): Promise<Html> {
+export async function lockRows(visit: Visit, { sessions, counted, time }: ShownLocks): Promise<Html> {
   const { store, pageAccess, path, query } = visit
   const paged = paginate(sessions.toReversed(), query)
   const ids = paged.rows.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
+  const endings = await endingsOf(visit, withoutPractice(paged.rows), time)
   const [longest, next] = counted
     .map(one => ({ id: one.id, ...totalsOf(one.intervals) }))
     .toSorted((a, b) => b.locked - a.locked)
   const isLongest = ({ id, locked }: LockRow) => id === longest?.id && locked > (next?.locked ?? locked)
   const rows = paged.rows
-    .map(session => lockRow(session, documents.get(session.id), endings?.get(session.id)))
+    .map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
     .map(row => (isLongest(row) ? { ...row, isLongest: true } : row))
-  return html`${table('Locks', lockColumns(visit), rows, { id: 'session-table' })}${tableFoot(path, query, paged)}`
+  const late = rows.map(lateOf).filter(by => by > 0)
+  const isCommon = late.length > 3 && late.length * 2 > rows.length
+  const [least, most] = [Math.min(...late), Math.max(...late)].map(by => durationText(by / 1000))
+  const shown = isCommon
+    ? rows.map(row => (lateOf(row) > 0 && row.ending ? { ...row, ending: { ...row.ending, late: 0 } } : row))
+    : rows
+  return html`
+    ${isCommon ? html`<p class="muted">${numberText(late.length)} of these ${numberText(rows.length)} ended ${least === most ? least : `${least} to ${most}`} later than planned.</p>` : nothing}
+    ${lockTable('Locks', visit, shown)}${tableFoot(path, query, paged)}
+  `
+}
+
+/** A table of locks, with a bar for how long each was. */
+export function lockTable(
+  name: string,
+  reader: Pick<Reader, 'viewer' | 'now'>,
+  rows: readonly LockRow[],
+  { isNamed = true }: { readonly isNamed?: boolean } = {},
+): Html {
+  const until = countedUntil(reader.viewer.asOf, reader.now)
+  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0))
+  return html`
+    ${table(name, lockColumns(reader, { isNamed, most }), rows, { id: 'session-table' })}
+    ${legendOf([
+      ['solid', stateName('locked', reader.viewer)],
+      ['usual', 'Lasted'],
+    ])}
+  `
+}
+
+/** How long a lock was, or has been; undefined if that is not known. */
+function lengthOf({ at, endAt }: LockRow, until: number): number | undefined {
+  const end = endAt === null ? until : knownEnd({ at, endAt })
+  return end === null || end < at ? undefined : end - at
+}
+
+/** By how much a lock that was completed ended later than planned, or earlier. */
+function lateOf({ isActive, state, ending }: LockRow): number {
+  return isActive || state !== 'completed' ? 0 : (ending?.late ?? 0)
 }
 
 export interface LockRow extends LockStats {
@@ -157,7 +194,7 @@ export function lockRow(session: LockStats, document: string | undefined, ending
 /** The name leads to a session; where all have the same, the time does. */
 export function lockColumns(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
-  { isNamed = true } = {},
+  { isNamed = true, most = 0 }: { readonly isNamed?: boolean; readonly most?: number } = {},
 ): TableColumn<LockRow>[] {
   const until = countedUntil(viewer.asOf, now)
   const started = ({ at }: LockRow) => dateTime(viewer, at)
@@ -172,17 +209,14 @@ export function lockColumns(
     ...(isNamed ? ([{ title: label('startDate'), line: 'second', cell: started }] as const) : []),
     {
       title: stateName('locked', viewer),
-      numeric: true,
-      line: 'first',
-      cell: ({ intervals, locked }) => knownLength(intervals, locked),
-    },
-    {
-      title: 'Lasted',
-      numeric: true,
-      cell({ at, endAt }) {
-        if (endAt === null) return at > until ? NONE : `${durationText((until - at) / 1000)} so far`
-        const end = knownEnd({ at, endAt })
-        return end === null ? NONE : durationText((end - at) / 1000)
+      line: 'second',
+      cell(row) {
+        const { intervals, locked } = row
+        const lasted = lengthOf(row, until)
+        if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${durationText(lasted / 1000)}`
+        const bar = (look: string, length: number) => boxes(look, [{ x: [0, (length * 100) / most], y: [0, 100] }])
+        const text = durationText(locked / 1000)
+        return most === 0 ? text : spanCell(text, html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}`)
       },
     },
     {
@@ -197,14 +231,16 @@ export function lockColumns(
 }
 
 /** What is not as with most sessions. Discreet mode hides rules. */
-function marksOf(viewer: Viewer, { state, isActive, rules, isTyped, ending, isLongest = false }: LockRow): Part {
-  const { late = 0, lateBreaks = 0 } = ending ?? {}
+function marksOf(viewer: Viewer, row: LockRow): Part {
+  const { state, isActive, rules, isTyped, ending, isLongest = false } = row
+  const lateBreaks = ending?.lateBreaks ?? 0
   const isUsual = !isActive && state === 'completed'
+  const late = lateOf(row)
   const differences = [
     ...(lateBreaks === 0 || viewer.discreet ? [] : [`${countText(lateBreaks, 'break')} too long`]),
-    ...(late === 0 || !isUsual ? [] : [`${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}`]),
+    ...(late === 0 ? [] : [`${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}`]),
   ]
-  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${isLongest ? html` <span class="state on">Longest</span>` : nothing}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
+  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${isLongest ? html` <span class="state on">Longest lock</span>` : nothing}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
 }
 
 /** Without events, nothing is known of a time under lock. */

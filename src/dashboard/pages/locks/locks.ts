@@ -8,13 +8,13 @@ import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
 import { type PeriodQuery, periodText } from '../../text/period.ts'
-import { dateTime } from '../../text/text.ts'
+import { countText, dateTime } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek, weekText } from '../parts.ts'
 import { lockTiles, sharePicture } from './charts.ts'
 import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Ending, endingsOf } from './endings.ts'
-import { headline, missingEnd, plannedEndDistance, progressText } from './time.ts'
+import { headline, lockTime, missingEnd, plannedEndDistance, progressText } from './time.ts'
 import { lockText, practiceMark } from './states.ts'
 
 interface ShownWithNow extends ShownLocks {
@@ -41,7 +41,9 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
       shownLocks(visit, history, query, period),
       activeLock(store, access, countedUntil(viewer.asOf, now)),
     ])
-    return { ...shown, active, endings: await endingsOf(visit, shown) }
+    const { counted, time } = shown
+    const endings = counted.length > MAX_JUDGED ? undefined : await endingsOf(visit, counted, time)
+    return { ...shown, active, endings }
   },
   isEmpty: ({ sessions }) => sessions.length === 0,
   none: (_viewer, { period }) => [
@@ -50,18 +52,24 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   ],
   heading(visit, { active, until, buckets, usualByNow }) {
     const week = buckets.at(-1)
+    const time = lockText('Locked time', visit.viewer)
     const verdict =
-      week && usualByNow && weekText(lockText('Locked time', visit.viewer), lockedPercent(week) ?? 0, usualByNow)
+      week &&
+      usualByNow &&
+      weekText(time, lockedPercent(week) ?? 0, usualByNow, by => `${time} ${countText(by, 'point')}`)
     return html`<span data-live="state">${headline(visit, active, true, until, verdict)}</span>`
   },
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) => (isLongerThanWeek(shown.time) ? sharePicture(viewer, shown) : nothing),
-  table: (visit, shown) => lockRows(visit, shown, shown.endings),
+  table: lockRows,
   file: lockFile,
 }
 
 export const lockPages = areaPages(locks)
+
+/** Reading the records of more locks would take long. */
+const MAX_JUDGED = 400
 
 type Active = Awaited<ReturnType<typeof activeLock>>
 
@@ -72,6 +80,7 @@ function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(active.document) as LockSession
   return dotted(
+    lockTime(active, { until, now }) ?? nothing,
     html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}`,
     active.at > until ? nothing : progressText(viewer, active, viewer.subject.id, { until, now }),
     missing === undefined

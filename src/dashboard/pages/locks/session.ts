@@ -48,8 +48,7 @@ async function showSession(visit: Visit) {
   const shown = viewer.discreet ? undefined : used?.record
   const lateness = latenessText(latenessOf(session, record, used?.record))
   const nowText = record.isActive
-    ? session.at <= until &&
-      dotted(lockState(viewer, session, until), progressText(viewer, session, owner, { until, now }))
+    ? session.at <= until && lockState(viewer, session, until)
     : lateness && `Ended ${lateness}`
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
@@ -59,7 +58,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: name,
     back: visit.sectionStart,
-    heading: html`${name}${record.isActive && record.lockState === 'locked' ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${nowText === undefined || nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
+    heading: html`${name}${(record.isActive && record.lockState === 'locked') || (record.lockState === 'completed' && lateness !== undefined) ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${nowText === undefined || nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
     lead: dotted(
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined
@@ -105,6 +104,13 @@ function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
+/** How far a running lock is, where its end is known. */
+function progressOf(viewer: Viewer, session: LockDetails, clock: Clock): Html {
+  const end = endAhead(viewer, session, session.owner, clock.until)
+  if (session.at > clock.until) return nothing
+  return html`${end === undefined ? nothing : html`<progress max="${end - session.at}" value="${clock.until - session.at}" aria-label="Time up to the planned end"></progress>`}<span>${progressText(viewer, session, session.owner, clock)}</span>`
+}
+
 function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
@@ -117,7 +123,7 @@ function sessionStats(viewer: Viewer, session: LockDetails, template: LockTempla
     mainStat(
       stateName('locked', viewer),
       intervals.length === 0 ? NONE : durationText(locked / 1000),
-      endAt === null ? lockTime(session, clock) : undefined,
+      endAt === null ? html`${lockTime(session, clock)}${progressOf(viewer, session, clock)}` : undefined,
     ),
     intervals.length === 0
       ? stat('Breaks', NONE)

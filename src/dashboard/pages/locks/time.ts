@@ -56,7 +56,7 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
   return html`${time} ${since}`
 }
 
-/** What the lock is doing now, beside how this week stands: the heading of a page; undefined where nothing is known of both. */
+/** What the lock is doing now, and how this week stands: the heading of a page; undefined where nothing is known of both. */
 export function headline(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
   current: LockStats | undefined,
@@ -66,8 +66,7 @@ export function headline(
 ): Html | undefined {
   const state = current === undefined ? hasLocks && 'No lock' : lockState(viewer, current, until)
   if (state === false) return verdict === undefined ? undefined : html`${verdict}`
-  const time = current && lockTime(current, { until, now })
-  return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${time}${ageText(viewer, now, time === undefined ? '' : ', ')}</span>`
+  return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
 /** `5 h 12 min in breaks, 1 over the maximum` or `5 h 12 min in breaks, none over 1 h`: how long breaks were, and how many were longer than the template allows. */
@@ -108,7 +107,7 @@ export function latenessOf(
 }
 
 /** The time since a start; it keeps counting while the page is open. A session may be planned to start later. */
-function tickingTime(start: number, { until, now }: Clock): Part {
+export function tickingTime(start: number, { until, now }: Clock): Part {
   if (start > until) return NONE
   const ticks = until === now ? html` data-since="${start}" data-now="${now}"` : nothing
   return html`<span${ticks}>${minutesText(until - start)}</span>`

@@ -1,5 +1,5 @@
 import type { LockTemplate } from '../../../contract/lock-templates.ts'
-import { DAY_MS } from '../../../contract/time.ts'
+import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { LockDetails } from '../../../stats/lock-queries.ts'
 import { wallClock } from '../../../stats/periods.ts'
 import { percent, type Range, stretched } from '../../charts/plane.ts'
@@ -100,22 +100,27 @@ const GAP = 0.5
 /** Hours of a day, or days of weeks, and the name of each line. */
 function axisOf({ origin, length, count }: Lines): Html {
   const days = length / DAY_MS
-  const parts = days > 1 ? 7 : 4
-  const name = (part: number) =>
+  const step = days > 1 ? length / 7 : (STEPS.find(minutes => length / (minutes * MINUTE_MS) <= 5) ?? 360) * MINUTE_MS
+  const first = days > 1 ? origin : Math.ceil(origin / step) * step
+  const at = Array.from({ length: Math.floor((origin + length - first) / step) + 1 }, (_, part) => first + part * step)
+  const name = (time: number) =>
     days <= 1
-      ? timeOfDay({ timeZone: 'UTC' }, origin + (part * length) / parts).replace(/:00(?=\s)/, '')
-      : `${Math.round((part * days) / parts)}\u00a0d`
-  const ticks = Array.from({ length: parts + 1 }, (_, part) => {
-    const x = percent((part * 100) / parts)
-    return html`<text class="${(part * 2) % parts === 0 ? 'main' : ''}${part === 0 ? ' begin' : part === parts ? ' end' : ''}" x="${x}">${name(part)}</text>`
+      ? timeOfDay({ timeZone: 'UTC' }, time).replace(/:00(?=\s)/, '')
+      : `${Math.round((time - origin) / DAY_MS)}\u00a0d`
+  const ticks = at.map((time, index) => {
+    const x = (time - origin) / length
+    return html`<text class="${(index * 2) % (at.length - 1 || 1) === 0 ? 'main' : ''}${x === 0 ? ' begin' : x === 1 ? ' end' : ''}" x="${percent(x * 100)}">${name(time)}</text>`
   })
   const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
     const at = origin + line * length
     return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${(days > 1 ? DATE : DAY).format(at)}</text>`
   })
-  const grid = Array.from({ length: parts + 1 }, (_, part) => `M${Math.round((part * 1000) / parts)} 0V1000`).join('')
+  const grid = at.map(time => `M${Math.round(((time - origin) * 1000) / length)} 0V1000`).join('')
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
 }
+
+/** Of an axis of hours, in minutes. */
+const STEPS = [5, 10, 15, 30, 60, 120, 180, 360]
 
 /** The dates are those of the table below. */
 const DAY = dateFormat({ weekday: 'short', day: 'numeric', timeZone: 'UTC' })

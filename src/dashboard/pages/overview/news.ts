@@ -62,7 +62,9 @@ export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined 
     extent: from === null ? SO_FAR : ` since ${dayText(Math.floor(from / DAY_MS))}`,
   }
   const asked = rules.filter(([from]) => enough[from](known))
-  const [first, second] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
+  const [best, next] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
+  // What is of this week is said first.
+  const [first, second] = next !== undefined && isOfLastWeek(known) ? [next, best] : [best, next]
   if (first === undefined) return undefined
   return html`${first}${second === undefined ? nothing : html`<br>${second}`}`
 }
@@ -92,6 +94,12 @@ function bestWeek(known: Known): Html | undefined {
   const isLast = bucketStart('week', 'monday', known.today) > Date.parse(from) / DAY_MS
   const text = html`${isLast ? 'Last' : 'This'} week: ${repsFigure(reps, `${from}/${to}`)} repetitions`
   return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent}`
+}
+
+/** Whether the best week, which is the first of all news, is over. */
+function isOfLastWeek(known: Known): boolean {
+  const monday = bucketStart('week', 'monday', known.today)
+  return bestWeek(known) !== undefined && Date.parse(known.bests.week?.best.to ?? '') / DAY_MS < monday
 }
 
 function mostInSession(known: Known): Html | undefined {

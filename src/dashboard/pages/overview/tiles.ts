@@ -1,3 +1,4 @@
+import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS, bucketStart, formatDate } from '../../../contract/time.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
@@ -14,7 +15,7 @@ import type { Reader, Viewer } from '../../page.ts'
 import { daysName } from '../../text/period.ts'
 import { countText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
-import { endAhead, plannedEndStat, progressText } from '../locks/time.ts'
+import { endAhead, lockTime, plannedEndStat, tickingTime } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
 import { beyondText, GRADES, strip, weekText } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
@@ -46,16 +47,19 @@ export function lockCard(
   const scope = daysName({ first: bucketStart('week', 'monday', today), last: today })
   const week = weeks?.buckets.at(-1)
   const end = knownEnd(shown)
+  const clock = { until, now }
+  const ahead = current && endAhead(viewer, current, viewer.subject.id, until)
   return tile(
     html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock session' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
     html`
+      ${current === undefined ? nothing : html`<p class="muted">${lockTime(current, clock)}</p>`}
       <dl class="stats">
-        ${current === undefined ? nothing : html`${stat('So far', progressText(viewer, current, viewer.subject.id, { until, now }))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
+        ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && `of ${durationText((ahead - current.at) / 1000)}`)}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
         ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
         ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.usualByNow && `${beyondText(lockedPercent(week) ?? 0, weeks.usualByNow, GRADES)} by now`)}
-        ${stat(lockText('Days locked', viewer), `${numberText(locked)} of ${numberText(days.length)}`)}
+        ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
       </dl>
-      ${dayStrip(viewer, days, today, current === undefined ? undefined : endAhead(viewer, current, viewer.subject.id, until))}
+      ${dayStrip(viewer, days, today, ahead)}
     `,
     'wide',
   )
@@ -90,7 +94,7 @@ function dayStrip({ timeZone }: Viewer, days: readonly LockStatistics[], today: 
   return html`<a class="days-strip" href="${address}"><span class="hidden">Time by day</span>${strip(
     html`${levels('grid', [{ x: [0, 100], y: 100 }])}${bars}${boxes('ahead', empty)}${ahead === 0 ? nothing : markText((days.length - 0.5) * step, 0, 'Today')}`,
     88,
-  )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>${ahead === 0 ? 'Today' : `Planned end ${shortDay((today + ahead) * DAY_MS)}`}</span></span></a>`
+  )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>${ahead === 0 ? 'Today' : shortDay((today + ahead) * DAY_MS)}</span></span></a>`
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
@@ -104,10 +108,12 @@ function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[], {
   return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual, beside }
 }
 
-/** `▲ Training above usual so far this week` */
+/** `▲ 841 repetitions above usual so far this week` */
 export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], training: ShownTraining) {
   const { reps, usual } = weekSoFar(reader, sessions, training)
-  return usual === undefined || reader.viewer.copied !== null ? undefined : weekText('Training', reps, usual)
+  return usual === undefined || reader.viewer.copied !== null
+    ? undefined
+    : weekText('Training', reps, usual, by => countText(by, 'repetition'))
 }
 
 /** What has not begun yet is not zero. */
@@ -117,6 +123,7 @@ export function thisWeek(
   training: ShownTraining,
   goal: number | null,
 ): Html {
+  const { viewer } = reader
   const { monday, scope, reps, count, beside } = weekSoFar(reader, sessions, training)
   return tile(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
@@ -129,9 +136,26 @@ export function thisWeek(
           ? nothing
           : html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`
       }
+      ${reps === 0 ? nothing : strip(weekDays(viewer, sessions, monday), 72)}
     `,
   )
 }
+
+/** How many repetitions there were on each day. */
+function weekDays({ timeZone }: Viewer, sessions: readonly SessionStats[], monday: number): Html {
+  const { dayOf } = zoneClock(timeZone)
+  const reps = WEEKDAYS.map((_, day) =>
+    sum(sessions.filter(({ at }) => dayOf(at) === monday + day).map(one => one.reps)),
+  )
+  const bars = reps.map((value, day): Box => ({
+    x: [(day + 0.15) * DAY_WIDTH, (day + 0.85) * DAY_WIDTH],
+    y: [70 - (value * 70) / Math.max(...reps), 70],
+  }))
+  return html`${boxes('solid', bars)}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 105, name, ' quiet'))}`
+}
+
+const WEEKDAYS = ['M', 'T', 'W', 'T', 'F', 'S', 'S']
+const DAY_WIDTH = 100 / WEEKDAYS.length
 
 /** The last session before `limit`, which is that of `/status`, beside what is usual with its program. */
 export function lastSession(
@@ -182,7 +206,7 @@ export function weeksCard(
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week. Outlined: this week so far. Grey: usual.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week, at the right this week so far. Grey: usual.</p>`,
   )
 }
 

@@ -59,14 +59,17 @@ export function intervalOf(form: URLSearchParams): number {
 export async function connectWay(visit: Visit): Promise<Html> {
   const { store, config, viewer } = visit
   const why = await whyNotOffered(store, config)
-  const action =
+  return way(
     why === undefined
-      ? html`<p><a class="button" href="/source/connect">Connect a server</a></p>`
-      : operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting)
-  return way('Another server', 'A minute', WHAT, 'Nothing changes there.', action)
+      ? html`<a class="button primary" href="/source/connect">Connect a server</a>`
+      : 'Connect a server',
+    `${WHAT}. Nothing changes there.`,
+    'Takes a minute for each year of daily sessions',
+    why !== undefined && operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting),
+  )
 }
 
-const WHAT = 'for each year of daily sessions: all sessions, locks and programs, and then what is new'
+const WHAT = 'All sessions, locks and programs, and then what is new'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',

@@ -16,7 +16,7 @@ import { sum } from '../../../contract/numbers.ts'
 import { sourceLists } from '../../../pull/lists.ts'
 import { rejectedByReason } from '../../../archive/retry-rejected.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
-import { countSessions } from '../../../accounts/imported-files.ts'
+import { countSessions, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -83,29 +83,37 @@ async function showSource(visit: Visit) {
     title: 'Source',
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
+      ${await recordStats(visit)}
       ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
-      ${await recordStats(visit)}
-      <div class="tiles">
-        ${await fileWay(visit)}
-        ${connection === undefined ? await connectWay(visit) : nothing}
-      </div>
       ${await typedCard(visit)}
       ${await filesCard(visit)}
+      <div class="tiles">
+        ${connection === undefined ? await connectWay(visit) : nothing}
+        ${await fileWay(visit)}
+      </div>
     `,
   })
 }
 
-/** How many sessions are here, and up to when records are known; nothing before there are some. */
+/** What came last, and how many sessions are here; nothing before there are some. */
 async function recordStats({ store, viewer, now }: Visit): Promise<Html> {
   const { accountId } = viewer.session
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
   if (asOf === null) return nothing
-  const { training, locks } = await countSessions(store, accountId)
+  const [{ training, locks }, rounds, files] = await Promise.all([
+    countSessions(store, accountId),
+    listRounds(store, accountId),
+    listFiles(store, accountId),
+  ])
+  const came = [...rounds.map(({ ended_at: at, added }) => ({ at, added })), ...files]
+  const [last] = came.toSorted((a, b) => b.at - a.at)
   return stats(
+    last === undefined
+      ? stat('As of', dateTime(viewer, asOf))
+      : stat('Came last', dateTime(viewer, last.at), countText(last.added, 'new record')),
     stat('Training sessions here', numberText(training)),
     stat('Locks here', numberText(locks)),
-    stat('As of', dateTime(viewer, asOf)),
   )
 }
 

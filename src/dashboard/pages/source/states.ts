@@ -79,14 +79,7 @@ export async function sourceNotice({ store, viewer, now }: Visit): Promise<Html>
   return html`<p class="warning">${hostOf(viewer, connection.origin)} has refused your key since ${momentText(viewer, since, now)}, so nothing new is copied. <a href="/source">See what to do</a></p>`
 }
 
-/** A way to bring records in: what somebody will get, in how long, and the button. */
-export function way(title: string, time: string, what: string, more: Part, action: Part): Html {
-  return html`
-    <section class="card">
-      <h2>${title}</h2>
-      <p class="summary"><b>${time}</b> ${what}</p>
-      <p class="muted">${more}</p>
-      ${action}
-    </section>
-  `
+/** A way to bring records in: its button, what somebody will get, and in how long. */
+export function way(action: Part, what: string, time: string, more: Part = nothing): Html {
+  return html`<section class="card"><h2>${action}</h2><p>${what}</p><p class="small muted">${time}</p>${more}</section>`
 }

@@ -99,15 +99,12 @@ const MAX_COLUMNS = 20
 export async function fileWay(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
   const isOver = upload === undefined || upload.state === 'stored' || upload.state === 'failed'
-  const [to, text] = isOver ? ['upload', 'Choose a file'] : ['file', 'See the file that you sent']
+  const [to, text] = isOver ? ['upload', 'Bring a file'] : ['file', 'See the file that you sent']
   return way(
-    'A file',
-    'Seconds',
-    'for the sessions and locks of an export or a table',
-    'You see what is in it before anything is stored.',
-    visit.uploads.maxBytes === 0
-      ? html`<p>Whoever runs this service has switched this off.</p>`
-      : html`<p><a class="button primary" href="/source/${to}">${text}</a></p>`,
+    visit.uploads.maxBytes === 0 ? text : html`<a class="button" href="/source/${to}">${text}</a>`,
+    'The sessions and locks of an export or a table. You see what is in it before anything is stored.',
+    'Takes seconds',
+    visit.uploads.maxBytes === 0 && html`<p>Whoever runs this service has switched this off.</p>`,
   )
 }
 

@@ -36,7 +36,7 @@ export function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch
     ? nothing
     : card(
         isRunning ? 'Records of all years' : `Records at the end of ${year}`,
-        html`<dl class="stats records">${records}</dl>`,
+        html`<dl class="stats">${records}</dl>`,
       )
 }
 
@@ -48,5 +48,5 @@ function record<Item>(
 ): Html[] {
   if (found === undefined) return []
   const [address, value, when] = textsOf(found.best)
-  return [stat(name, html`<a href="${address}">${value}</a>`, when, 'stat record')]
+  return [stat(name, html`<a href="${address}">${value}</a>`, when)]
 }

@@ -2,7 +2,7 @@ import { bucketStart, DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { noRecords, stat, stats } from '../../layout/components.ts'
+import { card, noRecords, stat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, timeOfDays } from '../../text/period.ts'
@@ -112,8 +112,8 @@ export function yearCards(reader: Reader, statistics: YearStatistics): Html {
   const first = firstMonth(viewer, statistics)
   const days = statistics.days.filter(({ day }) => day >= first)
   return html`
-    ${recordCard(reader, statistics)}
     ${largeFigures(viewer, statistics)}
+    ${recordCard(reader, statistics)}
     ${daysCard(viewer, days)}
     ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
   `
@@ -135,12 +135,12 @@ function largeFigures(viewer: Viewer, statistics: YearStatistics): Html {
     const [now, then] = [value(total), value(before)]
     if (now === null) return []
     const current = figure(`${of} ${scopeOf(total)}`, now, words.text(now))
-    if (first.at > start || then === null) return [stat(name, current, note(total, viewer))]
+    if (first.at > start || then === null) return [stat(name, current, note(total, viewer), 'stat large')]
     const compared = comparedWith(title, beyondUsual(now, { low: then, high: then }), words)
     const former = figure(`${of} ${scopeOf(before)}`, then, words.text(then))
-    return [stat(name, current, html`${note(total, viewer)}<br>${compared} (${former})`)]
+    return [stat(name, current, html`${note(total, viewer)}<br>${compared} (${former})`, 'stat large')]
   })
-  return stats(...shown)
+  return card(isRunning ? `${year} so far` : `In ${year}`, html`<dl class="stats">${shown}</dl>`)
 }
 
 interface YearFigure extends Words {
