@@ -112,7 +112,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
     problem,
     ...(status === undefined ? {} : { status }),
     body: html`
-      <p>About a minute ${WHAT}. Nothing changes there.</p>
+      <p>About a minute for each year of daily sessions. ${WHAT}. Nothing changes there.</p>
       <label>Address of the server
         <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
       </label>
