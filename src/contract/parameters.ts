@@ -41,7 +41,7 @@ function parseInteger(text: string): number | undefined {
 }
 
 /** Stands for identifiers beyond the safe integers, which are well-formed; no row has it. */
-export const NOBODY = 0
+const NOBODY = 0
 
 export function parseId(text: string): number | undefined {
   const value = parseInteger(text)

@@ -192,11 +192,8 @@ test('a cursor is refused if a filter was added, changed or left out', async () 
     'ownerId=1',
     'passed=true',
     'passed=false',
-    'from=2025-12-31',
     'from=2026-01-01',
     'to=2026-01-01',
-    'to=2026-01-01T00:15:00Z',
-    'from=2026-01-01&to=2026-01-01',
     'ownerId=1&passed=true',
   ]
   for (const filter of filters) {

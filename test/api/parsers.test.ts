@@ -100,7 +100,6 @@ test('a timestamp is written as UTC, with milliseconds only if they are not zero
 // Tokens
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const minted = fc.constant(null).map(mintKey)
 
 test('a new API key has the documented form and checksum', () => {
   assert.equal(crc32('123456789'), 0xcb_f4_39_26n, 'the check value of the algorithm')
@@ -114,19 +113,6 @@ test('a new API key has the documented form and checksum', () => {
   }
   assert.equal(seen.size, 300)
   assert.equal(new Set(Array.from(seen, token => token.slice(4, 34)).join('')).size, 62, 'all characters are used')
-})
-
-test('an API key with one character changed, added or missing is invalid', () => {
-  fc.assert(
-    fc.property(minted, fc.nat({ max: 39 }), fc.constantFrom(...BASE62, '_', '-', ' ', 'é'), (token, place, other) => {
-      const [before, after] = [token.slice(0, place), token.slice(place + 1)]
-      assert.equal(isKeyForm(before + other + after), other === token[place])
-      assert.ok(!isKeyForm(before + after))
-      assert.ok(!isKeyForm(before + other + token.slice(place)))
-    }),
-    { numRuns: 1000 },
-  )
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), text => !isKeyForm(text)))
 })
 
 /** CRC32 as the standard describes it, bit by bit. */

@@ -77,31 +77,17 @@ test('training statistics have every field, in order, and sum to their total', a
     },
   )
   assert.deepEqual(
-    data.buckets.map(({ date, start, end, partial, sessions, days }: Bucket) => ({
+    data.buckets.map(({ date, start, end, partial, sessions, days }: Bucket) => [
       date,
       start,
       end,
       partial,
       sessions,
       days,
-    })),
+    ]),
     [
-      {
-        date: '2026-03-02',
-        start: '2026-03-02T00:00:00Z',
-        end: '2026-03-09T00:00:00Z',
-        partial: false,
-        sessions: 2,
-        days: 2,
-      },
-      {
-        date: '2026-03-09',
-        start: '2026-03-09T00:00:00Z',
-        end: '2026-03-16T00:00:00Z',
-        partial: false,
-        sessions: 1,
-        days: 1,
-      },
+      ['2026-03-02', '2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z', false, 2, 2],
+      ['2026-03-09', '2026-03-09T00:00:00Z', '2026-03-16T00:00:00Z', false, 1, 1],
     ],
   )
   assert.deepEqual(data.streak, { currentDays: 0, longestDays: 2, longestFrom: '2026-03-02', longestTo: '2026-03-03' })

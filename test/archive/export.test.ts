@@ -144,7 +144,7 @@ test('API keys, passwords and sign-ins are never in an archive', async () => {
   assert.doesNotMatch(exported, /telltale|password|token|argon|lks_/i)
 })
 
-test('an archive is the store at one moment, whatever is written meanwhile', async () => {
+test('an archive is the store at one moment, whatever is written meanwhile, and writers do not wait for it', async () => {
   const many = Array.from({ length: 400 }, (_, index) => lockDevice(index + 1, 1))
   await using store = await openStore([account(1, 'ann'), account(2, 'ben'), ...many])
   const before = await store.export()
@@ -173,15 +173,8 @@ test('an archive is the store at one moment, whatever is written meanwhile', asy
   assert.notEqual(await store.export(), before)
 })
 
-test('writers do not wait for an export, and a reader that stops early ends it', async () => {
-  const many = Array.from({ length: 300 }, (_, index) => lockDevice(index + 1, 1))
-  await using store = await openStore([account(1, 'ann'), ...many])
-  const before = await store.export(1)
-  const parts = archiveParts(store.store, 1)
-  let read = String((await parts.next()).value)
-  await store.import([account(2, 'ben'), lockDevice(301, 1)])
-  for await (const part of parts) read += part
-  assert.equal(read, before)
+test('a reader that stops early ends an export', async () => {
+  await using store = await openStore(archive)
   const stopped = archiveParts(store.store)
   await stopped.next()
   await stopped.return(undefined)

