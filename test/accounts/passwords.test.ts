@@ -21,12 +21,10 @@ const REFUSED = [
   '!@#$%^&*()_+',
   'abcdefghijkl',
   '1qaz2wsx3edc',
-  'abc123abc123',
   `123${'z'.repeat(100)}`,
   '2026-Robin-7!',
   'Password2026!',
   'p@ssw0rd1234',
-  '@dmin.........1',
   'lockstepadmin',
 ]
 
