@@ -59,7 +59,7 @@ test('a lock session shows its totals, and a row for each locked stretch with th
   assert.match(text, /Locked<\/dt><dd>1\sd 23\sh/)
   assert.match(text, /Breaks<\/dt><dd>1<small>30\smin/)
   assert.match(text, /Longest stretch<\/dt><dd>1\sd 11\sh/)
-  const rows = tableRows(text, 'stretches')?.map(cellTexts)
+  const rows = tableRows(text, 'timeline')?.map(cellTexts)
   assert.deepEqual(rows, [
     ['Sun 1 Feb, 08:00 → 20:00', '12 h', '30 min'],
     ['Sun 1 Feb, 20:30 → Tue 08:00', '1 d 11 h', ''],
@@ -439,7 +439,7 @@ test('a lock says how many of its breaks were longer than its template allows, w
   const said = async (id: number) => shownText(await it.viewer.get(`/locks/${id}`))
   assert.match(await said(51), /Breaks 2 1\sh in breaks, 1 over the maximum /)
   const { text } = await it.viewer.get('/locks/51')
-  const late = tableRows(text, 'stretches')?.map(row => cellTexts(row)[2])
+  const late = tableRows(text, 'timeline')?.map(row => cellTexts(row)[2])
   assert.deepEqual(late, ['30 min', '30 min 1 s over', ''])
   assert.equal(text.match(/<rect class="late" x="[^"]*" width="[^"]*" y="[\d.]+em"/g)?.length, 1)
   assert.match(text, /Over the maximum of a break/)

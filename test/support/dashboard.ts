@@ -192,7 +192,7 @@ export function tilesOf(page: string): Map<string, string> {
 
 /** The rows of a table, or of the figures of a picture, as their markup, in their order; undefined if the page has none. */
 export function tableRows(page: string, id: string): string[] | undefined {
-  const [, body] = new RegExp(`<(?:table|details)[^>]* id="${id}"[^>]*>[^]*?<tbody>([^]*?)</tbody>`).exec(page) ?? []
+  const [, body] = new RegExp(`<(?:table|section)[^>]* id="${id}"[^>]*>[^]*?<tbody>([^]*?)</tbody>`).exec(page) ?? []
   return body === undefined ? undefined : [...body.matchAll(/<tr[^>]*>([^]*?)<\/tr>/g)].map(([, row = '']) => row)
 }
 
