@@ -86,6 +86,7 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months: all, first
 /** The first day of the year, or of the month of the first record of all. */
 function firstMonth({ timeZone }: Viewer, { total, firstTraining, firstLock }: YearStatistics): number {
   const first = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
+  if (first === Infinity) return total.from
   return Math.max(total.from, bucketStart('month', 'monday', zoneClock(timeZone).dayOf(first)))
 }
 
