@@ -107,7 +107,7 @@ function fieldType(
 }
 
 /** The values of a record under these columns; null where it has none, and for text while names are hidden. */
-function fieldValues(columns: readonly FieldColumn[], record: object = {}, isDiscreet: boolean) {
+export function fieldValues(columns: readonly FieldColumn[], record: object = {}, isDiscreet: boolean) {
   return columns.map(({ field, type }) => {
     // The archive wrote it in the form of the contract, from which the column was made.
     const value = (record as Readonly<Record<string, FieldValue | null>>)[field] ?? null
@@ -155,7 +155,7 @@ function writer<Row>(columns: { readonly [K in keyof Row]: Column<Row[K]> }, fie
   }
 }
 
-const trainingFields = fieldColumns(TrainingSession, [
+export const trainingFields = fieldColumns(TrainingSession, [
   'id',
   'bubble_id',
   'name',
@@ -269,7 +269,7 @@ const stateCell: CellType<string> = {
   read: text => Object.keys(STATES).find(state => STATES[state]?.includes(text)) ?? text,
 }
 
-const lockFields = fieldColumns(LockSession, [
+export const lockFields = fieldColumns(LockSession, [
   'id',
   'bubbleId',
   'publicId',

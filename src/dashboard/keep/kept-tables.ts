@@ -16,7 +16,7 @@ import { fewAtOnce } from '../pages/area.ts'
 import { lockColumns, lockRow, type LockRow } from '../pages/locks/list.ts'
 import { lockTemplateColumns, shownRules } from '../pages/locks/templates.ts'
 import { programColumns } from '../pages/training/programs.ts'
-import { sessionColumns } from '../pages/training/list.ts'
+import { sessionColumns, withRecords } from '../pages/training/list.ts'
 import { lockEventLabels, label } from '../text/labels.ts'
 import { typeName, type Programs } from '../text/names.ts'
 import { dateTimeText, numberText } from '../text/text.ts'
@@ -54,7 +54,7 @@ export async function* keptTables(
 ): AsyncGenerator<KeptTable> {
   const { store, viewer, pageAccess, now } = reader
   const newest = sessions.toReversed()
-  const training = await tableOf('training', sessionColumns(reader, names), newest)
+  const training = await tableOf('training', sessionColumns(reader, names), withRecords(reader, newest))
   const days = newest.map(({ at }) => dayOf(reader, at))
   const rows = training.rows.map((row, index) => (days[index] === days[index - 1] ? row : { ...row, day: days[index] }))
   yield { ...training, rows }
@@ -104,10 +104,10 @@ export function dayOf({ viewer }: Reader, at: number): string {
 async function tableOf<Row>(
   id: KeptTable['id'],
   columns: readonly TableColumn<Row>[],
-  items: readonly Row[],
+  items: readonly Row[] | AsyncIterable<Row>,
 ): Promise<KeptTable> {
   const rows: KeptRow[] = []
-  for (const item of items) {
+  for await (const item of items) {
     if (rows.length % MAX_BATCH_ROWS === 0) await pause()
     const cells = columns.map(({ cell }) => cellText(cell(item)))
     rows.push(isRecord(item) ? { id: `${id}-${item.id}`, cells } : { cells })

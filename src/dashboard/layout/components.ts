@@ -1,6 +1,8 @@
+import { numberCell, timestampCell, wholeCell } from '../../archive/formats/cells.ts'
+import { type FieldColumn, fieldValues } from '../../archive/formats/tables.ts'
 import { html, type Html, nothing, type Part } from '../html.ts'
 import type { Viewer, Visit } from '../page.ts'
-import { numberText } from '../text/text.ts'
+import { dateTimeText, NONE, numberText } from '../text/text.ts'
 
 export function card(title: string, body: Part, more: { readonly actions?: Html; readonly id?: string } = {}): Html {
   return html`
@@ -119,6 +121,23 @@ export function table<Row>(
 /** A number of something, with its title as its unit where rows are two lines. */
 export function countColumn<Row>(title: string, of: (row: Row) => number): TableColumn<Row> {
   return { title, numeric: true, line: 'second', unit: ` ${title.toLowerCase()}`, cell: row => numberText(of(row)) }
+}
+
+/** Columns of the fields of records that are shown as they are. */
+export function fieldColumns<Row extends { readonly record?: object | undefined }>(
+  viewer: Viewer,
+  columns: readonly FieldColumn[],
+): TableColumn<Row>[] {
+  return columns.map(column => ({
+    title: column.title,
+    numeric: column.type === numberCell || column.type === wholeCell,
+    cell({ record }) {
+      const [value = null] = fieldValues([column], record, viewer.discreet)
+      if (typeof value === 'boolean') return value ? 'Yes' : 'No'
+      if (typeof value === 'number') return numberText(value)
+      return value === null ? NONE : column.type === timestampCell ? dateTimeText(viewer, Date.parse(value)) : value
+    },
+  }))
 }
 
 /** Figures of pictures have thousands of cells, which do without. */

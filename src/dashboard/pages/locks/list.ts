@@ -10,13 +10,13 @@ import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
 import { bucketsOfParts, inParts, spanCell, type TimeInParts } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
-import { lockWriter } from '../../../archive/formats/tables.ts'
+import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
 import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { boxes } from '../../charts/plane.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { breaksOf, totalsOf } from '../../../stats/intervals.ts'
-import { type TableColumn, table, TYPED } from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, table, TYPED } from '../../layout/components.ts'
 import { isTimeHidden } from '../../text/hidden-time.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -227,6 +227,7 @@ export function lockColumns(
       cell: ({ intervals }) => (intervals.length === 0 ? NONE : numberText(breaksOf(intervals).count)),
     },
     { title: 'Longest stretch', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
+    ...fieldColumns<LockRow>(viewer, lockFields),
   ]
 }
 

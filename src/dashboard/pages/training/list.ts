@@ -4,9 +4,11 @@ import { html, type Html, nothing } from '../../html.ts'
 import type { Visit, Reader, Viewer } from '../../page.ts'
 import { typeName, type Programs } from '../../text/names.ts'
 import { type Days, daysName, type PeriodQuery } from '../../text/period.ts'
-import { type Addresses, addressOf } from '../area.ts'
+import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
+import { trainingFields } from '../../../archive/formats/tables.ts'
+import { trainingRecords } from '../../../stats/training-queries.ts'
 import { MAX_EQUALS, MIN_RANKED } from '../../../stats/bests.ts'
-import { type TableColumn, resultMark, table, TYPED } from '../../layout/components.ts'
+import { type TableColumn, fieldColumns, resultMark, table, TYPED } from '../../layout/components.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
@@ -135,9 +137,10 @@ function option(value: string, title: string, selected: boolean): Html {
 }
 
 /** A page of the table, which its headings sort. */
-export function sessionRows(visit: Visit, { query, sessions, programs, known }: SessionTable): Html {
+export async function sessionRows(visit: Visit, { query, sessions, programs, known }: SessionTable): Promise<Html> {
   const paged = paginate(sortedBy(query, sessions, programs), visit.query)
-  return html`${table('Sessions', sessionColumns(visit, programs, { query, known }), paged.rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
+  const rows = await Array.fromAsync(withRecords(visit, paged.rows))
+  return html`${table('Sessions', sessionColumns(visit, programs, { query, known }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
 }
 
 interface SessionTable {
@@ -153,7 +156,7 @@ export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
   page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[] },
-): TableColumn<SessionStats>[] {
+): TableColumn<SessionRow>[] {
   const head = (sort: Sort, text: string) =>
     page === undefined
       ? { title: text }
@@ -198,7 +201,24 @@ export function sessionColumns(
       line: 'second',
       cell: session => distanceOf(visit.viewer, session, true),
     },
+    ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
+}
+
+interface SessionRow extends SessionStats {
+  readonly record?: object | undefined
+}
+
+/** Sessions with their records, which are read only if tables show fields of them; a few at a time, because records can be long. */
+export async function* withRecords(
+  { store, pageAccess }: Pick<Reader, 'store' | 'pageAccess'>,
+  sessions: readonly SessionStats[],
+): AsyncGenerator<SessionRow> {
+  if (trainingFields.length === 0) return yield* sessions
+  const access = pageAccess.sessions('dtt')
+  for await (const { session, document = '{}' } of fewAtOnce(sessions, ids => trainingRecords(store, access, ids))) {
+    yield { ...session, record: JSON.parse(document) as object }
+  }
 }
 
 interface BestGrade {
