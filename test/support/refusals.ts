@@ -37,13 +37,18 @@ function ofCredentials({ ann, revoked, expired, unknown }: Tokens): Refused[] {
     ...Object.entries({
       'no header': [],
       'an empty header': ['Authorization:'],
+      'a header of spaces': ['Authorization:    '],
       'another scheme': [`Authorization: Basic ${MARK}`],
+      'another scheme with the token': [`Authorization: Token ${ann}`],
       'the token alone': [`Authorization: ${ann}`],
+      'the scheme alone': ['Authorization: Bearer'],
       'the scheme and a space': ['Authorization: Bearer '],
       'no space after the scheme': [`Authorization: Bearer${ann}`],
+      'a tab after the scheme': [`Authorization: Bearer\t${ann}`],
       'the whole in quotes': [`Authorization: "Bearer ${ann}"`],
       'the scheme second in a list': [`Authorization: Basic ${MARK}, Bearer ${ann}`],
       'the token in a cookie': [`Cookie: token=${ann}`],
+      'the token in a header of another name': [`X-Api-Key: ${ann}`],
     }).map(([title, headers]) => ({
       title,
       send: request('GET', ONE, ...headers),
@@ -57,8 +62,12 @@ function ofCredentials({ ann, revoked, expired, unknown }: Tokens): Refused[] {
       'a token with a wrong checksum': broken,
       'a token that lacks a character': ann.slice(0, -1),
       'a token with one character more': `${ann}0`,
+      'a token in capitals': ann.toUpperCase(),
       'a token in quotes': `"${ann}"`,
+      'a token after a name': `token=${ann}`,
       'a token twice in a list': `${ann}, Bearer ${ann}`,
+      'a token and a comma': `${ann},`,
+      'a token twice': `${ann} ${ann}`,
       'a token with a byte that is not ASCII': `${ann}\xe9`,
       'a very long token': ann + MARK.repeat(1000),
       'a token that nobody has': unknown,
@@ -89,6 +98,7 @@ function ofCredentials({ ann, revoked, expired, unknown }: Tokens): Refused[] {
     ...[
       ['two equal headers', request('GET', ONE, bearer(ann), bearer(ann))],
       ['two headers, the second of another scheme', request('GET', ONE, bearer(ann), `Authorization: Basic ${MARK}`)],
+      ['two headers, the first of them empty', request('GET', ONE, 'Authorization:', bearer(ann))],
     ].map(([title = '', send = '']) => ({
       title,
       send,
@@ -291,7 +301,19 @@ function ofMethods({ ann }: Tokens): Refused[] {
     headers: { Allow: 'GET, HEAD' },
     closes,
   })
-  const methods = ['POST', 'DELETE', 'TRACE', 'PROPFIND', 'QUERY', 'M-SEARCH']
+  const methods = [
+    'POST',
+    'PUT',
+    'PATCH',
+    'DELETE',
+    'TRACE',
+    'PROPFIND',
+    'SEARCH',
+    'QUERY',
+    'M-SEARCH',
+    'LINK',
+    'PURGE',
+  ]
   return [
     ...methods.flatMap(method =>
       [ONE, LIST, '/api/v1/me', '/healthz', '/openapi.json'].map(path =>
@@ -346,18 +368,25 @@ function ofParsing({ ann }: Tokens): Refused[] {
   const post = 'POST /api/v1/me HTTP/1.1'
   const cases: Readonly<Record<string, string>> = {
     'a method that does not exist': lines(`FOO ${ONE} HTTP/1.1`, 'Host: a'),
+    'a method in small letters': lines(`get ${ONE} HTTP/1.1`, 'Host: a'),
     'a method of odd characters': lines(`G\x01T ${ONE} HTTP/1.1`, 'Host: a'),
+    'a method of RTSP': lines(`DESCRIBE ${ONE} HTTP/1.1`, 'Host: a'),
     'the preface of HTTP/2': lines('PRI * HTTP/2.0', '', 'SM'),
+    'a version in small letters': lines(`GET ${ONE} http/1.1`, 'Host: a', bearer(ann)),
+    'another protocol': lines(`GET ${ONE} SIP/2.0`, 'Host: a', bearer(ann)),
     'a folded header': lines(first, 'Host: a', `X-Folded: 1`, ` ${MARK}`, bearer(ann)),
+    'a folded first header': lines(first, ' Host: a', bearer(ann)),
     'a space before the colon': lines(first, 'Host : a', bearer(ann)),
     'a header without a colon': lines(first, 'Host: a', MARK, bearer(ann)),
     'a header without a name': lines(first, 'Host: a', `: ${MARK}`, bearer(ann)),
+    'a name with a space': lines(first, 'Host: a', `X ${MARK}: 1`, bearer(ann)),
     'a name that is not ASCII': lines(first, 'Host: a', `X-\xe9: 1`, bearer(ann)),
     'a value with NUL': lines(first, 'Host: a', `X-Odd: ${MARK}\0`, bearer(ann)),
     'a value with a bare CR': lines(first, 'Host: a', `X-Odd: a\rX-Other: ${MARK}`, bearer(ann)),
     'lines that end with LF alone': `${first}\nHost: a\n${bearer(ann)}\n\n`,
     'text that is no request': `${MARK}\r\n\r\n`,
     'a greeting of TLS': '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03',
+    'bytes of zero': '\0'.repeat(64),
     'a length and chunks': `${lines(post, 'Host: a', 'Content-Length: 3', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
     'chunks and a length': `${lines(post, 'Host: a', 'Transfer-Encoding: chunked', 'Content-Length: 3')}0\r\n\r\n`,
     'two lengths': `${lines(post, 'Host: a', 'Content-Length: 3', 'Content-Length: 4')}abc`,
