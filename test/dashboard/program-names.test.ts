@@ -48,7 +48,7 @@ test('a session of a table belongs to the program with its name, else the name s
   ])
     assert.doesNotMatch((await it.ann.get(path)).text, /Program (?:0|-|12)/, path)
   assert.match((await it.ann.get('/training/900000003')).text, /No program/)
-  assert.match((await it.ann.get('/training/900000000')).text, /<h1>Basics<\/h1>[^]*href="\/programs\/41">Program</)
+  assert.match((await it.ann.get('/training/900000000')).text, /<h1>Basics<\/h1>[^]*href="\/programs\/41">Basics</)
   const templates = await it.service.fetch('/api/v1/dtt/templates', 'ann')
   assert.doesNotMatch(templates.text, /Evening/)
 })
