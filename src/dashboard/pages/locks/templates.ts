@@ -7,7 +7,7 @@ import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-t
 import { type Box, boxes, dots, markText, type Range } from '../../charts/plane.ts'
 import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
 import { legendOf } from '../../charts/picture.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { personName, personOf, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'

@@ -1,6 +1,6 @@
 import { isCounted, type TemplateSegment, type TrainingTemplate } from '../../../contract/training-templates.ts'
 import { html, type Html } from '../../html.ts'
-import { card, drawnText } from '../../layout/components.ts'
+import { card } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
 import { typeName } from '../../text/names.ts'
 import { countText, durationText, numberText, percentText } from '../../text/text.ts'
