@@ -13,7 +13,7 @@ import { postgresPrograms, type PostgresServer, startPostgres } from './support/
  * summary of both. Arguments select files by a part of their path; `--slow` runs the files named `*.slow.test.ts` instead of
  * the others, and `--exhaustive` those of them that sweep, over all of their cases. A line of its own changes where a file
  * runs: `// engine: sqlite` or `// engine: any` once, `// engine: both` twice; with `// engine: sqlite, slowly postgres` its
- * second run is one of the slow tests.
+ * second run is one of the slow tests, of pages one of the exhaustive ones.
  */
 const isCi = process.env['CI'] === 'true'
 const isExhaustive = process.argv.includes('--exhaustive')
@@ -66,10 +66,7 @@ const FILES_PER_PROCESS = 12
 const MAX_FILES_RUN_AGAIN = 4
 
 const files = selectFiles(isSlow)
-const onBoth = [
-  ...files.filter(runsOnBoth),
-  ...(isSlow && !isExhaustive ? selectFiles(false).filter(runsSlowlyOnPostgres) : []),
-]
+const onBoth = [...files.filter(runsOnBoth), ...(isSlow ? selectFiles(false).filter(runsSlowlyOnPostgres) : [])]
 if (files.length + onBoth.length === 0) throw new Error(`no test file matches: ${process.argv.slice(2).join(' ')}`)
 const isMissingPostgres = onBoth.length > 0 && postgresPrograms === undefined
 const filesOf = { SQLite: files, PostgreSQL: isMissingPostgres ? [] : onBoth }
@@ -113,7 +110,7 @@ function selectFiles(slow: boolean): string[] {
   const words = process.argv.slice(2).filter(word => !word.startsWith('--'))
   return readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
     .filter(name => name.endsWith('.test.ts') && name.endsWith('.slow.test.ts') === slow)
-    .filter(name => !isExhaustive || textOf(name).includes("from '../support/sweeps.ts'"))
+    .filter(name => !isExhaustive || !slow || textOf(name).includes("from '../support/sweeps.ts'"))
     .filter(name => words.length === 0 || words.some(word => join('test', name).includes(word)))
     .toSorted()
 }
@@ -145,8 +142,11 @@ function runsOnBoth(file: string): boolean {
   return /^\/\/ engine: both$/m.test(text) || (usesStore && !/^\/\/ engine: /m.test(text))
 }
 
+/** Pages make HTML of what the API reads, so that a sample leaves them out. */
 function runsSlowlyOnPostgres(file: string): boolean {
-  return /^\/\/ engine: sqlite, slowly postgres$/m.test(textOf(file))
+  return (
+    (isExhaustive || !file.startsWith('dashboard/')) && /^\/\/ engine: sqlite, slowly postgres$/m.test(textOf(file))
+  )
 }
 
 function textOf(file: string): string {
