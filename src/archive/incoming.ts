@@ -384,7 +384,7 @@ export class Incoming {
       )
       for (let start = 0; start < others.length; start += MAX_COMPARED_ROWS)
         notes.push(...(await this.#compare(kind, others.slice(start, start + MAX_COMPARED_ROWS), firsts)))
-      // What was decided before is that.
+      // A row that nothing was decided about counts as added.
       const changed = again === undefined ? notes.filter(([, , decided]) => decided !== 'added') : notes
       await this.#put(['line', 'kind', 'decided', 'reason', 'stored_owner'], changed)
       // On SQLite, statements keep the process from hearing a signal.

@@ -63,7 +63,7 @@ describe('records that are seldom seen, in a browser', needsChromium, () => {
       await page.goto(`${service.url}/locks/51`)
       const timeline = page.locator('#timeline .plot > .plane')
       const height = (await timeline.boundingBox())?.height ?? 0
-      assert.ok(height > 0 && height < 1800, `${height}`)
+      assert.ok(height > 0 && height < 1500, `${height}`)
       const labels = timeline.locator('text')
       const lines = (await labels.allTextContents()).filter(text => /^\d+\s\w+\s\d{2}$/.test(text))
       assert.ok(lines.length > 30, `each line says its first day: ${lines.join()}`)

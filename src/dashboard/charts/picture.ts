@@ -88,9 +88,11 @@ function plotOf({ title, drawing, empty, lines }: Picture): Html {
   const [look, data, height] =
     lines === undefined
       ? ['', nothing, nothing]
-      : [' lines', html` data-lines="${lines}"`, html` height="${lines * LINE_HEIGHT}em"`]
+      : [' lines', html` data-lines="${lines}"`, html` height="${lines * lineHeight(lines)}em"`]
   return html`<div class="plot${look}" data-name="${title}"${data}><svg class="plane" aria-hidden="true"${height}>${drawing}</svg></div>`
 }
 
-/** Of a line of a drawing that has several, in the size of its letters. */
-export const LINE_HEIGHT = 2.5
+/** Of a line of a drawing that has several, in the size of its letters: of many, a few screens hold all. */
+export function lineHeight(lines: number): number {
+  return lines > 20 ? 2 : 2.5
+}

@@ -124,12 +124,16 @@ function sessionsWithin(
   return sessions.filter(({ at, endAt }) => at < to && (endAt ?? Math.max(at, until)) >= from)
 }
 
-export async function lockRows(visit: Visit, { sessions, counted, time }: ShownLocks): Promise<Html> {
+export async function lockRows(
+  visit: Visit,
+  { sessions, counted, time }: ShownLocks,
+  known: ReadonlyMap<number, Ending> | undefined,
+): Promise<Html> {
   const { store, pageAccess, path, query } = visit
   const paged = paginate(sessions.toReversed(), query)
   const ids = paged.rows.map(({ id }) => id)
   const documents = await lockRecords(store, pageAccess.sessions('lkbx'), ids)
-  const endings = await endingsOf(visit, withoutPractice(paged.rows), time)
+  const endings = known ?? (await endingsOf(visit, withoutPractice(paged.rows), time))
   const [longest, next] = counted
     .map(one => ({ id: one.id, ...totalsOf(one.intervals) }))
     .toSorted((a, b) => b.locked - a.locked)
@@ -209,7 +213,7 @@ export function lockColumns(
     ...(isNamed ? ([{ title: label('startDate'), line: 'second', cell: started }] as const) : []),
     {
       title: stateName('locked', viewer),
-      line: 'second',
+      line: 'first',
       cell(row) {
         const { intervals, locked } = row
         const lasted = lengthOf(row, until)

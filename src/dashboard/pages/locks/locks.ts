@@ -62,7 +62,7 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) => (isLongerThanWeek(shown.time) ? sharePicture(viewer, shown) : nothing),
-  table: lockRows,
+  table: (visit, shown) => lockRows(visit, shown, shown.endings),
   file: lockFile,
 }
 

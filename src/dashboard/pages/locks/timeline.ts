@@ -3,7 +3,7 @@ import { DAY_MS, MINUTE_MS } from '../../../contract/time.ts'
 import type { LockDetails } from '../../../stats/lock-queries.ts'
 import { wallClock } from '../../../stats/periods.ts'
 import { percent, type Range, stretched } from '../../charts/plane.ts'
-import { figuresTable, LINE_HEIGHT, MAX_ROWS, picture } from '../../charts/picture.ts'
+import { figuresTable, lineHeight, MAX_ROWS, picture } from '../../charts/picture.ts'
 import type { LockInterval } from '../../../stats/intervals.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
@@ -35,11 +35,13 @@ export function timeline(
       : linesOf(clockOf(first.start), clockOf(plannedEnd ?? last.end))
   const positionOf = (at: number) => (lines === undefined ? 0 : (clockOf(at) - lines.origin) / lines.length)
   const late = intervals.filter(interval => overMaximum(interval, template) > 0)
+  const blocksOf = (look: string, start: number, end: number) =>
+    blocks(look, [start, end], lineHeight(lines?.count ?? 1))
   const marks = intervals.map(({ start, end, locked }) =>
-    blocks(locked ? 'solid' : 'break', positionOf(start), positionOf(end)),
+    blocksOf(locked ? 'solid' : 'break', positionOf(start), positionOf(end)),
   )
   const over = late.map(interval =>
-    blocks('late', positionOf(interval.end - overMaximum(interval, template)), positionOf(interval.end)),
+    blocksOf('late', positionOf(interval.end - overMaximum(interval, template)), positionOf(interval.end)),
   )
   const open = [...new Set(intervals.filter(({ locked }) => !locked).map(intervalName))]
   return picture({
@@ -48,7 +50,7 @@ export function timeline(
     isWide: true,
     drawing:
       lines &&
-      html`${axisOf(lines)}${marks}${over}${last !== undefined && plannedEnd !== undefined ? blocks('ahead', positionOf(last.end), positionOf(plannedEnd)) : nothing}`,
+      html`${axisOf(lines)}${marks}${over}${last !== undefined && plannedEnd !== undefined ? blocksOf('ahead', positionOf(last.end), positionOf(plannedEnd)) : nothing}`,
     empty: 'No events, so the times of this lock are not known.',
     lines: lines?.count,
     legend:
@@ -82,13 +84,13 @@ function linesOf(start: number, end: number): Lines {
 }
 
 /** A block for each line that a time touches; the whole part of a position is its line. */
-function blocks(look: string, start: number, end: number): Html[] {
+function blocks(look: string, [start, end]: Range, height: number): Html[] {
   const found: Html[] = []
   for (let from = start; from < end;) {
     const line = Math.floor(from)
     const to = Math.min(end, line + 1)
     found.push(
-      html`<rect class="${look}"${look === 'break' ? html` fill="url(#hatch)"` : nothing} x="${percent((from - line) * 100)}" width="${percent((to - from) * 100)}" y="${line * LINE_HEIGHT}em" height="${LINE_HEIGHT - GAP}em"/>`,
+      html`<rect class="${look}"${look === 'break' ? html` fill="url(#hatch)"` : nothing} x="${percent((from - line) * 100)}" width="${percent((to - from) * 100)}" y="${line * height}em" height="${height - GAP}em"/>`,
     )
     from = to
   }
@@ -99,7 +101,7 @@ const GAP = 0.5
 
 /** Hours of a day, or days of weeks, and the name of each line. */
 function axisOf({ origin, length, count }: Lines): Html {
-  const days = length / DAY_MS
+  const [days, height] = [length / DAY_MS, lineHeight(count)]
   const step = days > 1 ? length / 7 : (STEPS.find(minutes => length / (minutes * MINUTE_MS) <= 5) ?? 360) * MINUTE_MS
   const first = days > 1 ? origin : Math.ceil(origin / step) * step
   const at = Array.from({ length: Math.floor((origin + length - first) / step) + 1 }, (_, part) => first + part * step)
@@ -113,7 +115,7 @@ function axisOf({ origin, length, count }: Lines): Html {
   })
   const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
     const at = origin + line * length
-    return html`<text y="${line * LINE_HEIGHT + (LINE_HEIGHT - GAP) / 2}em">${(days > 1 ? DATE : DAY).format(at)}</text>`
+    return html`<text y="${line * height + (height - GAP) / 2}em">${(days > 1 ? DATE : DAY).format(at)}</text>`
   })
   const grid = at.map(time => `M${Math.round(((time - origin) * 1000) / length)} 0V1000`).join('')
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`
