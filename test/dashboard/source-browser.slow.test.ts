@@ -12,7 +12,7 @@ import { serve } from '../support/serving.ts'
 import { startLimiter } from '../support/sources/limiter.ts'
 
 const PASSWORD = 'a long enough password'
-const COMPLETE = /^([\d,]+) of \1 records\. Complete as of (?:\d+\s\w+\s\d{4},\s)?\d\d:\d\d\./
+const COMPLETE = /^([\d,]+) of \1 records\. Complete as of (?:\d+\s\w+(?:\s\d{4})?,\s)?\d\d:\d\d\./
 
 interface Source {
   readonly url: string
