@@ -37,21 +37,17 @@ describe('marks on screens and on paper', needsChromium, () => {
         await page.goto(`${service.url}/training?range=1y&result=passed`)
         return (await page.locator('#session-table tbody a').first().getAttribute('href')) ?? ''
       }
-      const inkOn = async (path: string, ...marks: string[]) => {
+      const resultOn = async (path: string, result: string) => {
         await page.goto(service.url + path)
-        await page.evaluate(() => globalThis.scrollTo(0, 0))
-        return inkOf(
-          page,
-          marks.map(mark => page.locator(mark).first()),
-        )
+        return inkOf(page, [page.locator(result).first()])
       }
-      for (const [dark = 0, light = 0] of [
-        await inkOn('/training?range=4w', '#grades .mark.filled', '#grades .mark.hollow'),
-        [
-          ...(await inkOn(await passedSession(page), '.result.passed')),
-          ...(await inkOn('/training?range=1y&result=not-passed', '.result:not(.passed)')),
-        ],
-      ]) {
+      const ofResults = [
+        ...(await resultOn(await passedSession(page), '.result.passed')),
+        ...(await resultOn('/training?range=1y&result=not-passed', '.result:not(.passed)')),
+      ]
+      await page.goto(`${service.url}/training?range=4w`)
+      const ofDots = [await inkOfDot(page, 'filled'), await inkOfDot(page, 'hollow')]
+      for (const [dark = 0, light = 0] of [ofDots, ofResults]) {
         assert.ok(light > VISIBLE && dark > light + VISIBLE, `${dark}, ${light}`)
       }
     })
@@ -80,12 +76,9 @@ describe('marks on screens and on paper', needsChromium, () => {
   })
 })
 
-/** How much the middle of each differs from the card behind it. */
+/** How much each differs from the card behind it. */
 async function inkOf(page: Page, marks: readonly Locator[]): Promise<number[]> {
-  const background = await page
-    .locator('.card')
-    .first()
-    .evaluate(card => getComputedStyle(card).backgroundColor)
+  const background = await backgroundOf(page)
   const inks: number[] = []
   for (const mark of marks) {
     const box = await mark.boundingBox()
@@ -95,4 +88,22 @@ async function inkOf(page: Page, marks: readonly Locator[]): Promise<number[]> {
     inks.push(await distanceFrom(page, { ...box, width, height: Math.max(2, box.height) }, background))
   }
   return inks
+}
+
+/** The same of the first dot in the picture of grades. */
+async function inkOfDot(page: Page, look: 'filled' | 'hollow'): Promise<number> {
+  const path = page.locator(`#grades path.dots.${look}`).first()
+  await path.scrollIntoViewIfNeeded()
+  const [x, y] = await path.evaluate((dots: SVGPathElement): [number, number] => {
+    const point = dots.getPointAtLength(0).matrixTransform(dots.getScreenCTM() ?? undefined)
+    return [point.x, point.y]
+  })
+  return distanceFrom(page, { x: x - 3, y: y - 3, width: 6, height: 6 }, await backgroundOf(page))
+}
+
+function backgroundOf(page: Page): Promise<string> {
+  return page
+    .locator('.card')
+    .first()
+    .evaluate(card => getComputedStyle(card).backgroundColor)
 }
