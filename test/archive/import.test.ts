@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { kinds } from '../../src/archive/kinds.ts'
 import { MAX_LINE_BYTES, readLines } from '../../src/archive/lines.ts'
 import { bytesOf, cut, openStore, type TestStore, totals, withoutAsOf } from '../support/archives.ts'
+import { characters } from '../support/characters.ts'
 import {
   account,
   lockDevice,
@@ -285,7 +286,7 @@ test('a file is read the same with', async t => {
 test('lines do not depend on where the bytes are split, even inside a character', async () => {
   const piece = fc.oneof(
     fc.constantFrom('\r\n', '\n', '\n\n', '\r', ' ', '\u{FEFF}', '\0', 'ß', '€', '\u{1F512}', '{"a":1}'),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: characters }),
   )
   const file = fc.oneof(
     fc.array(piece).map(pieces => Buffer.from(pieces.join(''))),

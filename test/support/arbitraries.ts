@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { TObject, TSchema } from 'typebox'
 import { kinds } from '../../src/archive/kinds.ts'
 import { User } from '../../src/contract/people.ts'
+import { characters } from './characters.ts'
 
 /** Random records from the schemas of the contract, as a source may have them: in any key order and not normalised. */
 
@@ -72,7 +73,7 @@ type Fields = Readonly<Record<string, fc.Arbitrary<unknown>>>
 function own(kind: string, owners: readonly number[]): Fields {
   if (kind === 'account') {
     const username = fc
-      .string({ unit: 'binary', minLength: 1, maxLength: 64 })
+      .string({ unit: characters, minLength: 1, maxLength: 64 })
       .filter(text => !/^[0-9]+$|\p{Cc}/u.test(text) && [...text].length <= 64)
     return { username, subscriptionEndsAt: fc.option(instants) }
   }
@@ -153,7 +154,7 @@ const numbers = fc.oneof(fc.double({ min: -1e9, max: 1e9, noNaN: true }), fc.int
 
 /** Any text that JSON and both engines can store, and null, which becomes empty. */
 const texts = fc.oneof(
-  { weight: 9, arbitrary: fc.string({ unit: 'binary' }).map(text => text.replaceAll('\0', '')) },
+  { weight: 9, arbitrary: fc.string({ unit: characters }).map(text => text.replaceAll('\0', '')) },
   { weight: 1, arbitrary: fc.constant(null) },
 )
 
