@@ -8,16 +8,16 @@ import { type StoredTemplate, templateQueries } from './template-queries.ts'
 
 export const lockTemplates = templateQueries<LockTemplate>('lock_template', 'lock template')
 
-/** A lock template, and how often it was used. */
+/** A lock template, and what came of it. */
 export interface TemplateUse extends StoredTemplate<LockTemplate> {
   /** Those that ended. */
   readonly sessions: number
   /** Of those, how many did not end early. */
   readonly completed: number
-  readonly isInUse: boolean
-  /** Milliseconds of the shortest and the longest that ended, of those whose record has an end; null without any. */
-  readonly shortest: number | null
-  readonly longest: number | null
+  /** When one began that is running. */
+  readonly runningSince: number | undefined
+  /** Milliseconds of those that ended, the shortest first, where the record has an end. */
+  readonly lengths: readonly number[]
   /** When a session with it began last; null when there was none. */
   readonly last: number | null
 }
@@ -32,49 +32,36 @@ export async function withUses(
   const byTemplate = Map.groupBy(uses, ({ template }) => template)
   return templates.map(template => {
     const ofAllOwners = byTemplate.get(template.record.id) ?? []
+    const ended = ofAllOwners.filter(({ running }) => running === 0)
+    const known = ended.filter(({ length }) => length > 0).toSorted((a, b) => a.length - b.length)
     return {
       ...template,
-      sessions: sum(ofAllOwners.map(({ sessions, running }) => sessions - running)),
-      completed: sum(ofAllOwners.map(({ completed }) => completed)),
-      isInUse: ofAllOwners.some(({ running }) => running > 0),
-      shortest: extreme(
-        Math.min,
-        ofAllOwners.map(({ shortest }) => shortest),
-      ),
-      longest: extreme(
-        Math.max,
-        ofAllOwners.map(({ longest }) => longest),
-      ),
-      last: extreme(
-        Math.max,
-        ofAllOwners.map(({ last }) => last),
-      ),
+      sessions: sum(ended.map(({ sessions }) => sessions)),
+      completed: sum(ended.map(({ completed }) => completed)),
+      runningSince: ofAllOwners.find(({ running }) => running > 0)?.last,
+      lengths: known.flatMap(({ length, sessions }) => Array<number>(sessions).fill(length)),
+      last: ofAllOwners.length === 0 ? null : Math.max(...ofAllOwners.map(({ last }) => last)),
     }
   })
 }
 
-function extreme(choose: (...values: number[]) => number, values: readonly (number | null)[]): number | null {
-  const known = values.filter(value => value !== null)
-  return known.length === 0 ? null : choose(...known)
-}
-
 interface Use {
   readonly template: number
-  readonly sessions: number
   readonly running: number
+  /** 0 if it is not known, or one is running. */
+  readonly length: number
+  readonly sessions: number
   readonly completed: number
-  readonly shortest: number | null
-  readonly longest: number | null
   readonly last: number
 }
 
 const usesByTemplate = recordQuery<Access, Use>(
   'uses of lock templates',
   (param, owned) => sql`
-    select ${owned}, template_id as template, count(*) as sessions, count(*) filter (where is_active = 1) as running,
-      count(*) filter (where is_active = 0 and lock_state = 'completed') as completed, max(at) as last,
-      min(ended_at - at) filter (where is_active = 0 and ended_at > at) as shortest, max(ended_at - at) filter (where is_active = 0) as longest
+    select ${owned}, template_id as template, is_active as running, count(*) as sessions, max(at) as last,
+      case when is_active = 0 and ended_at > at then ended_at - at else 0 end as length,
+      count(*) filter (where is_active = 0 and lock_state = 'completed') as completed
     from lock_session
     where ${isReadable(param, ANY_SESSIONS)} and template_id is not null
-    group by owner_id, template_id limit ${sql.lit(ONE_MORE)}`,
+    group by owner_id, template_id, is_active, length limit ${sql.lit(ONE_MORE)}`,
 )

@@ -79,7 +79,11 @@ export async function* keptTables(
         .map(rule => rule.join(': '))
         .join('; '),
   }
-  yield await tableOf('lock-templates', [...lockTemplateColumns(viewer), rules], templates)
+  yield await tableOf(
+    'lock-templates',
+    [...lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), rules],
+    templates,
+  )
   yield {
     id: 'lock-events',
     columns: [

@@ -4,8 +4,9 @@ import { readKnownTime, countedUntil } from '../../../stats/known-time.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { lockRecords, someLocks } from '../../../stats/lock-queries.ts'
 import { lockTemplates, type TemplateUse, withUses } from '../../../stats/lock-template-queries.ts'
-import { type Box, boxes, dots, markText, type Range } from '../../charts/plane.ts'
-import { DAY_MS, HOUR_MS } from '../../../contract/time.ts'
+import { scaleLinear } from 'd3-scale'
+import { boxes, dots, markText, type Range, round, stretched } from '../../charts/plane.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../contract/time.ts'
 import { legendOf } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
@@ -24,10 +25,10 @@ import {
   dotted,
 } from '../../layout/components.ts'
 import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
-import { capital, dateText, durationText, NONE, numberText } from '../../text/text.ts'
-import { knownEnd, stateName } from './states.ts'
-import { lockRow, lockTable, type LockRow } from './list.ts'
-import { spanCell, strip } from '../parts.ts'
+import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
+import { stateName } from './states.ts'
+import { lockRow, lockTable } from './list.ts'
+import { strip } from '../parts.ts'
 import { endingOf } from './endings.ts'
 
 const OF_TEMPLATES = { section: 'lockTemplates', area: 'lkbx' } as const
@@ -38,7 +39,7 @@ export const lockTemplatePages: readonly DashboardPage[] = [
 ]
 
 async function showTemplates(visit: Visit) {
-  const { store, viewer, pageAccess, path, query } = visit
+  const { store, viewer, pageAccess, path, query, now } = visit
   const access = pageAccess.templates('lock_template')
   const total = await lockTemplates.count(store, access)
   const rows = rowsOfPage(total, query)
@@ -47,7 +48,8 @@ async function showTemplates(visit: Visit) {
   // Those of several pages are in the order in which they were made.
   const isSorted = used.length === total
   const templates = isSorted ? used.toSorted((a, b) => (b.last ?? 0) - (a.last ?? 0)) : used
-  const most = axisOf(Math.max(0, ...templates.flatMap(one => [one.longest ?? 0, plannedOf(one.record)[1]])))
+  const until = countedUntil(viewer.asOf, now)
+  const axis = axisOf([0, ...templates.flatMap(one => lengthsOf(one, until))])
   return view({
     title: 'Lock templates',
     body:
@@ -59,55 +61,76 @@ async function showTemplates(visit: Visit) {
           )
         : html`
             <section class="card" id="sessions">
-              ${table('Lock templates', lockTemplateColumns(viewer, isSorted, most), templates)}
-              ${legendOf([
-                ['solid', 'Lasted'],
-                ['usual', 'Planned'],
-              ])}
+              ${table('Lock templates', lockTemplateColumns(viewer, until, isSorted, axis), templates)}
+              ${lengthsLegend(templates)}
               ${tableFoot(path, query, paged(templates, total, rows))}
             </section>
           `,
   })
 }
 
-export function lockTemplateColumns(viewer: Viewer, isSorted = false, most = 0): TableColumn<TemplateUse>[] {
+export function lockTemplateColumns(
+  viewer: Viewer,
+  until: number,
+  isSorted = false,
+  axis?: Axis,
+): TableColumn<TemplateUse>[] {
+  const strips: TableColumn<TemplateUse> | undefined = axis && {
+    title: html`<span class="hidden">Lasted</span>${lengthAxis(axis)}`,
+    line: 'second',
+    cell: use => html`<div class="lengths">${lengthMarks(use, axis, until, 300)}</div>`,
+  }
   return [
     {
       title: label('name'),
       line: 'first',
-      cell: ({ record, isInUse }) =>
-        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${isInUse ? html` <span class="state on">In use</span>` : nothing}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
+      cell: ({ record, runningSince }) =>
+        html`<a href="/lock-templates/${record.id}">${recordName(viewer, 'lockTemplate', record)}</a>${runningSince === undefined ? nothing : html` <span class="state on">In use</span>`}${record.isTestLock ? html` <span class="state">${label('isTestLock')}</span>` : nothing}`,
     },
-    { title: 'Planned', line: 'first', cell: ({ record }) => html`<span class="nowrap">${lengthText(record)}</span>` },
     {
-      title: most === 0 ? 'Lasted' : spanCell('Lasted', axisMarks(most)),
+      title: 'Planned',
+      line: 'first',
+      unit: '\u00a0planned',
+      cell: ({ record }) => html`<span class="nowrap">${lengthText(record)}</span>`,
+    },
+    ...(strips === undefined ? [] : [strips]),
+    {
+      title: 'Median length',
+      cell: use => html`<span class="nowrap">${medianText(use) ?? soFarText(use, until) ?? NONE}</span>`,
+    },
+    {
+      title: stateName('completed', viewer),
       line: 'second',
-      cell: use => (most === 0 ? lengthsOf(use) : spanCell(lengthsOf(use), rangeMarks(use, most))),
+      unit: '\u00a0completed',
+      cell: use => completedText(use),
     },
-    {
-      title: label('isBreakEnabled'),
-      cell: ({ record }) => capital(breakText(record)),
-    },
-    { title: stateName('completed', viewer), cell: completedText },
     {
       title: isSorted ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
       sorted: isSorted ? 'descending' : undefined,
       numeric: true,
+      line: 'second',
+      before: 'last used ',
       cell: ({ last }) => (last === null ? 'never' : dateText(viewer, last)),
     },
   ]
 }
 
-/** `8 of 12` that ended */
+/** `8 of 12` that ended; nothing where none has. */
 function completedText({ sessions, completed }: TemplateUse): string {
-  return sessions === 0 ? NONE : `${numberText(completed)} of ${numberText(sessions)}`
+  return sessions === 0 ? '' : `${numberText(completed)} of ${numberText(sessions)}`
 }
 
-/** `6 d to 9 d` */
-function lengthsOf({ shortest, longest }: TemplateUse): string {
-  if (shortest === null || longest === null) return NONE
-  const [from, to] = [durationText(shortest / 1000), durationText(longest / 1000)]
-  return from === to ? from : `${from} to ${to}`
+/** The lower of two in the middle. */
+function medianText({ lengths }: TemplateUse): string | undefined {
+  const median = lengths[Math.floor((lengths.length - 1) / 2)]
+  return median === undefined ? undefined : durationText(median / 1000)
+}
+
+/** `8 d 6 h so far` of a running lock */
+function soFarText({ runningSince }: TemplateUse, until: number): string | undefined {
+  return runningSince === undefined || runningSince > until
+    ? undefined
+    : `${durationText((until - runningSince) / 1000)} so far`
 }
 
 /** The shortest and the longest time that a template plans, in milliseconds. */
@@ -115,32 +138,84 @@ function plannedOf({ isRandomDuration, minDuration, maxDuration, duration }: Loc
   return isRandomDuration ? [(minDuration ?? 0) * 1000, (maxDuration ?? 0) * 1000] : [duration * 1000, duration * 1000]
 }
 
-/** Up to where an axis goes that has a length: three equal steps of whole days, or hours. */
-function axisOf(length: number): number {
-  const unit = length > DAY_MS ? DAY_MS : HOUR_MS
-  return Math.ceil(length / unit / 3) * 3 * unit
+/** All that a picture of a template shows. */
+function lengthsOf({ record, lengths, runningSince = Infinity }: TemplateUse, until: number): number[] {
+  return [...plannedOf(record), ...lengths, ...(runningSince > until ? [] : [until - runningSince])]
 }
 
-/** `0 3 6 9 d` */
-function axisMarks(most: number): Html {
-  const [unit, name] = most > DAY_MS ? [DAY_MS, 'd'] : [HOUR_MS, 'h']
-  return html`${[0, 1, 2, 3].map(step => markText((step * 100) / 3, 120, `${numberText(Math.round((step * most) / 3 / unit))}${step === 3 ? `\u00a0${name}` : ''}`, ' quiet'))}`
+interface Axis {
+  readonly x: (length: number) => number
+  readonly ticks: readonly { readonly at: number; readonly name: string }[]
 }
 
-/** What is planned, and the lengths of locks in it; nothing that would be a speck. */
-function rangeMarks({ record, shortest, longest }: Omit<TemplateUse, 'sessions'>, most: number): Html {
-  const box = ([low, high]: Range, least: number, y: Range): Box => {
-    const [left, right] = [(low * 100) / most, (high * 100) / most]
-    const more = Math.max(0, least - (right - left)) / 2
-    return { x: [left - more, Math.min(100, right + more)], y }
+/** Some lengths, and room for a mark beside the least and the most. */
+function axisOf(lengths: readonly number[]): Axis {
+  const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
+  const [unit, name] = LENGTHS.find(([length]) => most > 2 * length) ?? ([MINUTE_MS, 'min'] as const)
+  const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
+  const [first = 0, last = 0] = scale.domain()
+  const values = scale.ticks(Math.min(6, last - first))
+  return {
+    x: length => scale(length / unit),
+    ticks: values.map(value => {
+      return { at: scale(value), name: `${numberText(value)}${value === values.at(-1) ? `\u00a0${name}` : ''}` }
+    }),
   }
-  const isShown = (to: number) => to * 40 > most
-  const planned = plannedOf(record)
-  return html`${isShown(planned[1]) ? boxes('usual', [box(planned, 2, [0, 100])]) : nothing}${
-    shortest === null || longest === null || !isShown(longest)
-      ? nothing
-      : boxes('solid', [box([shortest, longest], 5, [28, 72])])
-  }`
+}
+
+const LENGTHS = [
+  [DAY_MS, 'd'],
+  [HOUR_MS, 'h'],
+] as const
+
+function lengthAxis({ ticks }: Axis): Html {
+  const names = ticks.map(({ at, name }) => markText(at, 120, name, ' quiet'))
+  return html`<div class="lengths">${strip(html`${names}`, 14)}</div>`
+}
+
+/** What is planned, and a dot for each lock, one above the other where they lasted as long; lines of the axis, also beyond it. */
+function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number, beyond = 0): Html {
+  const [least, most] = plannedOf(use.record)
+  const stacks: number[][] = []
+  for (const at of use.lengths.map(x)) {
+    const stack = stacks.at(-1)
+    if (stack?.[0] !== undefined && at - stack[0] < DOT_WIDTH) stack.push(at)
+    else stacks.push([at])
+  }
+  const points = stacks.flatMap(stack => {
+    const shown = stack.slice(0, MAX_DOTS)
+    const step = Math.min(22, 76 / (shown.length - 1))
+    const at = shown[shown.length >> 1] ?? 0
+    return shown.map((_, index) => ({ at, value: 50 + (index - (shown.length - 1) / 2) * step }))
+  })
+  const counts = stacks.filter(({ length }) => length > MAX_APART)
+  const running = lengthsOf({ ...use, lengths: [] }, until).slice(2)
+  const place = { x: (at: number) => at, y: (value: number) => value }
+  const grid = ticks.map(({ at }) => `M${round(at * 10)} ${-beyond}V${1000 + beyond}`).join('')
+  return strip(
+    html`${stretched(html`<path class="grid" d="${grid}"/>`)}${boxes('usual', [{ x: [x(least) - 0.5, x(most) + 0.5], y: [0, 100] }])}${dots('filled', place, points)}${dots(
+      'hollow',
+      place,
+      running.map(length => ({ at: x(length), value: 50 })),
+    )}${counts.map(stack => markText((stack.at(-1) ?? 0) + 2, 50, numberText(stack.length), ' at-end'))}`,
+    36,
+  )
+}
+
+/** In per cent of a picture. */
+const DOT_WIDTH = 2.4
+const MAX_DOTS = 9
+/** More in a stack cover each other, so their count stands beside them. */
+const MAX_APART = 4
+
+function lengthsLegend(templates: readonly TemplateUse[]): Html {
+  return legendOf([
+    ['filled', 'A lock'],
+    ...(templates.some(({ runningSince }) => runningSince !== undefined)
+      ? ([['hollow', 'Running, so far']] as const)
+      : []),
+    ['usual', 'Planned'],
+  ])
 }
 
 async function showTemplate(visit: Visit) {
@@ -176,7 +251,7 @@ async function showTemplate(visit: Visit) {
       apiPath: `/api/v1/lkbx/templates/${record.id}`,
       json: document,
       summary: () => html`
-        ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use)}${lengthsCard(use, rows)}`}
+        ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsCard(use, until)}`}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
         ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, { isNamed: false })}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
@@ -184,33 +259,26 @@ async function showTemplate(visit: Visit) {
   })
 }
 
-/** The lengths of the locks that ended, on what is planned. */
-function lengthsCard({ record, longest }: TemplateUse, rows: readonly LockRow[]): Html {
-  if (longest === null) return nothing
-  const planned = plannedOf(record)
-  const most = axisOf(Math.max(longest, planned[1]))
-  const points = rows.flatMap(row => {
-    const end = knownEnd(row)
-    return end === null ? [] : [{ at: end - row.at, value: 50 }]
-  })
-  const marks = html`${boxes('usual', [{ x: [(planned[0] * 100) / most, Math.max((planned[1] * 100) / most, (planned[0] * 100) / most + 0.5)], y: [0, 100] }])}${dots('filled', { x: length => (length * 100) / most, y: value => value }, points)}`
+/** The lengths of the locks, on what is planned. */
+function lengthsCard(use: TemplateUse, until: number): Html {
+  const axis = axisOf(lengthsOf(use, until))
   return card(
     'How long they lasted',
-    html`
-      <figure class="lengths">${strip(marks, 40)}${strip(axisMarks(most), 16)}</figure>
-      ${legendOf([
-        ['filled', 'A lock'],
-        ['usual', 'Planned'],
-      ])}
-    `,
+    html`<figure class="lengths">${lengthMarks(use, axis, until)}</figure>${lengthAxis(axis)}${lengthsLegend([use])}`,
   )
 }
 
-function useStats(viewer: Viewer, use: TemplateUse): Html {
+function useStats(viewer: Viewer, use: TemplateUse, until: number): Html {
+  const { lengths, last } = use
+  const [least, most] = [lengths[0], lengths.at(-1)].map(length => durationText((length ?? 0) / 1000))
   return stats(
-    mainStat('Lasted', lengthsOf(use), `planned: ${lengthText(use.record)}`),
-    stat(stateName('completed', viewer), completedText(use)),
-    stat('Last used', dateText(viewer, use.last ?? 0)),
+    mainStat(
+      'Median length',
+      medianText(use) ?? soFarText(use, until) ?? NONE,
+      use.sessions === 0 ? undefined : `${completedText(use)} completed`,
+    ),
+    least === most ? nothing : stat('Lasted', `${least} to ${most}`),
+    stat('Last used', dateText(viewer, last ?? 0)),
   )
 }
 
