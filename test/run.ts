@@ -90,6 +90,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 
 if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUICK })
 const results: Result[] = []
+const took = new Map<Job, number>()
 const passedAlone: Result[] = []
 const isLast = ({ files }: Job) => files.includes(LAST)
 const queue = jobs.filter(job => !isLast(job)).values()
@@ -180,6 +181,7 @@ async function runJobs(queue: Iterator<Job> & Iterable<Job>) {
     results.push(...found)
     const failures = found.filter(({ outcome }) => outcome === 'failed')
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
+    took.set(job, Math.round((performance.now() - began) / 1000))
     const tests = `${found.length} ${found.length === 1 ? 'test' : 'tests'}`
     // What passed is no news there, and what keeps the output of a run may keep a part of it only.
     if (isCi && failures.length === 0) continue
@@ -279,6 +281,8 @@ function summarize(): boolean {
     const own = filesOf[engine].length
     if (own > 0) lines.push(`${engine}: ${own} files`)
   }
+  const longest = [...took].toSorted(([, a], [, b]) => b - a).slice(0, 8)
+  lines.push(...longest.map(([job, seconds]) => `${String(seconds).padStart(4)} s ${namesOf(job)}`))
   const passed = results.length - failed.length - skipped.length
   const seconds = Math.round((performance.now() - start) / 1000)
   lines.push(`${Math.floor(seconds / 60)} min ${seconds % 60} s`)
