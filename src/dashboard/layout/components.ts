@@ -39,14 +39,30 @@ export function emptyState(title: string, text: Part, action: Part = nothing): H
 }
 
 /** Shown where there are no records yet: how the owner of the account brings them in. */
-export function noRecords({ session, subject }: Viewer, title: string, text: Part, example: Part = nothing): Html {
-  if (subject.id !== session.accountId) return emptyState(title, text)
-  return emptyState(
-    title,
-    text,
-    html`${example}<p class="buttons"><a class="button primary" href="/source/connect">Connect a server</a><a class="button" href="/source/upload">Bring a file</a></p>`,
-  )
+export function noRecords({ session, subject }: Viewer, title: string, text: Part): Html {
+  return html`${emptyState(title, text)}${subject.id === session.accountId ? bothWays : nothing}`
 }
+
+/** A way to bring records in: what it needs, how long it takes, and its button. */
+export function way([title, needs, time]: readonly [string, string, string], action: Html, more: Part = nothing): Html {
+  return html`<section class="card way"><h2>${title}</h2><p>${needs}</p><p class="small muted">${time}</p><div class="buttons">${action}</div>${more}</section>`
+}
+
+export const SERVER_WAY = [
+  'From a server',
+  'The hosted service or another Lockstep: you need its address and an API key there. Nothing is changed there.',
+  'About a minute for each year of daily sessions, then what is new',
+] as const
+
+export const FILE_WAY = [
+  'From a file',
+  'An export, a saved response or a table. You see what is in it before anything is stored.',
+  'A few seconds',
+] as const
+
+export const CONNECT = html`<a class="button primary" href="/source/connect">Connect a server</a>`
+
+export const bothWays = html`<div class="tiles">${way(SERVER_WAY, CONNECT)}${way(FILE_WAY, html`<a class="button" href="/source/upload">Bring a file</a>`)}</div>`
 
 export function stat(name: string, value: Part, note?: Part, look = 'stat'): Html {
   return html`<div class="${look}"><dt>${name}</dt><dd>${value}${note === undefined ? nothing : html`<small>${note}</small>`}</dd></div>`

@@ -4,14 +4,13 @@ import { activeLock, locksSince, newestLock } from '../../../stats/lock-queries.
 import { type LockStatistics, lockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { type TrainingHistory, trainingHistory } from '../../../stats/training-history.ts'
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
-import { emptyState, noRecords, dotted } from '../../layout/components.ts'
-import { type Box, boxes } from '../../charts/plane.ts'
+import { bothWays, emptyState, dotted } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
 import { agoText, countText } from '../../text/text.ts'
 import { lockedFigure } from '../locks/charts.ts'
-import { strip } from '../parts.ts'
+import { EXAMPLE } from './example.ts'
 import { lockText } from '../locks/states.ts'
 import { headline } from '../locks/time.ts'
 import { sourceNotice } from '../source/states.ts'
@@ -37,7 +36,13 @@ async function showOverview(visit: Visit) {
     readOverview(visit, isOwn ? viewer.session.weeklyGoal : null),
     sourceNotice(visit),
   ])
-  if (shown === undefined) return view({ title: 'Overview', body: html`${notice}${nothingYet(viewer)}` })
+  if (shown === undefined && !isOwn)
+    return view({
+      title: 'Overview',
+      body: emptyState('Nothing here yet', 'There are no records here that you may read.'),
+    })
+  if (shown === undefined)
+    return view({ title: 'Overview', heading: html`Bring your records in`, body: html`${notice}${bothWays}${EXAMPLE}` })
   const { heading, news, cards, trained, locked } = shown
   const since = await sinceLastLook(visit, trained, locked)
   return view({
@@ -176,25 +181,3 @@ async function yearLine({ viewer, now }: Reader, history: TrainingHistory, locke
 function firstOfYear(day: number): number {
   return parseDate(`${formatDate(day).slice(0, 4)}-01-01`) ?? day
 }
-
-function nothingYet(viewer: Viewer): Html {
-  const title = 'Nothing here yet'
-  if (viewer.subject.id !== viewer.session.accountId)
-    return emptyState(title, 'There are no records here that you may read.')
-  const text =
-    'This page will show the state of your lock, how this week compares with the ones before, and your last training session.'
-  return noRecords(viewer, 'Bring your records in', text, EXAMPLE)
-}
-
-const EXAMPLE_WEEKS = [3, 5, 4, 6, 5, 7, 6, 8, 7, 6, 8, 10]
-
-const EXAMPLE = html`<figure class="example">${strip(
-  html`${boxes('usual', [{ x: [0, 100], y: [30, 55] }])}${boxes(
-    'solid',
-    EXAMPLE_WEEKS.map((value, week): Box => ({
-      x: [(week * 100 + 12) / 12, (week * 100 + 88) / 12],
-      y: [100 - 10 * value, 100],
-    })),
-  )}`,
-  160,
-)}<figcaption class="muted small">Example: twelve weeks, and in grey what is usual</figcaption></figure>`

@@ -5,17 +5,16 @@ import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
-import { code, facts } from '../../layout/components.ts'
+import { code, CONNECT, facts, SERVER_WAY, way } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
 import { noCookie, openedCookie, sealedCookie } from '../../sign-in/sealed-cookie.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
-import { hostOf, way } from './states.ts'
+import { hostOf } from './states.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
-const CONNECT = { ...OF_SOURCE, confirms: true } as const
 const CHANGE = { ...OF_SOURCE, confirms: true } as const
 
 /**
@@ -23,10 +22,10 @@ const CHANGE = { ...OF_SOURCE, confirms: true } as const
  * pull begins. A proof of identity comes before each form with a key, so that no key is sent in vain, or back into a form.
  */
 export const connectPages: readonly DashboardPage[] = [
-  { ...CONNECT, path: '/source/connect', handler: visit => showForm(visit) },
-  { ...CONNECT, method: 'POST', path: '/source/connect', takesLong: true, handler: checkEntered },
+  { ...CHANGE, path: '/source/connect', handler: visit => showForm(visit) },
+  { ...CHANGE, method: 'POST', path: '/source/connect', takesLong: true, handler: checkEntered },
   { ...OF_SOURCE, path: '/source/start', handler: showChecked },
-  { ...CONNECT, method: 'POST', path: '/source/start', handler: start },
+  { ...CHANGE, method: 'POST', path: '/source/start', handler: start },
   { ...CHANGE, path: '/source/key', handler: visit => showKeyForm(visit) },
   { ...CHANGE, method: 'POST', path: '/source/key', takesLong: true, handler: changeEntered },
 ]
@@ -59,17 +58,10 @@ export function intervalOf(form: URLSearchParams): number {
 export async function connectWay(visit: Visit): Promise<Html> {
   const { store, config, viewer } = visit
   const why = await whyNotOffered(store, config)
-  return way(
-    why === undefined
-      ? html`<a class="button primary" href="/source/connect">Connect a server</a>`
-      : 'Connect a server',
-    `${WHAT}. Nothing changes there.`,
-    'Takes a minute for each year of daily sessions',
-    why !== undefined && operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting),
-  )
+  return why === undefined
+    ? way(SERVER_WAY, CONNECT)
+    : way(SERVER_WAY, nothing, operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting))
 }
-
-const WHAT = 'All sessions, locks and programs, and then what is new'
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',
@@ -112,7 +104,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
     problem,
     ...(status === undefined ? {} : { status }),
     body: html`
-      <p>About a minute for each year of daily sessions. ${WHAT}. Nothing changes there.</p>
+      <p>${SERVER_WAY[1]} ${SERVER_WAY[2]}.</p>
       <label>Address of the server
         <input name="origin" inputmode="url" required maxlength="500" autocomplete="url" autocapitalize="none" spellcheck="false" placeholder="https://history.example" value="${fieldText(origin)}"${described}>
       </label>

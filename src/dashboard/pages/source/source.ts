@@ -20,12 +20,22 @@ import { countSessions, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, stat, stats, table, type TableColumn } from '../../layout/components.ts'
+import { card, countColumn, stat, table, type TableColumn } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
-import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
+import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
-import { countText, dateTime, durationText, momentText, NONE, numberText } from '../../text/text.ts'
+import {
+  agoText,
+  countText,
+  dateTime,
+  dateTimeText,
+  durationText,
+  momentText,
+  NONE,
+  numberText,
+  timeAgo,
+} from '../../text/text.ts'
 import { connectPages, connectWay, intervalOf, intervalOptions } from './connect.ts'
 import { changePages, rejectedActions } from './changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
@@ -83,8 +93,7 @@ async function showSource(visit: Visit) {
     title: 'Source',
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
-      ${await recordStats(visit)}
-      ${connection === undefined ? nothing : await connectionCards(visit, connection, connected)}
+      ${connection === undefined ? await importedCard(visit, others) : await connectionCards(visit, connection, connected)}
       ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
       ${await typedCard(visit)}
       ${await filesCard(visit)}
@@ -96,25 +105,40 @@ async function showSource(visit: Visit) {
   })
 }
 
-/** What came last, and how many sessions are here; nothing before there are some. */
-async function recordStats({ store, viewer, now }: Visit): Promise<Html> {
+/** Where records come from while nothing is connected; nothing before there are some. */
+async function importedCard(visit: Visit, others: readonly SourceStatus[]): Promise<Html> {
+  const { store, viewer, now } = visit
   const { accountId } = viewer.session
   const { asOf } = await readKnownTime(store, accountId, accountId, now)
   if (asOf === null) return nothing
-  const [{ training, locks }, rounds, files] = await Promise.all([
-    countSessions(store, accountId),
-    listRounds(store, accountId),
-    listFiles(store, accountId),
-  ])
-  const came = [...rounds.map(({ ended_at: at, added }) => ({ at, added })), ...files]
-  const [last] = came.toSorted((a, b) => b.at - a.at)
-  return stats(
-    last === undefined
-      ? stat('As of', dateTime(viewer, asOf))
-      : stat('Came last', dateTime(viewer, last.at), countText(last.added, 'new record')),
-    stat('Training sessions here', numberText(training)),
-    stat('Locks here', numberText(locks)),
+  const [file] = await listFiles(store, accountId)
+  const how = others.length > 0 ? 'Copied' : 'Imported'
+  const from = file === undefined ? `${how} by a command of whoever runs this service` : 'Brought in from files'
+  return card(
+    'No server connected',
+    html`
+      <p class="summary">${from}. Nothing new is fetched by itself.</p>
+      <dl class="stats">
+        ${file === undefined ? cameStat(viewer, 'As of', asOf, now) : cameStat(viewer, 'Came last', file.at, now, countText(file.added, 'new record'))}
+        ${stat('Next fetch', 'None')}
+        ${await countStats(visit)}
+      </dl>
+    `,
+    { id: 'connection' },
   )
+}
+
+function cameStat(viewer: Viewer, name: string, at: number, now: number, what = ''): Html {
+  return stat(
+    name,
+    timeAgo(viewer, at, now),
+    html`${dateTimeText(viewer, at)}${what === '' ? nothing : html`<br>${what}`}`,
+  )
+}
+
+async function countStats({ store, viewer }: Visit): Promise<Html> {
+  const { training, locks } = await countSessions(store, viewer.session.accountId)
+  return html`${stat('Training sessions', numberText(training))}${stat('Locks', numberText(locks))}`
 }
 
 async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Connection): Promise<Html> {
@@ -167,9 +191,9 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
   const rounds = await listRounds(visit.store, connection.account_id)
   return html`
     <section class="card" id="connection">
-      <div class="card-head"><h2>${hostOf(visit.viewer, connection.origin)}</h2></div>
+      <div class="card-head"><h2>${connection.state === 'done' ? 'Copied from' : 'Connected to'} ${visit.viewer.discreet ? 'a server' : hostOf(visit.viewer, connection.origin)}</h2></div>
       <div class="stack">
-        <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${stateOf(visit, connection, source)}</div>
+        <div class="stack" data-live="source"${busy ? html` data-busy` : nothing}>${await stateOf(visit, connection, source, rounds[0])}</div>
         <div class="stack" data-live="source-actions">${actionsOf(visit, connection, source)}</div>
       </div>
     </section>
@@ -180,14 +204,26 @@ async function connectionCards(visit: Visit, connection: Connection, source: Sou
   `
 }
 
-function stateOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
+async function stateOf(
+  visit: Visit,
+  connection: Connection,
+  source: SourceStatus | undefined,
+  last: Round | undefined,
+): Promise<Html> {
   if (isBusy(visit, connection)) return roundOf(visit, connection, source)
+  const { viewer, now } = visit
+  const next = isGoingOn(connection) ? connection.next_at : null
   const problem = problemNow(visit, connection, source)
-  const then = problem === undefined || connection.state === 'done' ? ` ${nextText(visit, connection)}` : ''
+  const then = problem === undefined || connection.state === 'done' ? ` ${nextText(connection)}` : ''
   return html`
     ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem.text}</p>`}
     <p class="summary" role="status">${source === undefined ? NOTHING_YET : summaryOf(visit, source)}${then}</p>
     ${notFoundText(connection)}
+    <dl class="stats">
+      ${last === undefined ? nothing : cameStat(viewer, 'Last fetch', last.ended_at, now, last.failure === null ? countText(last.added, 'new record') : 'Not complete')}
+      ${next === null ? stat('Next fetch', 'None') : stat('Next fetch', agoText(next, now), dateTimeText(viewer, next))}
+      ${await countStats(visit)}
+    </dl>
     ${source === undefined ? nothing : kindTable(visit, source)}
   `
 }
@@ -208,13 +244,11 @@ function isGoingOn({ state }: Connection): boolean {
 }
 
 /** What comes next, if nothing is wrong. */
-function nextText({ viewer, now }: Visit, { state, holder, next_at: next }: Connection): string {
+function nextText({ state, holder, next_at: next }: Connection): string {
   if (holder !== null) return 'Another process is copying into your account: a command of the operator.'
   if (state === 'done') return 'It was copied once, and the key is forgotten.'
   if (state === 'stopped') return 'Stopped: what was copied is kept.'
-  return state === 'due' || next === null
-    ? 'The next round waits for its turn.'
-    : `Next at ${momentText(viewer, next, now)}.`
+  return state === 'due' || next === null ? 'The next round waits for its turn.' : ''
 }
 
 /** Also that this process cannot read the key, and that the disk is full: no round may have told that. */

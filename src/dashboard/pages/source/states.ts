@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../contract/time.ts'
 import { isDiskFull } from '../../../archive/quota.ts'
 import { type Connection, type Failure, readConnection } from '../../../pull/connections.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer, Visit } from '../../page.ts'
 import { momentText } from '../../text/text.ts'
 
@@ -77,9 +77,4 @@ export async function sourceNotice({ store, viewer, now }: Visit): Promise<Html>
   const since = connection?.refused_since ?? null
   if (connection === undefined || since === null || now - since < DAY_MS) return nothing
   return html`<p class="warning">${hostOf(viewer, connection.origin)} has refused your key since ${momentText(viewer, since, now)}, so nothing new is copied. <a href="/source">See what to do</a></p>`
-}
-
-/** A way to bring records in: its button, what somebody will get, and in how long. */
-export function way(action: Part, what: string, time: string, more: Part = nothing): Html {
-  return html`<section class="card"><h2>${action}</h2><p>${what}</p><p class="small muted">${time}</p>${more}</section>`
 }

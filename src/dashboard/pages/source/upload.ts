@@ -7,13 +7,13 @@ import { notFound } from '../../../contract/errors.ts'
 import { limits } from '../../../http/limits.ts'
 import { submit } from '../../layout/form-page.ts'
 import { doRecordAct } from '../../layout/record-acts.ts'
+import { FILE_WAY, way } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { download, type DashboardPage, redirect, view, type View, type Visit } from '../../page.ts'
 import { freeText } from '../../text/names.ts'
 import { countText, dateTime, numberText } from '../../text/text.ts'
 import { KEPT_MS } from '../../../uploads/folder.ts'
 import { findUpload, type Upload } from '../../../uploads/uploads.ts'
-import { way } from './states.ts'
 import { askedFor, deletedIn, failureText, previewOf, secretField, storedCounts } from './upload-report.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
@@ -101,10 +101,10 @@ export async function fileWay(visit: Visit): Promise<Html> {
   const isOver = upload === undefined || upload.state === 'stored' || upload.state === 'failed'
   const [to, text] = isOver ? ['upload', 'Bring a file'] : ['file', 'See the file that you sent']
   return way(
-    visit.uploads.maxBytes === 0 ? text : html`<a class="button" href="/source/${to}">${text}</a>`,
-    'The sessions and locks of an export or a table. You see what is in it before anything is stored.',
-    'Takes seconds',
-    visit.uploads.maxBytes === 0 && html`<p>Whoever runs this service has switched this off.</p>`,
+    FILE_WAY,
+    visit.uploads.maxBytes === 0
+      ? html`<p>Whoever runs this service has switched this off.</p>`
+      : html`<a class="button" href="/source/${to}">${text}</a>`,
   )
 }
 

@@ -1,0 +1,34 @@
+import { type Box, boxes, levels } from '../../charts/plane.ts'
+import { html, type Html } from '../../html.ts'
+import { stat } from '../../layout/components.ts'
+import { strip } from '../parts.ts'
+
+/** Bars of a digit each: 9 is the full height. */
+function bars(digits: string): Html {
+  const width = 100 / digits.length
+  const all = [...digits].map((digit, index): Box => {
+    return { x: [(index + 0.12) * width, (index + 0.88) * width], y: [100 - Number(digit) * 11, 100] }
+  })
+  return html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', all)}`
+}
+
+/** An overview of made-up records, for an account that has none. */
+export const EXAMPLE = html`
+  <figure class="example">
+    <figcaption><span class="state">Example</span> <span class="muted">What this page shows once there are records</span></figcaption>
+    <div class="stack" aria-hidden="true">
+      <p class="big">Locked, day 3<br><small>▲ 420 repetitions above usual this week</small></p>
+      <div class="tiles">
+        <div class="card wide">
+          <dl class="stats">${stat('So far', '2 d 5 h', 'of 7 d')}${stat('Planned end', 'in 4 d 19 h')}${stat('Days locked', '18', 'of the last 28 days')}</dl>
+          ${strip(bars('0038996000059996000399960699'), 72)}
+        </div>
+        <div class="card"><p class="big">2,180 <small>repetitions this week</small></p>${strip(bars('5060780'), 56)}</div>
+        <div class="card">
+          <p class="big">24,310 <small>repetitions in 12 weeks</small></p>
+          ${strip(html`${boxes('usual', [{ x: [0, 100], y: [30, 55] }])}${bars('354657687689')}`, 56)}
+        </div>
+      </div>
+    </div>
+  </figure>
+`
