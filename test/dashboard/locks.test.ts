@@ -367,7 +367,7 @@ test('the percent of this week so far comes first, beside what is usual by now a
       /Locked by week (\d+) % of this week so far, (.*?) by now; last week (\d+) %/.exec(
         shownText(await alex.get('/locks')).replaceAll(/\s/g, ' '),
       ) ?? assert.fail()
-    assert.match(how, /^(◆ as usual|[▲▼] \d+ points? (more|less) than usual)$/)
+    assert.match(how, /^(◆ as usual|[▲▼] \d+ points? (above|below) usual)$/)
     const monday = bucketStart('week', 'monday', Math.floor(Date.now() / DAY_MS))
     for (const [shown, first] of [
       [now, monday],
@@ -596,7 +596,7 @@ test('the page of locks shows the sessions of a period, and what the period is c
   const csv = /href="(\/locks\.csv[^"]*)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
   assert.deepEqual((await it.viewer.get(csv)).text.match(/^6\d/gm), ['64', '63', '62'])
   const [, less, link = '', before] =
-    /▼\s(\d+)\spoints less than in the 10 weeks before \(<a href="([^"]*)"><data[^>]*>(\d+)\s%/.exec(page.text) ?? []
+    /▼\s(\d+)\spoints below the 10 weeks before \(<a href="([^"]*)"><data[^>]*>(\d+)\s%/.exec(page.text) ?? []
   const other = await it.viewer.get(link.replaceAll('&amp;', '&'))
   assert.equal(/ Locked (\d+)\s%/.exec(shownText(other))?.[1], before)
   assert.equal(Number(/ Locked (\d+)\s%/.exec(shownText(page))?.[1]), Number(before) - Number(less))

@@ -221,12 +221,12 @@ test('a session is compared with what is usual with its program, whoever looks a
   ])
   assert.match(await ann.page('/training/5'), /93 % Passed Repetitions/)
   // 10, 90, 92, 93, 94; with each later one.
-  assert.match(await ann.page('/training/6'), /96 % Passed ▲\s3\spoints more than usual \(90 to 93\s%\)/)
+  assert.match(await ann.page('/training/6'), /96 % Passed ▲\s3\spoints above usual \(90 to 93\s%\)/)
   assert.match(await ann.page('/training/7'), /92 % Passed ◆\sas usual \(90 to 94\s%\)/)
-  assert.match(await ann.page('/training/8'), /80 % Passed ▼\s10\spoints less than usual \(90 to 94\s%\)/)
+  assert.match(await ann.page('/training/8'), /80 % Passed ▼\s10\spoints below usual \(90 to 94\s%\)/)
   assert.doesNotMatch(await ann.page('/training/9'), /usual/)
   const ben = await signInAs(ann.service, 'ben')
-  assert.match(shownText(await ben.get('/training/6')), /96 % Passed ▲\s3\spoints more than usual \(/)
+  assert.match(shownText(await ben.get('/training/6')), /96 % Passed ▲\s3\spoints above usual \(/)
 })
 
 test('a session has its place among those of its program, the last ten of it as links, and what was most in it', async () => {
@@ -313,7 +313,7 @@ test('a program shows what fails: the grades of the last ten sessions, shaded by
   const { text: page } = await ann.reader.get('/programs/1')
   assert.match(page, /class="day run (one|two|three|more)">\d+<[^]*class="day run none"><svg class="plane mark hollow"/)
   const { text: training } = await ann.reader.get('/training')
-  const step = /since the beginning<\/dt><dd><a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)"/.exec(training)
+  const step = /<br><a href="([^"]*)"><data value="(\d+)" data-of="([^"]*)">[^\n]* since the beginning/.exec(training)
   const [, address = '', value, of = ''] = step ?? []
   assert.equal(dataOf((await ann.reader.get(address.replaceAll('&amp;', '&'))).text).get(of), Number(value))
   assert.match(text, /Sessions passed 12 of 12 100 % All sessions/)
@@ -411,8 +411,8 @@ test('where grades did not change, all of them are compared with those of the we
   )
   await using ann = await open([...records.world, ...lines])
   const text = await ann.page('/training')
-  assert.match(text, / Median grade 80 % ▼\s10\spoints less than in the 12 weeks before \( 90 % \)/)
-  assert.doesNotMatch(text, /Grade this period|since the beginning/)
+  assert.match(text, / Median grade 80 % ▼\s10\spoints below the 12 weeks before \( 90 % \)/)
+  assert.doesNotMatch(text, /this period|since the beginning/)
 })
 
 test('the median grade of each type is that of the page of its type', async () => {

@@ -3,7 +3,7 @@ import { area, curveMonotoneX, line } from 'd3-shape'
 import { DAY_MS, addBuckets, bucketStart } from '../../contract/time.ts'
 import { BREAK_DAYS } from '../../stats/training.ts'
 import { zoneClock } from '../../stats/zone-clock.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, type Html, nothing, type Part } from '../html.ts'
 import { isThisYear, monthName, shortDay } from '../text/text.ts'
 
 /**
@@ -45,7 +45,7 @@ export function plane({ time, part = 0, values, isNice = false, timeZone, text }
 export function valueScale(values: Range, text: PlaneOptions['text'], isNice = false): Omit<Plane, 'x'> {
   const y = scaleLinear(values, [100, 0])
   if (isNice) y.nice(VALUE_TICKS)
-  const steps = y.ticks(VALUE_TICKS)
+  const steps = y.ticks(VALUE_TICKS).filter(Number.isInteger)
   const lines = levels(
     'grid',
     steps.map(value => ({ x: [0, 100], y: y(value) })),
@@ -158,7 +158,7 @@ export function levels(look: string, all: readonly { readonly x: Range; readonly
 
 /** Dots, which are round in every width: a path of points with round ends. A hollow one is a smaller dot on a larger one. */
 export function dots(
-  look: 'filled' | 'hollow' | 'current',
+  look: 'filled' | 'hollow' | 'current' | 'so-far',
   { x, y }: Pick<Plane, 'x' | 'y'>,
   points: readonly Point[],
 ): Html {
@@ -170,7 +170,7 @@ export function dots(
 }
 
 /** What a mark says, above or below it. */
-export function markText(x: number, y: number, text: string, look = ''): Html {
+export function markText(x: number, y: number, text: Part, look = ''): Html {
   return html`<text class="label${look}" x="${percent(x)}" y="${percent(y)}">${text}</text>`
 }
 
@@ -194,39 +194,30 @@ export function stretched(...paths: readonly Html[]): Html {
   return html`<svg viewBox="0 0 1000 1000" preserveAspectRatio="none">${paths}</svg>`
 }
 
-/** A line, broken where nothing was recorded for two weeks and the days that a point stands for. */
-export function linePath(look: string, { x, y }: Pick<Plane, 'x' | 'y'>, points: readonly Point[], days = 0): Html {
+/** A line, broken at null. */
+export function linePath(look: string, { x, y }: Pick<Plane, 'x' | 'y'>, points: readonly (Point | null)[]): Html {
   const path = line<Point | null>(
     point => unit(x(point?.at ?? 0)),
     point => unit(y(point?.value ?? 0)),
   ).defined(point => point !== null)
-  return html`<path class="${look}" d="${path(broken(points, days)) ?? ''}"/>`
+  return html`<path class="${look}" d="${path(points) ?? ''}"/>`
 }
 
-/** The points, with null in each break. */
-function broken(points: readonly Point[], days: number): (Point | null)[] {
-  return points.flatMap((point, index) => (isBreak(points[index - 1], point, days) ? [null, point] : [point]))
-}
-
-/** Hatched boxes over the time of each break. */
+/** Hatched boxes where nothing was recorded for two weeks and the days that a point stands for. */
 export function breakBoxes({ x }: Plane, points: readonly Point[], days = 0): Html {
   const half = (days * DAY_MS) / 2
   const breaks = points.flatMap((point, index) => {
     const before = points[index - 1]
-    return before !== undefined && isBreak(before, point, days)
+    return before !== undefined && point.at - before.at >= (BREAK_DAYS + days) * DAY_MS
       ? [{ x: [x(before.at + half), x(point.at - half)], y: [0, 100] } as const]
       : []
   })
   return boxes('break', breaks)
 }
 
-function isBreak(before: Point | undefined, { at }: Point, days: number): boolean {
-  return before !== undefined && at - before.at >= (BREAK_DAYS + days) * DAY_MS
-}
-
-/** From 70 to 100, as long as no grade is beyond that or at the floor: one scale for every picture of grades. */
+/** From 90, 80 or less to 100, whichever is below the lowest grade. */
 export function gradeRange(grades: readonly number[]): Range {
-  return [Math.max(0, Math.floor((Math.min(...grades, 72) - 2) / 10) * 10), Math.max(100, ...grades)]
+  return [Math.max(0, Math.floor((Math.min(...grades, 92) - 2) / 10) * 10), Math.max(100, ...grades)]
 }
 
 /** The pattern of breaks, once for a page. */

@@ -3,11 +3,15 @@ import { formatDate } from '../../contract/time.ts'
 import type { CsvCells } from '../../archive/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
+import { beyondUsual } from '../../stats/usual.ts'
 import { csvFile } from '../files.ts'
 import { figure, html, type Html, nothing, type Part } from '../html.ts'
 import { emptyState, mainStat, noRecords, stat, stats } from '../layout/components.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../page.ts'
 import {
+  comparedDays,
+  comparedText,
+  type Days,
   daysText,
   DEFAULT_PRESET,
   type Period,
@@ -21,6 +25,7 @@ import {
   writePeriod,
 } from '../text/period.ts'
 import { NONE } from '../text/text.ts'
+import { comparedWith, GRADES } from './parts.ts'
 
 /** Training and Locks: sessions of a period, with filters, figures, pictures, a table, and the same as a file. */
 
@@ -221,18 +226,29 @@ export interface Figure {
   readonly note?: Part | undefined
 }
 
-/** Figures of the days and filters of `scope`, below those of `lead`; without these the first one answers what somebody opens the page for. */
-export function figureTiles(figures: readonly Figure[], scope: string, lead: readonly Html[] = []): Html {
+/** Figures of the days and filters of `scope`; the first one answers what somebody opens the page for. */
+export function figureTiles(figures: readonly Figure[], scope: string): Html {
   return stats(
-    ...lead,
     ...figures.map(({ name, of, value, text, note }, index) =>
-      (index === 0 && lead.length === 0 ? mainStat : stat)(
-        name,
-        value === null ? NONE : figure(`${of} ${scope}`, value, text(value)),
-        note,
-      ),
+      (index === 0 ? mainStat : stat)(name, value === null ? NONE : figure(`${of} ${scope}`, value, text(value)), note),
     ),
   )
+}
+
+/** `▼ 2 points below the 12 weeks before (49 %)`, `◆ as in the 12 weeks before (49 %)`: percents of a period and of the days before, which `shown` links to. */
+export function beforeText<Query extends PeriodQuery>(
+  addresses: Addresses<Query>,
+  query: Query,
+  period: Period,
+  now: number,
+  then: number | undefined,
+  shown: (days: Days) => Part,
+): Html {
+  if (then === undefined) return html`Nothing ${comparedText(period)}`
+  const days = comparedDays(period)
+  const text = comparedWith(comparedText(period), beyondUsual(now, { low: then, high: then }), GRADES)
+  const changes: Partial<PeriodQuery> = { days: [days.first, days.last] }
+  return html`${text} (<a href="${addressOf(addresses, { ...query, ...changes })}">${shown(days)}</a>)`
 }
 
 interface PeriodControl {

@@ -168,16 +168,16 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
-/** `▼ 36 less than usual`, `◆ as usual` */
+/** `▼ 36 below usual`, `◆ as usual` */
 export function beyondText(value: number, usual: Usual, words: Words): string {
   return comparedWith('usual', beyondUsual(value, usual), words)
 }
 
-/** `◆ as in the 12 weeks before`, `▼ 36 less than in the 12 weeks before`: by how much a value is beyond another. */
+/** `◆ as in the 12 weeks before`, `▼ 36 below the 12 weeks before`: by how much a value is beyond another. */
 export function comparedWith(other: string, beyond: number, { text, differenceText = text }: Words): string {
   return beyond === 0
     ? `◆\u00a0as ${other}`
-    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'more' : 'less'} than ${other}`
+    : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} ${other.replace(/^[io]n /, '')}`
 }
 
 /** `▲ 841 repetitions above usual so far this week`; `what` is as usual, or differs by what `difference` says. */
@@ -288,7 +288,7 @@ export function planeOfTime(
 
 /** The pale band behind marks: at the middle of each part, what is usual there. */
 export function usualBand(space: Plane, parts: readonly TimePart[], usual: readonly (Usual | undefined)[]): Html {
-  if (usual.every(range => range === undefined)) return nothing
+  if (!isBand(usual)) return nothing
   const edges = parts.flatMap((part, index): (Edges | null)[] => {
     const range = usual[index]
     if (range === undefined) return [null]
@@ -301,8 +301,13 @@ export function usualBand(space: Plane, parts: readonly TimePart[], usual: reado
   return band('usual', edges)
 }
 
+/** Of one part it would be a speck. */
+function isBand(usual: readonly (Usual | undefined)[]): boolean {
+  return usual.filter(range => range !== undefined).length > 1
+}
+
 export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): LegendItem[] {
-  return usual.some(one => one !== undefined) ? [['usual', `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`]] : []
+  return isBand(usual) ? [['usual', `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`]] : []
 }
 
 /** The values of some parts of a bar, which are stacked. */
@@ -467,7 +472,7 @@ interface MeasuredTime {
   readonly news?: Part
 }
 
-/** `2,444 last week, ▼ 36 less than usual`, or `96 % of this week so far, last week 43 %`, with one large number. */
+/** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, last week 43 %`, with one large number. */
 export function summaryOf(
   words: Words,
   { time, measured, empty, isShare = false, usualByNow, news }: MeasuredTime,

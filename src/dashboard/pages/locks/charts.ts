@@ -1,24 +1,21 @@
 import { roundedRatio, sum } from '../../../contract/numbers.ts'
 import { breaksOf } from '../../../stats/intervals.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
-import { beyondUsual } from '../../../stats/usual.ts'
 import { figure, html, type Html, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
-import { comparedText, daysName } from '../../text/period.ts'
+import { type Days, daysName } from '../../text/period.ts'
 import { durationText, numberText, percentText } from '../../text/text.ts'
-import { addressOf, figureTiles } from '../area.ts'
-import { barPicture, comparedWith, GRADES, type PartPicture, partPictures } from '../parts.ts'
+import { beforeText, figureTiles } from '../area.ts'
+import { barPicture, GRADES, type PartPicture, partPictures } from '../parts.ts'
 import type { Ending } from './endings.ts'
 import { lockAddresses, lockedPercent, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
 
-/** `▼ 2 points less than in the 12 weeks before (49 %)`, `◆ as in the 12 weeks before (49 %)` */
-function beforeText({ query, period, before, total }: ShownLocks): Html | undefined {
+function comparison({ query, period, before, total }: ShownLocks): Html | undefined {
   if (period === undefined || before === undefined || before.total.knownSeconds === 0) return undefined
-  const address = addressOf(lockAddresses, query, { days: [before.first, before.last] })
-  const then = lockedPercent(before.total) ?? 0
-  const points = beyondUsual(lockedPercent(total) ?? 0, { low: then, high: then })
-  return html`<br>${comparedWith(comparedText(period), points, GRADES)} (<a href="${address}">${lockedFigure(before.total, daysName(before))}</a>)`
+  const [now, then] = [total, before.total].map(share => lockedPercent(share) ?? 0)
+  const shown = (days: Days) => lockedFigure(before.total, daysName(days))
+  return html`<br>${beforeText(lockAddresses, query, period, now ?? 0, then, shown)}`
 }
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
@@ -36,7 +33,7 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
         of: 'lockedPercent',
         value: lockedPercent(total),
         text: percentText,
-        note: isKnown ? html`${durationText(total.lockedSeconds)}${beforeText(shown)}` : undefined,
+        note: isKnown ? html`${durationText(total.lockedSeconds)}${comparison(shown)}` : undefined,
       },
       {
         name: 'Breaks',

@@ -10,6 +10,7 @@ import {
   gradeRange,
   linePath,
   markText,
+  percent,
   type Plane,
   type Point,
   stretched,
@@ -65,7 +66,9 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const marks = isDense ? [] : sessionPoints(shown)
   // The page of a program has nothing before, and its sessions are alike.
   const isOfProgram = shown.program !== undefined && shown.earlier === undefined
-  const line = isOfProgram && !isDense ? marks : medianPoints(shown)
+  const points = isOfProgram && !isDense ? marks : medianPoints(shown)
+  const line = points.filter(point => point !== null)
+  const running = points.findIndex(point => point?.isCurrent)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
   const breakDays = isDense ? daysOf(time.parts) : 0
@@ -73,7 +76,19 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const breaks = shown.program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
   const hasBreak = breaks.toString() !== ''
   const summaryText = gradeSummary(shown, usual)
-  const path = linePath('line', space, line, hasBreak ? breakDays : Infinity)
+  const paths = [
+    linePath(
+      'line',
+      space,
+      points.map(point => (point?.isCurrent ? null : point)),
+    ),
+    linePath('ahead', space, points.slice(Math.max(0, running - 1), running + 1)),
+    dots(
+      'so-far',
+      space,
+      line.filter(({ isCurrent }) => isCurrent),
+    ),
+  ]
   const [passed, others] = [true, false].map(wanted => marks.filter(({ isPassed }) => isPassed === wanted))
   return {
     columns: isDense ? partColumns(summary, usual) : [],
@@ -91,7 +106,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
             ? undefined
             : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${
                 isDense ? uprights('spread', space, line) : nothing
-              }${stretched(path)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${gradeTexts(space, line, marks)}`,
+              }${stretched(...paths)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${gradeTexts(space, line, marks)}`,
         empty: `${NO_GRADES}.`,
         legend:
           drawn.length === 0
@@ -108,15 +123,20 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   }
 }
 
-/** Beside the end of the line, what it is there; above the best session, its grade. */
+/** Beside the end of the line, what it is there; above the highest session, its grade. */
 function gradeTexts({ x, y }: Plane, line: readonly GradePoint[], marks: readonly GradePoint[]): Html {
-  const [end] = line.slice(-1)
+  const end = line.at(-1)
   const [best, ...others] = marks.toSorted((a, b) => b.value - a.value || b.at - a.at)
-  return html`${end === undefined ? nothing : markText(101, y(end.value), numberText(end.value), ' at-end')}${
-    best === undefined || best.value === others.at(-1)?.value
+  return html`${end === undefined ? nothing : endText(x(end.until) + 1.5, y(end.value), end)}${
+    best === undefined || best === end || best.value === others.at(-1)?.value
       ? nothing
-      : markText(x(best.at), y(best.value), `Best ${numberText(best.value)}`, edgeOf(x(best.at)))
+      : markText(x(best.at), y(best.value), numberText(best.value), edgeOf(x(best.at)))
   }`
+}
+
+function endText(x: number, y: number, { value, isCurrent }: GradePoint): Html {
+  const more = html`<tspan x="${percent(x)}" dy="1.2em">so far</tspan>`
+  return markText(x, y, html`${numberText(value)}${isCurrent && more}`, ' at-end')
 }
 
 function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual | undefined)[]): Part {
@@ -128,7 +148,7 @@ function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual |
 
 /** The median of each part, before what is usual. */
 function gradeStrip(viewer: Viewer, shown: ShownSessions, usual: readonly (Usual | undefined)[]): Html {
-  const points = medianPoints(shown)
+  const points = medianPoints(shown).filter(point => point !== null)
   const space = planeOf(viewer, shown, [...points.map(({ value }) => value), ...ends(usual)])
   return strip(html`${usualBand(space, shown.time.parts, usual)}${dots('filled', space, points)}`)
 }
@@ -164,6 +184,8 @@ function medians({ spreads }: TrainingSummary): Measured[] {
 }
 
 interface GradePoint extends Point {
+  /** The end of what it stands for. */
+  readonly until: number
   readonly low: number
   readonly high: number
   readonly isCurrent: boolean
@@ -175,16 +197,16 @@ function sessionPoints({ sessions, time }: ShownSessions): GradePoint[] {
   return sessions.flatMap(({ at, grade, passed }) =>
     grade === null || at >= time.to
       ? []
-      : [{ at, value: grade, low: grade, high: grade, isCurrent: false, isPassed: passed }],
+      : [{ at, until: at, value: grade, low: grade, high: grade, isCurrent: false, isPassed: passed }],
   )
 }
 
-function medianPoints({ summary, time }: ShownSessions): GradePoint[] {
-  return time.parts.flatMap(({ begin, until, isCurrent }, index) => {
+function medianPoints({ summary, time }: ShownSessions): (GradePoint | null)[] {
+  return time.parts.map(({ begin, until, isCurrent }, index) => {
     const grade = summary.spreads[index] ?? null
-    if (grade === null) return []
+    if (grade === null) return null
     const { low, median, high } = grade
-    return [{ at: (begin + until) / 2, value: median, low, high, isCurrent, isPassed: true }]
+    return { at: (begin + until) / 2, until, value: median, low, high, isCurrent, isPassed: true }
   })
 }
 

@@ -4,32 +4,23 @@ import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import type { TypeTotals, SessionStats } from '../../../stats/training.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
-import { mainStat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { typeName, type Programs, readPrograms } from '../../text/names.ts'
-import { type Period, periodText, timeOfDays } from '../../text/period.ts'
+import { comparedDays, type Days, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import {
   addressOf,
   type Area,
   areaPages,
+  beforeText,
   daysAddress,
   fewAtOnce,
   figureTiles,
   isFiltered,
   type WithDocument,
 } from '../area.ts'
-import {
-  boundaries,
-  comparedWith,
-  daysOf,
-  GRADES,
-  inParts,
-  isLongerThanWeek,
-  partPictures,
-  timeSince,
-} from '../parts.ts'
+import { boundaries, daysOf, inParts, isLongerThanWeek, partPictures, timeSince } from '../parts.ts'
 import {
   filterFields,
   type Measure,
@@ -55,6 +46,8 @@ export interface ShownTraining extends ShownSessions {
   /** Of the period, whatever the filters. */
   readonly all: readonly SessionStats[]
   readonly types: readonly TypeTotals[]
+  /** The median grade of as many days before; undefined if there is none. */
+  readonly before: number | undefined
 }
 
 const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
@@ -130,6 +123,8 @@ export async function readTraining(
   const summary = await history.summary(selection, boundaries(time.parts))
   const { types } = selection.name === within.name ? summary : await history.summary(within)
   const earlier = period === undefined ? [] : boundaries(time.earlier)
+  const compared = period && timeOfDays(comparedDays(period), timeZone)
+  const before = compared && (await history.summary(await history.select(query, compared.from, compared.to)))
   const today = zoneClock(timeZone).dayOf(now)
   const every = await history.select(query, -Infinity, zoneClock(timeZone).startOf(today + 1))
   const everyTime = inParts(timeSince(every.sessions, now, viewer), now, viewer)
@@ -154,6 +149,7 @@ export async function readTraining(
     daysAddress: daysAddress(trainingAddresses, query),
     all: within.sessions,
     types,
+    before: before?.grade?.median,
   }
 }
 
@@ -218,13 +214,13 @@ function typeMedians(viewer: Viewer, { query, period, summary }: ShownTraining):
 function gradeStep(
   viewer: Viewer,
   { query, today }: ShownTraining,
-  name: string,
+  when: string,
   { time: { parts, unit }, summary: { spreads } }: Pick<ShownSessions, 'time' | 'summary'>,
-): { readonly medians: string; readonly stat: Html }[] {
+): Html {
   const first = spreads.findIndex(spread => spread !== null)
   const last = spreads.findLastIndex((spread, index) => spread !== null && parts[index]?.isCurrent === false)
   const [from, to] = [spreads[first]?.median, spreads[last]?.median]
-  if (first >= last || from === to) return []
+  if (first >= last || from === to) return nothing
   const link = (index: number, median: number | undefined, text: (median: number) => string) => {
     const part = parts[index]
     if (part === undefined || median === undefined) return nothing
@@ -232,19 +228,19 @@ function gradeStep(
     const shown = { first: days[0], last: days[1], today }
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
-  const value = html`${link(first, from, numberText)}\u00a0to\u00a0${link(last, to, percentText)}`
-  return [{ medians: `${from} ${to}`, stat: mainStat(name, value, `Medians of its first and last ${unit}`) }]
+  return html`<br>${link(first, from, numberText)}\u00a0to\u00a0${link(last, to, percentText)} ${when}, by ${unit}`
 }
 
-/** `▲ 2 points more than in the 12 weeks before (89 %)` */
-function beforeText(viewer: Viewer, { query, time, earlier, summary }: ShownTraining): Html | undefined {
-  const [first, last] = [time.earlier[0], time.earlier.at(-1)]
-  const [before, now] = [earlier?.grade?.median, summary.grade?.median]
-  if (first === undefined || last === undefined || before === undefined || now === undefined) return undefined
-  const days = [daysOf(viewer, first)[0], daysOf(viewer, last)[1]] as const
-  const scope = scopeOf(query, { first: days[0], last: days[1] })
-  const text = comparedWith(`in the ${time.earlier.length} ${time.unit}s before`, now - before, GRADES)
-  return html`${text} (<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(before, scope)}</a>)`
+/** How the median grade is beside the days before, and how it changed in these and in all days. */
+function gradeNote(viewer: Viewer, shown: ShownTraining): Html {
+  const { query, period, summary, before, everything } = shown
+  const now = summary.grade?.median
+  const figureOf = (days: Days) => medianFigure(before ?? 0, scopeOf(query, days))
+  const beside =
+    period === undefined
+      ? 'Of all days'
+      : now !== undefined && beforeText(trainingAddresses, query, period, now, before, figureOf)
+  return html`${beside}${period !== undefined && gradeStep(viewer, shown, 'this period', shown)}${gradeStep(viewer, shown, 'since the beginning', everything)}`
 }
 
 export function medianFigure(median: number, scope: string, text = percentText): Html {
@@ -272,19 +268,13 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
   const scope = scopeOf(query, period)
   const percent = passedPercent ?? 0
   const rate = html`${numberText(passed)} passed (${figure(`passedPercent ${scope}`, percent, percentText(percent))})`
-  const [step, other] = [
-    ...(period === undefined ? [] : gradeStep(viewer, shown, 'Grade this period', shown)),
-    ...gradeStep(viewer, shown, 'Grade since the beginning', shown.everything),
-  ]
-  // Two steps that are the same say less than how all grades are beside those before.
-  const steps = step?.medians === other?.medians ? [] : [step, other].flatMap(one => one?.stat ?? [])
   const figures = [
     {
       name: 'Median grade',
       of: 'medianGrade',
       value: summary.grade?.median ?? null,
       text: percentText,
-      note: steps.length > 0 ? undefined : beforeText(viewer, shown),
+      note: gradeNote(viewer, shown),
     },
     {
       name: 'Sessions',
@@ -296,5 +286,5 @@ function totalTiles(viewer: Viewer, shown: ShownTraining): Html {
     { name: 'Repetitions', of: 'reps', value: reps, text: numberText },
     { name: 'Distance', of: 'distance', value: distance, text: (value: number) => longDistanceText(viewer, value) },
   ]
-  return figureTiles(figures, scope, steps)
+  return figureTiles(figures, scope)
 }
