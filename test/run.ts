@@ -35,6 +35,7 @@ interface Result extends TestResult {
 /** Files that take long, measure time, or set what a process has once, in a process of their own: the longest first. */
 const FIRST: readonly string[] = [
   'docs/installed.slow',
+  'docs/bare.slow',
   'dashboard/pages.slow',
   'pull/connection-kill.slow',
   'pull/model.slow',
@@ -49,9 +50,6 @@ const FIRST: readonly string[] = [
   // Its public address has a path, which holds for all pages of a process.
   'docs/integrations-client',
 ].map(name => `${name}.test.ts`)
-
-/** It runs all tests, so that nothing else has to run beside it. */
-const LAST = 'docs/bare.slow.test.ts'
 
 /** Settings of a server that nobody restarts. */
 const QUICK = { synchronous_commit: 'off', max_wal_size: '256MB' }
@@ -92,11 +90,9 @@ if (filesOf.PostgreSQL.length > 0) server = await startPostgres({ settings: QUIC
 const results: Result[] = []
 const took = new Map<Job, number>()
 const passedAlone: Result[] = []
-const isLast = ({ files }: Job) => files.includes(LAST)
-const queue = jobs.filter(job => !isLast(job)).values()
+const queue = jobs.values()
 // Each worker takes the next file when it is done with one. More workers than cores, because some tests wait for time to pass.
 await Promise.all(Array.from({ length: Math.min(8, availableParallelism() + 3) }, () => runJobs(queue)))
-await runJobs(jobs.filter(isLast).values())
 await runFailedAgain()
 await cleanUp()
 process.exitCode = summarize() ? 0 : 1
