@@ -1,4 +1,4 @@
-// engine: any
+// engine: sqlite, slowly postgres
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { importArchive } from '../../src/archive/import.ts'
