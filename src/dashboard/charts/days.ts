@@ -12,36 +12,47 @@ export interface DayLook {
 }
 
 /**
- * Each day as a cell. Wide screens have weeks as columns, in equal parts of up to half a year; narrow ones have them as rows, and of several parts
- * show the last. assets/keyboard.js makes it one tab stop.
+ * Each day as a cell. Wide screens have weeks as columns, from 28 on in two parts, of which the second begins with a month; narrow ones have them
+ * as rows, and of two parts show the second. assets/keyboard.js makes it one tab stop.
  */
 export function daysCalendar(days: readonly DayLook[]): Html {
   const cells: (DayLook | undefined)[] = [...days]
   for (let gaps = weekdayOf(days[0]?.date ?? ''); gaps > 0; gaps -= 1) cells.unshift(undefined)
-  const count = Math.ceil(cells.length / MAX_PART_DAYS)
-  const partDays = 7 * Math.ceil(cells.length / 7 / count)
-  const parts = Array.from({ length: count }, (_, part) => cells.slice(part * partDays, (part + 1) * partDays))
-  const drawn = parts.map((part, index) => {
-    const isLast = index === parts.length - 1
-    const weeks = html`<div class="weeks">${weeksOf(part, !isLast)}</div>`
-    return isLast ? weeks : html`<details class="fold"><summary>Show ${monthsText(part)}</summary>${weeks}</details>`
-  })
-  return html`<div class="calendar">${drawn}</div>`
+  const weeks = Array.from({ length: Math.ceil(cells.length / 7) }, (_, week) => cells.slice(week * 7, (week + 1) * 7))
+  const cut = cutOf(weeks)
+  const before = weeks.slice(0, cut)
+  const names = [days[0], before.at(-1)?.at(-1)].map(day => day && monthName(Date.parse(day.date)))
+  return html`<div class="calendar">
+    ${cut === 0 ? nothing : html`<details class="fold"><summary>Show ${names.join(' to ')}</summary><div class="weeks">${weeksOf(before)}</div></details>`}
+    <div class="weeks">${weeksOf(weeks.slice(cut))}</div>
+  </div>`
 }
 
-const MAX_PART_DAYS = 27 * 7
+type Week = readonly (DayLook | undefined)[]
 
-/** The month that the last week begins is named in the part after it. */
-function weeksOf(part: readonly (DayLook | undefined)[], isContinued: boolean): Html[] {
+/** The week that begins the second part: with the first of the month that is nearest to the middle. */
+function cutOf(weeks: readonly Week[]): number {
+  if (weeks.length <= MAX_WEEKS) return 0
+  const middle = weeks.length / 2
+  const starts = weeks.flatMap((week, index) => (firstOfMonth(week) === undefined ? [] : [index]))
+  const fitting = starts.filter(index => index <= MAX_WEEKS && weeks.length - index <= MAX_WEEKS)
+  const [nearest] = fitting.toSorted((a, b) => Math.abs(a - middle) - Math.abs(b - middle) || b - a)
+  return nearest ?? Math.ceil(middle)
+}
+
+const MAX_WEEKS = 27
+
+function firstOfMonth(week: Week): DayLook | undefined {
+  return week.find(day => day?.date.endsWith('-01'))
+}
+
+function weeksOf(weeks: readonly Week[]): Html[] {
   const head = html`<span></span>${WEEKDAYS.map((name, index) => html`<span>${index % 2 === 0 ? name.slice(0, 1) : nothing}</span>`)}`
-  const weeks = Array.from({ length: Math.ceil(part.length / 7) }, (_, week) => part.slice(week * 7, (week + 1) * 7))
   return [
     head,
     ...weeks.map((week, index) => {
-      const first =
-        week.find(day => day?.date.endsWith('-01')) ?? (index === 0 ? week.find(day => day !== undefined) : undefined)
-      const isNamed = first !== undefined && !(isContinued && index === weeks.length - 1)
-      return html`<span>${!isNamed ? nothing : monthName(Date.parse(first.date))}</span>${week.map(cell)}`
+      const first = firstOfMonth(week) ?? (index === 0 ? week.find(day => day !== undefined) : undefined)
+      return html`<span>${first && monthName(Date.parse(first.date))}</span>${week.map(cell)}`
     }),
   ]
 }
@@ -52,14 +63,6 @@ function cell(day: DayLook | undefined): Html {
   return to === undefined
     ? html`<span class="day ${look}">${text}</span>`
     : html`<a class="day ${look}" href="${to}">${text}</a>`
-}
-
-/** `Jan to Jun`: the month that begins in its last week is named in the part after it. */
-function monthsText(part: readonly (DayLook | undefined)[]): string {
-  const [first, last] = [part.find(day => day !== undefined), part.at(-14)].map(day =>
-    monthName(Date.parse(day?.date ?? '')),
-  )
-  return `${first} to ${last}`
 }
 
 /** From 0 for Monday. */

@@ -1,4 +1,4 @@
-import { bucketStart, DAY_MS } from '../../../contract/time.ts'
+import { DAY_MS } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
@@ -70,24 +70,20 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months: all, first
   const days = { first: Math.max(total.from, clock.dayOf(firstLock.at)), last: Math.min(total.to, clock.dayOf(now)) }
   const time = inParts(timeOfDays(days, viewer.timeZone), now, viewer, 'month')
   const months = all.slice(all.length - time.parts.length)
-  const whole = time.parts.flatMap((part, index) => {
+  const known = time.parts.flatMap((part, index) => {
     const percent = months[index] === undefined ? null : lockedPercent(months[index])
-    return part.isWhole && percent !== null ? [{ part, percent }] : []
+    return percent === null ? [] : [{ part, percent, name: monthName(daysOf(viewer, part)[0] * DAY_MS) }]
   })
-  const [most, other] = whole.toSorted((a, b) => b.percent - a.percent)
+  const highest = known.toSorted((a, b) => b.percent - a.percent)
+  const [most, other] = highest.filter(({ part }) => part.isWhole)
+  const [above] = highest.filter(({ part, percent }) => !part.isWhole && percent > (most?.percent ?? 0))
+  const beside =
+    above &&
+    html`; ${percentText(above.percent)} ${above.part.isCurrent ? `in ${above.name} so far` : `in the known part of ${above.name}`}`
   const news =
-    most &&
-    other &&
-    html`<b>${percentText(most.percent)}</b> in ${monthName(daysOf(viewer, most.part)[0] * DAY_MS)}, the most of a whole month`
+    most && html`<b>${percentText(most.percent)}</b> in ${most.name}${other && ', the most of a whole month'}${beside}`
   const picture = shares(viewer, { buckets: months, time, news }, `months-${year}`)
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture])
-}
-
-/** The first day of the year, or of the month of the first record of all. */
-function firstMonth({ timeZone }: Viewer, { total, firstTraining, firstLock }: YearStatistics): number {
-  const first = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
-  if (first === Infinity) return total.from
-  return Math.max(total.from, bucketStart('month', 'monday', zoneClock(timeZone).dayOf(first)))
 }
 
 /** The years that have a page, the oldest first. */
@@ -110,12 +106,17 @@ function clockOf({ viewer, now }: Reader) {
 /** Everything that is known of a year. */
 export function yearCards(reader: Reader, statistics: YearStatistics): Html {
   const { viewer } = reader
-  const first = firstMonth(viewer, statistics)
-  const days = statistics.days.filter(({ day }) => day >= first)
+  // Of days before the first record nothing is known.
+  const { firstTraining, firstLock } = statistics
+  const known = Math.min(firstTraining?.at ?? Infinity, firstLock?.at ?? Infinity)
+  const first = known === Infinity ? 0 : zoneClock(viewer.timeZone).dayOf(known)
   return html`
     ${largeFigures(viewer, statistics)}
     ${recordCard(reader, statistics)}
-    ${daysCard(viewer, days)}
+    ${daysCard(
+      viewer,
+      statistics.days.filter(({ day }) => day >= first),
+    )}
     ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
   `
 }
