@@ -257,7 +257,7 @@ test('a session has its place among those of its program, the last ten of it as 
       TrainerSegment: [segment(13, 'training', 50, true, 500, 5)],
     }),
   ])
-  assert.match(await ann.page('/training/13'), /Repetitions 500 .* most of 13 with this program Distance/)
+  assert.match(await ann.page('/training/13'), /Repetitions 500 .* the most of 13 with this program Distance/)
 })
 
 test('a session that was not passed says how many of its segments were not', async () => {

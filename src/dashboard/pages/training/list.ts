@@ -8,7 +8,9 @@ import { type Addresses, addressOf, fewAtOnce } from '../area.ts'
 import { trainingFields } from '../../../archive/formats/tables.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
 import { MAX_EQUALS, MIN_RANKED } from '../../../stats/bests.ts'
-import { type TableColumn, fieldColumns, resultMark, table, TYPED } from '../../layout/components.ts'
+import { dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
+import { spanCell } from '../parts.ts'
+import { type TableColumn, fieldColumns, table, TYPED } from '../../layout/components.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
@@ -139,8 +141,9 @@ function option(value: string, title: string, selected: boolean): Html {
 /** A page of the table, which its headings sort. */
 export async function sessionRows(visit: Visit, { query, sessions, programs, known }: SessionTable): Promise<Html> {
   const paged = paginate(sortedBy(query, sessions, programs), visit.query)
+  const range = gradeRange(paged.rows.flatMap(({ grade }) => grade ?? []))
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
-  return html`${table('Sessions', sessionColumns(visit, programs, { query, known }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
+  return html`${table('Sessions', sessionColumns(visit, programs, { query, known, range }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
 }
 
 interface SessionTable {
@@ -155,7 +158,7 @@ interface SessionTable {
 export function sessionColumns(
   visit: Pick<Reader, 'viewer' | 'now'>,
   programs: Programs,
-  page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[] },
+  page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[]; readonly range: Range },
 ): TableColumn<SessionRow>[] {
   const head = (sort: Sort, text: string) =>
     page === undefined
@@ -173,21 +176,25 @@ export function sessionColumns(
       },
     },
     {
+      ...head('grade', 'Grade'),
+      line: 'first',
+      cell: ({ grade, passed }) => {
+        const text = html`<span class="result ${passed ? 'passed' : 'not-passed'}"><span class="hidden">${passed ? 'Passed' : 'Not passed'} </span>${grade === null ? NONE : percentText(grade)}</span>`
+        return page === undefined
+          ? text
+          : spanCell(text, grade === null ? nothing : gradeDot(grade, passed, page.range))
+      },
+    },
+    {
       title: 'Result',
       line: 'second',
       cell: session => {
         const { program, passed } = session
-        const weakest = passed || isOfType ? nothing : weakestText(visit.viewer, session)
-        return html`${resultMark(passed)}${bestMark(session, bests.get(program))}${weakest}`
+        const weakest = passed || isOfType ? '' : weakestText(visit.viewer, session)
+        return html`${passed ? nothing : `Not passed${weakest}`}${bestMark(session, bests.get(program))}`
       },
     },
     { ...head('at', 'When'), line: 'second', cell: ({ at }) => dateTime(visit.viewer, at) },
-    {
-      ...head('grade', 'Grade'),
-      numeric: true,
-      line: 'first',
-      cell: ({ grade }) => (grade === null ? NONE : `${grade}\u00a0%`),
-    },
     {
       ...head('reps', 'Repetitions'),
       numeric: true,
@@ -203,6 +210,13 @@ export function sessionColumns(
     },
     ...fieldColumns<SessionRow>(visit.viewer, trainingFields),
   ]
+}
+
+/** Where a grade is, from the lowest to the highest of the page. */
+function gradeDot(grade: number, isPassed: boolean, [low, high]: Range): Html {
+  const x = (value: number) => ((value - low) * 100) / (high - low)
+  const line = levels('grid', [{ x: [0, 100], y: 50 }])
+  return html`${line}${dots(isPassed ? 'filled' : 'hollow', { x, y: value => value }, [{ at: grade, value: 50 }])}`
 }
 
 interface SessionRow extends SessionStats {
@@ -240,19 +254,22 @@ function bestGrades(sessions: readonly SessionStats[], now: number): ReadonlyMap
   return bests
 }
 
-/** `Best of 40`, of the grades with its program, unless that is the rank of many. */
+/** `Best of 40 with this program`, of grades, unless that is the rank of many. */
 function bestMark({ grade }: SessionStats, best: BestGrade | undefined): Html {
   return best === undefined || grade !== best.grade || best.of < MIN_RANKED || best.times > MAX_EQUALS + 1
     ? nothing
-    : html` <span class="state on">${best.times === 1 ? 'Best' : 'Equals the best'} of ${numberText(best.of)}</span>`
+    : html` <span class="state on">${best.times === 1 ? 'Best' : 'Equals the best'} of ${numberText(best.of)}<span class="wide"> ${WITH_PROGRAM}</span></span>`
 }
 
-/** `weakest: Endurance 62 %`, where there are several grades. */
-function weakestText(viewer: Viewer, { types }: SessionStats): Html {
-  const all = types.flatMap(({ type, grades }) => grades.map(grade => ({ type, grade })))
-  const [weakest, next] = all.toSorted((a, b) => a.grade - b.grade)
-  if (weakest === undefined || next === undefined || weakest.grade === next.grade) return nothing
-  return html` <span class="muted small">weakest: ${typeName(viewer, weakest.type)} ${percentText(weakest.grade)}</span>`
+export const WITH_PROGRAM = 'with this program'
+
+/** ` · weakest Endurance 62 %`, where several grades differ. */
+function weakestText(viewer: Viewer, { types }: SessionStats): string {
+  const grades = types.flatMap(one => one.grades)
+  const lowest = Math.min(...grades)
+  if (grades.every(grade => grade === lowest)) return ''
+  const weakest = types.filter(one => one.grades.includes(lowest)).map(({ type }) => typeName(viewer, type))
+  return ` · weakest ${weakest.join(', ')} ${percentText(lowest)}`
 }
 
 /** A distance, marked if it may be an estimate. */

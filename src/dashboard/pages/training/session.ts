@@ -36,7 +36,7 @@ import {
 } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
 import { beyondText, GRADES, rangeText, type Words } from '../parts.ts'
-import { distanceOf } from './list.ts'
+import { distanceOf, WITH_PROGRAM } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
   { section: 'training', reads: 'record', area: 'dtt', path: '/training/:id', handler: showSession },
@@ -100,8 +100,6 @@ export function gradeNote(
   return notes.length === 0 ? undefined : dotted(...notes)
 }
 
-const WITH_PROGRAM = 'with this program'
-
 /** `◆ as usual (503 to 507)` */
 function usualNote(value: number, usual: Usual, words: Words, unit = ''): string {
   return `${beyondText(value, usual, words)} (${rangeText(usual)}${unit})`
@@ -160,7 +158,7 @@ function amountStats(
   const ranked = sessions.filter(({ program, at }) => program === session.program && at <= now)
   const most = (valueOf: (one: SessionStats) => number) =>
     ranked.length >= MIN_RANKED && ranked.every(one => one.id === session.id || valueOf(one) < valueOf(session))
-      ? `most of ${numberText(ranked.length)} ${WITH_PROGRAM}`
+      ? `the most of ${numberText(ranked.length)} ${WITH_PROGRAM}`
       : nothing
   return [
     stat(
