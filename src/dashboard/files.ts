@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { finished } from 'node:stream'
 import { LimitError } from '../http/limits.ts'
-import { type CsvCells, csvLine } from '../archive/csv.ts'
+import { type CsvCells, csvLine } from '../archive/formats/csv.ts'
 import { pause } from '../fairness.ts'
 import { type Download, download, type Visit } from './page.ts'
 

@@ -4,7 +4,7 @@ import { extname } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { matchesEtag } from '../contract/responses.ts'
+import { matchesEtag } from '../contract/validators.ts'
 import { joinModules } from './joined-modules.ts'
 import { isFromAnotherSite } from './site.ts'
 

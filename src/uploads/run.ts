@@ -1,5 +1,5 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
-import { csvLine } from '../archive/csv.ts'
+import { csvLine } from '../archive/formats/csv.ts'
 import { FormatError, UnclearKindError } from '../archive/formats/errors.ts'
 import { importLines, ImportError, type OnConflict } from '../archive/import.ts'
 import { type Preview, type PreviewOptions, previewImport } from '../archive/preview.ts'

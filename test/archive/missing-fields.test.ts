@@ -21,7 +21,8 @@ test('a record may lack what the docs list, and is refused without any other fie
   for (const [kind, { properties }] of Object.entries(schemas)) {
     const line = lines.find(one => one.kind === kind)
     const optional: string[] = []
-    for (const field of Object.keys(properties)) assert.ok(field in line.data, `${kind} ${field}`)
+    for (const field of Object.keys(properties))
+      assert.ok(field in line.data, `docs/archive.md: the JSON line of ${kind} has no ${field}`)
     await using store = await openStore(kind === 'account' ? [] : world)
     for (const field of Object.keys(line.data)) {
       const { [field]: _, ...data } = line.data

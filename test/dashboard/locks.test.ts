@@ -113,7 +113,7 @@ test('the file has the rows of the page', async () => {
   assert.equal(csv.headers.get('Content-Type'), 'text/csv; charset=utf-8')
   assert.match(csv.headers.get('Content-Disposition') ?? '', /^attachment; filename="locks-\d{4}-\d\d-\d\d\.csv"$/)
   assert.equal(
-    csv.text.split('\r\n')[1],
+    csv.text.split('\r\n')[1]?.split(',').slice(0, 9).join(','),
     '52,Short one,Ended early,2026-03-01T00:00:00Z,2026-03-01T01:00:00Z,7200,3600,0,0',
   )
   assert.deepEqual(csv.text.match(/^\d+/gm), ['52', '51'])

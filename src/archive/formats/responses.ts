@@ -1,5 +1,5 @@
 import { checkJsonSize, ResponseTooLargeError } from '../../contract/received-json.ts'
-import { decodeText } from '../csv.ts'
+import { decodeText } from './csv.ts'
 import { kindByFields } from '../kinds.ts'
 import type { Line, Lines } from '../lines.ts'
 import { isObject, type JsonObject } from '../values.ts'

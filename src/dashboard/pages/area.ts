@@ -1,6 +1,6 @@
 import type { Area as AreaName } from '../../contract/areas.ts'
 import { formatDate } from '../../contract/time.ts'
-import type { CsvCells } from '../../archive/csv.ts'
+import type { CsvCells } from '../../archive/formats/csv.ts'
 import { PartSize } from '../../archive/part-size.ts'
 import { pause } from '../../fairness.ts'
 import { beyondUsual } from '../../stats/usual.ts'

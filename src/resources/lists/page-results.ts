@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { encodeCursor, type Position } from '../../contract/cursor.ts'
 import { etagOf, type Result } from '../handler.ts'
 import { DOCUMENT_SEPARATOR, type PageRow, type RowSizes } from './page-queries.ts'
-import { etagsIn } from '../../contract/responses.ts'
+import { etagsIn } from '../../contract/validators.ts'
 
 /** Pages of lists, from their rows or from a validator. */
 

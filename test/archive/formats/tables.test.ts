@@ -1,7 +1,7 @@
 // engine: sqlite
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { csvLine } from '../../../src/archive/csv.ts'
+import { csvLine } from '../../../src/archive/formats/csv.ts'
 import { templates } from '../../../src/archive/formats/tables.ts'
 import type { LockSession } from '../../../src/contract/lock-sessions.ts'
 import type { TrainingSession } from '../../../src/contract/training-sessions.ts'

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { allowRecords } from '../../../accounts/deleted-records.ts'
-import { csvLine } from '../../../archive/csv.ts'
+import { csvLine } from '../../../archive/formats/csv.ts'
 import { templates } from '../../../archive/formats/tables.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { limits } from '../../../http/limits.ts'

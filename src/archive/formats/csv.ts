@@ -1,7 +1,7 @@
 import { type CsvError, parse } from 'csv-parse'
 import { finished } from 'node:stream/promises'
-import { FormatError } from './formats/errors.ts'
-import { MAX_LINE_BYTES } from './lines.ts'
+import { FormatError } from './errors.ts'
+import { MAX_LINE_BYTES } from '../lines.ts'
 
 /** CSV files (RFC 4180), as the pages write them and as spreadsheets save them. */
 
