@@ -351,10 +351,13 @@ test('a running lock says how long it is locked since the last break, on which d
   const text = shownText(await it.viewer.get('/locks'))
   assert.match(
     text,
-    /Locked, day 4 1\sd since the last break Running 3\sd of 5\sd planned end \d+ \w+( \d+)?, [\d:]+ \(in 1\sd 23\sh\)/,
+    /Locked, day 4 1\sd since the last break Running 3\sd of 5\sd planned end \d+ \w+( \d+)?, [\d:]+ \(in 2\sd\)/,
   )
   const lock = shownText(await it.viewer.get('/locks/54'))
-  assert.match(lock, /Locked 2\sd 1\sd since the last break 3\sd of 5\sd Breaks 1 1\sd in breaks, 1 over the maximum /)
+  assert.match(
+    lock,
+    /So far 3\sd of 5\sd 2\sd locked 1\sd since the last break Breaks 1 1\sd in breaks, 1 over the maximum /,
+  )
   assert.match(lock, /Running Locked, day 4 /)
 })
 
@@ -363,11 +366,11 @@ test('the percent of this week so far comes first, beside what is usual by now a
   try {
     await using service = await sampleService()
     const alex = await visitorAs(service.url, 'alex')
-    const [, now = '', how = '', last = ''] =
-      /Locked by week (\d+) % of this week so far, (.*?) by now; last week (\d+) %/.exec(
-        shownText(await alex.get('/locks')).replaceAll(/\s/g, ' '),
-      ) ?? assert.fail()
-    assert.match(how, /^(◆ as usual|[▲▼] \d+ points? (above|below) usual)$/)
+    const locks = shownText(await alex.get('/locks')).replaceAll(/\s/g, ' ')
+    const [, now = '', last = ''] =
+      /Locked by week (\d+) % of this week so far; last week (\d+) %/.exec(locks) ?? assert.fail()
+    const [how = ''] =
+      /◆ Locked time as|[▲▼] Locked \d+ points? (above|below)(?= usual so far this week)/.exec(locks) ?? []
     const monday = bucketStart('week', 'monday', Math.floor(Date.now() / DAY_MS))
     for (const [shown, first] of [
       [now, monday],
@@ -381,7 +384,8 @@ test('the percent of this week so far comes first, beside what is usual by now a
       assert.ok(Math.abs(Number(shown) - lockedPercent) <= 0.5, query)
     }
     const overview = shownText(await alex.get('/')).replaceAll(/\s/g, ' ')
-    assert.ok(overview.includes(`Locked this week ${now} % ${how} by now`), overview)
+    assert.ok(overview.includes(`${how} usual so far this week`), overview)
+    assert.match(overview, new RegExp(`Locked this week ${now} % usually \\d+( to \\d+)? % by now`))
   } finally {
     mock.timers.reset()
   }
@@ -392,7 +396,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   const text = shownText(await it.viewer.get('/locks/51'))
   assert.match(
     text,
-    /Weekend Ended 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 Three day lock/,
+    /Weekend Completed, 1\sd 22\sh later than planned 1 Feb( 2026)?, 08:00 – 3 Feb( 2026)?, 08:00 Three day lock/,
   )
   assert.match(text, /Locked 1\sd 23\sh Breaks 1 30\smin in breaks, none over 30\smin /)
   assert.match(text, /Lasted 2\sd planned: 2\sh/)
@@ -402,7 +406,7 @@ test('a lock that has ended says how long it was locked, its breaks, and how muc
   assert.doesNotMatch(short, /than planned/, 'nobody knows whether its length was drawn by chance')
   assert.match(
     shownText(await it.viewer.get('/locks?range=all')),
-    /Locks 2 Longest stretch .* Weekend (Longest lock )?1\sd 22\sh late /,
+    /Locks 2 Longest stretch .* Weekend (Longest of all )?1\sd 22\sh late /,
   )
 })
 
@@ -417,7 +421,7 @@ test('nobody can say when a lock of random length, or one that was frozen, was p
     lockSession(53, 1, { ...ended, duration: 48 * 3600 }, { templateId: 42 }),
   ])
   for (const id of [51, 52]) assert.doesNotMatch((await it.viewer.get(`/locks/${id}`)).text, /than planned/, String(id))
-  assert.match(shownText(await it.viewer.get('/locks/53')), /Ended as planned .* Lasted 2\sd /)
+  assert.match(shownText(await it.viewer.get('/locks/53')), /Completed, as planned .* Lasted 2\sd /)
 })
 
 test('a lock says how many of its breaks were longer than its template allows, where that may be shown', async () => {
@@ -506,7 +510,7 @@ test("a running lock of somebody else counts up to what is known of its owner's 
   await accounts.set({ as_of: asOf.getTime() }).where('id', '=', 1).execute()
   const { text } = await it.viewer.get('/locks/54')
   assert.match(text, /as of 2 days ago/)
-  assert.match(text, /<dt>Locked<\/dt><dd>1\sd</)
+  assert.match(text, /<dt>So far<\/dt><dd><span>1\sd</)
   assert.ok(text.includes(`as of <time datetime="${asOf.toISOString()}"`))
   assert.match((await it.viewer.get('/lock-templates/42')).text, />1\sd</)
 })

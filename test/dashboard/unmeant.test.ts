@@ -61,7 +61,7 @@ describe('what cannot be meant', () => {
     assert.doesNotMatch(text, /2062|\/training\/63|\/locks\/5[23]/)
     assert.match(
       text,
-      /<a href="\/locks\/51">Last lock session<\/a><\/h2>\s*<dl class="stats">\s*<div class="stat"><dt>Ended<\/dt>/,
+      /<a href="\/locks\/51">Last lock<\/a><\/h2>\s*<dl class="stats">\s*<div class="stat"><dt>Ended<\/dt>/,
     )
     assert.doesNotMatch(shownText(await ann.get('/year')), /190|2062|4 d 2\d h/)
     assert.match((await ann.get('/programs')).text, /1 day ago|yesterday/)

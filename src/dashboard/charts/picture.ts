@@ -25,7 +25,20 @@ export interface Picture {
 
 /** A style of marks in a picture, and what it means. */
 export type LegendItem = readonly [
-  look: 'filled' | 'hollow' | 'line' | 'spread' | 'usual' | 'break' | 'goal' | 'solid' | 'so-far' | 'late' | 'ahead',
+  look:
+    | 'filled'
+    | 'hollow'
+    | 'line'
+    | 'spread'
+    | 'usual'
+    | 'break'
+    | 'goal'
+    | 'solid'
+    | 'so-far'
+    | 'so-far share'
+    | 'tick'
+    | 'late'
+    | 'ahead',
   text: string,
 ]
 
@@ -55,7 +68,7 @@ function markOf(look: LegendItem[0]): Html {
   if (look === 'filled' || look === 'hollow')
     return dots(look, { x: at => at, y: value => value }, [{ at: 50, value: 50 }])
   if (look === 'line' || look === 'goal' || look === 'spread') return levels(look, [{ x: [0, 100], y: 50 }])
-  return boxes(look, [{ x: [0, 100], y: [0, 100] }])
+  return boxes(look, [{ x: look === 'tick' ? [40, 60] : [0, 100], y: [0, 100] }])
 }
 
 interface Figures<Row> {

@@ -141,12 +141,14 @@ export function usualOf(
   if (earlier === undefined || earlier.length === 0) return []
   const measured = [...earlier, ...shown]
   const parts = [...time.earlier.slice(time.earlier.length - earlier.length), ...time.parts]
-  return usualRanges(
+  const usual = usualRanges(
     parts.map(({ begin, until, isWhole }, index) => {
       const { value = null, isEmpty = true } = measured[index] ?? {}
       return { value, isEmpty, isWhole, days: Math.round((until - begin) / DAY_MS) }
     }),
   ).slice(earlier.length)
+  // One alone would be a speck.
+  return usual.filter(range => range !== undefined).length < 2 ? [] : usual
 }
 
 export interface Words {
@@ -168,9 +170,9 @@ export function rangeText({ low, high }: Usual): string {
   return low === high ? numberText(low) : unbroken(`${numberText(low)} to ${numberText(high)}`)
 }
 
-/** `▼ 36 below usual`, `◆ as usual` */
-export function beyondText(value: number, usual: Usual, words: Words): string {
-  return comparedWith('usual', beyondUsual(value, usual), words)
+/** `▼ 36 below usual`, `◆ as usual`; where that needs its subject, `◆ Training as usual`. */
+export function beyondText(value: number, usual: Usual, words: Words, what = ''): string {
+  return comparedWith('usual', beyondUsual(value, usual), words).replace('◆', `◆${what}`)
 }
 
 /** `◆ as in the 12 weeks before`, `▼ 36 below the 12 weeks before`: by how much a value is beyond another. */
@@ -178,13 +180,6 @@ export function comparedWith(other: string, beyond: number, { text, differenceTe
   return beyond === 0
     ? `◆\u00a0as ${other}`
     : `${beyond > 0 ? '▲' : '▼'}\u00a0${differenceText(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} ${other.replace(/^[io]n /, '')}`
-}
-
-/** `▲ 841 repetitions above usual so far this week`; `what` is as usual, or differs by what `difference` says. */
-export function weekText(what: string, value: number, usual: Usual, difference: (by: number) => string): string {
-  const beyond = beyondUsual(value, usual)
-  if (beyond === 0) return `◆\u00a0${what} as usual so far this week`
-  return `${beyond > 0 ? '▲' : '▼'}\u00a0${difference(Math.abs(beyond))} ${beyond > 0 ? 'above' : 'below'} usual so far this week`
 }
 
 /** `6–12 Apr`, `April 2026`, `Q2 2026`; says if it is not over, or if some of its days are not shown. */
@@ -331,7 +326,7 @@ interface Bars extends Words, MeasuredTime {
 
 /** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
 export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
-  const { id, title, actions, isWide = false, time, series, measured, goal } = bars
+  const { id, title, actions, isWide = false, time, series, measured, goal, isShare = false } = bars
   const { unit, parts } = time
   const usual = usualOf(time, bars.earlier, measured)
   const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0))
@@ -341,7 +336,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
     ...(series.length === 1 ? [] : series)
       .filter(({ values }) => values.some(value => (value ?? 0) > 0))
       .map(({ look, title }): LegendItem => [look, title]),
-    ...partLegend(unit, drawn),
+    ...partLegend(unit, drawn, isShare),
     ...usualLegend(unit, usual),
     ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
   ]
@@ -370,7 +365,8 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
 function planeOf(viewer: Viewer, bars: Bars, usual: readonly (Usual | undefined)[]): Plane {
   const { time, series, goal, isShare = false } = bars
   const sums = time.parts.map((_, index) => sum(series.map(({ values }) => values[index] ?? 0)))
-  const highest = Math.max(isShare ? 100 : 0, goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
+  const most = Math.max(goal?.value ?? 0, ...sums, ...usual.map(range => range?.high ?? 0))
+  const highest = isShare && most > 40 ? 100 : most
   // One kind of numbers on an axis.
   const { axisText = highest < MIN_SHORT ? numberText : COMPACT.format } = bars
   return planeOfTime(viewer, time, { values: [0, highest || 1], isNice: true, text: axisText })
@@ -384,7 +380,11 @@ function shortText(value: number): string {
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual: readonly (Usual | undefined)[]): Html {
+function drawingOf(
+  space: Plane,
+  { time: { parts }, series, goal, isShare = false }: Bars,
+  usual: readonly (Usual | undefined)[],
+): Html {
   const { y } = space
   const last = parts.at(-1)
   const bars = parts.flatMap((part, index) => {
@@ -397,7 +397,7 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
       const from = bottom
       bottom += value
       const drawn = { x: [left + inset, right - inset], y: [y(bottom), y(from)] } as const
-      return [{ look: look === 'solid' && !part.isWhole ? 'so-far' : look, ...drawn }]
+      return [{ look: look === 'solid' && !part.isWhole ? soFar(isShare) : look, ...drawn }]
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
@@ -406,27 +406,38 @@ function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual:
   }`
 }
 
+/** A sum of a part that is not over is paler: it is less than it will be, which a share need not be. */
+function soFar(isShare: boolean) {
+  return isShare ? 'so-far share' : 'so-far'
+}
+
 const BAR_INSET = 0.12
 /** In per cent of the picture. */
 const MAX_BAR_WIDTH = 12
 
-/** Their values above bars and what is usual there: of a few shares all, else of the highest. */
+/** Of a few shares, their values above bars, where there is room; else that of the highest, above what is usual, too. */
 function barTexts(
   space: Plane,
   { time: { parts }, series, measured, isShare = false }: Bars,
   usual: readonly (Usual | undefined)[],
 ): Html {
+  const hasAll = isShare && parts.length <= MAX_NAMED_BARS
   const known = parts.flatMap((part, index) => {
     const value = measured[index]?.value ?? 0
-    const top = Math.max(sum(series.map(({ values }) => values[index] ?? 0)), usual[index]?.high ?? 0)
-    return value > 0 ? [{ part, value, top }] : []
+    const sums = sum(series.map(({ values }) => values[index] ?? 0))
+    const top = hasAll ? sums : Math.max(sums, usual[index]?.high ?? 0)
+    return value > 0 ? [{ part, value, top, index }] : []
   })
-  const hasAll = isShare && parts.length <= MAX_NAMED_BARS
   const chosen = hasAll ? known : known.toSorted((a, b) => b.value - a.value).slice(0, 1)
-  return html`${chosen.map(({ part, value, top }) => {
+  return html`${chosen.map(({ part, value, top, index }) => {
     const [left, right] = placeOf(space, part)
     const x = (left + right) / 2
-    return markText(x, space.y(top), shortText(Math.round(value)), hasAll ? '' : edgeOf(x))
+    return markText(
+      x,
+      space.y(top),
+      shortText(Math.round(value)),
+      hasAll ? ((parts.length - index) % 2 === 0 ? ' minor' : '') : edgeOf(x),
+    )
   })}`
 }
 
@@ -467,15 +478,14 @@ interface MeasuredTime {
   readonly empty: string
   /** Whether it is a percent of the time, so that a part that is running can be compared. */
   readonly isShare?: boolean
-  readonly usualByNow?: Usual | undefined
   /** In place of how the last part was. */
-  readonly news?: Part
+  readonly news?: Part | undefined
 }
 
 /** `2,444 last week, ▼ 36 below usual`, or `96 % of this week so far, last week 43 %`, with one large number. */
 export function summaryOf(
   words: Words,
-  { time, measured, empty, isShare = false, usualByNow, news }: MeasuredTime,
+  { time, measured, empty, isShare = false, news }: MeasuredTime,
   usual: readonly (Usual | undefined)[],
 ): Part {
   const { text } = words
@@ -488,9 +498,8 @@ export function summaryOf(
   const current = parts.findIndex(({ isCurrent }) => isCurrent)
   const running = measured[current]?.value ?? null
   if (running !== null && (isShare || (last === undefined && running > 0))) {
-    const beside = usualByNow === undefined ? '' : `, ${beyondText(running, usualByNow, words)} by now`
     const before = last !== undefined && last.part === parts[current - 1] ? `; last ${unit} ${text(last.value)}` : ''
-    return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${beside}${before}`
+    return html`<b>${text(running)}</b> ${isShare ? 'of ' : ''}this ${unit} so far${before}`
   }
   if (last !== undefined) {
     const beside = last.usual === undefined ? '' : `, ${beyondText(last.value, last.usual, words)}`
@@ -501,8 +510,8 @@ export function summaryOf(
 }
 
 /** What a lighter bar is, where there is one. */
-function partLegend(unit: Unit, drawn: readonly TimePart[]): LegendItem[] {
+function partLegend(unit: Unit, drawn: readonly TimePart[], isShare: boolean): LegendItem[] {
   const parts = drawn.filter(({ isWhole }) => !isWhole)
   if (parts.length === 0) return []
-  return [['so-far', parts.every(({ isCurrent }) => isCurrent) ? `This ${unit} so far` : `Part of a ${unit}`]]
+  return [[soFar(isShare), parts.every(({ isCurrent }) => isCurrent) ? `This ${unit} so far` : `Part of a ${unit}`]]
 }

@@ -4,9 +4,9 @@ import type { LockStatistics } from '../../../stats/lock-statistics.ts'
 import { figure, html, type Html, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { type Days, daysName } from '../../text/period.ts'
-import { durationText, numberText, percentText } from '../../text/text.ts'
+import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 import { beforeText, figureTiles } from '../area.ts'
-import { barPicture, GRADES, type PartPicture, partPictures } from '../parts.ts'
+import { barPicture, beyondText, GRADES, type PartPicture, partPictures } from '../parts.ts'
 import type { Ending } from './endings.ts'
 import { lockAddresses, lockedPercent, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
@@ -16,6 +16,15 @@ function comparison({ query, period, before, total }: ShownLocks): Html | undefi
   const [now, then] = [total, before.total].map(share => lockedPercent(share) ?? 0)
   const shown = (days: Days) => lockedFigure(before.total, daysName(days))
   return html`<br>${beforeText(lockAddresses, query, period, now ?? 0, then, shown)}`
+}
+
+/** `▲ Locked 39 points above usual` of this week, where records are known up to now. */
+export function lockVerdict(viewer: Viewer, shown: ShownLocks | undefined): string | undefined {
+  const week = shown?.buckets.at(-1)
+  if (week === undefined || shown?.usualByNow === undefined) return undefined
+  const time = lockText('Locked', viewer)
+  const words = { text: (by: number) => `${time} ${countText(by, 'point')}` }
+  return beyondText(lockedPercent(week) ?? 0, shown.usualByNow, words, ` ${time} time`)
 }
 
 export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMap<number, Ending> | undefined): Html {
@@ -72,9 +81,8 @@ export function shares(
     buckets,
     time,
     earlier,
-    ...news
-  }: Pick<ShownLocks, 'buckets' | 'time'> &
-    Partial<Pick<ShownLocks, 'earlier' | 'usualByNow'>> & { readonly news?: Part },
+    news,
+  }: Pick<ShownLocks, 'buckets' | 'time'> & Partial<Pick<ShownLocks, 'earlier'>> & { readonly news?: Part },
   id = 'shares',
 ): PartPicture {
   const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
@@ -95,7 +103,7 @@ export function shares(
     measured: buckets.map(measured),
     earlier: earlier?.map(measured),
     isShare: true,
-    ...news,
+    news,
     ...GRADES,
     cellText: percentText,
     axisText: percentText,

@@ -4,10 +4,11 @@ import type { LockHistory } from '../../../stats/lock-history.ts'
 import { locksSince, type LockStats, lockRecords } from '../../../stats/lock-queries.ts'
 import { lockStatistics, type LockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
+import { hidesTime } from '../../../stats/status.ts'
 import { type Usual, usualByNow, weeksByNow } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { comparedDays, type Days, type Period, type PeriodQuery, timeOfDays } from '../../text/period.ts'
+import { comparedDays, type Days, type Period, type PeriodQuery, theseText, timeOfDays } from '../../text/period.ts'
 import { bucketsOfParts, inParts, spanCell, type TimeInParts } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
@@ -126,7 +127,7 @@ function sessionsWithin(
 
 export async function lockRows(
   visit: Visit,
-  { sessions, counted, time }: ShownLocks,
+  { sessions, counted, time, period }: ShownLocks,
   known: ReadonlyMap<number, Ending> | undefined,
 ): Promise<Html> {
   const { store, pageAccess, path, query } = visit
@@ -140,7 +141,7 @@ export async function lockRows(
   const isLongest = ({ id, locked }: LockRow) => id === longest?.id && locked > (next?.locked ?? locked)
   const rows = paged.rows
     .map(session => lockRow(session, documents.get(session.id), endings.get(session.id)))
-    .map(row => (isLongest(row) ? { ...row, isLongest: true } : row))
+    .map(row => (isLongest(row) ? { ...row, longestOf: period === undefined ? 'all' : theseText(period) } : row))
   const late = rows.map(lateOf).filter(by => by > 0)
   const isCommon = late.length > 3 && late.length * 2 > rows.length
   const [least, most] = [Math.min(...late), Math.max(...late)].map(by => durationText(by / 1000))
@@ -148,7 +149,7 @@ export async function lockRows(
     ? rows.map(row => (lateOf(row) > 0 && row.ending ? { ...row, ending: { ...row.ending, late: 0 } } : row))
     : rows
   return html`
-    ${isCommon ? html`<p class="muted">${numberText(late.length)} of these ${numberText(rows.length)} ended ${least === most ? least : `${least} to ${most}`} later than planned.</p>` : nothing}
+    ${isCommon ? html`<p class="muted">${late.length === rows.length ? 'Each' : `${numberText(late.length)} of these ${numberText(rows.length)}`} ended ${least === most ? least : `${least} to ${most}`} later than planned.</p>` : nothing}
     ${lockTable('Locks', visit, shown)}${tableFoot(path, query, paged)}
   `
 }
@@ -161,12 +162,14 @@ export function lockTable(
   { isNamed = true }: { readonly isNamed?: boolean } = {},
 ): Html {
   const until = countedUntil(reader.viewer.asOf, reader.now)
-  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0))
+  const planned = rows.map(row => plannedOf(row) ?? 0)
+  const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
     ${table(name, lockColumns(reader, { isNamed, most }), rows, { id: 'session-table' })}
     ${legendOf([
       ['solid', stateName('locked', reader.viewer)],
       ['usual', 'Lasted'],
+      ...(planned.some(length => length > 0) ? ([['tick', 'Planned']] as const) : []),
     ])}
   `
 }
@@ -175,6 +178,12 @@ export function lockTable(
 function lengthOf({ at, endAt }: LockRow, until: number): number | undefined {
   const end = endAt === null ? until : knownEnd({ at, endAt })
   return end === null || end < at ? undefined : end - at
+}
+
+/** How many milliseconds were planned; undefined if that is not known, or hidden from its owner, who may read this. */
+function plannedOf({ record, isActive, rules }: LockRow): number | undefined {
+  const seconds = record?.duration ?? 0
+  return seconds === 0 || (isActive && hidesTime(rules, true)) ? undefined : seconds * 1000
 }
 
 /** By how much a lock that was completed ended later than planned, or earlier. */
@@ -187,8 +196,8 @@ export interface LockRow extends LockStats {
   readonly longest: number
   readonly record: LockSession | undefined
   readonly ending: Ending | undefined
-  /** Of those that a page counts. */
-  readonly isLongest?: boolean
+  /** Of all that a page counts, those of `these 12 weeks`. */
+  readonly longestOf?: string
 }
 
 export function lockRow(session: LockStats, document: string | undefined, ending?: Ending): LockRow {
@@ -220,7 +229,10 @@ export function lockColumns(
         if (intervals.length === 0) return lasted === undefined ? NONE : `Lasted ${durationText(lasted / 1000)}`
         const bar = (look: string, length: number) => boxes(look, [{ x: [0, (length * 100) / most], y: [0, 100] }])
         const text = durationText(locked / 1000)
-        return most === 0 ? text : spanCell(text, html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}`)
+        const planned = plannedOf(row)
+        const at = ((planned ?? 0) * 100) / most
+        const tick = planned === undefined ? nothing : boxes('tick', [{ x: [at - 0.8, at + 0.8], y: [-20, 120] }])
+        return most === 0 ? text : spanCell(text, html`${bar('usual', lasted ?? locked)}${bar('solid', locked)}${tick}`)
       },
     },
     {
@@ -237,7 +249,7 @@ export function lockColumns(
 
 /** What is not as with most sessions. Discreet mode hides rules. */
 function marksOf(viewer: Viewer, row: LockRow): Part {
-  const { state, isActive, rules, isTyped, ending, isLongest = false } = row
+  const { state, isActive, rules, isTyped, ending, longestOf } = row
   const lateBreaks = ending?.lateBreaks ?? 0
   const isUsual = !isActive && state === 'completed'
   const late = lateOf(row)
@@ -245,7 +257,7 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
     ...(lateBreaks === 0 || viewer.discreet ? [] : [`${countText(lateBreaks, 'break')} too long`]),
     ...(late === 0 ? [] : [`${durationText(Math.abs(late) / 1000)} ${late > 0 ? 'late' : 'early'}`]),
   ]
-  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${isLongest ? html` <span class="state on">Longest lock</span>` : nothing}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
+  return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${longestOf === undefined ? nothing : html` <span class="state on">Longest of ${longestOf}</span>`}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
 }
 
 /** Without events, nothing is known of a time under lock. */

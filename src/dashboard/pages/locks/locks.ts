@@ -8,11 +8,11 @@ import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
 import { type PeriodQuery, periodText } from '../../text/period.ts'
-import { countText, dateTime } from '../../text/text.ts'
+import { dateTime } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
-import { isLongerThanWeek, weekText } from '../parts.ts'
-import { lockTiles, sharePicture } from './charts.ts'
-import { lockAddresses, lockedPercent, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
+import { isLongerThanWeek } from '../parts.ts'
+import { lockTiles, lockVerdict, sharePicture } from './charts.ts'
+import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Ending, endingsOf } from './endings.ts'
 import { headline, lockTime, missingEnd, plannedEndDistance, progressText } from './time.ts'
 import { lockText, practiceMark } from './states.ts'
@@ -50,15 +50,8 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     'No lock sessions',
     `There is none${period === undefined ? '' : ` ${periodText(period)}`}.`,
   ],
-  heading(visit, { active, until, buckets, usualByNow }) {
-    const week = buckets.at(-1)
-    const time = lockText('Locked time', visit.viewer)
-    const verdict =
-      week &&
-      usualByNow &&
-      weekText(time, lockedPercent(week) ?? 0, usualByNow, by => `${time} ${countText(by, 'point')}`)
-    return html`<span data-live="state">${headline(visit, active, true, until, verdict)}</span>`
-  },
+  heading: (visit, shown) =>
+    html`<span data-live="state">${headline(visit, shown.active, true, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
   pictures: ({ viewer }, shown) => (isLongerThanWeek(shown.time) ? sharePicture(viewer, shown) : nothing),

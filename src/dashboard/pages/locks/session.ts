@@ -23,9 +23,10 @@ import {
   lockState,
   lockTime,
   plannedEndStat,
-  progressText,
+  progressBar,
+  tickingTime,
 } from './time.ts'
-import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
+import { knownEnd, lockText, practiceMark, stateMark, stateName } from './states.ts'
 
 export const lockSessionPages: readonly DashboardPage[] = [
   { section: 'locks', reads: 'record', area: 'lkbx', path: '/locks/:id', handler: showSession },
@@ -49,7 +50,7 @@ async function showSession(visit: Visit) {
   const lateness = latenessText(latenessOf(session, record, used?.record))
   const nowText = record.isActive
     ? session.at <= until && lockState(viewer, session, until)
-    : lateness && `Ended ${lateness}`
+    : `${stateName(record.lockState, viewer)}${lateness === undefined ? '' : `, ${lateness}`}`
   const { entries } = await lockHistory(store, pageAccess.sessions('lkbx', owner))
   const name = recordName(viewer, 'lock', record)
   const templateName = used && recordName(viewer, 'lockTemplate', used.record)
@@ -58,7 +59,7 @@ async function showSession(visit: Visit) {
     asOf: viewer.asOf,
     title: name,
     back: visit.sectionStart,
-    heading: html`${name}${(record.isActive && record.lockState === 'locked') || (record.lockState === 'completed' && lateness !== undefined) ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${nowText === undefined || nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
+    heading: html`${name}${!record.isActive || record.lockState === 'locked' ? nothing : html` ${stateMark(viewer, record.lockState, record.isActive)}`}${nowText === false ? nothing : html` <span class="beside">${nowText}</span>`}`,
     lead: dotted(
       html`${timesText(viewer, session, { until, now })}${futureMark(viewer, now, session.at, session.endAt)}${practiceMark(session.rules)}${session.isTyped ? TYPED : nothing}`,
       used === undefined
@@ -104,27 +105,26 @@ function presentText(viewer: Viewer, until: number, now: number): Part {
   return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
-/** How far a running lock is, where its end is known. */
-function progressOf(viewer: Viewer, session: LockDetails, clock: Clock): Html {
-  const end = endAhead(viewer, session, session.owner, clock.until)
-  if (session.at > clock.until) return nothing
-  return html`${end === undefined ? nothing : html`<progress max="${end - session.at}" value="${clock.until - session.at}" aria-label="Time up to the planned end"></progress>`}<span>${progressText(viewer, session, session.owner, clock)}</span>`
-}
-
 function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {
   const { record, intervals, endAt } = session
   const { locked, longest } = totalsOf(intervals)
+  const lockedText = durationText(locked / 1000)
   const at = Date.parse(record.startDate)
   const ended = knownEnd({ at, endAt })
   const lasted = ended === null ? NONE : durationText((ended - at) / 1000)
   const length = record.duration === 0 ? lasted : durationText(record.duration)
   const planned = length === lasted ? undefined : `planned: ${length}`
   return stats(
-    mainStat(
-      stateName('locked', viewer),
-      intervals.length === 0 ? NONE : durationText(locked / 1000),
-      endAt === null ? html`${lockTime(session, clock)}${progressOf(viewer, session, clock)}` : undefined,
-    ),
+    endAt === null
+      ? mainStat(
+          'So far',
+          tickingTime(session.at, clock),
+          html`${progressBar(session, endAhead(viewer, session, session.owner, clock.until), clock)}${dotted(
+            intervals.length === 0 ? nothing : `${lockedText} ${lockText('locked', viewer)}`,
+            lockTime(session, clock) ?? nothing,
+          )}`,
+        )
+      : mainStat(stateName('locked', viewer), intervals.length === 0 ? NONE : lockedText),
     intervals.length === 0
       ? stat('Breaks', NONE)
       : stat('Breaks', numberText(breaksOf(intervals).count), breaksText(intervals, template)),

@@ -5,7 +5,7 @@ import type { LockStats } from '../../../stats/lock-queries.ts'
 import { countdownOf, isFreeze } from '../../../stats/status.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import { stat } from '../../layout/components.ts'
+import { dotted, stat } from '../../layout/components.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import { HIDDEN, isTimeHidden } from '../../text/hidden-time.ts'
 import {
@@ -56,16 +56,20 @@ export function lockTime({ at, intervals }: LockStats, clock: Clock): Html | und
   return html`${time} ${since}`
 }
 
-/** What the lock is doing now, and how this week stands: the heading of a page; undefined where nothing is known of both. */
+/** What the lock is doing now, and how this week stands as far as all is known: the heading of a page; undefined where nothing is known of both. */
 export function headline(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
   current: LockStats | undefined,
   hasLocks: boolean,
   until: number,
-  verdict: string | undefined,
+  ...verdicts: readonly (string | undefined)[]
 ): Html | undefined {
+  const known = viewer.copied === null ? verdicts.filter(one => one !== undefined) : []
+  const last = known.length - 1
+  const verdict =
+    last < 0 ? undefined : dotted(...known.map((text, index) => (index < last ? text : `${text} so far this week`)))
   const state = current === undefined ? hasLocks && 'No lock' : lockState(viewer, current, until)
-  if (state === false) return verdict === undefined ? undefined : html`${verdict}`
+  if (state === false) return verdict
   return html`${state}${verdict === undefined ? nothing : html` <span class="verdict">${verdict}</span>`} <span class="beside">${ageText(viewer, now, '')}</span>`
 }
 
@@ -119,7 +123,11 @@ export function plannedEndDistance(lock: LockStats, until: number): string {
   if (countdown === undefined) return ''
   const { plannedEnd, isPaused, left } = countdown
   if (left !== null && left <= 0) return `passed ${inTime(plannedEnd, until)}`
-  return isPaused ? 'countdown paused' : inTime(plannedEnd, until)
+  if (isPaused) return 'countdown paused'
+  // What has passed is rounded down, so this is rounded up: together they are what was planned.
+  const seconds = (plannedEnd - until) / 1000
+  const unit = seconds >= 86_400 ? 3600 : seconds >= 3600 ? 60 : 1
+  return inTime(until + Math.ceil(seconds / unit) * unit * 1000, until)
 }
 
 /** The planned end of a running lock, and how far it is. Only the record of a session says that it has ended. */
@@ -133,6 +141,13 @@ export function plannedEndStat(viewer: Viewer, lock: LockStats, owner: number, u
 export function progressText(viewer: Viewer, lock: LockStats, owner: number, clock: Clock): Html {
   const end = endAhead(viewer, lock, owner, clock.until)
   return html`${tickingTime(lock.at, clock)}${end === undefined ? nothing : ` of ${durationText((end - lock.at) / 1000)}`}`
+}
+
+/** How far a running lock is, where its end is known. */
+export function progressBar({ at }: LockStats, end: number | undefined, { until }: Clock): Html {
+  return end === undefined
+    ? nothing
+    : html`of ${durationText((end - at) / 1000)}<progress max="${end - at}" value="${until - at}" aria-label="Time up to the planned end"></progress>`
 }
 
 /** The planned end of a running lock that is yet to come. */

@@ -9,7 +9,7 @@ import { html, type Html, nothing, type Part } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { intervalName, stateName } from './states.ts'
 import { overMaximum } from './time.ts'
-import { dateFormat, durationText, minutesText, stretchText, timeOfDay } from '../../text/text.ts'
+import { dateFormat, dayRange, durationText, minutesText, stretchText, timeOfDay } from '../../text/text.ts'
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
@@ -46,11 +46,11 @@ export function timeline(
   const open = [...new Set(intervals.filter(({ locked }) => !locked).map(intervalName))]
   return picture({
     id: 'timeline',
-    title: 'Day by day',
+    title: 'When',
     isWide: true,
     drawing:
       lines &&
-      html`${axisOf(lines)}${marks}${over}${last !== undefined && plannedEnd !== undefined ? blocksOf('ahead', positionOf(last.end), positionOf(plannedEnd)) : nothing}`,
+      html`${axisOf(lines, clockOf(plannedEnd ?? last?.end ?? 0))}${marks}${over}${last !== undefined && plannedEnd !== undefined ? blocksOf('ahead', positionOf(last.end), positionOf(plannedEnd)) : nothing}`,
     empty: 'No events, so the times of this lock are not known.',
     lines: lines?.count,
     legend:
@@ -100,11 +100,18 @@ function blocks(look: string, [start, end]: Range, height: number): Html[] {
 const GAP = 0.5
 
 /** Hours of a day, or days of weeks, and the name of each line. */
-function axisOf({ origin, length, count }: Lines): Html {
+function axisOf({ origin, length, count }: Lines, last: number): Html {
   const [days, height] = [length / DAY_MS, lineHeight(count)]
   const step = days > 1 ? length / 7 : (STEPS.find(minutes => length / (minutes * MINUTE_MS) <= 5) ?? 360) * MINUTE_MS
   const first = days > 1 ? origin : Math.ceil(origin / step) * step
-  const at = Array.from({ length: Math.floor((origin + length - first) / step) + 1 }, (_, part) => first + part * step)
+  const steps = Array.from(
+    { length: Math.floor((origin + length - first) / step) + 1 },
+    (_, part) => first + part * step,
+  )
+  // A line that is no day has its start and its end, and between them what does not run into their names.
+  const isPart = days <= 1 && count === 1
+  const isClear = (time: number) => Math.min(time - origin, last - time) * 8 > length
+  const at = isPart ? [origin, ...steps.filter(isClear), last] : steps
   const name = (time: number) =>
     days <= 1
       ? timeOfDay({ timeZone: 'UTC' }, time).replace(/:00(?=\s)/, '')
@@ -113,9 +120,10 @@ function axisOf({ origin, length, count }: Lines): Html {
     const x = (time - origin) / length
     return html`<text class="${(index * 2) % (at.length - 1 || 1) === 0 ? 'main' : ''}${x === 0 ? ' begin' : x === 1 ? ' end' : ''}" x="${percent(x * 100)}">${name(time)}</text>`
   })
-  const names = Array.from({ length: days < 1 ? 0 : count }, (_, line) => {
+  const names = Array.from({ length: count }, (_, line) => {
     const at = origin + line * length
-    return html`<text y="${line * height + (height - GAP) / 2}em">${(days > 1 ? DATE : DAY).format(at)}</text>`
+    const name = isPart ? dayRange(at, last) : (days > 1 ? DATE : DAY).format(at)
+    return html`<text y="${line * height + (height - GAP) / 2}em">${name}</text>`
   })
   const grid = at.map(time => `M${Math.round(((time - origin) * 1000) / length)} 0V1000`).join('')
   return html`${stretched(html`<path class="grid" d="${grid}"/>`)}<svg class="values" x="-0.6em">${names}</svg><svg class="times" y="100%">${ticks}</svg>`

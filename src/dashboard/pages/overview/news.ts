@@ -110,9 +110,11 @@ function mostInSession(known: Known): Html | undefined {
   return html`${link(`/training/${id}`, text)}, the most${known.extent}`
 }
 
-/** `Wed`: only the last seven days are new. */
-function weekdayOf({ reader: { viewer }, today }: Known, at: number): string {
-  return zoneClock(viewer.timeZone).dayOf(at) === today ? 'Today' : weekdayText(viewer, at)
+/** `Wed`, `Last Fri` of the week before: only the last seven days are new. */
+function weekdayOf(known: Known, at: number): string {
+  const [day, name] = [dayOf(known, at), weekdayText(known.reader.viewer, at)]
+  if (day === known.today) return 'Today'
+  return day < bucketStart('week', 'monday', known.today) ? `Last ${name}` : name
 }
 
 function longestStreak(known: Known): Html | undefined {
@@ -132,7 +134,7 @@ function daysInRow(known: Known): Html | undefined {
   if (current.days * 2 < most) return undefined
   const { days, from, to } = current
   const text = html`Training on ${streakFigure('streakDays', days)} in a row`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest ${numberText(most)}`}`
+  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest\u00a0${numberText(most)}`}`
 }
 
 const MIN_STREAK = 4

@@ -6,10 +6,10 @@ import { type TrainingHistory, trainingHistory } from '../../../stats/training-h
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
 import { bothWays, emptyState, dotted } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
-import { type DashboardPage, type Reader, view, type Viewer, type Visit, sharedAreas } from '../../page.ts'
+import { type DashboardPage, type Reader, view, type Visit, sharedAreas } from '../../page.ts'
 import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
 import { agoText, countText } from '../../text/text.ts'
-import { lockedFigure } from '../locks/charts.ts'
+import { lockedFigure, lockVerdict } from '../locks/charts.ts'
 import { EXAMPLE } from './example.ts'
 import { lockText } from '../locks/states.ts'
 import { headline } from '../locks/time.ts'
@@ -105,6 +105,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
       last !== undefined,
       until,
       training && weekVerdict(reader, history.sessions, training),
+      lockVerdict(viewer, shownLock),
     ),
     news,
     cards,

@@ -12,12 +12,12 @@ import { card, resultMark, dotted, stat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
 import { recordName, programLink, type Programs } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
-import { daysName } from '../../text/period.ts'
+import { daysName, daysText } from '../../text/period.ts'
 import { countText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
 import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
-import { endAhead, lockTime, plannedEndStat, tickingTime } from '../locks/time.ts'
+import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
-import { beyondText, GRADES, strip, weekText } from '../parts.ts'
+import { beyondText, rangeText, strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
 import { gradeNote } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
@@ -50,16 +50,16 @@ export function lockCard(
   const clock = { until, now }
   const ahead = current && endAhead(viewer, current, viewer.subject.id, until)
   return tile(
-    html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock session' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
+    html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
     html`
       ${current === undefined ? nothing : html`<p class="muted">${lockTime(current, clock)}</p>`}
       <dl class="stats">
-        ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && `of ${durationText((ahead - current.at) / 1000)}`)}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
+        ${current === undefined ? nothing : html`${stat('So far', tickingTime(current.at, clock), ahead && progressBar(current, ahead, clock))}${plannedEndStat(viewer, current, viewer.subject.id, until)}`}
         ${current === undefined && end !== null && stat('Ended', timeAgo(viewer, end, now), `after ${durationText((end - shown.at) / 1000)}`)}
-        ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.usualByNow && `${beyondText(lockedPercent(week) ?? 0, weeks.usualByNow, GRADES)} by now`)}
+        ${week !== undefined && week.knownSeconds > 0 && stat(lockText('Locked this week', viewer), lockedFigure(week, scope), weeks?.usualByNow && `usually ${rangeText(weeks.usualByNow)}\u00a0% by now`)}
         ${stat(lockText('Days locked', viewer), numberText(locked), `of the last ${countText(days.length, 'day')}`)}
       </dl>
-      ${dayStrip(viewer, days, today, ahead)}
+      ${dayStrip(viewer, days, { today, until }, ahead)}
     `,
     'wide',
   )
@@ -72,29 +72,34 @@ function nameOf(viewer: Viewer, { document }: Active): Part {
 
 export const STRIP_DAYS = 28
 
-/** How much of each of the last days was locked, as a link to them, and the days up to a planned end, if they are not more. */
-function dayStrip({ timeZone }: Viewer, days: readonly LockStatistics[], today: number, end: number | undefined): Html {
+/** How much of each of the last days was locked, as a link to them, and the time up to a planned end, if it is not longer. */
+function dayStrip(
+  { timeZone }: Viewer,
+  days: readonly LockStatistics[],
+  { today, until }: { readonly today: number; readonly until: number },
+  end: number | undefined,
+): Html {
   const clock = zoneClock(timeZone)
   const toCome = end === undefined ? 0 : clock.dayOf(end) - today
   const ahead = toCome > STRIP_DAYS ? 0 : toCome
   const step = 100 / (days.length + ahead)
-  const box = (index: number, percent: number): Box => {
-    return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - percent, 100] }
+  const box = (index: number, from: number, to: number): Box => {
+    return { x: [index * step + step / 8, (index + 1) * step - step / 8], y: [100 - to, 100 - from] }
   }
-  const bars = boxes(
-    'solid',
-    days.map(({ percent }, index) => box(index, percent ?? 0)),
-  )
-  const empty = Array.from({ length: ahead }, (_, index) => {
-    const part = ((end ?? 0) - clock.startOf(today + 1 + index)) / DAY_MS
-    return box(days.length + index, Math.min(1, part) * 100)
+  const shares = days.map(({ lockedSeconds }) => Math.min(100, lockedSeconds / 864))
+  const bars = shares.map((share, index) => box(index, 0, share))
+  const planned = Array.from({ length: end === undefined || toCome > STRIP_DAYS ? 0 : ahead + 1 }, (_, index) => {
+    const start = clock.startOf(today + index)
+    const part = ((Math.min(end ?? 0, start + DAY_MS) - Math.max(until, start)) * 100) / DAY_MS
+    const from = index === 0 ? (shares.at(-1) ?? 0) : 0
+    return box(days.length - 1 + index, from, from + part)
   })
   const first = today + 1 - days.length
   const address = `/locks?from=${formatDate(first)}&to=${formatDate(today)}`
   return html`<a class="days-strip" href="${address}"><span class="hidden">Time by day</span>${strip(
-    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${bars}${boxes('ahead', empty)}${ahead === 0 ? nothing : markText((days.length - 0.5) * step, 0, 'Today')}`,
+    html`${levels('grid', [{ x: [0, 100], y: 100 }])}${boxes('solid', bars)}${boxes('ahead', planned)}${ahead === 0 ? nothing : markText((days.length - 0.5) * step, 0, 'Today')}`,
     88,
-  )}<span class="small muted"><span>${shortDay(first * DAY_MS)}</span><span>${ahead === 0 ? 'Today' : shortDay((today + ahead) * DAY_MS)}</span></span></a>`
+  )}<span class="ends small muted"><span>${shortDay(first * DAY_MS)}</span><span>${ahead === 0 ? 'Today' : shortDay((today + ahead) * DAY_MS)}</span></span></a>`
 }
 
 /** How much there was so far this week, and what is usual at the same point of a week, if records are known up to now. */
@@ -104,16 +109,16 @@ function weekSoFar({ viewer, now }: Reader, sessions: readonly SessionStats[], {
   const monday = bucketStart('week', 'monday', today)
   const { reps = 0, sessions: count = 0 } = summary.periods.at(-1) ?? {}
   const usual = countedUntil(viewer.asOf, now) === now ? usualReps(sessions, clock, now) : undefined
-  const beside = usual === undefined ? undefined : `${beyondText(reps, usual, { text: numberText })} by now`
+  const beside = usual === undefined ? undefined : `usually ${rangeText(usual)} by now`
   return { monday, scope: daysName({ first: monday, last: today }), reps, count, usual, beside }
 }
 
-/** `▲ 841 repetitions above usual so far this week` */
+/** `▲ 841 repetitions above usual` */
 export function weekVerdict(reader: Reader, sessions: readonly SessionStats[], training: ShownTraining) {
   const { reps, usual } = weekSoFar(reader, sessions, training)
-  return usual === undefined || reader.viewer.copied !== null
+  return usual === undefined
     ? undefined
-    : weekText('Training', reps, usual, by => countText(by, 'repetition'))
+    : beyondText(reps, usual, { text: by => countText(by, 'repetition') }, ' Training')
 }
 
 /** What has not begun yet is not zero. */
@@ -129,7 +134,7 @@ export function thisWeek(
     html`<a href="/training?from=${formatDate(monday)}&to=${formatDate(monday + 6)}">This week</a>`,
     html`
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
-      ${beside === undefined ? nothing : html`<p>${beside}</p>`}
+      ${beside === undefined ? nothing : html`<p class="muted">${beside}</p>`}
       <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}</p>
       ${
         goal === null
@@ -186,27 +191,46 @@ export function weeksCard(
   training: ShownTraining | undefined,
   locks: ShownLocks | undefined,
 ): Html {
-  const strip = (to: string, title: string, figure: Part, drawing: Html) =>
-    html`<figure><figcaption><a href="${to}">${title}</a><span>${figure}</span></figcaption>${drawing}</figure>`
+  const period = training?.period ?? locks?.period
+  const strip = (to: string, title: string, figure: Part, drawing: Html, last: string | undefined) =>
+    html`<figure><figcaption><a href="${to}">${title}</a><span>${figure}</span></figcaption>${drawing}<div class="ends small muted"><span>${period && shortDay(period.first * DAY_MS)}</span><span>${last === undefined ? nothing : `this week ${last}`}</span></div></figure>`
   const strips: Html[] = []
   if (training !== undefined && training.sessions.length > 0) {
-    const { totals, grade } = training.summary
+    const { totals, grade, periods, spreads } = training.summary
+    const week = spreads.at(-1)?.median
     const scope = daysName(training.period)
     const median = grade === null ? nothing : medianFigure(grade.median, scope)
     const reps = html`${repsFigure(totals.reps, scope)} in total`
     strips.push(
-      strip('/training#repetitions', 'Repetitions', reps, repetitionsPicture(viewer, training, now, {}).strip),
+      strip(
+        '/training#repetitions',
+        'Repetitions',
+        reps,
+        repetitionsPicture(viewer, training, now, {}).strip,
+        numberText(periods.at(-1)?.reps ?? 0),
+      ),
     )
-    strips.push(strip('/training#grades', 'Median grade', median, gradePicture(viewer, training).strip))
+    strips.push(
+      strip(
+        '/training#grades',
+        'Median grade',
+        median,
+        gradePicture(viewer, training).strip,
+        week === undefined ? undefined : percentText(week),
+      ),
+    )
   }
   if (locks !== undefined && locks.total.knownSeconds > 0) {
     const share = html`${lockedFigure(locks.total, daysName(locks.period))} of the time`
-    strips.push(strip('/locks', lockText('Locked', viewer), share, shares(viewer, locks).strip))
+    const week = locks.buckets.at(-1)
+    const last = week && percentText(lockedPercent(week) ?? 0)
+    strips.push(strip('/locks', lockText('Locked', viewer), share, shares(viewer, locks).strip, last))
   }
   if (strips.length === 0) return nothing
   return card(
     'Last 12 weeks',
-    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week, at the right this week so far. Grey: usual.</p>`,
+    html`${patterns}<div class="multiples">${strips}</div><p class="small muted">A mark for each week. Grey: usual.</p>`,
+    { actions: html`<span class="muted">${period && daysText(period)}</span>` },
   )
 }
 
