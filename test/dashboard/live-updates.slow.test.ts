@@ -141,13 +141,13 @@ describe('pages that follow what happens, in a browser', needsChromium, () => {
     await page.goto(`${service.url}/training`)
     await page.locator('.account > summary').click()
     await page.getByLabel('Records of').selectOption({ label: 'robin' })
-    await page.getByText('Showing robin’s records').waitFor()
+    await page.getByText('robin · locks and training, read only').waitFor()
     assert.match(await page.title(), /robin/)
     await assertAccessible(page, 'the banner')
     for (const path of ['/keys', '/settings', '/people']) {
       await page.goto(service.url + path)
       assert.equal(await page.getByLabel('Records of', { exact: true }).count(), 0, path)
-      assert.equal(await page.getByText('Showing robin').count(), 0, path)
+      assert.equal(await page.locator('.banner').count(), 0, path)
     }
     await page.goto(`${service.url}/locks`)
     await service.store.db.deleteFrom('partnership').where('partner_id', '=', 1).execute()

@@ -334,10 +334,10 @@ test('records of others are shown if they gave access, and do not exist otherwis
   assert.match(await ben.page('/programs/2'), /Holds/)
   for (const path of ['/training/1', '/programs/2']) {
     const { text } = await ben.reader.get(path)
-    assert.match(text, /<strong>ann’s records[^]*Back<span class="wide"> to my records/, path)
+    assert.match(text, /<strong>ann<[^]*Back<span class="wide"> to my records/, path)
     assert.match(text, /<title>Lockstep – [^<]* \(ann\)<\/title>/, path)
   }
-  assert.doesNotMatch((await ben.reader.get('/training')).text, /Showing ann/)
+  assert.doesNotMatch((await ben.reader.get('/training')).text, /class="banner"/)
   await ben.reader.post('/subject', { subject: '1', back: '/training' })
   assert.deepEqual(listed(await ben.reader.get('/training')), [1, 2, 3, 4])
   assert.match(await ben.page('/'), /Last session 87 %/)

@@ -1,4 +1,3 @@
-import { areas as allAreas } from '../../contract/areas.ts'
 import { emptyState } from './components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { areasText } from '../text/labels.ts'
@@ -10,9 +9,11 @@ import { countText, dateText, dateTime } from '../text/text.ts'
 
 /** Says whose records a page shows, where that is not only the viewer. */
 export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf = viewer.asOf }: View): Html {
+  const name = personName(viewer, owner)
   return html`
     <section class="banner" aria-label="Whose records">
-      <p><span class="wide">Showing </span><strong>${personName(viewer, owner)}’s records</strong>${extentOf(viewer, owner)}${asOf === null ? nothing : html`, as of ${dateTime(viewer, asOf)}`}</p>
+      <span class="initial" aria-hidden="true">${name.slice(0, 1).toUpperCase()}</span>
+      <p><strong>${name}</strong>${extentOf(viewer, owner).map(fact => html` · ${fact}`)}${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
@@ -26,16 +27,13 @@ export function partialNote({ session, subject }: Viewer, { owner = subject.id }
   return html`<p class="warning">The copy of your records is not complete yet: ${countText(copied, 'record')} so far. <a href="/source">Source</a></p>`
 }
 
-/** What of the records of somebody else the viewer may read; nothing if it is all. Days are those of UTC. */
-function extentOf({ shared }: Viewer, { id }: Person): string {
+/** What of the records of somebody else the viewer may read. Days are those of UTC. */
+function extentOf({ shared }: Viewer, { id }: Person): readonly string[] {
   const access = shared.find(({ ownerId }) => ownerId === id)
-  if (access === undefined) return ''
+  if (access === undefined) return []
   const { areas, recordsFrom } = access
-  const limits = [
-    ...(areas.length < allAreas.length ? [areasText(areas)] : []),
-    ...(recordsFrom === null ? [] : [`from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`]),
-  ]
-  return limits.length === 0 ? '' : `: ${limits.join(', ')}`
+  const from = recordsFrom === null ? '' : `, from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`
+  return [`${areasText(areas).toLowerCase()}${from}, read only`]
 }
 
 /** The page in place of records of an area that somebody else does not share. */

@@ -162,7 +162,7 @@ export function timeAgo(viewer: Zoned, instant: number, now: number): Html {
 }
 
 export function lastUsed(viewer: Zoned, at: number | null, now: number): Html {
-  return at === null ? html`<span class="muted">Not used yet</span>` : timeAgo(viewer, at, now)
+  return at === null ? html`<span class="muted">Never used</span>` : html`Used ${timeAgo(viewer, at, now)}`
 }
 
 /** `5 minutes ago`, `in 3 days`, `now`. */

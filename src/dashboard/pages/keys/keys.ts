@@ -83,11 +83,7 @@ async function showKeys(visit: Visit) {
     title: 'API keys',
     lead: isEmpty
       ? undefined
-      : dotted(
-          `${inUse} of ${MAX_ACTIVE_KEYS} in use`,
-          html`<a href="/keys/examples">Examples</a>`,
-          html`<a href="/docs">API reference</a>`,
-        ),
+      : dotted(`${inUse} of ${MAX_ACTIVE_KEYS} in use`, html`<a href="/keys/examples">Examples</a>`),
     actions: create,
     body: html`
       ${entitled ? nothing : withoutTier(visit, keys.length, tierEnded)}
@@ -135,6 +131,7 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
       {
         title: 'May read',
         line: 'second',
+        before: 'May read ',
         cell: ({ scopes }) =>
           scopes
             .split(' ')
@@ -144,19 +141,15 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
       {
         title: 'Last used',
         line: 'second',
-        before: 'last used: ',
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {
-        title: 'Expires',
+        title: 'Expiry',
         line: 'second',
-        before: 'expires: ',
         cell: ({ expires_at: at, replaced_at }) =>
           at === null
-            ? html`<span class="muted">No expiry</span>`
-            : replaced_at === null
-              ? dateText(viewer, at - 1)
-              : dateTimeText(viewer, at),
+            ? html`<span class="muted">Never expires</span>`
+            : `${hasEnded(at, now) ? 'Expired' : 'Expires'} ${replaced_at === null ? dateText(viewer, at - 1) : dateTimeText(viewer, at)}`,
       },
       {
         title: html`<span class="hidden">Action</span>`,
@@ -169,9 +162,9 @@ function keyTable({ viewer, now }: Visit, keys: readonly ListedKey[], entitled: 
 }
 
 function keyActions(viewer: Viewer, key: ListedKey, replaceable: boolean): Html {
-  const action = (path: string, text: string, look = '') =>
-    html`<a class="button small${look}" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
-  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke', ' danger')}</span>`
+  const action = (path: string, text: string) =>
+    html`<a class="button small" href="/keys/${key.id}/${path}" aria-label="${text} ${recordName(viewer, 'key', key)}">${text}</a>`
+  return html`<span class="buttons">${replaceable ? action('regenerate', 'Regenerate') : nothing}${action('revoke', 'Revoke')}</span>`
 }
 
 function regenerating({ viewer, now }: Visit, key: ListedKey): Html {
@@ -190,7 +183,7 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   return html`
     <p>Revoke <strong>${recordName(viewer, 'key', key)}</strong> (<code class="nowrap">lks_…${last4}</code>)? Programs that use it are refused at once. This cannot be undone.</p>
     ${facts([
-      ['Last used', at === null ? 'Not used yet' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
+      ['Last used', at === null ? 'Never' : `${agoText(at, now)}, ${dateTimeText(viewer, at)}`],
       ['Created', dateTime(viewer, key.created_at)],
     ])}
   `

@@ -2,10 +2,10 @@ import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '
 import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/access-lists.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
-import { card, type TableColumn, table, dotted } from '../../layout/components.ts'
+import { card, type TableColumn, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { areasText } from '../../text/labels.ts'
-import { html, type Html, nothing, type Part } from '../../html.ts'
+import { html, type Html } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, timeAgo } from '../../text/text.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
@@ -69,7 +69,7 @@ async function showPeople(visit: Visit) {
     title: 'People',
     actions: html`<a class="button primary" href="/people/give">Give access</a>`,
     body: html`
-      ${accessCard(visit, names, 'Can read my records', {
+      ${accessCard(visit, names, 'Can read my records', 'May read', {
         id: 'given-access',
         rows: given,
         none: 'Nobody has access to your records.',
@@ -77,13 +77,12 @@ async function showPeople(visit: Visit) {
           {
             title: 'Last read',
             line: 'second',
-            before: 'last read: ',
-            cell: ({ lastReadAt }) => (lastReadAt === null ? 'Not yet' : lastRead(viewer, lastReadAt, now)),
+            cell: ({ lastReadAt }) => (lastReadAt === null ? 'Never read' : lastRead(viewer, lastReadAt, now)),
           },
         ],
         actions: givenActions,
       })}
-      ${accessCard(visit, names, 'I can read', {
+      ${accessCard(visit, names, 'I can read', 'Shares', {
         id: 'received-access',
         rows: received,
         none: 'Nobody gave you access to their records.',
@@ -95,14 +94,14 @@ async function showPeople(visit: Visit) {
 }
 
 /** Reads are counted by hours, so this is when the hour began. */
-function lastRead(viewer: Viewer, hour: number, now: number): Part {
-  return now - hour < HOUR_MS ? 'In the last hour' : timeAgo(viewer, hour, now)
+function lastRead(viewer: Viewer, hour: number, now: number): Html {
+  return html`Read ${now - hour < HOUR_MS ? 'in the last hour' : timeAgo(viewer, hour, now)}`
 }
 
 function givenActions({ handle }: NamedAccess, name: string): Html {
-  const action = (path: string, text: string, look = '') =>
-    html`<a class="button small${look}" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
-  return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access', ' danger')}</span>`
+  const action = (path: string, text: string) =>
+    html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
+  return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access')}</span>`
 }
 
 function receivedAction({ accountId }: ReceivedAccess, name: string): Html {
@@ -119,24 +118,23 @@ function accessCard<Row extends Terms>(
   { viewer }: Visit,
   names: PeopleNames,
   title: string,
+  shared: string,
   { id, rows, none, more = [], actions }: AccessTable<Row>,
 ): Html {
   const columns: TableColumn<Row>[] = [
     { title: 'Name', line: 'first', cell: ({ username }) => html`<strong>${names.of(username)}</strong>` },
     {
-      title: 'Records',
+      title: shared,
       line: 'second',
+      before: `${shared} `,
       cell: ({ areas, recordsFrom }) =>
-        dotted(areasText(areas), recordsFrom === null ? nothing : `from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`),
+        `${areasText(areas)}${recordsFrom === null ? '' : `, from ${dateText({ timeZone: 'UTC' }, recordsFrom)}`}`,
     },
     {
       title: 'Access',
       line: 'second',
       cell: ({ since, until }) =>
-        dotted(
-          since === null ? nothing : `since ${dateText(viewer, since)}`,
-          until === null ? 'No end' : untilText(viewer, until),
-        ),
+        `${since === null ? '' : `since ${dateText(viewer, since)}, `}${until === null ? 'until ended' : untilText(viewer, until)}`,
     },
     ...more,
     {

@@ -36,7 +36,7 @@ export async function oidcSetting({ store, viewer, now }: Visit, oidc: Oidc): Pr
       )
     : setting(
         title,
-        html`Linked on ${dateText(viewer, link.linked_at)}. Last used: ${lastUsed(viewer, link.last_used_at, now)}`,
+        html`Linked on ${dateText(viewer, link.linked_at)}. ${lastUsed(viewer, link.last_used_at, now)}`,
         html`<a class="button" href="/settings/oidc/remove">Remove link</a>`,
       )
 }

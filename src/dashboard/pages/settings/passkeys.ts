@@ -86,7 +86,6 @@ function passkeyTable({ viewer, now, site }: Visit, passkeys: readonly PasskeyFa
       {
         title: 'Last used',
         line: 'second',
-        before: 'last used: ',
         cell: ({ last_used_at: at }) => lastUsed(viewer, at, now),
       },
       {

@@ -7,11 +7,11 @@ import { dateTime, timeAgo } from '../../text/text.ts'
 
 export function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts[]): Html {
   const own = viewer.session.id
-  if (sessions.length < 2) return setting('Browsers', 'No other browser is signed in.')
+  const isAlone = sessions.length < 2
   return setting(
     'Browsers',
-    'Where this account is signed in.',
-    html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`,
+    isAlone ? 'No other browser is signed in.' : 'Where this account is signed in.',
+    isAlone ? nothing : html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`,
     table(
       'Open browser sessions',
       [

@@ -99,7 +99,6 @@ async function showSettings(visit: Visit, problem?: string) {
   const methods = await readSignInMethods(store.reads, accountId, signInAddress(visit))
   return view({
     title: 'Settings',
-    lead: 'Choices are saved at once, what is typed with Save.',
     status: problem === undefined ? 200 : 422,
     body: html`
       ${section(
