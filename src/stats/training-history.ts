@@ -85,7 +85,7 @@ export class TrainingHistory {
         if (grade !== null) use.grades.add(grade)
         if (at >= end) return
         use.last = at
-        if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { value: grade, isPassed: passed }]
+        if (grade !== null) use.lastGrades = [...use.lastGrades.slice(-9), { at, value: grade, isPassed: passed }]
       })
       return new Map([...uses].map(([id, { grades, ...use }]) => [id, { ...use, median: grades.percentile(50) }]))
     }
@@ -128,7 +128,7 @@ export interface ProgramUse {
   /** Of all grades; null without any. */
   median: number | null
   /** Of the last ten sessions that have a grade, the oldest first. */
-  lastGrades: readonly { readonly value: number; readonly isPassed: boolean }[]
+  lastGrades: readonly { readonly at: number; readonly value: number; readonly isPassed: boolean }[]
 }
 
 /** The training sessions that a caller may read; in memory until they change. Throws ApiError if they are too many. */

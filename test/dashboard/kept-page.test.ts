@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { DAY_MS, formatTimestamp } from '../../src/contract/time.ts'
 import { sampleArchive } from '../../src/demo/sample.ts'
-import { durationText, numberText } from '../../src/dashboard/text/text.ts'
+import { durationText, hoursText, numberText } from '../../src/dashboard/text/text.ts'
 import { makeFolder } from '../support/command.ts'
 import { asRead, sampleService, shownText, signInAs, visitorAs } from '../support/dashboard.ts'
 import * as records from '../support/records.ts'
@@ -82,7 +82,7 @@ describe('the page to keep', () => {
       numberText(training.sessions),
       numberText(training.repsMeasured),
       numberText(training.days),
-      asRead(durationText(training.durationMeasured)),
+      asRead(hoursText(training.durationMeasured)),
       asRead(durationText(locks.lockedSeconds)),
       numberText(locks.started),
     ]) {

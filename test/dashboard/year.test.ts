@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { formatTimestamp } from '../../src/contract/time.ts'
-import { durationText, numberText, percentText, longDistanceText } from '../../src/dashboard/text/text.ts'
+import { durationText, hoursText, numberText, percentText, longDistanceText } from '../../src/dashboard/text/text.ts'
 import { giveAccess } from '../support/sharing.ts'
 import {
   dataOf,
@@ -57,7 +57,7 @@ describe('a year of the sample', () => {
     const [, amount = '', unit] = /Repetitions [\d,]+ (?:≈ )?([\d,.]+)\s(k?m) /.exec(notes) ?? []
     const shown = Number(amount.replaceAll(',', '')) * (unit === 'km' ? 1000 : 1)
     assert.ok(Math.abs(shown - metres) <= (unit === 'km' ? 51 : 0.5), `${amount} ${unit}`)
-    assert.ok(notes.includes(asRead(`${durationText(training.durationMeasured)} of training`)))
+    assert.ok(notes.includes(asRead(`${hoursText(training.durationMeasured)} of training`)))
     // A lock of the sample is running, so there is more from one response to the next.
     const [, length = '', begun] = /Time locked [\d.]+ % (.*?), (\d+) locks? begun/.exec(notes) ?? []
     const possible = Array.from({ length: 60 }, (_, more) => durationText(locks.lockedSeconds - more))

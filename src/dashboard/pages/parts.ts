@@ -272,13 +272,19 @@ export function planeOfTime(
   {
     values = [0, 1],
     isNice = false,
+    ends,
     text = numberText,
-  }: { readonly values?: Range; readonly isNice?: boolean; readonly text?: (value: number) => string } = {},
+  }: {
+    readonly values?: Range
+    readonly isNice?: boolean
+    readonly ends?: Range | undefined
+    readonly text?: (value: number) => string
+  } = {},
 ): Plane {
   const edges = boundaries(parts)
   const [begin = 0, until = 0] = edges.slice(-3)
   const time: Range = [edges[0] ?? from, edges.at(-1) ?? to]
-  return plane({ time, part: until - begin, values, isNice, timeZone, text })
+  return plane({ time, part: until - begin, values, isNice, ends, timeZone, text })
 }
 
 /** The pale band behind marks: at the middle of each part, what is usual there. */

@@ -204,6 +204,11 @@ export function durationText(seconds: number): string {
   return seconds < 0 ? `−${text}` : text
 }
 
+/** `58 h`; below one hour as other durations. */
+export function hoursText(seconds: number): string {
+  return seconds < 3600 ? durationText(seconds) : `${NUMBER.format(Math.round(seconds / 3600))}\u00a0h`
+}
+
 /** As far as it has whole minutes, in a column of hours: `1 h 16 min`, `43 min`. */
 export function minutesText(milliseconds: number): string {
   return durationText(milliseconds < 60_000 ? milliseconds / 1000 : Math.floor(milliseconds / 60_000) * 60)

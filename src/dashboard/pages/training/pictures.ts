@@ -13,6 +13,7 @@ import {
   percent,
   type Plane,
   type Point,
+  type Range,
   stretched,
   uprights,
 } from '../../charts/plane.ts'
@@ -70,7 +71,9 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const line = points.filter(point => point !== null)
   const running = points.findIndex(point => point?.isCurrent)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
-  const space = planeOf(viewer, shown, [...drawn, ...ends(usual)])
+  const dates: Range | undefined =
+    isOfProgram && marks.length > 1 ? [marks[0]?.at ?? 0, marks.at(-1)?.at ?? 0] : undefined
+  const space = planeOf(viewer, shown, [...drawn, ...ends(usual)], dates)
   const breakDays = isDense ? daysOf(time.parts) : 0
   // The time between sessions with a program is no break.
   const breaks = shown.program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
@@ -112,7 +115,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
           drawn.length === 0
             ? []
             : [
-                ...(line === marks ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
+                ...(points === marks ? [] : ([['line', `Median of a ${time.unit}`]] as const)),
                 ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
                 ...(others?.length === 0 ? [] : ([['hollow', 'Not passed']] as const)),
                 ...usualLegend(time.unit, usual),
@@ -210,8 +213,8 @@ function medianPoints({ summary, time }: ShownSessions): (GradePoint | null)[] {
   })
 }
 
-function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[]): Plane {
-  return planeOfTime(viewer, time, { values: gradeRange(grades), text: percentText })
+function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[], ends?: Range): Plane {
+  return planeOfTime(viewer, time, { values: gradeRange(grades), ends, text: percentText })
 }
 
 function daysOf([first]: readonly TimePart[]): number {

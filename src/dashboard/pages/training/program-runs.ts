@@ -40,9 +40,12 @@ export async function programRuns(visit: Visit, program: TrainingTemplate, sessi
     RECORD_ROWS,
   )
   const failed = failedText(viewer, runs, length)
+  const passing = passingGrades(program)
+  const isShaded = passing.some(({ grade }) => grade > 0)
+  const shades = html`<li>Above the passing grade: <span class="nowrap">least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</span></li>`
   const body = html`
-    ${table('Segments in the last sessions', runColumns(visit, runs, passingGrades(program)), paged.rows, { look: 'runs' })}
-    <ul class="legend"><li>Above the passing grade: <span class="nowrap">least\u00a0${SHADES.map(shade => html`<i class="day run ${shade}"></i>`)}\u00a0most</span></li><li>${legendMark('hollow')}Not passed</li></ul>
+    ${table('Segments in the last sessions', runColumns(visit, runs, passing), paged.rows, { look: 'runs' })}
+    <ul class="legend">${isShaded && shades}${failed !== undefined && html`<li>${legendMark('hollow')}Not passed</li>`}</ul>
     ${tableFoot(path, query, paged, 'runs')}
   `
   const verdict = stat(
@@ -71,7 +74,7 @@ function failedText(viewer: Viewer, runs: readonly Run[], length: number): strin
 const MAX_FAILED = 3
 
 /** The passing grades of today, by position; 0 where there is none. */
-function passingGrades({ Segment }: TrainingTemplate): { readonly type: string; readonly grade: number }[] {
+export function passingGrades({ Segment }: TrainingTemplate): { readonly type: string; readonly grade: number }[] {
   return Segment.flatMap(segment =>
     Array.from({ length: Math.min(Math.max(1, segment.repeat), MAX_POSITIONS) }, () => {
       return { type: segment.type, grade: passingGrade(segment) }

@@ -1,4 +1,4 @@
-import { dots, gradeRange, levels, linePath, markText, percent, type Range, stretched } from '../../charts/plane.ts'
+import { dots, gradeRange, levels, linePath, markText, type Range, stretched } from '../../charts/plane.ts'
 import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import { programs, programsOf } from '../../../stats/program-queries.ts'
 import { type ProgramUse, trainingHistory } from '../../../stats/training-history.ts'
@@ -8,7 +8,7 @@ import { recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { lengthText } from './program-segments.ts'
-import { NONE, numberText, percentText, timeAgo } from '../../text/text.ts'
+import { dateText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
 import { comparedWith, GRADES, strip } from '../parts.ts'
 import { showProgram, stateMarks } from './program.ts'
 
@@ -48,19 +48,19 @@ async function showPrograms({ store, viewer, pageAccess, now, path, query }: Vis
   })
 }
 
-/** `96 % with Interval B last, ▲ 7 points more than its median`: of the programs of the page with some sessions, what changed most. */
+/** `Interval B: 96 % on 25 Nov, ▲ 7 points above its median`: of the programs of the page with some sessions, what changed most. */
 function newsOf(viewer: Viewer, uses: ReadonlyMap<number, ProgramUse>, rows: readonly TrainingTemplate[]): Html {
   const changes = rows.flatMap(program => {
     const { median = null, sessions = 0, lastGrades = [] } = uses.get(program.id) ?? {}
-    const last = lastGrades.at(-1)?.value
+    const last = lastGrades.at(-1)
     return sessions < MIN_SESSIONS || last === undefined || median === null
       ? []
-      : [{ program, last, change: last - median }]
+      : [{ program, last, change: last.value - median }]
   })
   const [most] = changes.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change))
   if (most === undefined || most.change === 0) return nothing
   const { program, last, change } = most
-  return html`<p class="summary"><b>${percentText(last)}</b> with <a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> last, ${comparedWith('its median', change, GRADES)}</p>`
+  return html`<p class="summary"><b><a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a>: ${percentText(last.value)}</b> on ${dateText(viewer, last.at)}, ${comparedWith('its median', change, GRADES)}</p>`
 }
 
 const MIN_SESSIONS = 10
@@ -81,7 +81,11 @@ export function programColumns(
       cell: program =>
         html`<a href="/programs/${program.id}">${recordName(viewer, 'program', program)}</a> ${stateMarks(program)}<br><span class="muted small">${lengthText(program.Segment)}</span>`,
     },
-    { title: 'Last ten grades', line: 'second', cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range) },
+    {
+      title: `Last ten grades, ${range.join(' to ')}\u00a0%`,
+      line: 'second',
+      cell: ({ id }) => gradesOf(useOf.get(id)?.lastGrades ?? [], range),
+    },
     {
       title: 'Median grade',
       numeric: true,
@@ -96,7 +100,7 @@ export function programColumns(
       unit: ' passed',
       cell: ({ id }) => {
         const { passed = 0, sessions = 0 } = useOf.get(id) ?? {}
-        return `${numberText(passed)} of ${numberText(sessions)}`
+        return html`<b>${partText(passed, sessions)}</b><span class="wide"> · ${numberText(passed)} of ${numberText(sessions)}</span>`
       },
     },
     {
@@ -121,14 +125,14 @@ function gradesOf(grades: ProgramUse['lastGrades'], [low, high]: Range): Html {
   if (grades.length < 2) return nothing
   const points = grades.map((grade, at) => ({ ...grade, at }))
   const space = {
-    x: (at: number) => 16 + (at * 70) / (grades.length - 1),
+    x: (at: number) => 2 + (at * 84) / (grades.length - 1),
     y: (grade: number) => 90 - ((grade - low) * 80) / (high - low),
   }
   const [passed, others] = [true, false].map(wanted => points.filter(({ isPassed }) => isPassed === wanted))
-  const ends = [low, high].map(
-    grade =>
-      html`${levels('grid', [{ x: [13, 89], y: space.y(grade) }])}<text x="11%" y="${percent(space.y(grade))}">${grade}</text>`,
+  const ends = levels(
+    'grid',
+    [low, high].map(grade => ({ x: [0, 89], y: space.y(grade) })),
   )
   const last = points.at(-1)?.value ?? 0
-  return html`${strip(html`<svg class="values">${ends}</svg>${stretched(linePath('line', space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
+  return html`${strip(html`${ends}${stretched(linePath('line', space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${markText(91, space.y(last), numberText(last), ' at-end')}`, 48)}<span class="hidden">${grades.map(({ value }) => percentText(value)).join(', ')}</span>`
 }

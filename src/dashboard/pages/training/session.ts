@@ -1,12 +1,15 @@
+import { DAY_MS } from '../../../contract/time.ts'
+import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { type GradeRank, gradeRank, MIN_RANKED } from '../../../stats/bests.ts'
+import { programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingSession } from '../../../stats/training-queries.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { type Usual, usualOfProgram } from '../../../stats/usual.ts'
 import { legendMark } from '../../charts/picture.ts'
-import { boxes, dots, gradeRange, linePath, stretched, valueScale } from '../../charts/plane.ts'
+import { boxes, dots, gradeRange, linePath, markText, stretched, uprights, valueScale } from '../../charts/plane.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { label } from '../../text/labels.ts'
 import { typeName, personName, personOf, recordName, programLink, readPrograms } from '../../text/names.ts'
@@ -30,12 +33,14 @@ import {
   distanceText,
   durationText,
   futureMark,
+  monthName,
   NONE,
   numberText,
   percentText,
 } from '../../text/text.ts'
 import { recordSteps } from '../area.ts'
-import { beyondText, GRADES, rangeText, type Words } from '../parts.ts'
+import { beyondText, GRADES, rangeText, strip, type Words } from '../parts.ts'
+import { passingGrades } from './program-runs.ts'
 import { distanceOf, WITH_PROGRAM } from './list.ts'
 
 export const trainingSessionPages: readonly DashboardPage[] = [
@@ -44,17 +49,20 @@ export const trainingSessionPages: readonly DashboardPage[] = [
 
 async function showSession(visit: Visit) {
   const { store, viewer, pageAccess, id, now } = visit
-  const found = await trainingSession(store, pageAccess.ofAll('training_session'), id)
-  if (found === undefined) throw notFound('Training session')
-  const { session, owner, document } = found
-  const [programs, { sessions }] = await Promise.all([
+  const stored = await trainingSession(store, pageAccess.ofAll('training_session'), id)
+  if (stored === undefined) throw notFound('Training session')
+  const { session, owner, document } = stored
+  const [names, found, { sessions }] = await Promise.all([
     readPrograms(visit),
+    programs.find(store, pageAccess.ofAll('training_template'), [session.program]),
     trainingHistory(store, pageAccess.sessions('dtt', owner)),
   ])
   const own = sessions.findLastIndex(one => one.id === id)
   // The archive wrote it in the form of the contract.
   const record = JSON.parse(document) as TrainingSession
   const segments = record.TrainerSegment.map((segment, index) => ({ ...segment, position: index + 1 }))
+  const program = found.get(session.program)?.record
+  const passing = program === undefined ? [] : passingGrades(program)
   const usual = usualOfProgram(sessions, own, ({ grade }) => grade)
   const rank = gradeRank(sessions, session, now)
   return view({
@@ -63,7 +71,7 @@ async function showSession(visit: Visit) {
     back: visit.sectionStart,
     lead: dotted(
       html`${dateTime(viewer, session.at)}${futureMark(viewer, now, session.at)}${session.isTyped ? TYPED : nothing}`,
-      programLink(programs, session.program),
+      programLink(names, session.program),
       owner === viewer.subject.id ? nothing : personName(viewer, personOf(viewer, owner)),
     ),
     actions: recordSteps(visit, sessions, 'Sessions'),
@@ -81,7 +89,7 @@ async function showSession(visit: Visit) {
           ...amountStats(visit, sessions, own, session, segments),
         )}
         ${lastTen(viewer, sessions.slice(0, own + 1), session, usual)}
-        ${card('Segments', segmentTable(visit, segments), { id: 'rows' })}
+        ${card('Segments', segmentTable(visit, segments, passing), { id: 'rows' })}
       `,
     }),
   })
@@ -131,17 +139,25 @@ function lastTen(
     html`
       <div class="plot"><svg class="plane" height="96" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
-        ${stretched(linePath('line', space, points))}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}
-      </svg><ol class="last-ten">${ten.map(one => {
+        ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${stretched(linePath('line', space, points))}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}
+      </svg><ol class="last-ten">${ten.map((one, index) => {
+        const [day = '', month = ''] = dayAndMonth(viewer, one.at)
+        const before = ten[index - 1]
+        const isNamed = before === undefined || dayAndMonth(viewer, before.at)[1] !== month
         const current = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
-        return html`<li><a href="/training/${one.id}" title="${name}"${current}>${one.grade ?? NONE}<span class="hidden"> ${name}</span></a></li>`
+        return html`<li><a href="/training/${one.id}" title="${name}"${current}><span class="hidden">${one.grade ?? NONE} ${name}</span><span aria-hidden="true">${day}${isNamed && html`<br>${month}`}</span></a></li>`
       })}</ol></div>
       <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual before this one</li>`}${
         ten.every(({ passed }) => passed) ? nothing : html`<li>${legendMark('hollow')}Not passed</li>`
       }</ul>
     `,
   )
+}
+
+function dayAndMonth({ timeZone }: Viewer, at: number): readonly [day: string, month: string] {
+  const day = zoneClock(timeZone).dayOf(at) * DAY_MS
+  return [numberText(new Date(day).getUTCDate()), monthName(day)]
 }
 
 /** The sums of a session, of repetitions what is usual; and how many of its segments were passed. */
@@ -181,15 +197,26 @@ function amountStats(
 
 type Row = TrainerSegment & { readonly position: number }
 
+type Passing = ReturnType<typeof passingGrades>
+
+/** Positions as they are. */
+const SELF = { x: (at: number) => at, y: (value: number) => value }
+
 /** What matters of each segment; all of it is in the data of the record. */
-function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[]): Html {
+function segmentTable({ viewer, path, query }: Visit, segments: readonly Row[], passing: Passing): Html {
   if (segments.length === 0) return html`<p class="muted">This session has no segments.</p>`
   const paged = paginate(segments, query, RECORD_ROWS)
   const graded = segments.filter(({ percentGrade, passed }) => percentGrade > 0 || !passed)
   const [weakest, next] = graded.toSorted((a, b) => a.percentGrade - b.percentGrade)
   const isWeakest = (one: Row) => one === weakest && next !== undefined && weakest.percentGrade < next.percentGrade
+  const passingAt = ({ position, type }: Row) => {
+    const one = passing[position - 1]
+    return one?.type === type ? one.grade : undefined
+  }
+  const isKnown = segments.some(segment => passingAt(segment) !== undefined)
   return html`
-    ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest), paged.rows)}
+    ${table<Row>('Segments', segmentColumns(viewer, segments, isWeakest, passingAt), paged.rows)}
+    ${isKnown && html`<p class="muted small">A tick is the passing grade of the program today. Grey: without one.</p>`}
     ${tableFoot(path, query, paged, 'rows')}
   `
 }
@@ -198,6 +225,7 @@ function segmentColumns(
   viewer: Viewer,
   segments: readonly Row[],
   isWeakest: (segment: Row) => boolean,
+  passingAt: (segment: Row) => number | undefined,
 ): TableColumn<Row>[] {
   const distance: TableColumn<Row> = {
     title: label('distanceTravelled'),
@@ -216,8 +244,16 @@ function segmentColumns(
     {
       title: html`<span class="hidden">Bar</span>`,
       line: 'second',
-      cell: segment =>
-        html`<svg class="plane" height="8" aria-hidden="true">${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${boxes(segment.passed ? 'solid' : 'late', [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])}</svg>`,
+      cell(segment) {
+        const passing = passingAt(segment)
+        const look = segment.passed ? (passing === 0 ? 'usual' : 'solid') : 'late'
+        const bar = boxes(look, [{ x: [0, Math.max(0, Math.min(100, segment.percentGrade))], y: [0, 100] }])
+        const tick = { at: passing ?? 0, low: 140, high: -40 }
+        return strip(
+          html`${boxes('track', [{ x: [0, 100], y: [0, 100] }])}${bar}${tick.at > 0 && uprights('goal', SELF, [tick])}`,
+          8,
+        )
+      },
     },
     {
       title: label('percentGrade'),

@@ -10,6 +10,7 @@ import {
   countText,
   longDistanceText,
   durationText,
+  hoursText,
   monthName,
   NONE,
   numberText,
@@ -186,7 +187,7 @@ const FIGURES: readonly YearFigure[] = [
     of: 'days',
     value: ({ training }) => training.days,
     text: numberText,
-    note: ({ training: { duration } }) => (duration === 0 ? '' : `${durationText(duration)} of training`),
+    note: ({ training: { duration } }) => (duration === 0 ? '' : `${hoursText(duration)} of training`),
   },
   {
     name: 'Repetitions',
