@@ -20,7 +20,7 @@ import { countSessions, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, stat, table, type TableColumn } from '../../layout/components.ts'
+import { card, countColumn, stat, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { recordKindLabels } from '../../text/labels.ts'
@@ -94,7 +94,7 @@ async function showSource(visit: Visit) {
     isBusy: connection !== undefined && isBusy(visit, connection),
     body: html`
       ${connection === undefined ? await importedCard(visit, others) : await connectionCards(visit, connection, connected)}
-      ${await Promise.all(others.map(async source => html`${statusCard(visit, source)}${await rejectedOf(visit, source)}`))}
+      ${await Promise.all(others.map(async source => html`${card(hostOf(viewer, source.origin), html`<p class="summary">${summaryOf(visit, source)}</p>`)}${await rejectedOf(visit, source)}`))}
       ${await typedCard(visit)}
       ${await filesCard(visit)}
       <div class="tiles">
@@ -148,13 +148,6 @@ async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Conne
   return rejectedCard(visit, rejected, actions)
 }
 
-function statusCard(visit: Visit, source: SourceStatus): Html {
-  return card(
-    hostOf(visit.viewer, source.origin),
-    html`<p class="summary">${summaryOf(visit, source)}</p>${kindTable(visit, source)}`,
-  )
-}
-
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {
   const there = sum(Object.values(rows)) - sum(Object.values(gone))
   if (there === 0 && completedAt === null) return NOTHING_YET
@@ -166,24 +159,6 @@ function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }
 }
 
 const NOTHING_YET = 'Nothing was copied yet.'
-
-function kindTable({ viewer }: Visit, { origin, rows, gone }: SourceStatus): Html {
-  return table(
-    `${hostOf(viewer, origin)}: records by kind`,
-    [
-      KIND,
-      { title: 'There', numeric: true, cell: ({ kind }) => numberText((rows[kind] ?? 0) - (gone[kind] ?? 0)) },
-      { title: 'Gone there', numeric: true, cell: ({ kind }) => numberText(gone[kind] ?? 0) },
-    ],
-    sourceLists.filter(({ kind }) => (rows[kind] ?? 0) > 0),
-    { look: 'compact' },
-  )
-}
-
-const KIND: TableColumn<{ readonly kind: string }> = {
-  title: 'Kind',
-  cell: ({ kind }) => recordKindLabels[kind] ?? kind,
-}
 
 /** The parts that a browser replaces while they are busy. The buttons are one of their own, because one that has the focus stays. */
 async function connectionCards(visit: Visit, connection: Connection, source: SourceStatus | undefined): Promise<Html> {
@@ -224,7 +199,6 @@ async function stateOf(
       ${next === null ? stat('Next fetch', 'None') : stat('Next fetch', agoText(next, now), dateTimeText(viewer, next))}
       ${await countStats(visit)}
     </dl>
-    ${source === undefined ? nothing : kindTable(visit, source)}
   `
 }
 
@@ -278,7 +252,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [
-        KIND,
+        { title: 'Kind', cell: ({ kind }) => recordKindLabels[kind] ?? kind },
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
