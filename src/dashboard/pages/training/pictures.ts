@@ -69,7 +69,6 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const isOfProgram = shown.program !== undefined && shown.earlier === undefined
   const points = isOfProgram && !isDense ? marks : medianPoints(shown)
   const line = points.filter(point => point !== null)
-  const running = points.findIndex(point => point?.isCurrent)
   const drawn = isDense ? line.flatMap(({ low, high }) => [low, high]) : marks.map(({ value }) => value)
   const dates: Range | undefined =
     isOfProgram && marks.length > 1 ? [marks[0]?.at ?? 0, marks.at(-1)?.at ?? 0] : undefined
@@ -79,19 +78,6 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const breaks = shown.program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
   const hasBreak = breaks.toString() !== ''
   const summaryText = gradeSummary(shown, usual)
-  const paths = [
-    linePath(
-      'line',
-      space,
-      points.map(point => (point?.isCurrent ? null : point)),
-    ),
-    linePath('ahead', space, points.slice(Math.max(0, running - 1), running + 1)),
-    dots(
-      'so-far',
-      space,
-      line.filter(({ isCurrent }) => isCurrent),
-    ),
-  ]
   const [passed, others] = [true, false].map(wanted => marks.filter(({ isPassed }) => isPassed === wanted))
   return {
     columns: isDense ? partColumns(summary, usual) : [],
@@ -109,7 +95,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
             ? undefined
             : html`${space.axes}${usualBand(space, time.parts, usual)}${breaks}${
                 isDense ? uprights('spread', space, line) : nothing
-              }${stretched(...paths)}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${gradeTexts(space, line, marks)}`,
+              }${stretched(...lineTo(space, points))}${dots('filled', space, passed ?? [])}${dots('hollow', space, others ?? [])}${gradeTexts(space, line, marks)}`,
         empty: `${NO_GRADES}.`,
         legend:
           drawn.length === 0
@@ -124,6 +110,21 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
         figures: isDense ? figures : sessionFigures(viewer, shown, space, byType),
       }),
   }
+}
+
+/** The line, dashed to what is so far. */
+function lineTo(space: Plane, points: readonly (GradePoint | null)[]): Html[] {
+  const running = points.findIndex(point => point?.isCurrent)
+  if (running === -1) return [linePath('line', space, points)]
+  return [
+    linePath('line', space, points.with(running, null)),
+    linePath('ahead', space, points.slice(Math.max(0, running - 1), running + 1)),
+    dots(
+      'so-far',
+      space,
+      points.filter(point => point !== null).filter(({ isCurrent }) => isCurrent),
+    ),
+  ]
 }
 
 /** Beside the end of the line, what it is there; above the highest session, its grade. */

@@ -141,7 +141,7 @@ function lastTen(
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
         ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${stretched(linePath('line', space, points))}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}
       </svg><ol class="last-ten">${ten.map((one, index) => {
-        const [day = '', month = ''] = dayAndMonth(viewer, one.at)
+        const [day, month] = dayAndMonth(viewer, one.at)
         const before = ten[index - 1]
         const isNamed = before === undefined || dayAndMonth(viewer, before.at)[1] !== month
         const current = one.id === session.id ? html` aria-current="true"` : nothing
