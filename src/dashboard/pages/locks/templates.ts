@@ -185,8 +185,7 @@ function lengthMarks(use: TemplateUse, { x, ticks }: Axis, until: number, beyond
   const points = stacks.flatMap(stack => {
     const shown = stack.slice(0, MAX_DOTS)
     const step = Math.min(22, 76 / (shown.length - 1))
-    const at = shown[shown.length >> 1] ?? 0
-    return shown.map((_, index) => ({ at, value: 50 + (index - (shown.length - 1) / 2) * step }))
+    return shown.map((at, index) => ({ at, value: 50 + (index - (shown.length - 1) / 2) * step }))
   })
   const counts = stacks.filter(({ length }) => length > MAX_APART)
   const running = lengthsOf({ ...use, lengths: [] }, until).slice(2)

@@ -19,7 +19,7 @@ import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '..
 import { lockedFigure, shares } from '../locks/charts.ts'
 import { beyondText, rangeText, strip } from '../parts.ts'
 import { gradePicture, repetitionsPicture } from '../training/pictures.ts'
-import { gradeNote } from '../training/session.ts'
+import { gradeNote, lastGrades, tenWith } from '../training/session.ts'
 import { medianFigure, repsFigure, type ShownTraining } from '../training/training.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { lockedPercent, type ShownLocks } from '../locks/list.ts'
@@ -141,7 +141,7 @@ export function thisWeek(
           ? nothing
           : html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`
       }
-      ${reps === 0 ? nothing : strip(weekDays(viewer, sessions, monday), 72)}
+      ${reps === 0 ? nothing : strip(weekDays(viewer, sessions, monday), 112)}
     `,
   )
 }
@@ -175,12 +175,14 @@ export function lastSession(
   const { id, at, grade, passed, program, reps } = last
   const usual = usualOfProgram(sessions, index, one => one.grade)
   const rank = gradeRank(sessions, last, limit)
+  const ten = tenWith(last, sessions.slice(0, index + 1))
   return tile(
     html`<a href="/training/${id}">Last session</a>`,
     html`
       <p class="big">${grade === null ? NONE : percentText(grade)} <small>grade</small></p>
       <p>${passed ? nothing : html`${resultMark(false)} `}${gradeNote(grade, usual, rank)}</p>
       <p class="muted">${dotted(programLink(programs, program), countText(reps, 'repetition'), timeAgo(viewer, at, now))}</p>
+      ${ten.length < 2 ? nothing : html`<p class="small muted">Last ${ten.length} with this program</p>${lastGrades(viewer, ten, last, usual)}`}
     `,
   )
 }

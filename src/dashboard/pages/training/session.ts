@@ -125,8 +125,30 @@ function lastTen(
   session: SessionStats,
   usual: Usual | undefined,
 ): Html {
-  const ten = sessions.filter(({ program }) => program === session.program).slice(-10)
+  const ten = tenWith(session, sessions)
   if (ten.length < 2) return nothing
+  return card(
+    `Last ${ten.length} ${WITH_PROGRAM}`,
+    html`
+      ${lastGrades(viewer, ten, session, usual)}
+      <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual before this one</li>`}${
+        ten.every(({ passed }) => passed) ? nothing : html`<li>${legendMark('hollow')}Not passed</li>`
+      }</ul>
+    `,
+  )
+}
+
+export function tenWith({ program }: SessionStats, sessions: readonly SessionStats[]): readonly SessionStats[] {
+  return sessions.filter(one => one.program === program).slice(-10)
+}
+
+/** Their grades as a line, on what is usual; the one of `session` is marked. */
+export function lastGrades(
+  viewer: Viewer,
+  ten: readonly SessionStats[],
+  session: SessionStats,
+  usual: Usual | undefined,
+): Html {
   const points = ten.flatMap(({ id, grade, passed }, index) =>
     grade === null ? [] : [{ id, passed, at: 10 * index + 5, value: grade }],
   )
@@ -134,9 +156,7 @@ function lastTen(
   const space = { ...valueScale(gradeRange(values), percentText), x: (at: number) => at }
   const dotsOf = (look: 'filled' | 'hollow' | 'current', isOne: (one: (typeof points)[number]) => boolean) =>
     dots(look, space, points.filter(isOne))
-  return card(
-    `Last ${ten.length} ${WITH_PROGRAM}`,
-    html`
+  return html`
       <div class="plot"><svg class="plane" height="96" aria-hidden="true">${space.axes}
         ${usual === undefined ? nothing : boxes('usual', [{ x: [0, 100], y: [space.y(usual.high), space.y(usual.low)] }])}
         ${points.map(({ at, value }) => markText(at, space.y(value), numberText(value)))}${stretched(linePath('line', space, points))}${dotsOf('current', ({ id }) => id === session.id)}${dotsOf('filled', ({ passed }) => passed)}${dotsOf('hollow', ({ passed }) => !passed)}
@@ -147,12 +167,7 @@ function lastTen(
         const current = one.id === session.id ? html` aria-current="true"` : nothing
         const name = `${dateText(viewer, one.at)}, ${one.passed ? 'passed' : 'not passed'}`
         return html`<li><a href="/training/${one.id}" title="${name}"${current}><span class="hidden">${one.grade ?? NONE} ${name}</span><span aria-hidden="true">${day}${isNamed && html`<br>${month}`}</span></a></li>`
-      })}</ol></div>
-      <ul class="legend">${usual === undefined ? nothing : html`<li>${legendMark('usual')}Usual before this one</li>`}${
-        ten.every(({ passed }) => passed) ? nothing : html`<li>${legendMark('hollow')}Not passed</li>`
-      }</ul>
-    `,
-  )
+      })}</ol></div>`
 }
 
 function dayAndMonth({ timeZone }: Viewer, at: number): readonly [day: string, month: string] {
