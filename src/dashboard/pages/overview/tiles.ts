@@ -141,7 +141,7 @@ export function thisWeek(
           ? nothing
           : html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`
       }
-      ${reps === 0 ? nothing : strip(weekDays(viewer, sessions, monday), 112)}
+      ${strip(weekDays(viewer, sessions, monday), 112)}
     `,
   )
 }
@@ -154,9 +154,9 @@ function weekDays({ timeZone }: Viewer, sessions: readonly SessionStats[], monda
   )
   const bars = reps.map((value, day): Box => ({
     x: [(day + 0.15) * DAY_WIDTH, (day + 0.85) * DAY_WIDTH],
-    y: [70 - (value * 70) / Math.max(...reps), 70],
+    y: [85 - (value * 85) / Math.max(...reps, 1), 85],
   }))
-  return html`${boxes('solid', bars)}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 105, name, ' quiet'))}`
+  return html`${levels('grid', [{ x: [0, 100], y: 85 }])}${boxes('solid', bars)}${WEEKDAYS.map((name, day) => markText((day + 0.5) * DAY_WIDTH, 102, name, ' quiet'))}`
 }
 
 const WEEKDAYS = ['M', 'T', 'W', 'T', 'F', 'S', 'S']

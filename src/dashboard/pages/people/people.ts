@@ -134,7 +134,7 @@ function accessCard<Row extends Terms>(
       title: 'Access',
       line: 'second',
       cell: ({ since, until }) =>
-        `${since === null ? '' : `since ${dateText(viewer, since)}, `}${until === null ? 'until ended' : untilText(viewer, until)}`,
+        `${since === null ? '' : `since ${dateText(viewer, since)}, `}${until === null ? 'no end date' : untilText(viewer, until)}`,
     },
     ...more,
     {

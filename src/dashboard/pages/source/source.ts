@@ -113,7 +113,7 @@ async function importedCard(visit: Visit, others: readonly SourceStatus[]): Prom
   if (asOf === null) return nothing
   const [file] = await listFiles(store, accountId)
   const how = others.length > 0 ? 'Copied' : 'Imported'
-  const from = file === undefined ? `${how} by a command of whoever runs this service` : 'Brought in from files'
+  const from = file === undefined ? `${how} by whoever runs this service` : 'Brought in from files'
   return card(
     'No server connected',
     html`

@@ -228,7 +228,7 @@ function gradeStep(
     const shown = { first: days[0], last: days[1], today }
     return html`<a href="${addressOf(trainingAddresses, query, { days })}">${medianFigure(median, scopeOf(query, shown), text)}</a>`
   }
-  return html`<br>${link(first, from, numberText)}\u00a0to\u00a0${link(last, to, percentText)} ${when}, by ${unit}`
+  return html`<br>from ${link(first, from, numberText)} to\u00a0${link(last, to, percentText)} ${when}, by ${unit}`
 }
 
 /** How the median grade is beside the days before, and how it changed in these and in all days. */
