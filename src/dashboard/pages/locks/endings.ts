@@ -4,6 +4,7 @@ import { MINUTE_MS } from '../../../contract/time.ts'
 import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
+import { readLock } from './states.ts'
 import { latenessOf, overMaximum } from './time.ts'
 
 /** How a lock session differs from what was planned, as far as that is known. */
@@ -46,8 +47,7 @@ export async function endingsOf(
     const template = session.template === null ? undefined : templates.get(session.template)
     if (document === undefined || template === undefined) return []
     pageAccess.note('lkbx', template.owner)
-    // The archive wrote it in the form of the contract.
-    return [[session.id, endingOf(session, JSON.parse(document) as LockSession, template.record, time)]]
+    return [[session.id, endingOf(session, readLock(document), template.record, time)]]
   })
   return new Map(endings)
 }

@@ -1,15 +1,14 @@
 import { roundedRatio } from '../../../contract/numbers.ts'
-import type { Bucket } from '../../../stats/buckets.ts'
 import type { LockHistory } from '../../../stats/lock-history.ts'
 import { locksSince, type LockStats, lockRecords } from '../../../stats/lock-queries.ts'
 import { lockStatistics, type LockStatistics, withoutPractice } from '../../../stats/lock-statistics.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { hidesTime } from '../../../stats/status.ts'
-import { type Usual, usualByNow, weeksByNow } from '../../../stats/usual.ts'
+import { usualByNow, weeksByNow } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, theseText, timeOfDays } from '../../text/period.ts'
-import { bucketsOfParts, inParts, spanCell, type TimeInParts } from '../parts.ts'
+import { bucketsOfParts, inParts, spanCell } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
@@ -25,7 +24,7 @@ import { recordName } from '../../text/names.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { countText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
 import { type Ending, endingsOf } from './endings.ts'
-import { knownEnd, practiceMark, stateMark, stateName } from './states.ts'
+import { knownEnd, practiceMark, readLock, stateMark, stateName } from './states.ts'
 
 /** The list of lock sessions: the time that it shows, its table, and the same as a file. */
 
@@ -36,42 +35,25 @@ export const lockAddresses: Addresses<PeriodQuery> = {
   write() {},
 }
 
-export interface ShownLocks extends Days {
-  readonly query: PeriodQuery
-  /** Undefined if all days are shown. */
-  readonly period: Period | undefined
-  readonly time: TimeInParts
-  /** Up to when time counts. */
-  readonly until: number
-  /** The oldest first; those for practice are not counted. */
-  readonly sessions: readonly LockStats[]
-  readonly counted: readonly LockStats[]
-  readonly total: LockStatistics
-  readonly buckets: readonly LockStatistics[]
-  /** Of the parts before. */
-  readonly earlier: readonly LockStatistics[] | undefined
-  /** What percent is usual up to this day and time of a week, where the last part is this week. */
-  readonly usualByNow: Usual | undefined
-  /** The days before, as many as are shown. */
-  readonly before: (Days & { readonly total: LockStatistics }) | undefined
-}
+export type ShownLocks = Awaited<ReturnType<typeof shownLocks>>
 
-/** The time that the page shows, and the one before it. */
+/** The time that the page shows, of all days if there is no period, and the one before it. Sessions are the oldest first. */
 export async function shownLocks(
   { store, viewer, pageAccess, now }: Reader,
   history: LockHistory,
   query: PeriodQuery,
   period: Period | undefined,
-): Promise<ShownLocks> {
+) {
   const { timeZone } = viewer
   const clock = zoneClock(timeZone)
   const until = countedUntil(viewer.asOf, now)
-  const days = period ?? { first: clock.dayOf(Math.min(history.since, now)), last: clock.dayOf(now) }
+  const days: Days = period ?? { first: clock.dayOf(Math.min(history.since, now)), last: clock.dayOf(now) }
   const compared = period && comparedDays(period)
+  const past = compared && timeOfDays(compared, timeZone)
   const time = inParts(timeOfDays(days, timeZone), now, viewer)
   const isThisWeek = time.unit === 'week' && time.parts.at(-1)?.isCurrent === true && until === now
   const weeks = period === undefined || !isThisWeek ? [] : weeksByNow(clock, now)
-  const from = Math.min(time.earlier[0]?.begin ?? Infinity, clock.startOf(compared?.first ?? days.first))
+  const from = Math.min(time.earlier[0]?.begin ?? Infinity, past?.from ?? clock.startOf(days.first))
   const sessions = await locksSince(store, pageAccess.sessions('lkbx'), until, from)
   const [sums, earlier, before, cutWeeks] = await lockStatistics(
     withoutPractice(sessions),
@@ -79,7 +61,9 @@ export async function shownLocks(
     [
       bucketsOfParts(time.parts, time, clock),
       bucketsOfParts(time.earlier, time, clock),
-      compared === undefined ? [] : [bucketOf(compared, timeZone)],
+      compared === undefined || past === undefined
+        ? []
+        : [{ day: compared.first, start: past.from, end: past.to, partial: false }],
       weeks.flatMap(({ day, begin, end, until }) => [
         { day, start: begin, end, partial: true },
         { day, start: end, end: until, partial: true },
@@ -102,6 +86,7 @@ export async function shownLocks(
     counted: withoutPractice(within),
     ...sums,
     earlier: period && earlier.buckets,
+    /** What percent is usual up to this day and time of a week, where the last part is this week. */
     usualByNow: usualByNow(byNow),
     before: compared && { ...compared, total: before.total },
   }
@@ -110,11 +95,6 @@ export async function shownLocks(
 /** Rounded once: the percent of a share has a decimal. */
 export function lockedPercent({ lockedSeconds, knownSeconds }: LockStatistics): number | null {
   return roundedRatio(lockedSeconds * 100, knownSeconds)
-}
-
-function bucketOf(days: Days, timeZone: string): Bucket {
-  const { from, to } = timeOfDays(days, timeZone)
-  return { day: days.first, start: from, end: to, partial: false }
 }
 
 function sessionsWithin(
@@ -159,13 +139,13 @@ export function lockTable(
   name: string,
   reader: Pick<Reader, 'viewer' | 'now'>,
   rows: readonly LockRow[],
-  { isNamed = true }: { readonly isNamed?: boolean } = {},
+  isNamed = true,
 ): Html {
   const until = countedUntil(reader.viewer.asOf, reader.now)
   const planned = rows.map(row => plannedOf(row) ?? 0)
   const most = Math.max(0, ...rows.map(row => lengthOf(row, until) ?? 0), ...planned)
   return html`
-    ${table(name, lockColumns(reader, { isNamed, most }), rows, { id: 'session-table' })}
+    ${table(name, lockColumns(reader, isNamed, most), rows, { id: 'session-table' })}
     ${legendOf([
       ['solid', stateName('locked', reader.viewer)],
       ['usual', 'Lasted'],
@@ -201,23 +181,28 @@ export interface LockRow extends LockStats {
 }
 
 export function lockRow(session: LockStats, document: string | undefined, ending?: Ending): LockRow {
-  return { ...session, ...totalsOf(session.intervals), record: recordOf(document), ending }
+  return {
+    ...session,
+    ...totalsOf(session.intervals),
+    record: document === undefined ? undefined : readLock(document),
+    ending,
+  }
 }
 
 /** The name leads to a session; where all have the same, the time does. */
 export function lockColumns(
   { viewer, now }: Pick<Reader, 'viewer' | 'now'>,
-  { isNamed = true, most = 0 }: { readonly isNamed?: boolean; readonly most?: number } = {},
+  isNamed = true,
+  most = 0,
 ): TableColumn<LockRow>[] {
   const until = countedUntil(viewer.asOf, now)
   const started = ({ at }: LockRow) => dateTime(viewer, at)
-  const name = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
-  const shown = isNamed ? name : started
+  const named = ({ id, record }: LockRow) => recordName(viewer, 'lock', { id, name: record?.name ?? '' })
   return [
     {
       title: label(isNamed ? 'name' : 'startDate'),
       line: 'first',
-      cell: row => html`<a href="/locks/${row.id}">${shown(row)}</a>${marksOf(viewer, row)}`,
+      cell: row => html`<a href="/locks/${row.id}">${isNamed ? named(row) : started(row)}</a>${marksOf(viewer, row)}`,
     },
     ...(isNamed ? ([{ title: label('startDate'), line: 'second', cell: started }] as const) : []),
     {
@@ -242,7 +227,11 @@ export function lockColumns(
       unit: ({ intervals }) => (breaksOf(intervals).count === 1 ? '\u00a0break' : '\u00a0breaks'),
       cell: ({ intervals }) => (intervals.length === 0 ? NONE : numberText(breaksOf(intervals).count)),
     },
-    { title: 'Longest stretch', numeric: true, cell: ({ intervals, longest }) => knownLength(intervals, longest) },
+    {
+      title: 'Longest stretch',
+      numeric: true,
+      cell: ({ intervals, longest }) => (intervals.length === 0 ? NONE : durationText(longest / 1000)),
+    },
     ...fieldColumns<LockRow>(viewer, lockFields),
   ]
 }
@@ -260,11 +249,6 @@ function marksOf(viewer: Viewer, row: LockRow): Part {
   return html`${isUsual ? nothing : html` ${stateMark(viewer, state, isActive)}`}${practiceMark(rules)}${isTyped ? TYPED : nothing}${longestOf === undefined ? nothing : html` <span class="state on">Longest of ${longestOf}</span>`}${differences.map(text => html` <span class="state warn">${text}</span>`)}`
 }
 
-/** Without events, nothing is known of a time under lock. */
-function knownLength(intervals: readonly unknown[], milliseconds: number): string {
-  return intervals.length === 0 ? NONE : durationText(milliseconds / 1000)
-}
-
 export const lockFile: Area<PeriodQuery, ShownLocks, LockStats>['file'] = {
   header: ({ discreet }) => lockWriter.header(discreet),
   sessions: (visit, _query, period) => sessionsOf(visit, visit.pageAccess.sessions('lkbx'), period),
@@ -273,7 +257,7 @@ export const lockFile: Area<PeriodQuery, ShownLocks, LockStats>['file'] = {
 
 function cellsOf(viewer: Viewer, { session, document }: WithDocument<LockStats>) {
   const { id, at, state, intervals } = session
-  const record = recordOf(document)
+  const record = document === undefined ? undefined : readLock(document)
   const isHidden = isTimeHidden(viewer, viewer.subject.id, session)
   const { locked, open } = totalsOf(intervals)
   // Without events, nothing is known of them.
@@ -302,9 +286,4 @@ async function* sessionsOf(
   const sessions = await locksSince(store, access, until, time?.from)
   const shown = time === undefined ? sessions : sessionsWithin(sessions, time, until)
   yield* fewAtOnce(shown.toReversed(), ids => lockRecords(store, access, ids))
-}
-
-function recordOf(document: string | undefined): LockSession | undefined {
-  // The archive wrote it in the form of the contract.
-  return document === undefined ? undefined : (JSON.parse(document) as LockSession)
 }

@@ -1,5 +1,4 @@
 import { dotted } from '../../layout/components.ts'
-import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { lockHistory } from '../../../stats/lock-history.ts'
 import { activeLock, type LockStats } from '../../../stats/lock-queries.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
@@ -15,9 +14,9 @@ import { lockTiles, lockVerdict, sharePicture } from './charts.ts'
 import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Ending, endingsOf } from './endings.ts'
 import { headline, lockTime, missingEnd, plannedEndDistance, progressText } from './time.ts'
-import { lockText, practiceMark } from './states.ts'
+import { lockText, practiceMark, readLock } from './states.ts'
 
-interface ShownWithNow extends ShownLocks {
+type ShownWithNow = ShownLocks & {
   readonly active: Active
   readonly endings: ReadonlyMap<number, Ending> | undefined
 }
@@ -70,11 +69,9 @@ type Active = Awaited<ReturnType<typeof activeLock>>
 function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   const until = countedUntil(viewer.asOf, now)
   const missing = missingEnd(viewer, active, viewer.subject.id)
-  // The archive wrote it in the form of the contract.
-  const record = JSON.parse(active.document) as LockSession
   return dotted(
     lockTime(active, { until, now }) ?? nothing,
-    html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', record)}</a>${practiceMark(active.rules)}`,
+    html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', readLock(active.document))}</a>${practiceMark(active.rules)}`,
     active.at > until ? nothing : progressText(viewer, active, viewer.subject.id, { until, now }),
     missing === undefined
       ? html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`

@@ -95,14 +95,11 @@ async function findSession({ store, viewer, pageAccess, id, now }: Visit) {
 function timesText(viewer: Viewer, { record, endAt }: LockDetails, { until, now }: Clock): Part {
   const started = Date.parse(record.startDate)
   const start = dateTime(viewer, started)
-  if (endAt === null) return started > until ? start : html`${start} – ${presentText(viewer, until, now)}`
+  if (endAt === null && started > until) return start
+  if (endAt === null)
+    return html`${start} – ${until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`}`
   const ended = knownEnd({ at: started, endAt })
   return ended === null ? html`${start}, end not known` : timeSpan(viewer, started, ended)
-}
-
-/** The end of what is known of a running session. */
-function presentText(viewer: Viewer, until: number, now: number): Part {
-  return until === now ? 'now' : html`${dateTime(viewer, until)}${ageText(viewer, now)}`
 }
 
 function sessionStats(viewer: Viewer, session: LockDetails, template: LockTemplate | undefined, clock: Clock): Html {

@@ -1,7 +1,13 @@
+import type { LockSession } from '../../../contract/lock-sessions.ts'
 import type { LockInterval, LockRules } from '../../../stats/intervals.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Viewer } from '../../page.ts'
 import { label, stateLabels } from '../../text/labels.ts'
+
+/** The archive wrote a record in the form of the contract. */
+export function readLock(document: string): LockSession {
+  return JSON.parse(document) as LockSession
+}
 
 export function stateName(state: string, { discreet }: Pick<Viewer, 'discreet'>): string {
   if (discreet) return neutralStates[state] ?? 'Other state'

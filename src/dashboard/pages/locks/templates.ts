@@ -96,14 +96,9 @@ export function lockTemplateColumns(
     ...(strips === undefined ? [] : [strips]),
     {
       title: 'Median length',
-      cell: use => html`<span class="nowrap">${medianText(use) ?? soFarText(use, until) ?? NONE}</span>`,
+      cell: use => html`<span class="nowrap">${medianText(use, until)}</span>`,
     },
-    {
-      title: stateName('completed', viewer),
-      line: 'second',
-      unit: '\u00a0completed',
-      cell: use => completedText(use),
-    },
+    { title: stateName('completed', viewer), line: 'second', unit: '\u00a0completed', cell: completedText },
     {
       title: isSorted ? html`Last used<span aria-hidden="true"> ↓</span>` : 'Last used',
       sorted: isSorted ? 'descending' : undefined,
@@ -120,17 +115,11 @@ function completedText({ sessions, completed }: TemplateUse): string {
   return sessions === 0 ? '' : `${numberText(completed)} of ${numberText(sessions)}`
 }
 
-/** The lower of two in the middle. */
-function medianText({ lengths }: TemplateUse): string | undefined {
+/** The lower of two in the middle; `8 d 6 h so far` where only a running lock is known. */
+function medianText({ lengths, runningSince = Infinity }: TemplateUse, until: number): string {
   const median = lengths[Math.floor((lengths.length - 1) / 2)]
-  return median === undefined ? undefined : durationText(median / 1000)
-}
-
-/** `8 d 6 h so far` of a running lock */
-function soFarText({ runningSince }: TemplateUse, until: number): string | undefined {
-  return runningSince === undefined || runningSince > until
-    ? undefined
-    : `${durationText((until - runningSince) / 1000)} so far`
+  if (median !== undefined) return durationText(median / 1000)
+  return runningSince > until ? NONE : `${durationText((until - runningSince) / 1000)} so far`
 }
 
 /** The shortest and the longest time that a template plans, in milliseconds. */
@@ -143,20 +132,17 @@ function lengthsOf({ record, lengths, runningSince = Infinity }: TemplateUse, un
   return [...plannedOf(record), ...lengths, ...(runningSince > until ? [] : [until - runningSince])]
 }
 
-interface Axis {
-  readonly x: (length: number) => number
-  readonly ticks: readonly { readonly at: number; readonly name: string }[]
-}
+type Axis = ReturnType<typeof axisOf>
 
 /** Some lengths, and room for a mark beside the least and the most. */
-function axisOf(lengths: readonly number[]): Axis {
+function axisOf(lengths: readonly number[]) {
   const [least, most] = [Math.min(...lengths), Math.max(...lengths)]
   const [unit, name] = LENGTHS.find(([length]) => most > 2 * length) ?? ([MINUTE_MS, 'min'] as const)
   const scale = scaleLinear([Math.max(0, Math.floor(least / unit) - 0.5), most / unit + 0.5], [2, 98])
   const [first = 0, last = 0] = scale.domain()
   const values = scale.ticks(Math.min(6, last - first))
   return {
-    x: length => scale(length / unit),
+    x: (length: number) => scale(length / unit),
     ticks: values.map(value => {
       return { at: scale(value), name: `${numberText(value)}${value === values.at(-1) ? `\u00a0${name}` : ''}` }
     }),
@@ -252,7 +238,7 @@ async function showTemplate(visit: Visit) {
       summary: () => html`
         ${use === undefined || use.last === null ? nothing : html`${useStats(viewer, use, until)}${lengthsCard(use, until)}`}
         ${card('Rules', html`${facts(shownRules(viewer, record))}${viewer.discreet ? html`<p class="muted">The other rules are not shown while names are hidden.</p>` : nothing}`, { id: 'rules' })}
-        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, { isNamed: false })}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
+        ${card('Locks with this template', rows.length === 0 ? html`<p class="muted">No lock has started from this template.</p>` : html`${lockTable('Locks with this template', visit, rows, false)}${tableFoot(path, query, shown)}`, { id: 'sessions' })}
       `,
     }),
   })
@@ -273,7 +259,7 @@ function useStats(viewer: Viewer, use: TemplateUse, until: number): Html {
   return stats(
     mainStat(
       'Median length',
-      medianText(use) ?? soFarText(use, until) ?? NONE,
+      medianText(use, until),
       use.sessions === 0 ? undefined : `${completedText(use)} completed`,
     ),
     least === most ? nothing : stat('Lasted', `${least} to ${most}`),
@@ -290,10 +276,13 @@ export function shownRules({ discreet }: Pick<Viewer, 'discreet'>, record: LockT
 
 /** The rules of a template that apply, the first its length. They state values of fields and do not interpret them. */
 export function rulesOf(template: LockTemplate): Rule[] {
-  const { breakPenalty } = template
+  const { breakMaximum, breakPenalty, breakRegularity } = template
   const rules: (Rule | false)[] = [
     ['Length', `${lengthText(template)}${template.isRandomDuration ? ', at random' : ''}`],
-    ['Breaks', breakText(template)],
+    [
+      'Breaks',
+      template.isBreakEnabled ? `up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : 'none',
+    ],
     template.isBreakEnabled && breakPenalty > 0 && ['Longer breaks', `add ${durationText(breakPenalty)}`],
     template.isBreakEnabled && template.breakKeyholderOnly && ['Breaks are started', 'only by the keyholder'],
     // Their units are not known.
@@ -310,8 +299,4 @@ function lengthText({ isRandomDuration, minDuration, maxDuration, duration }: Lo
   return isRandomDuration
     ? `${durationText(minDuration ?? 0)} to ${durationText(maxDuration ?? 0)}`
     : durationText(duration)
-}
-
-function breakText({ isBreakEnabled, breakRegularity, breakMaximum }: LockTemplate): string {
-  return isBreakEnabled ? `up to ${durationText(breakMaximum)} every ${durationText(breakRegularity)}` : 'none'
 }

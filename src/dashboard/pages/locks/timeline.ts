@@ -13,13 +13,6 @@ import { dateFormat, dayRange, durationText, minutesText, stretchText, timeOfDay
 
 /** When a lock was locked and open: on one line, or on a line for each day or for each few weeks. */
 
-/** The lines of a timeline. Instants are on the clock of the account, as if that were UTC, so that each day has 24 hours. */
-interface Lines {
-  readonly origin: number
-  readonly length: number
-  readonly count: number
-}
-
 export function timeline(
   viewer: Viewer,
   session: LockDetails,
@@ -27,52 +20,39 @@ export function timeline(
   plannedEnd: number | undefined,
 ): Html {
   const intervals = session.intervals.slice(0, MAX_ROWS)
-  const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
   const [first, last] = [intervals[0], intervals.at(-1)]
-  const lines =
-    first === undefined || last === undefined
-      ? undefined
-      : linesOf(clockOf(first.start), clockOf(plannedEnd ?? last.end))
-  const positionOf = (at: number) => (lines === undefined ? 0 : (clockOf(at) - lines.origin) / lines.length)
-  const late = intervals.filter(interval => overMaximum(interval, template) > 0)
+  const empty = 'No events, so the times of this lock are not known.'
+  const card = { id: 'timeline', title: 'When', isWide: true, empty }
+  if (first === undefined || last === undefined) return picture({ ...card, drawing: undefined })
+  const clockOf = (at: number) => Date.parse(`${wallClock(at, viewer.timeZone)}Z`)
+  const end = plannedEnd ?? last.end
+  const lines = linesOf(clockOf(first.start), clockOf(end))
+  const positionOf = (at: number) => (clockOf(at) - lines.origin) / lines.length
   const blocksOf = (look: string, start: number, end: number) =>
-    blocks(look, [start, end], lineHeight(lines?.count ?? 1))
-  const marks = intervals.map(({ start, end, locked }) =>
-    blocksOf(locked ? 'solid' : 'break', positionOf(start), positionOf(end)),
-  )
-  const over = late.map(interval =>
-    blocksOf('late', positionOf(interval.end - overMaximum(interval, template)), positionOf(interval.end)),
-  )
+    blocks(look, [positionOf(start), positionOf(end)], lineHeight(lines.count))
+  const marks = intervals.map(({ start, end, locked }) => blocksOf(locked ? 'solid' : 'break', start, end))
+  const late = intervals.filter(interval => overMaximum(interval, template) > 0)
+  const over = late.map(one => blocksOf('late', one.end - overMaximum(one, template), one.end))
   const open = [...new Set(intervals.filter(({ locked }) => !locked).map(intervalName))]
   return picture({
-    id: 'timeline',
-    title: 'When',
-    isWide: true,
-    drawing:
-      lines &&
-      html`${axisOf(lines, clockOf(plannedEnd ?? last?.end ?? 0))}${marks}${over}${last !== undefined && plannedEnd !== undefined ? blocksOf('ahead', positionOf(last.end), positionOf(plannedEnd)) : nothing}`,
-    empty: 'No events, so the times of this lock are not known.',
-    lines: lines?.count,
-    legend:
-      lines === undefined
-        ? []
-        : [
-            ['solid', stateName('locked', viewer)],
-            ...(open.length > 0 ? ([['break', open.join(', ')]] as const) : []),
-            ...(plannedEnd === undefined ? [] : ([['ahead', 'Up to the planned end']] as const)),
-            ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
-          ],
-    figures: stretchFigures(viewer, session, template, (start, end) => [
-      positionOf(start) * 100,
-      positionOf(end) * 100,
-    ]),
+    ...card,
+    drawing: html`${axisOf(lines, clockOf(end))}${marks}${over}${plannedEnd === undefined ? nothing : blocksOf('ahead', last.end, plannedEnd)}`,
+    lines: lines.count,
+    legend: [
+      ['solid', stateName('locked', viewer)],
+      ...(open.length > 0 ? ([['break', open.join(', ')]] as const) : []),
+      ...(plannedEnd === undefined ? [] : ([['ahead', 'Up to the planned end']] as const)),
+      ...(late.length > 0 ? ([['late', 'Over the maximum of a break']] as const) : []),
+    ],
+    figures: stretchFigures(viewer, session, template, at => positionOf(at) * 100),
   })
 }
 
 /** More would be too many for a page. */
 const MAX_LINES = 60
 
-function linesOf(start: number, end: number): Lines {
+/** The lines of a timeline. Instants are on the clock of the account, as if that were UTC, so that each day has 24 hours. */
+function linesOf(start: number, end: number) {
   if (end - start <= DAY_MS) return { origin: start, length: Math.max(end - start, 1), count: 1 }
   const days = (end - start) / DAY_MS
   const lineDays = days < MAX_LINES ? 1 : Math.ceil(days / (MAX_LINES - 1) / 7) * 7
@@ -100,7 +80,7 @@ function blocks(look: string, [start, end]: Range, height: number): Html[] {
 const GAP = 0.5
 
 /** Hours of a day, or days of weeks, and the name of each line. */
-function axisOf({ origin, length, count }: Lines, last: number): Html {
+function axisOf({ origin, length, count }: ReturnType<typeof linesOf>, last: number): Html {
   const [days, height] = [length / DAY_MS, lineHeight(count)]
   const step = days > 1 ? length / 7 : (STEPS.find(minutes => length / (minutes * MINUTE_MS) <= 5) ?? 360) * MINUTE_MS
   const first = days > 1 ? origin : Math.ceil(origin / step) * step
@@ -144,15 +124,12 @@ interface Stretch {
   readonly end: number
 }
 
-/**
- * What happened to a lock, a row for each time under lock; of a running one the newest first. `placeOf` says where in the timeline a
- * time is.
- */
+/** What happened to a lock, a row for each time under lock; of a running one the newest first. `x` says where an instant is. */
 function stretchFigures(
   viewer: Viewer,
   session: LockDetails,
   template: LockTemplate | undefined,
-  placeOf: (start: number, end: number) => Range,
+  x: (at: number) => number,
 ): Html {
   const all = stretchesOf(session)
   return figuresTable<Stretch>({
@@ -170,7 +147,7 @@ function stretchFigures(
       },
     ],
     rows: session.isActive ? all.toReversed() : all,
-    placeOf: ({ start, end }) => placeOf(start, end),
+    placeOf: ({ start, end }) => [x(start), x(end)],
   })
 }
 

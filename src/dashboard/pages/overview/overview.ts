@@ -88,7 +88,7 @@ export async function readOverview(reader: Reader, goal: number | null) {
     })
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked, shownLock) : nothing}
+      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked.days, shownLock) : nothing}
       ${
         readable.includes('dtt')
           ? html`${training === undefined ? nothing : thisWeek(reader, history.sessions, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
@@ -126,7 +126,7 @@ async function lockedTime({ store, viewer, pageAccess, now }: Reader, { since }:
     bucketsFrom(today + 1 - STRIP_DAYS, 'day'),
     bucketsFrom(firstOfYear(today), 'month'),
   ])
-  return { until, days: days.buckets, year: year.total }
+  return { days: days.buckets, year: year.total }
 }
 
 /**

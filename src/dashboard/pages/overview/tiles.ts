@@ -1,6 +1,5 @@
 import { sum } from '../../../contract/numbers.ts'
 import { DAY_MS, bucketStart, formatDate } from '../../../contract/time.ts'
-import type { LockSession } from '../../../contract/lock-sessions.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
@@ -14,7 +13,7 @@ import { recordName, programLink, type Programs } from '../../text/names.ts'
 import type { Reader, Viewer } from '../../page.ts'
 import { daysName, daysText } from '../../text/period.ts'
 import { countText, durationText, NONE, numberText, partText, percentText, timeAgo, shortDay } from '../../text/text.ts'
-import { knownEnd, lockText, practiceMark } from '../locks/states.ts'
+import { knownEnd, lockText, practiceMark, readLock } from '../locks/states.ts'
 import { endAhead, lockTime, plannedEndStat, progressBar, tickingTime } from '../locks/time.ts'
 import { lockedFigure, shares } from '../locks/charts.ts'
 import { beyondText, rangeText, strip } from '../parts.ts'
@@ -24,19 +23,12 @@ import { medianFigure, repsFigure, type ShownTraining } from '../training/traini
 import { countedUntil } from '../../../stats/known-time.ts'
 import { lockedPercent, type ShownLocks } from '../locks/list.ts'
 
-interface LockedTime {
-  readonly days: readonly LockStatistics[]
-  readonly until: number
-}
-
-type Active = LockStats & { readonly document: string }
-
 /** The lock with what is planned, and how much of each of the last days was locked. */
 export function lockCard(
   reader: Reader,
-  current: Active | undefined,
+  current: (LockStats & { readonly document: string }) | undefined,
   last: LockStats | undefined,
-  { days, until }: LockedTime,
+  days: readonly LockStatistics[],
   weeks: ShownLocks | undefined,
 ): Html {
   const { viewer, now } = reader
@@ -47,10 +39,11 @@ export function lockCard(
   const scope = daysName({ first: bucketStart('week', 'monday', today), last: today })
   const week = weeks?.buckets.at(-1)
   const end = knownEnd(shown)
+  const until = countedUntil(viewer.asOf, now)
   const clock = { until, now }
   const ahead = current && endAhead(viewer, current, viewer.subject.id, until)
   return tile(
-    html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock' : nameOf(viewer, current)}</a>${practiceMark(shown.rules)}`,
+    html`<a href="/locks/${shown.id}">${current === undefined ? 'Last lock' : recordName(viewer, 'lock', readLock(current.document))}</a>${practiceMark(shown.rules)}`,
     html`
       ${current === undefined ? nothing : html`<p class="muted">${lockTime(current, clock)}</p>`}
       <dl class="stats">
@@ -63,11 +56,6 @@ export function lockCard(
     `,
     'wide',
   )
-}
-
-function nameOf(viewer: Viewer, { document }: Active): Part {
-  // The archive wrote it in the form of the contract.
-  return recordName(viewer, 'lock', JSON.parse(document) as LockSession)
 }
 
 export const STRIP_DAYS = 28
