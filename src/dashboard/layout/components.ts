@@ -192,6 +192,15 @@ export function tabs(path: string, selected: string | null, all: readonly Tab[])
   `
 }
 
+export type Choices = readonly (readonly [value: string | number, title: string])[]
+
+/** The options of a `<select>`. */
+export function options(choices: Choices, chosen?: string | number): Html[] {
+  return choices.map(
+    ([value, title]) => html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${title}</option>`,
+  )
+}
+
 /** Text with a button to copy it. A secret is highlighted, and its button has the focus when the page opens. */
 export function code(text: string, name: string, isSecret = false): Html {
   return html`

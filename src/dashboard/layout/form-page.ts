@@ -8,7 +8,7 @@ interface FormPage {
   /** The path that it is sent to, if that is not the path of this page. */
   readonly action?: string
   readonly problem?: string | undefined
-  readonly status?: number
+  readonly status?: number | undefined
   readonly body: Html
   /** The text of its button, if that is not the title. */
   readonly button?: string

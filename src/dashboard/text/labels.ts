@@ -13,13 +13,17 @@ export const typeLabels: Readonly<Record<string, string>> = {
   bounce: 'Bounce',
 }
 
-export const recordKindLabels: Readonly<Record<string, string>> = {
+const recordKindLabels: Readonly<Record<string, string>> = {
   'lock-template': 'Lock templates',
   'lock-device': 'Lock devices',
   'training-device': 'Training devices',
   'training-template': 'Programs',
   'lock-session': 'Lock sessions',
   'training-session': 'Training sessions',
+}
+
+export function kindName(kind: string): string {
+  return recordKindLabels[kind] ?? kind
 }
 
 /** States of a lock session that are known today; the set is open. */

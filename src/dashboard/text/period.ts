@@ -36,8 +36,7 @@ export interface Period extends Days {
 export function readPeriod(query: URLSearchParams, now: number, timeZone: string): PeriodQuery {
   const dayOf = (name: string) => parseDate(query.get(name) ?? '')
   const [day, from, to] = ['day', 'from', 'to'].map(dayOf)
-  const preset = query.get('range') ?? ''
-  const read = { preset: isPreset(preset) ? preset : DEFAULT_PRESET } as const
+  const read = { preset: presetNames.find(name => name === query.get('range')) ?? DEFAULT_PRESET }
   if (day !== undefined) return { ...read, days: [day, day] }
   if (from === undefined && to === undefined) return read
   const last = to ?? Math.max(from ?? 0, zoneClock(timeZone).dayOf(now))
@@ -58,14 +57,13 @@ export function writePeriod(query: URLSearchParams, { preset, days }: PeriodQuer
 export function periodFor({ preset, days }: PeriodQuery, now: number, timeZone: string): Period | undefined {
   const weeks = presets[preset]
   const today = zoneClock(timeZone).dayOf(now)
-  if (days === undefined) return weeks === undefined ? undefined : lastWeeks(weeks, today)
+  if (days === undefined) {
+    if (weeks === undefined) return undefined
+    return { first: bucketStart('week', 'monday', today) - 7 * (weeks - 1), last: today, length: 7 * weeks, today }
+  }
   const [first, end] = days
   const length = Math.max(0, end + 1 - first)
   return { first, last: length === 0 || first > today ? end : Math.min(end, today), length, today }
-}
-
-function lastWeeks(weeks: number, today: number): Period {
-  return { first: bucketStart('week', 'monday', today) - 7 * (weeks - 1), last: today, length: 7 * weeks, today }
 }
 
 /** The weeks of a period that consists of whole ones and this one so far. */
@@ -154,7 +152,3 @@ export function presetTitle(preset: Preset, form?: 'short'): string {
 
 // These are all of its keys.
 export const presetNames = Object.keys(presets) as Preset[]
-
-function isPreset(text: string): text is Preset {
-  return Object.hasOwn(presets, text)
-}

@@ -55,7 +55,6 @@ const MAX_ACCEPTED = 10
 interface DateFormat {
   readonly format: (at: number | Date) => string
   readonly formatRange: (from: number, to: number) => string
-  readonly formatToParts: (at: number) => readonly Intl.DateTimeFormatPart[]
 }
 
 /** Dates are Gregorian, and digits Latin, in every language. Hours have two digits where a day has 24 of them. */
@@ -68,7 +67,6 @@ export function dateFormat(options: Intl.DateTimeFormatOptions): DateFormat {
   return {
     format: at => unbroken(now().format(at)),
     formatRange: (from, to) => now().formatRange(from, to),
-    formatToParts: at => now().formatToParts(at),
   }
 }
 
@@ -82,9 +80,7 @@ function perLanguage<Format>(make: (locale: string) => Format): () => Format {
   const made = new Map<string, Format>()
   return () => {
     const { language } = current.getStore() ?? { language: DEFAULT }
-    const known = made.get(language) ?? make(`${language}-u-ca-gregory-nu-latn`)
-    made.set(language, known)
-    return known
+    return made.getOrInsertComputed(language, () => make(`${language}-u-ca-gregory-nu-latn`))
   }
 }
 
@@ -286,16 +282,11 @@ const forms = {
   time,
 } as const
 
-const formats = new Map<string, ReturnType<typeof dateFormat>>()
+const formats = new Map<string, DateFormat>()
 
 /** Cached, because formats are slow to create. */
-function formatIn(timeZone: string, form: keyof typeof forms): ReturnType<typeof dateFormat> {
-  const key = `${form} ${timeZone}`
-  const known = formats.get(key)
-  if (known !== undefined) return known
-  const format = dateFormat({ ...forms[form], timeZone })
-  formats.set(key, format)
-  return format
+function formatIn(timeZone: string, form: keyof typeof forms): DateFormat {
+  return formats.getOrInsertComputed(`${form} ${timeZone}`, () => dateFormat({ ...forms[form], timeZone }))
 }
 
 function round1(value: number): number {

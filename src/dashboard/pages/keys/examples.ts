@@ -58,9 +58,6 @@ const EXAMPLE_URL = settings.url.fallback
 const examples = new Map<string, string>()
 
 function readExample(file: string): string {
-  const known = examples.get(file)
-  if (known !== undefined) return known
-  const text = readFileSync(new URL(`../../../../examples/${file}`, import.meta.url), 'utf8')
-  examples.set(file, text)
-  return text
+  const path = new URL(`../../../../examples/${file}`, import.meta.url)
+  return examples.getOrInsertComputed(file, () => readFileSync(path, 'utf8'))
 }

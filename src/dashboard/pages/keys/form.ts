@@ -4,6 +4,7 @@ import { notFound } from '../../../contract/errors.ts'
 import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
 import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 import { DAY_MS } from '../../../contract/time.ts'
+import { options } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { fieldText, html, nothing } from '../../html.ts'
 import { scopeLabels, scopeTexts } from '../../text/labels.ts'
@@ -19,18 +20,13 @@ interface KeyForm {
 
 export function readKeyForm({ form, now }: Visit): KeyForm {
   const expires = form.get('expires') ?? ''
+  const days = /^(30|90|365)d$/.exec(expires)?.[1]
   return {
     name: (form.get('name') ?? '').trim(),
     scopes: form.getAll('scope'),
     expires,
-    expiresAt: chosenExpiry(expires, now),
+    expiresAt: expires === 'never' ? null : days === undefined ? undefined : now + Number(days) * DAY_MS,
   }
-}
-
-function chosenExpiry(expires: string, now: number): number | null | undefined {
-  if (expires === 'never') return null
-  const days = /^(30|90|365)d$/.exec(expires)?.[1]
-  return days === undefined ? undefined : now + Number(days) * DAY_MS
 }
 
 const expiries = [
@@ -64,10 +60,7 @@ export async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, probl
         )}
       </fieldset>
       <label>Expires
-        <select name="expires" required>${expiries.map(
-          ([value, title]) =>
-            html`<option value="${value}"${value === expires ? html` selected` : nothing}>${title}</option>`,
-        )}</select>
+        <select name="expires" required>${options(expiries, expires)}</select>
       </label>
     `,
   })

@@ -5,7 +5,7 @@ import { actPages } from '../../layout/form-page.ts'
 import { doRecordAct, mayChangeRecords, recordForm } from '../../layout/record-acts.ts'
 import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
 import { openPager, pageNumber } from '../../paging.ts'
-import { recordKindLabels } from '../../text/labels.ts'
+import { kindName } from '../../text/labels.ts'
 import { dateTime, NONE } from '../../text/text.ts'
 
 /** Deleting single records, and allowing them again. */
@@ -50,7 +50,7 @@ function showForm(visit: Visit, kind: string, problem?: string) {
   return recordForm(visit, deleteRecords, {
     title: 'Delete this record',
     problem,
-    what: html`<p>${recordKindLabels[kind]}: number ${id}. It goes from all lists and figures, and stays away from later copies and files. Settings can restore it.</p>`,
+    what: html`<p>${kindName(kind)}: number ${id}. It goes from all lists and figures, and stays away from later copies and files. Settings can restore it.</p>`,
     command: `record remove ${kind} ${id}`,
   })
 }
@@ -77,7 +77,7 @@ async function showDeleted(visit: Visit, problem?: string) {
             : html`${table<Deleted>(
                 'Deleted records',
                 [
-                  { title: 'Record', line: 'first', cell: ({ kind }) => recordKindLabels[kind] ?? kind },
+                  { title: 'Record', line: 'first', cell: ({ kind }) => kindName(kind) },
                   { title: 'Number', line: 'first', numeric: true, cell: ({ id }) => String(id) },
                   { title: 'Of', line: 'second', cell: ({ at }) => (at === null ? NONE : dateTime(viewer, at)) },
                   { title: 'Deleted', line: 'second', cell: ({ deletedAt }) => dateTime(viewer, deletedAt) },

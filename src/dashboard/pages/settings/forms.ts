@@ -1,4 +1,4 @@
-import { setting } from '../../layout/components.ts'
+import { type Choices, options, setting } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
 import { capital, languages } from '../../text/text.ts'
@@ -33,8 +33,6 @@ export function privacySettings({ viewer: { discreet, hasShortcut } }: Visit): H
   `
 }
 
-type Choices = readonly (readonly [value: string, title: string])[]
-
 const languageChoices: Choices = [
   ['', 'As this browser'],
   ...languages.map(tag => [tag, capital(new Intl.DisplayNames(tag, { type: 'language' }).of(tag) ?? tag)] as const),
@@ -55,10 +53,7 @@ const SWITCH: Choices = [
 function select(title: string, name: string, choices: Choices, chosen: string): Html {
   return html`
     <form class="row" method="post" action="/settings" data-submit-on-change>
-      <select name="${name}" aria-label="${title}">${choices.map(
-        ([value, label]) =>
-          html`<option value="${value}"${value === chosen ? html` selected` : nothing}>${label}</option>`,
-      )}</select>
+      <select name="${name}" aria-label="${title}">${options(choices, chosen)}</select>
       <button class="small no-script">Save</button>
     </form>
   `

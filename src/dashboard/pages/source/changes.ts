@@ -16,7 +16,7 @@ import { table } from '../../layout/components.ts'
 import { formPage, submit } from '../../layout/form-page.ts'
 import { commandInstead } from '../../layout/record-acts.ts'
 import { type DashboardPage, type PageResult, redirect, type Visit } from '../../page.ts'
-import { recordKindLabels } from '../../text/labels.ts'
+import { kindName } from '../../text/labels.ts'
 import { countText, numberText } from '../../text/text.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
@@ -70,7 +70,7 @@ async function showGone(visit: Visit, problem?: string): Promise<PageResult> {
   const numbers = table<GoneRecords>(
     'What is gone there',
     [
-      { title: 'Kind', cell: ({ kind }) => recordKindLabels[kind] ?? kind },
+      { title: 'Kind', cell: ({ kind }) => kindName(kind) },
       { title: 'Gone there', numeric: true, cell: ({ count }) => numberText(count) },
       { title: 'You have', numeric: true, cell: ({ total }) => numberText(total) },
     ],

@@ -5,12 +5,12 @@ import { isRefusal, Refusal } from '../../../contract/refusal.ts'
 import { checkConnection, type CheckedSource } from '../../../pull/check-connection.ts'
 import { changeKey, connectSource, readConnection, whyNotOffered } from '../../../pull/connections.ts'
 import { isPassing } from '../../../pull/stored-key.ts'
-import { code, CONNECT, facts, SERVER_WAY, way } from '../../layout/components.ts'
+import { code, CONNECT, facts, options, SERVER_WAY, way } from '../../layout/components.ts'
 import { formPage, problemOf } from '../../layout/form-page.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
 import { type DashboardPage, type PageResult, redirect, type View, view, type Visit } from '../../page.ts'
 import { noCookie, openedCookie, sealedCookie } from '../../sign-in/sealed-cookie.ts'
-import { recordKindLabels } from '../../text/labels.ts'
+import { kindName } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import { hostOf } from './states.ts'
 
@@ -30,23 +30,14 @@ export const connectPages: readonly DashboardPage[] = [
   { ...CHANGE, method: 'POST', path: '/source/key', takesLong: true, handler: changeEntered },
 ]
 
-type Interval = readonly [minutes: number, title: string]
-
-const intervals: readonly Interval[] = [
+/** How often a source is pulled. */
+export const intervals = [
   [5, 'Every 5 minutes'],
   [60, 'Every hour'],
   [24 * 60, 'Every day'],
-]
-const ONCE: Interval = [0, 'Only once']
+] as const
+const ONCE = [0, 'Only once'] as const
 const DEFAULT_MINUTES = 60
-
-/** The choice of how often a source is pulled. */
-export function intervalOptions(chosen: number, offered: readonly Interval[] = intervals): readonly Html[] {
-  return offered.map(
-    ([minutes, title]) =>
-      html`<option value="${minutes}"${minutes === chosen ? html` selected` : nothing}>${title}</option>`,
-  )
-}
 
 /** The minutes that a form names, if they are offered; 0 for only once. */
 export function intervalOf(form: URLSearchParams): number {
@@ -60,17 +51,17 @@ export async function connectWay(visit: Visit): Promise<Html> {
   const why = await whyNotOffered(store, config)
   return why === undefined
     ? way(SERVER_WAY, CONNECT)
-    : way(SERVER_WAY, nothing, operatorOnly(viewer.session.accountId, whyTexts[why.reason], why.setting))
+    : way(
+        SERVER_WAY,
+        nothing,
+        html`<p>${whyTexts[why.reason]} The setting <code>${why.setting}</code> changes that. Until then, whoever runs this service starts the copy with these commands:</p>${operatorCommands(viewer.session.accountId)}`,
+      )
 }
 
 const whyTexts = {
   off: 'Whoever runs this service has switched off copying from this page.',
   role: 'This page cannot copy anything, because the service may not write records to its database.',
 } as const
-
-function operatorOnly(accountId: number, why: string, name: string): Html {
-  return html`<p>${why} The setting <code>${name}</code> changes that. Until then, whoever runs this service starts the copy with these commands:</p>${operatorCommands(accountId)}`
-}
 
 function operatorCommands(accountId: number): Html {
   return code(operatorPullCommands(accountId).join('\n'), 'commands of a pull')
@@ -102,7 +93,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
     button: 'Check and connect',
     waiting: 'Checking…',
     problem,
-    ...(status === undefined ? {} : { status }),
+    status,
     body: html`
       <p>${SERVER_WAY[1]} ${SERVER_WAY[2]}.</p>
       <label>Address of the server
@@ -110,7 +101,7 @@ async function showForm(visit: Visit, { origin = '', every = DEFAULT_MINUTES, pr
       </label>
       ${keyField(described)}
       <label>Copy again
-        <select name="every">${intervalOptions(every, isOnce ? [ONCE] : [...intervals, ONCE])}</select>
+        <select name="every">${options(isOnce ? [ONCE] : [...intervals, ONCE], every)}</select>
       </label>
       ${isOnce ? html`<p class="muted">Whoever runs this service has named no file for the secret that encrypts keys, so it cannot be kept current. The setting <code>${settings.secretFile.env}</code> changes that. If the service restarts before everything is copied, you enter the key again.</p>` : nothing}
       <p class="muted">The key is stored encrypted and sent nowhere else. Nothing is copied before you confirm.</p>
@@ -178,11 +169,9 @@ async function readCheck(visit: Visit): Promise<KeptCheck | undefined> {
 async function showChecked(visit: Visit): Promise<PageResult> {
   const source = await readCheck(visit)
   if (source === undefined) return redirect('/source')
-  return source.fits ? askWhose(visit, source) : showUnfit(visit, source)
-}
-
-function askWhose(visit: Visit, source: KeptCheck): View {
+  if (!source.fits) return showUnfit(visit, source)
   const { origin, newId, every } = source
+  const { protocol, hostname } = new URL(origin)
   // Programs are also read by their numbers, which sessions have.
   const hasPrograms = source.missing.includes('training-template') && source.kinds.includes('training-session')
   const missing = source.missing.filter(kind => kind !== 'training-template' || !hasPrograms)
@@ -199,19 +188,13 @@ function askWhose(visit: Visit, source: KeptCheck): View {
           ['It offers', kindNames(source.kinds)],
           ...(missing.length === 0 ? [] : ([['It does not offer', kindNames(missing)]] as const)),
         ])}
-        ${isUnencrypted(origin) ? html`<p>It has no TLS: the key and your records travel unencrypted in its network.</p>` : nothing}
+        ${protocol === 'http:' && !isLoopbackHost(hostname) ? html`<p>It has no TLS: the key and your records travel unencrypted in its network.</p>` : nothing}
         ${hasPrograms ? html`<p class="muted">It has no list of programs. Those of your sessions are copied one by one.</p>` : nothing}
         ${newId === undefined ? nothing : html`<p>Your account here gets the number ${newId}, which these records carry. Nothing else about it changes.</p>`}
         <div class="buttons"><button class="primary">Yes, copy my records</button><button name="answer" value="no">No</button></div>
       </form>
     `,
   })
-}
-
-/** Whether somebody on the way can read what is sent. */
-function isUnencrypted(origin: string): boolean {
-  const { protocol, hostname } = new URL(origin)
-  return protocol === 'http:' && !isLoopbackHost(hostname)
 }
 
 function whose({ viewer }: Visit, { id, username }: CheckedSource): string {
@@ -221,7 +204,7 @@ function whose({ viewer }: Visit, { id, username }: CheckedSource): string {
 }
 
 function kindNames(names: readonly string[]): string {
-  return names.length === 0 ? 'Nothing' : names.map(kind => recordKindLabels[kind] ?? kind).join(', ')
+  return names.length === 0 ? 'Nothing' : names.map(kindName).join(', ')
 }
 
 /** Neither says which account here has the number. */
@@ -263,7 +246,7 @@ async function showKeyForm(visit: Visit, problem?: string, status?: number): Pro
     action: '/source/key',
     button: 'Check and use it',
     problem,
-    ...(status === undefined ? {} : { status }),
+    status,
     body: html`
       <p>Another API key for ${visit.viewer.discreet ? 'the server' : connection.origin}. The old one is forgotten here.</p>
       ${keyField(problem === undefined ? nothing : html` aria-describedby="problem"`)}

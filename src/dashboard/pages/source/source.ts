@@ -20,10 +20,10 @@ import { countSessions, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import { isOtherSecret } from '../../../pull/stored-key.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, countColumn, stat, table } from '../../layout/components.ts'
+import { card, countColumn, options, stat, table } from '../../layout/components.ts'
 import { formPage } from '../../layout/form-page.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
-import { recordKindLabels } from '../../text/labels.ts'
+import { kindName } from '../../text/labels.ts'
 import { freeText } from '../../text/names.ts'
 import {
   agoText,
@@ -36,7 +36,7 @@ import {
   numberText,
   timeAgo,
 } from '../../text/text.ts'
-import { connectPages, connectWay, intervalOf, intervalOptions } from './connect.ts'
+import { connectPages, connectWay, intervalOf, intervals } from './connect.ts'
 import { changePages, rejectedActions } from './changes.ts'
 import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
 import { filePages, filesCard } from './files.ts'
@@ -252,7 +252,7 @@ function roundOf({ viewer, now }: Visit, connection: Connection, source: SourceS
     ${table<Read>(
       `${hostOf(viewer, origin)}: what has arrived`,
       [
-        { title: 'Kind', cell: ({ kind }) => recordKindLabels[kind] ?? kind },
+        { title: 'Kind', cell: ({ kind }) => kindName(kind) },
         { title: 'Arrived', numeric: true, cell: row => (known.has(row.kind) ? numberText(row.read) : NONE) },
         { title: 'Of', numeric: true, cell: ({ total }) => (total === null ? NONE : numberText(total)) },
       ],
@@ -324,7 +324,7 @@ function intervalForm(every: number): Html {
   return html`
     <form class="filters" method="post" action="/source/interval">
       <label>Copy again
-        <select name="every">${intervalOptions(every)}</select>
+        <select name="every">${options(intervals, every)}</select>
       </label>
       <button>Save</button>
     </form>

@@ -6,7 +6,7 @@ import { card, table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { doRecordAct, recordForm } from '../../layout/record-acts.ts'
 import { redirect, type Visit } from '../../page.ts'
-import { recordKindLabels } from '../../text/labels.ts'
+import { kindName } from '../../text/labels.ts'
 import { countText, dateTime } from '../../text/text.ts'
 
 /** Sessions that were typed before the server that has them was connected. */
@@ -57,7 +57,7 @@ function typedTable({ viewer }: Visit, typed: readonly TypedSession[]): Html {
   return table<TypedSession>(
     'Typed and copied',
     [
-      { title: 'Kind', cell: ({ kind }) => recordKindLabels[kind] ?? kind },
+      { title: 'Kind', cell: ({ kind }) => kindName(kind) },
       { title: 'Began', cell: ({ at }) => dateTime(viewer, at) },
       { title: 'Typed', cell: ({ kind, id }) => link(kind, id) },
       { title: 'From the server', cell: ({ kind, copied }) => link(kind, copied) },

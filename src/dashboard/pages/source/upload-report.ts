@@ -1,10 +1,10 @@
 import type { KindPreview } from '../../../archive/preview.ts'
 import type { SampleField } from '../../../archive/sample-rows.ts'
 import { ownKinds } from '../../../accounts/deleted-records.ts'
-import { card, countColumn, facts, table } from '../../layout/components.ts'
+import { card, countColumn, facts, options, table } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import type { Visit } from '../../page.ts'
-import { recordKindLabels } from '../../text/labels.ts'
+import { kindName } from '../../text/labels.ts'
 import { capital, countText, dateText, dateTime, durationText, NONE, numberText } from '../../text/text.ts'
 import type { UploadReport } from '../../../uploads/run.ts'
 import type { Upload } from '../../../uploads/uploads.ts'
@@ -43,7 +43,7 @@ function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
   return table<KindPreview>(
     'What is in it',
     [
-      { title: 'Records', line: 'first', cell: ({ kind }) => kindTitle(kind) },
+      { title: 'Records', line: 'first', cell: ({ kind }) => kindName(kind) },
       { title: 'First', cell: ({ first }) => day(first) },
       { title: 'Last', cell: ({ last }) => day(last) },
       countColumn('New', ({ added }) => added),
@@ -58,10 +58,6 @@ function kindTable({ viewer }: Visit, counts: readonly KindPreview[]): Html {
     ],
     counts,
   )
-}
-
-function kindTitle(kind: string): string {
-  return recordKindLabels[kind] ?? kind
 }
 
 /** What the table does not say. */
@@ -135,7 +131,7 @@ function samplesCard({ viewer }: Visit, upload: Upload): Html {
         ${samples.map(({ kind, place, fields }) => {
           const isChange = fields.some(({ before }) => before !== undefined)
           return html`
-            <h3>${kindTitle(kind)}, ${unit ?? 'place'} ${place}: ${isChange ? 'changed' : 'new'}</h3>
+            <h3>${kindName(kind)}, ${unit ?? 'place'} ${place}: ${isChange ? 'changed' : 'new'}</h3>
             ${facts(fields.map(rowOf))}
           `
         })}
@@ -176,7 +172,7 @@ export function storedCounts(upload: Upload): Html {
   if (stored.length === 0) return html`<p>Everything in it was stored before.</p>`
   return html`<ul>${stored.map(
     ({ kind, added, replaced }) =>
-      html`<li>${kindTitle(kind)}: ${numberText(added)} new${replaced === 0 ? nothing : html`, ${numberText(replaced)} changed`}</li>`,
+      html`<li>${kindName(kind)}: ${numberText(added)} new${replaced === 0 ? nothing : html`, ${numberText(replaced)} changed`}</li>`,
   )}</ul>`
 }
 
@@ -197,27 +193,18 @@ export function failureText(upload: Upload): string {
 
 /** The form that asks for what the file does not say. */
 export function askedFor(upload: Upload, discard: Html): Html {
-  const asksForKind = upload.failure === 'kind'
   const { needsSecret = false } = reportOf(upload)
   return html`
     <div class="card narrow stack">
       <form class="stack" method="post" action="/source/upload/check">
         <input type="hidden" name="id" value="${upload.id}">
         <p${upload.failure === 'encrypted' ? nothing : html` class="problem" role="alert"`}>${failureText(upload)}</p>
-        ${asksForKind ? kindField() : nothing}
+        ${upload.failure === 'kind' && html`<label>Its records are <select name="kind" required>${options(ownKinds.map(({ name }) => [name, kindName(name)]))}</select></label>`}
         ${needsSecret ? secretField() : nothing}
         <div><button class="primary">Check the file</button></div>
       </form>
       ${discard}
     </div>
-  `
-}
-
-function kindField(): Html {
-  return html`
-    <label>Its records are
-      <select name="kind" required>${ownKinds.map(({ name }) => html`<option value="${name}">${kindTitle(name)}</option>`)}</select>
-    </label>
   `
 }
 

@@ -10,7 +10,7 @@ import { trainingRecords } from '../../../stats/training-queries.ts'
 import { MAX_EQUALS, MIN_RANKED } from '../../../stats/bests.ts'
 import { dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { spanCell } from '../parts.ts'
-import { type TableColumn, fieldColumns, table, TYPED } from '../../layout/components.ts'
+import { type Choices, type TableColumn, fieldColumns, options, table, TYPED } from '../../layout/components.ts'
 import { paginate, tableFoot } from '../../paging.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
@@ -32,6 +32,12 @@ export type Measure = keyof typeof measures
 const sorts = ['at', 'program', 'grade', 'reps', 'distance'] as const
 type Sort = (typeof sorts)[number]
 
+const results = { passed: 'Passed', 'not-passed': 'Not passed' }
+
+function resultIn(passed: boolean): keyof typeof results {
+  return passed ? 'passed' : 'not-passed'
+}
+
 export const trainingAddresses: Addresses<TrainingQuery> = {
   path: '/training',
   unfiltered: { type: undefined, program: undefined, passed: undefined },
@@ -52,7 +58,7 @@ export const trainingAddresses: Addresses<TrainingQuery> = {
   write(query, { discreet, type, program, passed, measure, sort, descending }) {
     if (type !== undefined) query.set('type', typeIn(type, discreet))
     if (program !== undefined) query.set('program', String(program))
-    if (passed !== undefined) query.set('result', passed ? 'passed' : 'not-passed')
+    if (passed !== undefined) query.set('result', resultIn(passed))
     if (measure !== 'repetitions') query.set('measure', measure)
     if (sort !== 'at') query.set('sort', sort)
     if (!descending) query.set('order', 'ascending')
@@ -68,36 +74,26 @@ export function scopeOf(query: TrainingQuery, days: Days | undefined): string {
 
 /** The fields of the filters; types and programs are those of the period. */
 export function filterFields(
-  visit: Visit,
+  viewer: Viewer,
   { type, program, passed }: TrainingQuery,
   programs: Programs,
   sessions: readonly SessionStats[],
   types: readonly TypeTotals[],
 ): Html {
-  const { discreet } = visit.viewer
-  const select = (name: string, title: string, options: readonly Html[]) => html`
+  const { discreet } = viewer
+  const select = (name: string, title: string, choices: Choices, chosen?: string | number) => html`
     <label><span class="hidden">${title}</span>
-      <select name="${name}">
-        <option value="">All ${title.toLowerCase()}s</option>
-        ${options}
-      </select>
+      <select name="${name}">${options([['', `All ${title.toLowerCase()}s`], ...choices], chosen)}</select>
     </label>
   `
-  const choices = programChoices(program, programs, sessions)
+  const typesToChoose = typeChoices(types, type, discreet).map(
+    name => [typeIn(name, discreet), typeName(viewer, name)] as const,
+  )
+  const programsToChoose = programChoices(program, programs, sessions).map(id => [id, programs.nameOf(id)] as const)
   return html`
-    ${select(
-      'type',
-      'Type',
-      typeChoices(types, type, discreet).map(name =>
-        option(typeIn(name, discreet), typeName(visit.viewer, name), name === type),
-      ),
-    )}
-    ${select(
-      'program',
-      'Program',
-      choices.map(id => option(String(id), programs.nameOf(id), id === program)),
-    )}
-    ${select('result', 'Result', [option('passed', 'Passed', passed === true), option('not-passed', 'Not passed', passed === false)])}
+    ${select('type', 'Type', typesToChoose, type && typeIn(type, discreet))}
+    ${select('program', 'Program', programsToChoose, program)}
+    ${select('result', 'Result', Object.entries(results), passed === undefined ? undefined : resultIn(passed))}
   `
 }
 
@@ -134,10 +130,6 @@ function typeChoices(types: readonly TypeTotals[], chosen: string | undefined, d
   return [...known, ...[...found].filter(type => type !== '' && !known.includes(type)).toSorted()]
 }
 
-function option(value: string, title: string, selected: boolean): Html {
-  return html`<option value="${value}"${selected ? html` selected` : nothing}>${title}</option>`
-}
-
 /** A page of the table, which its headings sort. */
 export async function sessionRows(visit: Visit, { query, sessions, programs, known }: SessionTable): Promise<Html> {
   const paged = paginate(sortedBy(query, sessions, programs), visit.query)
@@ -160,10 +152,11 @@ export function sessionColumns(
   programs: Programs,
   page?: { readonly query: TrainingQuery; readonly known: readonly SessionStats[]; readonly range: Range },
 ): TableColumn<SessionRow>[] {
+  const direction: TableColumn<never>['sorted'] = page?.query.descending === true ? 'descending' : 'ascending'
   const head = (sort: Sort, text: string) =>
     page === undefined
       ? { title: text }
-      : { title: sortLink(page.query, sort, text), sorted: directionOf(page.query, sort) }
+      : { title: sortLink(page.query, sort, text), sorted: sort === page.query.sort ? direction : undefined }
   const isOfType = page?.query.type !== undefined
   const bests = bestGrades(page === undefined || isOfType ? [] : page.known, visit.now)
   return [
@@ -276,11 +269,6 @@ function weakestText(viewer: Viewer, { types }: SessionStats): string {
 export function distanceOf(viewer: Viewer, { distance, approximate }: SessionStats, isInColumn = false): string {
   if (distance === null) return NONE
   return `${approximate ? '≈ ' : ''}${distanceText(viewer, distance, isInColumn)}`
-}
-
-function directionOf({ sort, descending }: TrainingQuery, column: Sort): 'ascending' | 'descending' | undefined {
-  if (sort !== column) return undefined
-  return descending ? 'descending' : 'ascending'
 }
 
 function sortLink(filters: TrainingQuery, sort: Sort, text: string): Html {

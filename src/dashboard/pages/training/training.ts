@@ -66,7 +66,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
     isFiltered(trainingAddresses, shown.query) ? 'No session matches' : 'No sessions',
     noneText(shown),
   ],
-  fields: (visit, { query, programs, all, types }) => filterFields(visit, query, programs, all, types),
+  fields: ({ viewer }, { query, programs, all, types }) => filterFields(viewer, query, programs, all, types),
   note: (viewer, { query: { type } }) => (type === undefined ? nothing : typeNote(viewer, type)),
   tiles: totalTiles,
   pictures,
