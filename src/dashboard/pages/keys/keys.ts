@@ -5,19 +5,22 @@ import {
   replaceKey,
   revokeKey,
   type ListedKey,
+  listKeys,
 } from '../../../accounts/api-keys.ts'
-import { expiryOf } from '../../../accounts/grants.ts'
+import { expiryOf, endedTier, isEntitled } from '../../../accounts/grants.ts'
 import { hasEnded } from '../../../accounts/access.ts'
-import { code, curlLine, emptyState, facts, table, dotted } from '../../layout/components.ts'
-import { actPages, submitAct } from '../../layout/form-page.ts'
-import { html, type Html, nothing } from '../../html.ts'
-import { scopeLabels } from '../../text/labels.ts'
+import { code, curlLine, emptyState, facts, table, dotted, options } from '../../layout/components.ts'
+import { actPages, submitAct, formPage } from '../../layout/form-page.ts'
+import { html, type Html, nothing, fieldText } from '../../html.ts'
+import { scopeLabels, scopeTexts } from '../../text/labels.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { agoText, countText, dateText, dateTime, dateTimeText, lastUsed, momentText } from '../../text/text.ts'
 import { DAY_MS } from '../../../contract/time.ts'
-import { keysOf, ownKey, readKeyForm, showKeyForm } from './form.ts'
 import { keyExamplePages } from './examples.ts'
+import { notFound } from '../../../contract/errors.ts'
+import { defaultScopes, scopes } from '../../../contract/endpoint.ts'
+import { MAX_NAME_LENGTH } from '../../../contract/names.ts'
 
 const OF_KEYS = { section: 'keys', reads: null } as const
 
@@ -219,4 +222,80 @@ function showNewKey(visit: Visit, secret: string, key: ListedKey) {
 function testPathOf({ scopes }: ListedKey): string {
   if (scopes.includes('dtt:read')) return '/api/v1/dtt/sessions/latest'
   return scopes.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
+}
+
+interface KeyForm {
+  readonly name: string
+  readonly scopes: readonly string[]
+  readonly expires: string
+  /** Null for never, undefined if nothing was chosen. */
+  readonly expiresAt: number | null | undefined
+}
+
+function readKeyForm({ form, now }: Visit): KeyForm {
+  const expires = form.get('expires') ?? ''
+  const days = /^(30|90|365)d$/.exec(expires)?.[1]
+  return {
+    name: (form.get('name') ?? '').trim(),
+    scopes: form.getAll('scope'),
+    expires,
+    expiresAt: expires === 'never' ? null : days === undefined ? undefined : now + Number(days) * DAY_MS,
+  }
+}
+
+const expiries = [
+  ['', 'Choose…'],
+  ['30d', 'In 30 days'],
+  ['90d', 'In 90 days'],
+  ['365d', 'In one year'],
+  ['never', 'No expiry'],
+] as const
+
+async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, problem?: string) {
+  const { inUse, entitled } = await keysOf(visit)
+  const full = inUse >= MAX_ACTIVE_KEYS
+  if (full || !entitled) return redirect('/keys')
+  const { name = '', scopes: chosen = defaultScopes, expires = '' } = entered
+  return formPage(visit, {
+    title: 'Create key',
+    action: '/keys',
+    problem,
+    body: html`
+      <label>Name <span class="muted">what it is for</span>
+        <input name="name" required maxlength="${MAX_NAME_LENGTH}" autocomplete="off" value="${fieldText(name)}" autofocus${
+          problem === undefined ? nothing : html` aria-describedby="problem"`
+        }>
+      </label>
+      <fieldset>
+        <legend>May read</legend>
+        ${scopes.map(
+          scope =>
+            html`<label><input type="checkbox" name="scope" value="${scope}"${chosen.some(one => one === scope) ? html` checked` : nothing}><span>${scopeLabels[scope]} <code class="muted">${scope}</code><br><small class="muted">${scopeTexts[scope]}</small></span></label>`,
+        )}
+      </fieldset>
+      <label>Expires
+        <select name="expires" required>${options(expiries, expires)}</select>
+      </label>
+    `,
+  })
+}
+
+/** The keys of the viewer that are not revoked, the newest first. */
+async function keysOf({ store, viewer, now }: Visit) {
+  const keys = (await listKeys(store, viewer.session.accountId))
+    .filter(({ revoked_at }) => revoked_at === null)
+    .reverse()
+  return {
+    keys,
+    inUse: keys.filter(key => isActive(key, now)).length,
+    entitled: isEntitled(viewer.session, now),
+    tierEnded: endedTier(viewer.session, now),
+  }
+}
+
+async function ownKey(visit: Visit): Promise<ListedKey> {
+  const { keys } = await keysOf(visit)
+  const key = keys.find(({ id }) => id === visit.id)
+  if (key === undefined) throw notFound('Key')
+  return key
 }

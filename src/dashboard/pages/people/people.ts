@@ -9,9 +9,8 @@ import { html, type Html } from '../../html.ts'
 import { type DashboardPage, redirect, view, type Viewer, type Visit } from '../../page.ts'
 import { dateText, timeAgo } from '../../text/text.ts'
 import { showRecords } from '../../layout/subject-notes.ts'
-import { makeNames, type PeopleNames } from './names.ts'
 import { untilText, readGiveForm, readNarrowForm, giveFields, narrowFields } from './forms.ts'
-import { readsSection, readsPages } from './reads.ts'
+import { makeNames, type PeopleNames, readsSection, readsPages } from './reads.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const
 

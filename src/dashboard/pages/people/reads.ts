@@ -1,15 +1,14 @@
-import { allReads, listReads, type ReadEntry } from '../../../accounts/read-log-queries.ts'
+import { allReads, listReads, type ReadEntry, listReaders } from '../../../accounts/read-log-queries.ts'
 import { listGiven } from '../../../accounts/given-access.ts'
 import { formatTimestamp } from '../../../contract/time.ts'
 import { card, table } from '../../layout/components.ts'
 import { csvFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { areaLabels, readTypeLabels, readWayLabels } from '../../text/labels.ts'
-import { recordName } from '../../text/names.ts'
+import { recordName, personName } from '../../text/names.ts'
 import type { DashboardPage, Visit } from '../../page.ts'
 import { openPager, pageNumber } from '../../paging.ts'
 import { dateTime, NONE, numberText } from '../../text/text.ts'
-import { makeNames, type PeopleNames } from './names.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const
 
@@ -119,4 +118,28 @@ function readsFile(visit: Visit, names: PeopleNames) {
       count,
     ]
   })
+}
+
+/** The names of people on the page that lists them. */
+export interface PeopleNames {
+  /** A name as it is shown: in discreet mode a neutral one, the same wherever the page names this person. */
+  of(username: string): string
+  /** Everybody who read, except the viewer. */
+  readonly readers: readonly { readonly id: number; readonly username: string }[]
+}
+
+export async function makeNames(
+  { store, viewer }: Pick<Visit, 'store' | 'viewer'>,
+  given: readonly { readonly username: string }[],
+): Promise<PeopleNames> {
+  const { accountId, username: own } = viewer.session
+  const readers = (await listReaders(store, accountId)).filter(({ id }) => id !== accountId)
+  const partners = new Map(viewer.readable.map(person => [person.username, personName(viewer, person)]))
+  const others = [...new Set([...given, ...readers].map(({ username }) => username))]
+    .filter(username => !partners.has(username) && username !== own)
+    .toSorted()
+  return {
+    readers,
+    of: username => (viewer.discreet ? (partners.get(username) ?? `Person ${others.indexOf(username) + 1}`) : username),
+  }
 }

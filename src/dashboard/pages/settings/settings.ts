@@ -1,14 +1,14 @@
-import { listSessions, signOutOthers } from '../../../accounts/browser-sessions.ts'
+import { listSessions, signOutOthers, type SessionFacts } from '../../../accounts/browser-sessions.ts'
 import { setPreferences } from '../../../accounts/preferences.ts'
 import { archiveParts } from '../../../archive/export.ts'
-import { AS_STORED, section, setting } from '../../layout/components.ts'
+import { AS_STORED, section, setting, table } from '../../layout/components.ts'
 import { htmlFile, ndjsonFile } from '../../files.ts'
 import { keptPage } from '../../keep/kept-page.ts'
-import { html, nothing } from '../../html.ts'
+import { html, nothing, type Html } from '../../html.ts'
 import { othersSignedOut, signInAddress } from '../../sign-in/reauthentication.ts'
 import { type DashboardPage, redirect, view, type Visit } from '../../page.ts'
 import { parseId } from '../../../contract/parameters.ts'
-import { languages } from '../../text/text.ts'
+import { languages, dateTime, timeAgo } from '../../text/text.ts'
 import { knownTimeZone } from '../../../contract/time.ts'
 import { isUnits } from '../../visit.ts'
 import { readSignInMethods } from '../../../accounts/sign-in-methods.ts'
@@ -19,7 +19,7 @@ import { eventPages } from './events.ts'
 import { oidcPages, oidcSetting } from './oidc.ts'
 import { passkeyPages, passkeysSetting } from './passkeys.ts'
 import { passwordPages, passwordSetting } from './password.ts'
-import { sessionsSetting } from './sessions.ts'
+import { browserName } from '../../../accounts/events.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const
 
@@ -138,4 +138,43 @@ async function showSettings(visit: Visit, problem?: string) {
       )}
     `,
   })
+}
+
+function sessionsSetting({ viewer, now }: Visit, sessions: readonly SessionFacts[]): Html {
+  const own = viewer.session.id
+  const isAlone = sessions.length < 2
+  return setting(
+    'Browsers',
+    isAlone ? 'No other browser is signed in.' : 'Where this account is signed in.',
+    isAlone ? nothing : html`<form method="post" action="/settings/sessions"><button>Sign out others</button></form>`,
+    table(
+      'Open browser sessions',
+      [
+        {
+          title: 'Browser',
+          line: 'first',
+          cell: ({ id, browser }) =>
+            html`${browserName(browser)}${id === own ? html` <span class="state">This one</span>` : nothing}`,
+        },
+        {
+          title: 'Signed in',
+          line: 'second',
+          before: 'signed in ',
+          cell: ({ created_at }) => dateTime(viewer, created_at),
+        },
+        { title: 'Last used', line: 'second', before: 'used ', cell: ({ seen_at }) => timeAgo(viewer, seen_at, now) },
+        {
+          title: html`<span class="hidden">Action</span>`,
+          numeric: true,
+          cell: ({ id, browser }) =>
+            id === own
+              ? nothing
+              : html`<form method="post" action="/settings/sessions">
+                  <button class="small" name="session" value="${id}" aria-label="Sign out ${browserName(browser)}">Sign out</button>
+                </form>`,
+        },
+      ],
+      sessions,
+    ),
+  )
 }

@@ -1,8 +1,5 @@
 import { eraseDeleted } from '../../../accounts/removal.ts'
-import { OWNER_UNKNOWN } from '../../../archive/batch-importer.ts'
-import type { RejectedReasons } from '../../../archive/retry-rejected.ts'
 import {
-  type Connection,
   mayWriteRecords,
   pullNow,
   readConnection,
@@ -12,12 +9,15 @@ import {
 } from '../../../pull/connections.ts'
 import { findGone, type GoneRecords, removeGone } from '../../../pull/gone.ts'
 import { fieldText, html, type Html, nothing } from '../../html.ts'
-import { table } from '../../layout/components.ts'
-import { formPage, submit } from '../../layout/form-page.ts'
-import { commandInstead } from '../../layout/record-acts.ts'
+import { table, card } from '../../layout/components.ts'
+import { formPage, submit, actPages } from '../../layout/form-page.ts'
+import { commandInstead, doRecordAct, recordForm } from '../../layout/record-acts.ts'
 import { type DashboardPage, type PageResult, redirect, type Visit } from '../../page.ts'
 import { kindName } from '../../text/labels.ts'
-import { countText, numberText } from '../../text/text.ts'
+import { countText, numberText, dateTime } from '../../text/text.ts'
+import { deleteRecords } from '../../../accounts/deleted-records.ts'
+import { listTyped, type TypedSession } from '../../../archive/made-here.ts'
+import { MAX_DELETED } from '../../../archive/preview.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
 
@@ -39,20 +39,6 @@ export const changePages: readonly DashboardPage[] = [
     },
   },
 ]
-
-/** What can be done about rejected records. */
-export async function rejectedActions(
-  { store }: Visit,
-  { mine }: Connection,
-  { count, reasons }: RejectedReasons,
-): Promise<Html> {
-  if (count === 0) return nothing
-  const ownerless = mine === 1 ? 0 : (reasons.find(({ reason }) => reason === OWNER_UNKNOWN)?.count ?? 0)
-  return html`
-    ${ownerless === 0 ? nothing : html`<form method="post" action="/source/mine"><button class="primary">${ownerless === 1 ? 'This one is mine' : `These ${numberText(ownerless)} are mine`}</button></form>`}
-    ${(await mayWriteRecords(store)) ? html`<form method="post" action="/source/retry"><button>Try again</button></form>` : nothing}
-  `
-}
 
 /** Says that records without an owner belong to the account, now and later. */
 async function claim({ store, viewer }: Visit): Promise<PageResult> {
@@ -143,5 +129,62 @@ async function saveLocks(visit: Visit): Promise<PageResult> {
       return redirect('/source')
     },
     problem => showLocks(visit, problem),
+  )
+}
+
+const DELETE_TYPED = 'Delete the typed ones'
+
+/** Of sessions that were typed before the server that has them was connected. */
+export const typedPages = actPages({
+  section: 'source',
+  path: '/source/typed',
+  act: deleteRecords,
+  takesLong: true,
+  find: findTyped,
+  show: (visit, typed, problem) => {
+    if (typed.length === 0) return redirect('/source')
+    return recordForm(visit, deleteRecords, {
+      title: DELETE_TYPED,
+      problem,
+      what: html`<p>${countText(typed.length, 'typed session')} ${typed.length === 1 ? 'goes' : 'go'} from all lists and figures. Those from the server stay.</p>${typedTable(visit, typed)}`,
+      command: 'record remove KIND NUMBER',
+    })
+  },
+  enter: (_, typed) => ({ records: typed.map(({ kind, id }) => ({ kind, id })) }),
+  perform: doRecordAct,
+  done: () => redirect('/source'),
+})
+
+/** Nothing unless the account has such sessions. */
+export async function typedCard(visit: Visit): Promise<Html> {
+  const typed = await findTyped(visit)
+  if (typed.length === 0) return nothing
+  return card(
+    'Typed and copied',
+    html`
+      <p>${countText(typed.length, 'session')} that you typed ${typed.length === 1 ? 'begins' : 'begin'} within 15 minutes of one from the server. If they are the same, they count twice.</p>
+      <p><a class="button" href="/source/typed">${DELETE_TYPED}</a></p>
+    `,
+    { id: 'typed' },
+  )
+}
+
+function findTyped({ store, viewer }: Visit): Promise<TypedSession[]> {
+  return listTyped(store.db, viewer.session.accountId, MAX_DELETED)
+}
+
+function typedTable({ viewer }: Visit, typed: readonly TypedSession[]): Html {
+  const link = (kind: TypedSession['kind'], id: number) =>
+    html`<a href="${kind === 'lock-session' ? '/locks' : '/training'}/${id}">${id}</a>`
+  return table<TypedSession>(
+    'Typed and copied',
+    [
+      { title: 'Kind', cell: ({ kind }) => kindName(kind) },
+      { title: 'Began', cell: ({ at }) => dateTime(viewer, at) },
+      { title: 'Typed', cell: ({ kind, id }) => link(kind, id) },
+      { title: 'From the server', cell: ({ kind, copied }) => link(kind, copied) },
+    ],
+    typed,
+    { look: 'compact' },
   )
 }

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
-import { rejectedInParts, type RejectedReasons } from '../../../archive/retry-rejected.ts'
+import { OWNER_UNKNOWN } from '../../../archive/batch-importer.ts'
+import { rejectedByReason, rejectedInParts, type RejectedReasons } from '../../../archive/retry-rejected.ts'
 import { formatTimestamp } from '../../../contract/time.ts'
-import { pullStatus } from '../../../pull/state.ts'
+import { type Connection, mayWriteRecords } from '../../../pull/connections.ts'
+import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
 import type { Store } from '../../../store/index.ts'
 import { ndjsonFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
@@ -9,11 +11,20 @@ import { AS_STORED, card, code, table } from '../../layout/components.ts'
 import type { DashboardPage, Viewer, Visit } from '../../page.ts'
 import { countText, numberText } from '../../text/text.ts'
 
-export const MAX_REASONS = 20
+const MAX_REASONS = 20
 
-/** What a source has that could not be stored. */
-export function rejectedCard({ viewer }: Visit, { count, reasons }: RejectedReasons, actions: Html = nothing): Html {
+/** What a source has that could not be stored, and what can be done about it while the source is connected. */
+export async function rejectedOf(visit: Visit, whose: SourceStatus, connection?: Connection): Promise<Html> {
+  const { store, viewer } = visit
+  const { count, reasons } = await rejectedByReason(store, whose, MAX_REASONS)
   if (count === 0) return nothing
+  const ownerless = connection?.mine === 1 ? 0 : (reasons.find(({ reason }) => reason === OWNER_UNKNOWN)?.count ?? 0)
+  const actions =
+    connection &&
+    html`
+      ${ownerless === 0 ? nothing : html`<form method="post" action="/source/mine"><button class="primary">${ownerless === 1 ? 'This one is mine' : `These ${numberText(ownerless)} are mine`}</button></form>`}
+      ${(await mayWriteRecords(store)) ? html`<form method="post" action="/source/retry"><button>Try again</button></form>` : nothing}
+    `
   return card(
     `${countText(count, 'record')} could not be stored`,
     html`<div class="stack">

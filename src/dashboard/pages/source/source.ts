@@ -14,7 +14,6 @@ import {
 } from '../../../pull/connections.ts'
 import { sum } from '../../../contract/numbers.ts'
 import { sourceLists } from '../../../pull/lists.ts'
-import { rejectedByReason } from '../../../archive/retry-rejected.ts'
 import { readKnownTime } from '../../../stats/known-time.ts'
 import { countSessions, listFiles } from '../../../accounts/imported-files.ts'
 import { pullStatus, type SourceStatus } from '../../../pull/state.ts'
@@ -37,11 +36,10 @@ import {
   timeAgo,
 } from '../../text/text.ts'
 import { connectPages, connectWay, intervalOf, intervals } from './connect.ts'
-import { changePages, rejectedActions } from './changes.ts'
-import { MAX_REASONS, rejectedCard, rejectedPages } from './rejected.ts'
+import { changePages, typedCard, typedPages } from './changes.ts'
+import { rejectedOf, rejectedPages } from './rejected.ts'
 import { filePages, filesCard } from './files.ts'
 import { hostOf, isBusy, connectionProblem } from './states.ts'
-import { typedCard, typedPages } from './typed.ts'
 import { fileWay } from './upload.ts'
 
 const OF_SOURCE = { section: 'source', reads: null } as const
@@ -139,13 +137,6 @@ function cameStat(viewer: Viewer, name: string, at: number, now: number, what = 
 async function countStats({ store, viewer }: Visit): Promise<Html> {
   const { training, locks } = await countSessions(store, viewer.session.accountId)
   return html`${stat('Training sessions', numberText(training))}${stat('Locks', numberText(locks))}`
-}
-
-async function rejectedOf(visit: Visit, source: SourceStatus, connection?: Connection): Promise<Html> {
-  const whose = { accountId: source.accountId, origin: source.origin }
-  const rejected = await rejectedByReason(visit.store, whose, MAX_REASONS)
-  const actions = connection === undefined ? nothing : await rejectedActions(visit, connection, rejected)
-  return rejectedCard(visit, rejected, actions)
 }
 
 function summaryOf({ viewer, now }: Visit, { rows, gone, setAside, completedAt }: SourceStatus): string {

@@ -1,16 +1,24 @@
 import { notFound } from '../../../contract/errors.ts'
-import type { TrainingTemplate } from '../../../contract/training-templates.ts'
+import { type TrainingTemplate, isCounted, type TemplateSegment } from '../../../contract/training-templates.ts'
 import { type ListedProgram, programs } from '../../../stats/program-queries.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
-import { dotted, facts, recordTabs, stat, stats } from '../../layout/components.ts'
+import { dotted, facts, recordTabs, stat, stats, card } from '../../layout/components.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
 import { label } from '../../text/labels.ts'
-import { freeText, recordName } from '../../text/names.ts'
+import { freeText, recordName, typeName } from '../../text/names.ts'
 import { view, type Viewer, type Visit } from '../../page.ts'
-import { countText, dateTimeText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
+import {
+  countText,
+  dateTimeText,
+  NONE,
+  numberText,
+  partText,
+  percentText,
+  timeAgo,
+  durationText,
+} from '../../text/text.ts'
 import { boundaries, inParts, partPictures, timeSince } from '../parts.ts'
 import { programRuns } from './program-runs.ts'
-import { segmentsCard } from './program-segments.ts'
 import { gradePicture } from './pictures.ts'
 
 export async function showProgram(visit: Visit) {
@@ -83,4 +91,57 @@ function programFacts(viewer: Viewer, program: TrainingTemplate): Html {
 
 export function stateMarks({ isActive, isPublic }: ListedProgram): Part {
   return html`${isActive ? html`<span class="state on">In use</span>` : nothing}${isPublic ? html`<span class="state">Public</span>` : nothing}`
+}
+
+/** The segments of a program, numbered as they are run. */
+function segmentsCard(viewer: Viewer, { Segment }: TrainingTemplate, more: Html): Html {
+  if (Segment.length === 0) return card('Segments', html`<p class="muted">This program has no segments.</p>${more}`)
+  let last = 0
+  const items = Segment.slice(0, MAX_ROWS).map(segment => {
+    const first = last + 1
+    last += Math.max(1, segment.repeat)
+    const numbers = first === last ? numberText(first) : `${numberText(first)}–${numberText(last)}`
+    return html`<li>${numbers} ${typeName(viewer, segment.type)} <span class="muted">${detailsText(segment)}</span></li>`
+  })
+  return card(
+    'Segments',
+    html`
+      <p class="summary">${countText(runsOf(Segment), 'segment')}: ${lengthText(Segment)}.</p>
+      <ul class="segments">${items}</ul>
+      ${more}
+    `,
+    { id: 'segments' },
+  )
+}
+
+/** More rows would be too many for a page. */
+const MAX_ROWS = 200
+
+/** `50 repetitions each, passes at 68 %` */
+function detailsText(segment: TemplateSegment): string {
+  const { repeat, passFailEnabled, passGradeThreshold } = segment
+  const isPassing = passFailEnabled !== false && passGradeThreshold !== undefined
+  const passes = isPassing ? `, passes at ${percentText(passGradeThreshold)}` : ''
+  return `${segmentLength(segment)}${repeat > 1 ? ' each' : ''}${passes}`
+}
+
+/** `2 min`, `40 repetitions` */
+function segmentLength({ type, duration }: TemplateSegment): string {
+  return isCounted(type) ? countText(duration, 'repetition') : durationText(duration)
+}
+
+/** How many segments are run. */
+function runsOf(segments: readonly TemplateSegment[]): number {
+  return segments.reduce((sum, { repeat }) => sum + Math.max(1, repeat), 0)
+}
+
+/** `12 min + 40 repetitions` */
+export function lengthText(segments: readonly TemplateSegment[]): string {
+  const lengthOf = (counted: boolean) =>
+    segments
+      .filter(({ type }) => isCounted(type) === counted)
+      .reduce((sum, { duration, repeat }) => sum + duration * Math.max(1, repeat), 0)
+  const [seconds, reps] = [lengthOf(false), lengthOf(true)]
+  const parts = [...(seconds > 0 ? [durationText(seconds)] : []), ...(reps > 0 ? [countText(reps, 'repetition')] : [])]
+  return parts.join(' + ') || 'of no length'
 }

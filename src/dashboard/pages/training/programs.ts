@@ -7,10 +7,9 @@ import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
 import { paginate, tableFoot } from '../../paging.ts'
-import { lengthText } from './program-segments.ts'
 import { dateText, NONE, numberText, partText, percentText, timeAgo } from '../../text/text.ts'
 import { comparedWith, GRADES, strip } from '../parts.ts'
-import { showProgram, stateMarks } from './program.ts'
+import { lengthText, showProgram, stateMarks } from './program.ts'
 
 const OF_PROGRAMS = { section: 'programs', area: 'dtt' } as const
 

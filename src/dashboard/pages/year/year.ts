@@ -1,6 +1,6 @@
-import { DAY_MS } from '../../../contract/time.ts'
+import { DAY_MS, formatDate } from '../../../contract/time.ts'
 import { notFound } from '../../../contract/errors.ts'
-import { knownYears, type Totals, type YearStatistics, yearStatistics } from '../../../stats/year.ts'
+import { knownYears, type Totals, type YearStatistics, yearStatistics, type KnownDay } from '../../../stats/year.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { card, noRecords, stat } from '../../layout/components.ts'
 import { figure, html, type Html, nothing, type Part } from '../../html.ts'
@@ -17,16 +17,17 @@ import {
   partText,
   percentText,
   shortDay,
+  dateText,
 } from '../../text/text.ts'
 import { shares } from '../locks/charts.ts'
 import { lockedPercent } from '../locks/list.ts'
 import { lockText } from '../locks/states.ts'
 import { stepTo } from '../area.ts'
 import { comparedWith, daysOf, GRADES, inParts, partPictures, type Words } from '../parts.ts'
-import { daysCard } from './days.ts'
-import { recordCard } from './records.ts'
 import { countedUntil } from '../../../stats/known-time.ts'
 import { beyondUsual } from '../../../stats/usual.ts'
+import type { Best } from '../../../stats/highest.ts'
+import { daysCalendar, SHADES, shadesOf } from '../../charts/days.ts'
 
 /** A calendar year on one sheet. */
 
@@ -210,4 +211,84 @@ function distanceOfYear(viewer: Viewer, training: Totals['training']): string {
   const { sessions, unknownDistances, distance, approximateDistance } = training
   if (sessions === unknownDistances) return ''
   return `${approximateDistance > 0 ? '≈ ' : ''}${longDistanceText(viewer, distance + approximateDistance)}`
+}
+
+/** The highest values up to the end of a year. */
+function recordCard({ viewer }: Reader, { year, isRunning, bests, stretch }: YearStatistics): Html {
+  const dayText = (date: string) => dateText({ timeZone: 'UTC' }, Date.parse(date))
+  const daysAddress = (from: string, to: string) => `/training?from=${from}&to=${to}`
+  const records = [
+    ...record('Most repetitions in a week', bests.week, ({ from, to, reps }) => [
+      daysAddress(from, to),
+      numberText(reps),
+      `week of ${dayText(from)}`,
+    ]),
+    ...record('Most repetitions in a session', bests.session, ({ id, reps, at }) => [
+      `/training/${id}`,
+      numberText(reps),
+      dateText({ timeZone: 'UTC' }, at),
+    ]),
+    ...record('Most days with training in a row', bests.longest, ({ from, to, days }) => [
+      daysAddress(from, to),
+      countText(days, 'day'),
+      `up to ${dayText(to)}`,
+    ]),
+    ...record(lockText('Longest locked stretch', viewer), stretch, ({ session, seconds }) => [
+      `/locks/${session.id}`,
+      durationText(seconds),
+      dateText(viewer, session.at),
+    ]),
+  ]
+  return records.length === 0
+    ? nothing
+    : card(
+        isRunning ? 'Records of all years' : `Records at the end of ${year}`,
+        html`<dl class="stats">${records}</dl>`,
+      )
+}
+
+/** The highest value as a link, and when it was. */
+function record<Item>(
+  name: string,
+  found: Best<Item> | undefined,
+  textsOf: (item: Item) => readonly [address: string, value: string, when: string],
+): Html[] {
+  if (found === undefined) return []
+  const [address, value, when] = textsOf(found.best)
+  return [stat(name, html`<a href="${address}">${value}</a>`, when)]
+}
+
+/** Each day, with both areas. */
+function daysCard(viewer: Viewer, days: readonly KnownDay[]): Html {
+  const shadeOf = shadesOf(days.filter(({ sessions }) => sessions > 0).map(({ reps }) => reps))
+  const areas = sharedAreas(viewer)
+  const locked = days.filter(({ lockedSeconds }) => lockedSeconds > 0).length
+  // A line at every day would say nothing. Today may be without only because it has just begun.
+  const isDrawn = locked < days.length - 1
+  return card(
+    'Days',
+    html`
+      ${daysCalendar(days.map(day => dayLook(viewer, day, `${day.sessions === 0 ? 'none' : shadeOf(day.reps)}${isDrawn && day.lockedSeconds > 0 ? ' under' : ''}`)))}
+      <ul class="legend">
+        ${areas.includes('dtt') ? html`<li>Repetitions:\u00a0fewest\u00a0${SHADES.map(shade => html`<i class="day ${shade}"></i>`)}\u00a0most</li>` : nothing}
+        ${areas.includes('lkbx') && locked > 0 ? html`<li>${isDrawn ? html`<i class="line"></i>` : nothing}${lockText('Locked', viewer)} on ${isDrawn ? countText(locked, 'day') : `${numberText(locked)} of ${countText(days.length, 'day')}`}</li>` : nothing}
+      </ul>
+    `,
+    { id: 'days' },
+  )
+}
+
+function dayLook(viewer: Viewer, { day, sessions, reps, lockedSeconds }: KnownDay, look: string) {
+  const date = formatDate(day)
+  if (sessions === 0 && lockedSeconds === 0) return { date, look: 'none', text: '' }
+  const text = [
+    ...(sessions > 0 ? [countText(sessions, 'session'), countText(reps, 'rep')] : []),
+    ...(lockedSeconds > 0 ? [lockText(`${durationText(lockedSeconds)} locked`, viewer)] : []),
+  ]
+  return {
+    date,
+    look,
+    text: `${shortDay(Date.parse(date))}: ${text.join(', ')}`,
+    to: `/${sessions > 0 ? 'training' : 'locks'}?day=${date}`,
+  }
 }
