@@ -35,7 +35,6 @@ export type LegendItem = readonly [
     | 'goal'
     | 'solid'
     | 'so-far'
-    | 'so-far share'
     | 'tick'
     | 'late'
     | 'ahead',

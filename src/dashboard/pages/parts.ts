@@ -342,7 +342,7 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
     ...(series.length === 1 ? [] : series)
       .filter(({ values }) => values.some(value => (value ?? 0) > 0))
       .map(({ look, title }): LegendItem => [look, title]),
-    ...partLegend(unit, drawn, isShare),
+    ...partLegend(unit, drawn),
     ...usualLegend(unit, usual),
     ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
   ]
@@ -386,11 +386,7 @@ function shortText(value: number): string {
 const MIN_SHORT = 100_000
 const COMPACT = numberFormat({ notation: 'compact' })
 
-function drawingOf(
-  space: Plane,
-  { time: { parts }, series, goal, isShare = false }: Bars,
-  usual: readonly (Usual | undefined)[],
-): Html {
+function drawingOf(space: Plane, { time: { parts }, series, goal }: Bars, usual: readonly (Usual | undefined)[]): Html {
   const { y } = space
   const last = parts.at(-1)
   const bars = parts.flatMap((part, index) => {
@@ -403,18 +399,13 @@ function drawingOf(
       const from = bottom
       bottom += value
       const drawn = { x: [left + inset, right - inset], y: [y(bottom), y(from)] } as const
-      return [{ look: look === 'solid' && !part.isWhole ? soFar(isShare) : look, ...drawn }]
+      return [{ look: look === 'solid' && !part.isWhole ? 'so-far' : look, ...drawn }]
     })
   })
   const looks = [...Map.groupBy(bars, ({ look }) => look)]
   return html`${usualBand(space, parts, usual)}${looks.map(([look, ofLook]) => boxes(look, ofLook))}${
     goal === undefined || last === undefined ? nothing : levels('goal', [{ x: placeOf(space, last), y: y(goal.value) }])
   }`
-}
-
-/** A sum of a part that is not over is paler: it is less than it will be, which a share need not be. */
-function soFar(isShare: boolean) {
-  return isShare ? 'so-far share' : 'so-far'
 }
 
 const BAR_INSET = 0.12
@@ -516,8 +507,8 @@ export function summaryOf(
 }
 
 /** What a lighter bar is, where there is one. */
-function partLegend(unit: Unit, drawn: readonly TimePart[], isShare: boolean): LegendItem[] {
+function partLegend(unit: Unit, drawn: readonly TimePart[]): LegendItem[] {
   const parts = drawn.filter(({ isWhole }) => !isWhole)
   if (parts.length === 0) return []
-  return [[soFar(isShare), parts.every(({ isCurrent }) => isCurrent) ? `This ${unit} so far` : `Part of a ${unit}`]]
+  return [['so-far', parts.every(({ isCurrent }) => isCurrent) ? `This ${unit} so far` : `Part of a ${unit}`]]
 }
