@@ -227,7 +227,7 @@ function send(reply: FastifyReply, visit: Visit, { section }: DashboardPage, res
       if (result.status !== undefined) reply.code(result.status)
       for (const cookie of result.cookies ?? []) reply.header('Set-Cookie', cookie)
       const returnTo = query.size === 0 ? path : `${path}?${query}`
-      return sendPage(reply, renderLayout(viewer, result, { section, returnTo }).toString())
+      return sendPage(reply, renderLayout(viewer, result, section, returnTo).toString())
     }
     case 'live': {
       reply.header('ETag', result.etag).header('Cache-Control', 'no-store')

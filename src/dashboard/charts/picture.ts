@@ -1,5 +1,6 @@
 import { html, type Html, nothing, type Part } from '../html.ts'
-import { drawnText, table, type TableColumn } from '../layout/components.ts'
+import { table, type TableColumn } from '../layout/components.ts'
+import { numberText } from '../text/text.ts'
 import { boxes, dots, levels, type Range, round } from './plane.ts'
 
 /**
@@ -89,7 +90,7 @@ export function figuresTable<Row>({ title, note, columns, rows, placeOf, dayOf, 
     html` data-x="${placeOf(row).map(round).join(' ')}"${dayOf === undefined ? nothing : html` data-day="${dayOf(row)}"`}`
   // By the style of these tables, all but the first column are aligned as numbers.
   const plain = columns.map(({ title, cell }) => ({ title, cell }))
-  return html`<details class="figures"${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${note}${rows.length > MAX_ROWS ? html`<p>${drawnText(rows.length, MAX_ROWS)}</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
+  return html`<details class="figures"${daysAddress === undefined ? nothing : html` data-select="${daysAddress}"`}><summary>${title}</summary>${note}${rows.length > MAX_ROWS ? html`<p>The first ${numberText(MAX_ROWS)} of ${numberText(rows.length)} are drawn.</p>` : nothing}${table(title, plain, rows.slice(0, MAX_ROWS), { look: 'compact', attributes })}</details>`
 }
 
 /** More rows would be too many for a page. */

@@ -95,12 +95,9 @@ export interface TableColumn<Row> {
   readonly unit?: string | ((row: Row) => string)
 }
 
-interface TableOptions {
+interface TableOptions<Row> {
   readonly id?: string
   readonly look?: 'runs' | 'records' | 'compact' | undefined
-}
-
-interface RowOptions<Row> extends TableOptions {
   /** What the element of a row has for scripts. */
   readonly attributes?: (row: Row) => Html
 }
@@ -117,7 +114,7 @@ export function table<Row>(
     id,
     look = columns.some(({ line }) => line !== undefined) ? 'records' : undefined,
     attributes,
-  }: RowOptions<Row> = {},
+  }: TableOptions<Row> = {},
 ): Html {
   const cellAttributes = ({ numeric = false, line, before, unit: given }: TableColumn<Row>, row: Row) => {
     const unit = typeof given === 'function' ? given(row) : given
@@ -267,9 +264,4 @@ function jsonExcerpt(text: string): Html {
 
 export function curlLine(baseUrl: string, path: string, token = '$LOCKSTEP_TOKEN'): string {
   return `curl -H "Authorization: Bearer ${token}" "${baseUrl}${path}"`
-}
-
-/** A sentence for a chart that has fewer marks than its table has rows; empty for others. */
-export function drawnText(count: number, max: number): string {
-  return count > max ? ` The first ${numberText(max)} of ${numberText(count)} are drawn.` : ''
 }

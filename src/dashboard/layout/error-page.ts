@@ -63,5 +63,5 @@ function errorPage(
     `
   return viewer === undefined
     ? signedOutPage(readDisplay(parseCookies(headers.cookie)), 'Not shown', body)
-    : renderLayout(viewer, view({ title, body }), { section: null, returnTo: '/' })
+    : renderLayout(viewer, view({ title, body }), null, '/')
 }

@@ -17,13 +17,8 @@ import { dateTime } from '../text/text.ts'
 import { version } from '../../version.ts'
 import { withPrefix } from '../site.ts'
 
-interface Place {
-  readonly section: PageSection
-  /** The address that the switches of the header lead back to. */
-  readonly returnTo: string
-}
-
-export function renderLayout(viewer: Viewer, view: View, { section, returnTo: path }: Place): Html {
+/** A page for somebody who is signed in. The switches of its header lead back to `path`. */
+export function renderLayout(viewer: Viewer, view: View, section: PageSection, path: string): Html {
   const { title, heading = title, back, lead, actions, body, isBusy = false } = view
   const owner = isOwnSection(section) ? undefined : otherOwner(viewer, view)
   return document(
@@ -48,7 +43,8 @@ export function renderLayout(viewer: Viewer, view: View, { section, returnTo: pa
       </main>
       ${footer(view.asOf === undefined ? viewer : { ...viewer, asOf: view.asOf }, owner === undefined, owner === undefined ? ownName(viewer) : personName(viewer, owner))}
     `,
-    { isBusy, isApp: true },
+    html`<link rel="manifest" href="/app.webmanifest">
+${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}`,
   )
 }
 
@@ -75,7 +71,7 @@ const DONE: ReadonlyMap<string, string> = new Map([
 ])
 
 /** A page without a session: the sign-in form and errors. */
-export function signedOutPage(display: Display, title: string, body: Html, script: AssetName = 'dashboard.js'): Html {
+export function signedOutPage(display: Display, title: string, body: Html, script?: AssetName): Html {
   return document(
     display,
     title,
@@ -85,28 +81,16 @@ export function signedOutPage(display: Display, title: string, body: Html, scrip
         ${body}
       </main>
     `,
-    { script },
+    nothing,
+    script,
   )
 }
 
-interface DocumentOptions {
-  readonly isBusy?: boolean
-  /** Whether browsers offer to install it as an app. */
-  readonly isApp?: boolean
-  readonly script?: AssetName
-}
-
-function document(
-  display: Display,
-  title: string,
-  body: Html,
-  { isBusy = false, isApp = false, script = 'dashboard.js' }: DocumentOptions,
-): Html {
+function document(display: Display, title: string, body: Html, more: Html, script: AssetName = 'dashboard.js'): Html {
   const head = html`<link rel="icon" href="${assetUrl('favicon.svg')}" type="image/svg+xml">
-${isApp ? html`<link rel="manifest" href="/app.webmanifest">` : nothing}
 <link rel="stylesheet" href="${assetUrl('dashboard.css')}">
 <script type="module" fetchpriority="low" src="${assetUrl(script)}"></script>
-${isBusy ? html`<noscript><meta http-equiv="refresh" content="3"></noscript>` : nothing}`
+${more}`
   return htmlDocument(display, title, head, body)
 }
 

@@ -77,13 +77,8 @@ export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
 
 export function shares(
   viewer: Viewer,
-  {
-    buckets,
-    time,
-    earlier,
-    news,
-  }: Pick<ShownLocks, 'buckets' | 'time'> & Partial<Pick<ShownLocks, 'earlier'>> & { readonly news?: Part },
-  id = 'shares',
+  { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'>,
+  { id = 'shares', news }: { readonly id?: string; readonly news?: Part } = {},
 ): PartPicture {
   const measured = (share: LockStatistics) => ({ value: lockedPercent(share), isEmpty: share.lockedSeconds === 0 })
   return barPicture(viewer, {

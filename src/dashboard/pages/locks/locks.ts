@@ -7,13 +7,13 @@ import { html, type Html, nothing } from '../../html.ts'
 import { recordName } from '../../text/names.ts'
 import type { Visit } from '../../page.ts'
 import { type PeriodQuery, periodText } from '../../text/period.ts'
-import { dateTime } from '../../text/text.ts'
+import { dateTime, durationText } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
 import { isLongerThanWeek } from '../parts.ts'
 import { lockTiles, lockVerdict, sharePicture } from './charts.ts'
 import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Ending, endingsOf } from './endings.ts'
-import { headline, lockTime, missingEnd, plannedEndDistance, progressText } from './time.ts'
+import { headline, lockTime, endAhead, missingEnd, plannedEndDistance, tickingTime } from './time.ts'
 import { lockText, practiceMark, readLock } from './states.ts'
 
 type ShownWithNow = ShownLocks & {
@@ -68,11 +68,14 @@ type Active = Awaited<ReturnType<typeof activeLock>>
 /** The running lock, which leads to its page, with what is planned. */
 function nowLine({ viewer, now }: Visit, active: NonNullable<Active>): Html {
   const until = countedUntil(viewer.asOf, now)
+  const end = endAhead(viewer, active, viewer.subject.id, until)
   const missing = missingEnd(viewer, active, viewer.subject.id)
   return dotted(
     lockTime(active, { until, now }) ?? nothing,
     html`<a href="/locks/${active.id}">${recordName(viewer, 'lock', readLock(active.document))}</a>${practiceMark(active.rules)}`,
-    active.at > until ? nothing : progressText(viewer, active, viewer.subject.id, { until, now }),
+    active.at > until
+      ? nothing
+      : html`${tickingTime(active.at, { until, now })}${end && ` of ${durationText((end - active.at) / 1000)}`}`,
     missing === undefined
       ? html`planned end ${dateTime(viewer, active.plannedEnd ?? 0)} (${plannedEndDistance(active, until)})`
       : missing === HIDDEN

@@ -137,12 +137,6 @@ export function plannedEndStat(viewer: Viewer, lock: LockStats, owner: number, u
   return stat('Planned end', plannedEndDistance(lock, until), dateTimeText(viewer, lock.plannedEnd ?? 0))
 }
 
-/** `8 d 1 h of 11 d`: how long a running lock has been, and of how much, where its end is known. */
-export function progressText(viewer: Viewer, lock: LockStats, owner: number, clock: Clock): Html {
-  const end = endAhead(viewer, lock, owner, clock.until)
-  return html`${tickingTime(lock.at, clock)}${end === undefined ? nothing : ` of ${durationText((end - lock.at) / 1000)}`}`
-}
-
 /** How far a running lock is, where its end is known. */
 export function progressBar({ at }: LockStats, end: number | undefined, { until }: Clock): Html {
   return end === undefined

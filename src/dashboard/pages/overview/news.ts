@@ -46,12 +46,8 @@ const rules: readonly (readonly [from: keyof typeof enough, news: (known: Known)
 const MAX_ITEMS = 2
 const SO_FAR = ' so far'
 
-export interface NewsOptions extends Omit<Known, 'extent' | 'sessions' | 'today'> {
-  readonly sessions: readonly SessionStats[]
-}
-
 /** What is new; undefined if too little is known, or what is known is old. */
-export function newsOf({ sessions, ...options }: NewsOptions): Html | undefined {
+export function newsOf({ sessions, ...options }: Omit<Known, 'extent' | 'today'>): Html | undefined {
   const { viewer, now } = options.reader
   if (viewer.copied !== null || (viewer.asOf !== null && now - viewer.asOf > DAY_MS)) return undefined
   const from = viewer.shared.find(({ ownerId }) => ownerId === viewer.subject.id)?.recordsFrom ?? null
@@ -83,17 +79,13 @@ function isBetter<Item>(best: Best<Item> | undefined, valueOf: (item: Item) => n
   return best?.before !== undefined && valueOf(best.best) > valueOf(best.before)
 }
 
-function link(to: string, text: Part): Html {
-  return html`<a href="${to}">${text}</a>`
-}
-
 function bestWeek(known: Known): Html | undefined {
   const { week } = known.bests
   if (!isBetter(week, ({ reps }) => reps) || !isNew(known, Date.parse(week.best.to) / DAY_MS)) return undefined
   const { from, to, reps } = week.best
   const isLast = bucketStart('week', 'monday', known.today) > Date.parse(from) / DAY_MS
   const text = html`${isLast ? 'Last' : 'This'} week: ${repsFigure(reps, `${from}/${to}`)} repetitions`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent}`
+  return html`${daysLink(week.best, text)}, the most${known.extent}`
 }
 
 /** Whether the best week, which is the first of all news, is over. */
@@ -107,7 +99,7 @@ function mostInSession(known: Known): Html | undefined {
   if (!isBetter(session, ({ reps }) => reps) || !isNew(known, dayOf(known, session.best.at))) return undefined
   const { id, at, reps } = session.best
   const text = `${weekdayOf(known, at)}: ${numberText(reps)} repetitions in a session`
-  return html`${link(`/training/${id}`, text)}, the most${known.extent}`
+  return html`<a href="/training/${id}">${text}</a>, the most${known.extent}`
 }
 
 /** `Wed`, `Last Fri` of the week before: only the last seven days are new. */
@@ -120,10 +112,9 @@ function weekdayOf(known: Known, at: number): string {
 function longestStreak(known: Known): Html | undefined {
   const { longest } = known.bests
   if (!isBetter(longest, ({ days }) => days) || !isNew(known, Date.parse(longest.best.to) / DAY_MS)) return undefined
-  const { days, from, to } = longest.best
+  const { days } = longest.best
   if (days < MIN_STREAK) return undefined
-  const text = html`Training on ${streakFigure('longestStreakDays', days)} in a row`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}, the most${known.extent}`
+  return html`${streakLink('longestStreakDays', longest.best)}, the most${known.extent}`
 }
 
 /** `Training on 8 days in a row; longest 9` */
@@ -132,15 +123,19 @@ function daysInRow(known: Known): Html | undefined {
   if (current === undefined || current.days < MIN_STREAK || longestStreak(known) !== undefined) return undefined
   const most = longest?.best.days ?? current.days
   if (current.days * 2 < most) return undefined
-  const { days, from, to } = current
-  const text = html`Training on ${streakFigure('streakDays', days)} in a row`
-  return html`${link(`/training?from=${from}&to=${to}`, text)}${most === days ? '' : `; longest\u00a0${numberText(most)}`}`
+  const longer = most === current.days ? '' : `; longest\u00a0${numberText(most)}`
+  return html`${streakLink('streakDays', current)}${longer}`
 }
 
 const MIN_STREAK = 4
 
-function streakFigure(name: string, days: number): Html {
-  return figure(`${name} all`, days, countText(days, 'day'))
+function streakLink(name: string, streak: { readonly days: number; readonly from: string; readonly to: string }): Html {
+  const { days } = streak
+  return daysLink(streak, html`Training on ${figure(`${name} all`, days, countText(days, 'day'))} in a row`)
+}
+
+function daysLink({ from, to }: { readonly from: string; readonly to: string }, text: Html): Html {
+  return html`<a href="/training?from=${from}&to=${to}">${text}</a>`
 }
 
 /** `Back after 12 days`, where so many are more than each of the times between the sessions before. */
@@ -170,7 +165,7 @@ function bestGrade(known: Known): Html | undefined {
   const { id, at, program, grade } = best.session
   const text = `${weekdayOf(known, at)}: ${percentText(grade ?? 0)}`
   const rank = `${best.rank.equals === 0 ? 'the ' : ''}${rankText(best.rank)} with ${programs.nameOf(program)}`
-  return html`${link(`/training/${id}`, text)}, ${rank}${extent === SO_FAR ? '' : extent}`
+  return html`<a href="/training/${id}">${text}</a>, ${rank}${extent === SO_FAR ? '' : extent}`
 }
 
 function longestStretch(known: Known): Html | undefined {
@@ -179,5 +174,5 @@ function longestStretch(known: Known): Html | undefined {
   if (!isNew(known, dayOf(known, last.end))) return undefined
   const { viewer } = known.reader
   const text = lockText(`Longest locked stretch${known.extent}`, viewer)
-  return html`${link(`/locks/${last.session.id}`, `${text}: ${durationText(last.seconds)}`)}`
+  return html`<a href="/locks/${last.session.id}">${text}: ${durationText(last.seconds)}</a>`
 }

@@ -187,28 +187,15 @@ export function weeksCard(
   const strips: Html[] = []
   if (training !== undefined && training.sessions.length > 0) {
     const { totals, grade, periods, spreads } = training.summary
-    const week = spreads.at(-1)?.median
+    const week = spreads.at(-1) ?? undefined
     const scope = daysName(training.period)
-    const median = grade === null ? nothing : medianFigure(grade.median, scope)
     const reps = html`${repsFigure(totals.reps, scope)} in total`
-    strips.push(
-      strip(
-        '/training#repetitions',
-        'Repetitions',
-        reps,
-        repetitionsPicture(viewer, training, now, {}).strip,
-        numberText(periods.at(-1)?.reps ?? 0),
-      ),
-    )
-    strips.push(
-      strip(
-        '/training#grades',
-        'Median grade',
-        median,
-        gradePicture(viewer, training).strip,
-        week === undefined ? undefined : percentText(week),
-      ),
-    )
+    const repsOfWeek = numberText(periods.at(-1)?.reps ?? 0)
+    const median = grade === null ? nothing : medianFigure(grade.median, scope)
+    const { strip: bars } = repetitionsPicture(viewer, training, now, {})
+    const { strip: dots } = gradePicture(viewer, training)
+    strips.push(strip('/training#repetitions', 'Repetitions', reps, bars, repsOfWeek))
+    strips.push(strip('/training#grades', 'Median grade', median, dots, week && percentText(week.median)))
   }
   if (locks !== undefined && locks.total.knownSeconds > 0) {
     const share = html`${lockedFigure(locks.total, daysName(locks.period))} of the time`

@@ -84,7 +84,7 @@ function lockedMonths({ viewer, now }: Reader, { year, total, months: all, first
     html`; ${percentText(above.percent)} ${above.part.isCurrent ? `in ${above.name} so far` : `in the known part of ${above.name}`}`
   const news =
     most && html`<b>${percentText(most.percent)}</b> in ${most.name}${other && ', the most of a whole month'}${beside}`
-  const picture = shares(viewer, { buckets: months, time, news }, `months-${year}`)
+  const picture = shares(viewer, { buckets: months, time, earlier: undefined }, { id: `months-${year}`, news })
   return partPictures(viewer, time, '/locks?from={from}&to={to}', [picture])
 }
 
