@@ -132,7 +132,7 @@ export interface Measured {
   readonly isEmpty: boolean
 }
 
-/** What is usual at each of the shown parts; nothing without what was before. */
+/** What is usual at each of the shown parts; empty without what was before, and where one alone would be a speck. */
 export function usualOf(
   time: TimeInParts,
   earlier: readonly Measured[] | undefined,
@@ -147,7 +147,6 @@ export function usualOf(
       return { value, isEmpty, isWhole, days: Math.round((until - begin) / DAY_MS) }
     }),
   ).slice(earlier.length)
-  // One alone would be a speck.
   return usual.filter(range => range !== undefined).length < 2 ? [] : usual
 }
 
@@ -289,26 +288,20 @@ export function planeOfTime(
 
 /** The pale band behind marks: at the middle of each part, what is usual there. */
 export function usualBand(space: Plane, parts: readonly TimePart[], usual: readonly (Usual | undefined)[]): Html {
-  if (!isBand(usual)) return nothing
-  const edges = parts.flatMap((part, index): (Edges | null)[] => {
-    const range = usual[index]
-    if (range === undefined) return [null]
+  const edges = usual.flatMap((range, index): (Edges | null)[] => {
+    const part = parts[index]
+    if (range === undefined || part === undefined) return [null]
     const [left, right] = placeOf(space, part)
     const [low, high] = [space.y(range.low), space.y(range.high)]
     const isEnd = (beside: number) => usual[beside] === undefined
     const places = [...(isEnd(index - 1) ? [left] : []), (left + right) / 2, ...(isEnd(index + 1) ? [right] : [])]
     return places.map(x => ({ x, low, high }))
   })
-  return band('usual', edges)
-}
-
-/** Of one part it would be a speck. */
-function isBand(usual: readonly (Usual | undefined)[]): boolean {
-  return usual.filter(range => range !== undefined).length > 1
+  return edges.length === 0 ? nothing : band('usual', edges)
 }
 
 export function usualLegend(unit: Unit, usual: readonly (Usual | undefined)[]): LegendItem[] {
-  return isBand(usual) ? [['usual', `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`]] : []
+  return usual.length > 0 ? [['usual', `Usual in the ${MAX_USUAL_PARTS} ${unit}s before`]] : []
 }
 
 /** The values of some parts of a bar, which are stacked. */
@@ -347,8 +340,13 @@ export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
     ...(goal === undefined ? [] : ([['goal', goal.text]] as const)),
   ]
   const summary = summaryOf(bars, bars, usual)
+  const { text, cellText = text } = bars
+  const column = ({ title, values }: Series): TableColumn<PartRow> => ({
+    title,
+    cell: ({ index }) => (values[index] == null ? NONE : cellText(values[index])),
+  })
   return {
-    columns: barColumns(bars, usual),
+    columns: [...series.map(column), ...usualColumn(bars, measured, usual)],
     summary,
     strip: isEmpty ? nothing : strip(drawingOf(space, { ...bars, series: series.slice(0, 1) }, usual)),
     card: figures =>
@@ -440,25 +438,13 @@ function barTexts(
 
 const MAX_NAMED_BARS = 13
 
-function barColumns(bars: Bars, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
-  const { series, measured, text, cellText = text } = bars
-  const column = (title: string, values: readonly (number | null)[]): TableColumn<PartRow> => ({
-    title,
-    cell({ index }) {
-      const value = values[index] ?? null
-      return value === null ? NONE : cellText(value)
-    },
-  })
-  return [...series.map(({ title, values }) => column(title, values)), ...usualColumn(bars, measured, usual)]
-}
-
 /** `36 under (2,480–2,900)`; no column if nothing is known to be usual. */
 export function usualColumn(
   { text, differenceText = text }: Words,
   measured: readonly Measured[],
   usual: readonly (Usual | undefined)[],
 ): TableColumn<PartRow>[] {
-  if (usual.every(range => range === undefined)) return []
+  if (usual.length === 0) return []
   const cell = ({ index }: PartRow) => {
     const [value, range] = [measured[index]?.value ?? null, usual[index]]
     if (range === undefined || value === null) return NONE

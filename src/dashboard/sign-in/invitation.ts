@@ -6,15 +6,21 @@ import { verifyNewPasskey } from '../../accounts/passkeys.ts'
 import { hashSecret } from '../../accounts/secrets.ts'
 import { problemOf } from '../layout/form-page.ts'
 import { html, type Html, nothing } from '../html.ts'
-import { newPasswordFields, PASSWORDS_DIFFER, readNewPassword } from './new-password.ts'
 import type { DashboardOptions } from '../options.ts'
 import { type SiteOrigin, siteOriginOf, parseCookies } from '../site.ts'
-import { NOT_ACCEPTED, passkeyField, whyNoPasskeys } from './passkey-fields.ts'
+import {
+  newPasswordFields,
+  NOT_ACCEPTED,
+  passkeyField,
+  passkeyName,
+  PASSWORDS_DIFFER,
+  readNewPassword,
+  whyNoPasskeys,
+} from './fields.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { sendSignedIn, sessionStart, timeZoneField } from './session-cookie.ts'
 import { problemNote } from './signin-form.ts'
-import { passkeyName } from '../pages/settings/passkeys.ts'
 import { formFields } from '../visit.ts'
 
 /** The page that an invitation leads to. Opening it does not use the invitation up, because link previews also open it. */

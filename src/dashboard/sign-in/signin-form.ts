@@ -8,7 +8,7 @@ import { html, type Html, nothing } from '../html.ts'
 import type { DashboardOptions } from '../options.ts'
 import type { SiteOrigin } from '../site.ts'
 import { timeZoneField } from './session-cookie.ts'
-import { passkeyField, whyNoPasskeys } from './passkey-fields.ts'
+import { passkeyField, whyNoPasskeys } from './fields.ts'
 
 export interface SignInState {
   readonly site: SiteOrigin

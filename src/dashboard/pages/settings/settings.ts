@@ -16,9 +16,7 @@ import { accountSettings, privacySettings } from './forms.ts'
 import { deleteAccountPages } from './delete-account.ts'
 import { deletedPages } from './deleted.ts'
 import { eventPages } from './events.ts'
-import { oidcPages, oidcSetting } from './oidc.ts'
-import { passkeyPages, passkeysSetting } from './passkeys.ts'
-import { passwordPages, passwordSetting } from './password.ts'
+import { oidcPages, oidcSetting, passkeyPages, passkeysSetting, passwordPages, passwordSetting } from './methods.ts'
 import { browserName } from '../../../accounts/events.ts'
 
 const OF_SETTINGS = { section: 'settings', reads: null } as const

@@ -36,9 +36,8 @@ import {
   timeAgo,
 } from '../../text/text.ts'
 import { connectPages, connectWay, intervalOf, intervals } from './connect.ts'
-import { changePages, typedCard, typedPages } from './changes.ts'
+import { changePages, filePages, filesCard, typedCard, typedPages } from './changes.ts'
 import { rejectedOf, rejectedPages } from './rejected.ts'
-import { filePages, filesCard } from './files.ts'
 import { hostOf, isBusy, connectionProblem } from './states.ts'
 import { fileWay } from './upload.ts'
 

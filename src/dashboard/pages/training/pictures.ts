@@ -19,7 +19,6 @@ import {
 } from '../../charts/plane.ts'
 import { figuresTable, picture } from '../../charts/picture.ts'
 import { html, type Html, nothing, type Part } from '../../html.ts'
-import type { TableColumn } from '../../layout/components.ts'
 import type { Viewer } from '../../page.ts'
 import { countText, dateTimeText, distanceIn, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 import {
@@ -28,12 +27,10 @@ import {
   isLongerThanWeek,
   type Measured,
   type PartPicture,
-  type PartRow,
   planeOfTime,
   strip,
   summaryOf,
   type TimeInParts,
-  type TimePart,
   usualBand,
   usualColumn,
   usualLegend,
@@ -73,14 +70,20 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
   const dates: Range | undefined =
     isOfProgram && marks.length > 1 ? [marks[0]?.at ?? 0, marks.at(-1)?.at ?? 0] : undefined
   const space = planeOf(viewer, shown, [...drawn, ...ends(usual)], dates)
-  const breakDays = isDense ? daysOf(time.parts) : 0
+  const [part] = time.parts
+  const breakDays = isDense && part !== undefined ? (part.until - part.begin) / DAY_MS : 0
   // The time between sessions with a program is no break.
   const breaks = shown.program === undefined ? breakBoxes(space, isDense ? line : marks, breakDays) : nothing
   const hasBreak = breaks.toString() !== ''
   const summaryText = gradeSummary(shown, usual)
   const [passed, others] = [true, false].map(wanted => marks.filter(({ isPassed }) => isPassed === wanted))
   return {
-    columns: isDense ? partColumns(summary, usual) : [],
+    columns: isDense
+      ? [
+          { title: 'Median grade', cell: ({ index }) => spreadText(summary.spreads[index] ?? null) },
+          ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual),
+        ]
+      : [],
     note: byType,
     summary: summaryText,
     strip: gradeStrip(viewer, shown, usual),
@@ -105,7 +108,7 @@ export function gradePicture(viewer: Viewer, shown: ShownSessions, byType: Html 
                 ...(isDense ? ([['spread', '10th to 90th percentile']] as const) : []),
                 ...(others?.length === 0 ? [] : ([['hollow', 'Not passed']] as const)),
                 ...usualLegend(time.unit, usual),
-                ...(!hasBreak ? [] : ([['break', 'Break of two weeks or more']] as const)),
+                ...(hasBreak ? ([['break', 'Break of two weeks or more']] as const) : []),
               ],
         figures: isDense ? figures : sessionFigures(viewer, shown, space, byType),
       }),
@@ -216,17 +219,6 @@ function medianPoints({ summary, time }: ShownSessions): (GradePoint | null)[] {
 
 function planeOf(viewer: Viewer, { time }: ShownSessions, grades: readonly number[], ends?: Range): Plane {
   return planeOfTime(viewer, time, { values: gradeRange(grades), ends, text: percentText })
-}
-
-function daysOf([first]: readonly TimePart[]): number {
-  return first === undefined ? 0 : (first.until - first.begin) / DAY_MS
-}
-
-function partColumns(summary: TrainingSummary, usual: readonly (Usual | undefined)[]): TableColumn<PartRow>[] {
-  return [
-    { title: 'Median grade', cell: ({ index }) => spreadText(summary.spreads[index] ?? null) },
-    ...usualColumn({ text: percentText, differenceText: numberText }, medians(summary), usual),
-  ]
 }
 
 /** `88 % (80–95)` */
