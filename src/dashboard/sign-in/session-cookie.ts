@@ -28,20 +28,15 @@ export async function sendSignedIn(
   next: string,
 ) {
   reply
-    .header('Set-Cookie', sessionCookie(site, secret))
+    .header('Set-Cookie', cookie(SESSION, secret, { maxAge: MAX_SESSION_MS / 1000, secure: site.secure }))
     .header('Set-Cookie', await knownBrowserCookie(store, site, accountId))
   return reply.redirect(next, 303)
-}
-
-/** The cookie that holds the secret of a browser session. */
-function sessionCookie(site: SiteOrigin, secret: string): string {
-  return cookie(SESSION, secret, { maxAge: MAX_SESSION_MS / 1000, secure: site.secure })
 }
 
 /** The field for the zone of the browser, which assets/signin.js fills in. */
 export const timeZoneField = html`<input type="hidden" name="timeZone" data-time-zone>`
 
-/** Removes it. */
+/** Removes the cookie of a session. */
 export function noSessionCookie(site: Pick<SiteOrigin, 'secure'>): string {
   return cookie(SESSION, '', { maxAge: 0, secure: site.secure })
 }

@@ -1,13 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { hasAccounts } from '../../accounts/accounts.ts'
-import { beginSession, type BrowserSession } from '../../accounts/browser-sessions.ts'
+import { beginSession } from '../../accounts/browser-sessions.ts'
 import type { Proof } from '../../accounts/proofs.ts'
 import { readSignInMethods } from '../../accounts/sign-in-methods.ts'
 import type { SignInMethod } from '../../store/tables.ts'
 import { tooManyAttempts } from './attempts.ts'
 import { formFields, actorOf, readDisplay, sessionOf } from '../visit.ts'
 import type { DashboardOptions } from '../options.ts'
-import { parseCookies, type SiteOrigin, siteOriginOf, safePath } from '../site.ts'
+import { parseCookies, siteOriginOf, safePath } from '../site.ts'
 import { signInAddress } from './reauthentication.ts'
 import { firstSteps, type SignInState, signInForms } from './signin-form.ts'
 import { sendSignedOutPage } from '../layout/signed-out-page.ts'
@@ -16,22 +16,15 @@ import { makeSignInLimits } from './sign-in-limits.ts'
 
 /** The steps that all sign-in methods have in common: check the limits, start the session, show the page that says what was wrong. */
 
-export interface SignInVisit {
-  readonly request: FastifyRequest
-  readonly reply: FastifyReply
-  readonly site: SiteOrigin
-  readonly form: URLSearchParams
-  /** The session of somebody who has to sign in again. */
-  readonly session: BrowserSession | undefined
-}
+export type SignInVisit = Awaited<ReturnType<typeof signInVisit>>
 
-/** With `again` in the fields, somebody who is signed in has to prove who they are. */
+/** With `again` in the fields, somebody who is signed in has to prove who they are: it has their session. */
 export async function signInVisit(
   { store, config }: Pick<DashboardOptions, 'store' | 'config'>,
   request: FastifyRequest,
   reply: FastifyReply,
   form = formFields(request),
-): Promise<SignInVisit> {
+) {
   const site = siteOriginOf(request.context, config)
   const session = form.has('again') ? await sessionOf(store, request, site) : undefined
   return { request, reply, site, form, session }
@@ -55,7 +48,7 @@ interface OtherProblem {
 
 export function makeSignInSteps({ store, config, events, sample, oidc }: DashboardOptions) {
   const limits = makeSignInLimits(store, config)
-  const isEmpty = makeEmptyCheck(store)
+  let isEmpty = true
 
   /** Sends the page with all sign-in methods, or those of the account that has to sign in again. */
   const show = async (
@@ -67,7 +60,9 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
       methods: await readSignInMethods(store.reads, session.accountId, signInAddress({ site, oidc })),
       username: readDisplay(parseCookies(request.headers.cookie)).discreet ? '' : session.username,
     }
-    const forms = (await isEmpty()) ? firstSteps : signInForms({ ...shown, site, oidc, again }, sample)
+    // The store is not queried again once there is an account. If it cannot be read, the form is shown.
+    if (isEmpty) isEmpty = !(await hasAccounts(store).catch(() => true))
+    const forms = isEmpty ? firstSteps : signInForms({ ...shown, site, oidc, again }, sample)
     return sendSignedOutPage(request, reply.code(status), forms)
   }
 
@@ -115,13 +110,3 @@ export function makeSignInSteps({ store, config, events, sample, oidc }: Dashboa
 }
 
 export type SignInSteps = ReturnType<typeof makeSignInSteps>
-
-/** Whether there is no account yet. The store is not queried again once there is one. */
-function makeEmptyCheck(store: DashboardOptions['store']): () => Promise<boolean> {
-  let isEmpty = true
-  return async () => {
-    // If the store cannot be read, the form is shown.
-    if (isEmpty) isEmpty = !(await hasAccounts(store).catch(() => true))
-    return isEmpty
-  }
-}

@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { endSession } from '../../accounts/browser-sessions.ts'
 import { verifyPasskey } from '../../accounts/passkeys.ts'
 import { verifyPassword } from '../../accounts/passwords.ts'
-import type { Store } from '../../store/index.ts'
 import { isFresh } from './reauthentication.ts'
 import { NOT_ACCEPTED } from './fields.ts'
 import { formFields, sessionOf } from '../visit.ts'
@@ -10,7 +9,7 @@ import type { DashboardOptions } from '../options.ts'
 import { siteOriginOf, safePath, parseCookies, clearSiteData } from '../site.ts'
 import { challengeOf } from './sealed-cookie.ts'
 import { noSessionCookie } from './session-cookie.ts'
-import { type SignInSteps, type SignInVisit, signInVisit } from './sign-in-steps.ts'
+import { type SignInSteps, signInVisit } from './sign-in-steps.ts'
 
 /** Signing in with a password or a passkey, and signing out. */
 export function registerSignIn(scope: FastifyInstance, options: DashboardOptions, signInSteps: SignInSteps) {
@@ -36,7 +35,12 @@ export function registerSignIn(scope: FastifyInstance, options: DashboardOptions
   })
   scope.post('/signin/passkey', async (request, reply) => {
     const visit = await signInVisit(options, request, reply)
-    return signInSteps.attempt(visit, { method: 'passkey', wrong: NOT_ACCEPTED }, () => checkAnswer(store, visit))
+    return signInSteps.attempt(visit, { method: 'passkey', wrong: NOT_ACCEPTED }, async () => {
+      const { now } = request.context
+      const cookies = parseCookies(request.headers.cookie)
+      const challenge = await challengeOf(store, cookies, 'signin', { site: visit.site, now })
+      return verifyPasskey(store, visit.form.get('answer'), challenge, now)
+    })
   })
   scope.post('/signout', async (request, reply) => {
     const site = siteOriginOf(request.context, config)
@@ -44,14 +48,6 @@ export function registerSignIn(scope: FastifyInstance, options: DashboardOptions
     if (session !== undefined) await endSession(store, session.id)
     return reply.headers(clearSiteData()).header('Set-Cookie', noSessionCookie(site)).redirect('/signin', 303)
   })
-}
-
-/** The account whose passkey answered the challenge of this browser; undefined if the answer proves nothing. */
-async function checkAnswer(store: Store, { request, site, form }: SignInVisit) {
-  const { now } = request.context
-  const cookies = parseCookies(request.headers.cookie)
-  const challenge = await challengeOf(store, cookies, 'signin', { site, now })
-  return verifyPasskey(store, form.get('answer'), challenge, now)
 }
 
 /** Redirects somebody who is not signed in to the form, which leads back afterwards. */

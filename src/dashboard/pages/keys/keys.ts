@@ -67,12 +67,6 @@ export const keyPages: readonly DashboardPage[] = [
   ...keyExamplePages,
 ]
 
-async function showCreated(visit: Visit, secret: string) {
-  const key = (await keysOf(visit)).keys.find(({ last4 }) => secret.endsWith(last4))
-  if (key === undefined) return redirect('/keys')
-  return showNewKey(visit, secret, key)
-}
-
 async function showKeys(visit: Visit) {
   const { keys, inUse, entitled, tierEnded } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
@@ -192,8 +186,10 @@ function revoking({ viewer, now }: Visit, key: ListedKey): Html {
   `
 }
 
-function showNewKey(visit: Visit, secret: string, key: ListedKey) {
+async function showCreated(visit: Visit, secret: string) {
   const { viewer, baseUrl } = visit
+  const key = (await keysOf(visit)).keys.find(({ last4 }) => secret.endsWith(last4))
+  if (key === undefined) return redirect('/keys')
   const path = testPathOf(key)
   return view({
     title: 'Your new key',
@@ -224,21 +220,14 @@ function testPathOf({ scopes }: ListedKey): string {
   return scopes.includes('lkbx:read') ? '/api/v1/lkbx/sessions/latest' : '/api/v1/status'
 }
 
-interface KeyForm {
-  readonly name: string
-  readonly scopes: readonly string[]
-  readonly expires: string
-  /** Null for never, undefined if nothing was chosen. */
-  readonly expiresAt: number | null | undefined
-}
-
-function readKeyForm({ form, now }: Visit): KeyForm {
+function readKeyForm({ form, now }: Visit) {
   const expires = form.get('expires') ?? ''
   const days = /^(30|90|365)d$/.exec(expires)?.[1]
   return {
     name: (form.get('name') ?? '').trim(),
     scopes: form.getAll('scope'),
     expires,
+    /** Undefined if nothing was chosen. */
     expiresAt: expires === 'never' ? null : days === undefined ? undefined : now + Number(days) * DAY_MS,
   }
 }
@@ -251,7 +240,7 @@ const expiries = [
   ['never', 'No expiry'],
 ] as const
 
-async function showKeyForm(visit: Visit, entered: Partial<KeyForm>, problem?: string) {
+async function showKeyForm(visit: Visit, entered: Partial<ReturnType<typeof readKeyForm>>, problem?: string) {
   const { inUse, entitled } = await keysOf(visit)
   const full = inUse >= MAX_ACTIVE_KEYS
   if (full || !entitled) return redirect('/keys')

@@ -17,18 +17,10 @@ export function untilText({ timeZone }: Pick<Viewer, 'timeZone'>, until: number)
   return `until ${isEndOfDay ? `the end of ${dateText({ timeZone }, until - 1)}` : dateTimeText({ timeZone }, until)}`
 }
 
-/** `recordsFrom` and `until` are undefined for an invalid day. */
-interface GiveForm {
-  readonly username: string
-  readonly areas: readonly Area[]
-  readonly from: string
-  readonly recordsFrom: number | null | undefined
-  readonly last: string
-  readonly until: number | null | undefined
-}
+type GiveForm = ReturnType<typeof readGiveForm>
 
-/** What was entered; before that, access to everything without an end. */
-export function readGiveForm({ form, viewer }: Visit): GiveForm {
+/** What was entered; before that, access to everything without an end. `recordsFrom` and `until` are undefined for an invalid day. */
+export function readGiveForm({ form, viewer }: Visit) {
   const from = form.get('from') ?? ''
   const last = form.get('last') ?? ''
   return {
@@ -47,7 +39,8 @@ export function readNarrowForm({ form, viewer }: Visit, access: NamedAccess): Ac
   const from = parseDay(form.get('from') ?? '')
   const end = dayFrom(form.get('last') ?? '', viewer.timeZone)?.[1]
   // Access may end at a time of its last day; the form shows only the day.
-  const isLastDay = end !== undefined && access.until !== null && isSameDay(viewer, end, access.until)
+  const dayBefore = (instant: number) => dayAt(instant - 1, viewer.timeZone)
+  const isLastDay = end !== undefined && access.until !== null && dayBefore(end) === dayBefore(access.until)
   return {
     areas: areas.filter(area => form.getAll('area').includes(area)),
     recordsFrom: from ?? access.recordsFrom,
@@ -103,8 +96,4 @@ function dayFields({ viewer, now }: Visit, { from, last }: { readonly from: stri
     </label>
     <p class="muted">The first day limits sessions only: templates, programs and devices of an area are always visible.</p>
   `
-}
-
-function isSameDay({ timeZone }: Pick<Viewer, 'timeZone'>, end: number, until: number): boolean {
-  return dayAt(end - 1, timeZone) === dayAt(until - 1, timeZone)
 }

@@ -79,13 +79,21 @@ async function showPeople(visit: Visit) {
             cell: ({ lastReadAt }) => (lastReadAt === null ? 'Never read' : lastRead(viewer, lastReadAt, now)),
           },
         ],
-        actions: givenActions,
+        actions({ handle }, name) {
+          const action = (path: string, text: string) =>
+            html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
+          return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access')}</span>`
+        },
       })}
       ${accessCard(visit, names, 'I can read', 'Shares', {
         id: 'received-access',
         rows: received,
         none: 'Nobody gave you access to their records.',
-        actions: receivedAction,
+        actions: (row, name) =>
+          showRecords(
+            '/',
+            html`<button class="small" name="subject" value="${row.accountId}" aria-label="Open history of ${name}">Open history</button>`,
+          ),
       })}
       ${await readsSection(visit, names)}
     `,
@@ -95,19 +103,6 @@ async function showPeople(visit: Visit) {
 /** Reads are counted by hours, so this is when the hour began. */
 function lastRead(viewer: Viewer, hour: number, now: number): Html {
   return html`Read ${now - hour < HOUR_MS ? 'in the last hour' : timeAgo(viewer, hour, now)}`
-}
-
-function givenActions({ handle }: NamedAccess, name: string): Html {
-  const action = (path: string, text: string) =>
-    html`<a class="button small" href="/people/${handle}/${path}" aria-label="${text} ${name}">${text}</a>`
-  return html`<span class="buttons">${action('narrow', 'Change')}${action('end', 'End access')}</span>`
-}
-
-function receivedAction({ accountId }: ReceivedAccess, name: string): Html {
-  return showRecords(
-    '/',
-    html`<button class="small" name="subject" value="${accountId}" aria-label="Open history of ${name}">Open history</button>`,
-  )
 }
 
 type Terms = Omit<ReceivedAccess, 'accountId'>

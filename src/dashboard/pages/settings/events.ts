@@ -40,29 +40,26 @@ function eventTable(viewer: Viewer, events: readonly AccountEvent[]): Html {
         title: 'What',
         line: 'first',
         cell: event => {
-          const subject = subjectOf(viewer, event)
+          const { subject: name, subject_id: id } = event
+          const subject = id === 0 ? freeText(viewer, name) : recordName(viewer, 'key', { id, name })
           return html`${eventText(event)}${subject === '' ? nothing : html`: <strong>${subject}</strong>`}${event.times === 1 ? nothing : html` <span class="muted">${countText(event.times, 'time')}</span>`}`
         },
       },
       { title: 'When', line: 'second', cell: ({ at }) => dateTime(viewer, at) },
-      { title: 'By', line: 'second', cell: actorText },
-      { title: 'Network', line: 'second', cell: networkText },
+      {
+        title: 'By',
+        line: 'second',
+        cell: ({ actor }) => ({ self: 'You', operator: 'Operator', service: 'Lockstep', '': '' })[actor],
+      },
+      {
+        title: 'Network',
+        line: 'second',
+        // Of events that are counted, those beyond the rows of an hour have none.
+        cell: ({ actor, network }) => (actor === '' && network === '' ? 'Other networks' : network),
+      },
       { title: 'Browser', line: 'second', cell: ({ browser }) => browser },
     ],
     events,
     { id: 'event-table' },
   )
-}
-
-function subjectOf(viewer: Viewer, { subject, subject_id: id }: AccountEvent): string {
-  return id === 0 ? freeText(viewer, subject) : recordName(viewer, 'key', { id, name: subject })
-}
-
-function actorText({ actor }: AccountEvent): string {
-  return { self: 'You', operator: 'Operator', service: 'Lockstep', '': '' }[actor]
-}
-
-/** Of events that are counted, those beyond the rows of an hour have no network. */
-function networkText({ actor, network }: AccountEvent): string {
-  return actor === '' && network === '' ? 'Other networks' : network
 }

@@ -98,8 +98,7 @@ const MAX_COLUMNS = 20
 
 export async function fileWay(visit: Visit): Promise<Html> {
   const upload = await ownUpload(visit)
-  const isOver = upload === undefined || upload.state === 'stored' || upload.state === 'failed'
-  const [to, text] = isOver ? ['upload', 'Bring a file'] : ['file', 'See the file that you sent']
+  const [to, text] = isOver(upload) ? ['upload', 'Bring a file'] : ['file', 'See the file that you sent']
   return way(
     FILE_WAY,
     visit.uploads.maxBytes === 0
@@ -110,6 +109,10 @@ export async function fileWay(visit: Visit): Promise<Html> {
 
 function ownUpload({ store, viewer, now }: Visit): Promise<Upload | undefined> {
   return findUpload(store, viewer.session.accountId, now)
+}
+
+function isOver(upload: Upload | undefined): boolean {
+  return upload === undefined || upload.state === 'stored' || upload.state === 'failed'
 }
 
 /** A form that changes the upload that it names. If that has changed meanwhile, its page says what it is now. */
@@ -137,10 +140,7 @@ function formOf(
 async function showForm(visit: Visit, problem?: string) {
   const { uploads } = visit
   if (uploads.maxBytes === 0) throw notFound('Upload')
-  const upload = await ownUpload(visit)
-  if (problem === undefined && upload !== undefined && upload.state !== 'stored' && upload.state !== 'failed') {
-    return redirect('/source/file')
-  }
+  if (problem === undefined && !isOver(await ownUpload(visit))) return redirect('/source/file')
   return view({
     title: 'Upload a file',
     back: visit.sectionStart,
@@ -165,13 +165,13 @@ function showUpload(visit: Visit, upload: Upload | undefined, problem?: string):
   return view({
     title: 'From a file',
     back: visit.sectionStart,
-    lead: upload === undefined ? undefined : leadOf(visit, upload),
+    lead: upload && leadOf(visit, upload),
     status: problem === undefined ? 200 : 422,
     isBusy,
     body: html`
       <div class="stack" data-live="upload"${isBusy ? html` data-busy` : nothing}>
         ${problem === undefined ? nothing : html`<p class="problem" role="alert">${problem}</p>`}
-        ${upload === undefined ? NO_FILE : bodyOf(visit, upload)}
+        ${upload === undefined ? html`<p class="card">No file waits here. One that is neither stored nor discarded is deleted after an hour.</p>` : bodyOf(visit, upload)}
       </div>
     `,
   })
@@ -182,8 +182,6 @@ function leadOf({ viewer }: Visit, { name, bytes, received_at }: Upload): Html {
   const size = bytes === 0 ? nothing : html`, ${numberText(Math.ceil(bytes / 1024))} KB`
   return html`${shown === '' ? 'Your file' : shown}${size}, received ${dateTime(viewer, received_at)}`
 }
-
-const NO_FILE = html`<p class="card">No file waits here. One that is neither stored nor discarded is deleted after an hour.</p>`
 
 function bodyOf(visit: Visit, upload: Upload): Html {
   switch (upload.state) {
@@ -237,10 +235,22 @@ function elsewhere({ uploads }: Visit, upload: Upload): Html | undefined {
 
 function readyBody(visit: Visit, upload: Upload): Html {
   const { needsSecret, hasNews, shown } = previewOf(visit, upload)
+  // What the file has and its sender deleted.
+  const deleted = deletedIn(upload).length
   return html`
     ${upload.failure === null ? nothing : html`<p class="problem" role="alert">${failureText(upload)} Nothing was stored.</p>`}
     ${shown}
-    ${deletedIn(upload).length === 0 ? nothing : allowForm(upload)}
+    ${
+      deleted === 0
+        ? nothing
+        : html`
+      <form class="card stack" method="post" action="/source/upload/allow">
+        <input type="hidden" name="id" value="${upload.id}">
+        <p>${countText(deleted, 'record')} of the file ${deleted === 1 ? 'was' : 'were'} deleted here and ${deleted === 1 ? 'stays' : 'stay'} away.</p>
+        <div class="buttons"><button>Restore</button></div>
+      </form>
+    `
+    }
     <div class="card stack">
       ${
         hasNews
@@ -259,18 +269,6 @@ function readyBody(visit: Visit, upload: Upload): Html {
       }
       <p class="muted">The file is deleted from this service at ${dateTime(visit.viewer, upload.received_at + KEPT_MS)}, if you have not decided by then.</p>
     </div>
-  `
-}
-
-/** For what the file has and its sender deleted. */
-function allowForm(upload: Upload): Html {
-  const { length } = deletedIn(upload)
-  return html`
-    <form class="card stack" method="post" action="/source/upload/allow">
-      <input type="hidden" name="id" value="${upload.id}">
-      <p>${countText(length, 'record')} of the file ${length === 1 ? 'was' : 'were'} deleted here and ${length === 1 ? 'stays' : 'stay'} away.</p>
-      <div class="buttons"><button>Restore</button></div>
-    </form>
   `
 }
 

@@ -1,4 +1,4 @@
-import type { TemplateSegment, TrainingTemplate } from '../../../contract/training-templates.ts'
+import type { TrainingTemplate } from '../../../contract/training-templates.ts'
 import type { TrainerSegment, TrainingSession } from '../../../contract/training-sessions.ts'
 import type { SessionStats } from '../../../stats/training.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
@@ -75,15 +75,10 @@ const MAX_FAILED = 3
 
 /** The passing grades of today, by position; 0 where there is none. */
 export function passingGrades({ Segment }: TrainingTemplate): { readonly type: string; readonly grade: number }[] {
-  return Segment.flatMap(segment =>
-    Array.from({ length: Math.min(Math.max(1, segment.repeat), MAX_POSITIONS) }, () => {
-      return { type: segment.type, grade: passingGrade(segment) }
-    }),
-  ).slice(0, MAX_POSITIONS)
-}
-
-function passingGrade({ passFailEnabled, passGradeThreshold = 0 }: TemplateSegment): number {
-  return passFailEnabled === false ? 0 : passGradeThreshold
+  return Segment.flatMap(({ type, repeat, passFailEnabled, passGradeThreshold = 0 }) => {
+    const passing = { type, grade: passFailEnabled === false ? 0 : passGradeThreshold }
+    return Array.from({ length: Math.min(Math.max(1, repeat), MAX_POSITIONS) }, () => passing)
+  }).slice(0, MAX_POSITIONS)
 }
 
 const MAX_POSITIONS = 1000

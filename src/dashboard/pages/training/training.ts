@@ -2,11 +2,11 @@ import { trainingWriter } from '../../../archive/formats/tables.ts'
 import type { TrainingSession } from '../../../contract/training-sessions.ts'
 import { trainingHistory } from '../../../stats/training-history.ts'
 import { trainingRecords } from '../../../stats/training-queries.ts'
-import type { TypeTotals, SessionStats } from '../../../stats/training.ts'
+import type { SessionStats } from '../../../stats/training.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
-import { typeName, type Programs, readPrograms } from '../../text/names.ts'
+import { typeName, readPrograms } from '../../text/names.ts'
 import { comparedDays, type Days, type Period, periodText, timeOfDays } from '../../text/period.ts'
 import { countText, longDistanceText, numberText, percentText } from '../../text/text.ts'
 import {
@@ -33,22 +33,7 @@ import {
 } from './list.ts'
 import { distancePicture, gradePicture, repetitionsPicture, type ShownSessions } from './pictures.ts'
 
-export interface ShownTraining extends ShownSessions {
-  readonly query: TrainingQuery
-  /** Undefined for all days. */
-  readonly period: Period | undefined
-  readonly today: number
-  /** All up to today that match the filters, whatever the period. */
-  readonly everything: Pick<ShownSessions, 'sessions' | 'summary' | 'time'>
-  readonly programs: Programs
-  /** All, whatever the period and the filters. */
-  readonly known: readonly SessionStats[]
-  /** Of the period, whatever the filters. */
-  readonly all: readonly SessionStats[]
-  readonly types: readonly TypeTotals[]
-  /** The median grade of as many days before; undefined if there is none. */
-  readonly before: number | undefined
-}
+export type ShownTraining = NonNullable<Awaited<ReturnType<typeof readTraining>>>
 
 const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   section: 'training',
@@ -103,11 +88,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
 export const trainingPages = areaPages(training)
 
 /** What is shown of a period, all days if it is undefined; undefined if there are no sessions at all. */
-export async function readTraining(
-  reader: Reader,
-  query: TrainingQuery,
-  period: Period | undefined,
-): Promise<ShownTraining | undefined> {
+export async function readTraining(reader: Reader, query: TrainingQuery, period: Period | undefined) {
   const { store, viewer, pageAccess, now } = reader
   const { timeZone } = viewer
   const span = period && timeOfDays(period, timeZone)
@@ -134,6 +115,7 @@ export async function readTraining(
     period,
     today,
     programs,
+    /** All, whatever the period and the filters. */
     known: history.sessions,
     sessions,
     summary,
@@ -141,14 +123,17 @@ export async function readTraining(
     ...(earlier.length > 0 && {
       earlier: await history.summary(await history.select(query, earlier[0], earlier.at(-1)), earlier),
     }),
+    /** All up to today that match the filters, whatever the period. */
     everything: {
       sessions: every.sessions,
       summary: await history.summary(every, boundaries(everyTime.parts)),
       time: everyTime,
     },
     daysAddress: daysAddress(trainingAddresses, query),
+    /** Of the period, whatever the filters. */
     all: within.sessions,
     types,
+    /** The median grade of as many days before. */
     before: before?.grade?.median,
   }
 }

@@ -45,24 +45,12 @@ async function showYear(visit: Visit) {
   const year = visit.path === '/year' ? current : visit.id
   if (!years.includes(year)) throw notFound('Year')
   const statistics = await readYear(visit, year)
+  const title = `Year ${year}`
   if (statistics.firstTraining === undefined && statistics.firstLock === undefined) {
-    return view({
-      title: `Year ${year}`,
-      body: noRecords(
-        viewer,
-        'Nothing here yet',
-        lockText(
-          'This page will show the totals of the year, each of its days, and the highest values so far.',
-          viewer,
-        ),
-      ),
-    })
+    const text = 'This page will show the totals of the year, each of its days, and the highest values so far.'
+    return view({ title, body: noRecords(viewer, 'Nothing here yet', lockText(text, viewer)) })
   }
-  return view({
-    title: `Year ${year}`,
-    actions: stepper(years, year),
-    body: yearCards(visit, statistics),
-  })
+  return view({ title, actions: stepper(years, year), body: yearCards(visit, statistics) })
 }
 
 /** The percent of time locked by month. */
