@@ -25,7 +25,11 @@ keepFocusOnSteps()
 restoreFocus()
 
 document.addEventListener('keydown', event => {
-  if (event.key === 'Escape') closeMenus()
+  if (event.key !== 'Escape') return
+  for (const menu of openMenus()) {
+    menu.open = false
+    menu.querySelector('summary')?.focus()
+  }
 })
 
 document.addEventListener('click', event => {
@@ -40,13 +44,6 @@ document.addEventListener('focusout', event => {
     menu.open = false
   }
 })
-
-function closeMenus() {
-  for (const menu of openMenus()) {
-    menu.open = false
-    menu.querySelector('summary')?.focus()
-  }
-}
 
 function openMenus() {
   return [...document.querySelectorAll('details.menu[open]')].filter(menu => menu instanceof HTMLDetailsElement)

@@ -1,8 +1,6 @@
 /** Events that are handled for the whole document, so that elements added later need no handlers of their own. */
 
-/**
- * @param {Event} event
- */
+/** @param {Event} event */
 export function elementAt(event) {
   return event.target instanceof Element ? event.target : undefined
 }

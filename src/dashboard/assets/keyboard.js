@@ -17,9 +17,8 @@ export function enableKeyboard() {
   keepLists()
 }
 
-/** How many days, or weeks, a key leads on where weeks are rows. */
+/** How many days, or weeks, a key leads on where weeks are rows, and where they are columns. */
 const STEPS = /** @type {const} */ ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -7, ArrowDown: 7 })
-/** Where they are columns. */
 const COLUMN_STEPS = /** @type {const} */ ({ ArrowLeft: -7, ArrowRight: 7, ArrowUp: -1, ArrowDown: 1 })
 
 /** @param {HTMLElement} calendar */

@@ -42,7 +42,8 @@ export async function* keptPage(store: Store, keeper: Keeper, now: number): Asyn
     await pause()
     const statistics = await readYear(reader, year)
     all.push(statistics)
-    sections.push(asKept(yearSection(reader, statistics), days))
+    const cards = html`<div class="stack">${yearCards(reader, statistics)}</div>`
+    sections.push(asKept(html`<section class="kept-year" id="year-${year}"><h1>${year}</h1>${cards}</section>`, days))
   }
   yield asKept(card('All years', allYears(reader, all), { id: 'overview' }), days)
   yield* sections
@@ -115,10 +116,6 @@ function allYears(reader: Reader, years: readonly YearStatistics[]): Html {
     rows,
     { look: 'compact' },
   )
-}
-
-function yearSection(reader: Reader, year: YearStatistics): Html {
-  return html`<section class="kept-year" id="year-${year.year}"><h1>${year.year}</h1><div class="stack">${yearCards(reader, year)}</div></section>`
 }
 
 /**

@@ -84,21 +84,15 @@ export async function* keptTables(
     [...lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), rules],
     templates,
   )
-  yield {
-    id: 'lock-events',
-    columns: [
-      { title: 'When', numeric: false },
-      { title: 'Lock session', numeric: true },
-      { title: 'Event', numeric: false },
+  yield await tableOf(
+    'lock-events',
+    [
+      { title: 'When', cell: ({ at }) => dateTimeText(viewer, at) },
+      { title: 'Lock session', numeric: true, cell: ({ session }) => String(session) },
+      { title: 'Event', cell: ({ type }) => (viewer.discreet ? 'Event' : (lockEventLabels[type] ?? type)) },
     ],
-    rows: locks.flatMap(({ id, events }) =>
-      events.toReversed().map(([at, , type]) => {
-        return {
-          cells: [dateTimeText(viewer, at), String(id), viewer.discreet ? 'Event' : (lockEventLabels[type] ?? type)],
-        }
-      }),
-    ),
-  }
+    locks.flatMap(({ id, events }) => events.toReversed().map(([at, , type]) => ({ session: id, at, type }))),
+  )
 }
 
 export function dayOf({ viewer }: Reader, at: number): string {

@@ -6,7 +6,7 @@ import { toHttpError } from '../../resources/handler.ts'
 import { StoreBusyError, StoreFullError } from '../../store/index.ts'
 import { readDisplay } from '../visit.ts'
 import { FormError } from './form-errors.ts'
-import { html, type Html, nothing } from '../html.ts'
+import { html, nothing } from '../html.ts'
 import { renderLayout, signedOutPage } from './layout.ts'
 import { view, type Viewer } from '../page.ts'
 import { safePath, parseCookies } from '../site.ts'
@@ -30,20 +30,10 @@ export function wantsPage({ headers }: Pick<FastifyRequest, 'headers'>): boolean
 
 /** Sends an error as a page, with the header of the dashboard for somebody who is signed in. */
 export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, error: HttpError, viewer?: Viewer) {
-  request.context.code = error.code
-  if (error.status === 503 || error.status === 429) reply.header('Retry-After', String(error.retryAfter ?? 1))
-  return reply
-    .code(error.status)
-    .type('text/html; charset=utf-8')
-    .send(errorPage(request, error, viewer).toString())
-}
-
-function errorPage(
-  { headers, context, method }: Pick<FastifyRequest, 'headers' | 'context' | 'method'>,
-  error: HttpError,
-  viewer?: Viewer,
-): Html {
+  const { headers, context, method } = request
   const { code, status, message } = error
+  if (status === 503 || status === 429) reply.header('Retry-After', String(error.retryAfter ?? 1))
+  context.code = code
   const isLimit = error instanceof LimitError
   const isFault = code === 'internal_error'
   const title = status === 404 ? 'There is nothing here' : 'That did not work'
@@ -61,7 +51,9 @@ function errorPage(
         ${status >= 500 && !isLimit ? html`<p class="muted">Reference: <code>${context.requestId}</code></p>` : nothing}
       </div></div>
     `
-  return viewer === undefined
-    ? signedOutPage(readDisplay(parseCookies(headers.cookie)), 'Not shown', body)
-    : renderLayout(viewer, view({ title, body }), null, '/')
+  const page =
+    viewer === undefined
+      ? signedOutPage(readDisplay(parseCookies(headers.cookie)), 'Not shown', body)
+      : renderLayout(viewer, view({ title, body }), null, '/')
+  return reply.code(status).type('text/html; charset=utf-8').send(page.toString())
 }

@@ -1,3 +1,4 @@
+import type { SharedAccess } from '../../accounts/access.ts'
 import { emptyState } from './components.ts'
 import { html, type Html, nothing } from '../html.ts'
 import { areasText } from '../text/labels.ts'
@@ -10,10 +11,11 @@ import { countText, dateText, dateTime } from '../text/text.ts'
 /** Says whose records a page shows, where that is not only the viewer. */
 export function ownerBanner(viewer: Viewer, owner: Person, path: string, { asOf = viewer.asOf }: View): Html {
   const name = personName(viewer, owner)
+  const access = viewer.shared.find(({ ownerId }) => ownerId === owner.id)
   return html`
     <section class="banner" aria-label="Whose records">
       <span class="initial" aria-hidden="true">${name.slice(0, 1).toUpperCase()}</span>
-      <p><strong>${name}</strong>${extentOf(viewer, owner).map(fact => html` · ${fact}`)}${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
+      <p><strong>${name}</strong>${access && extentOf(access)}${asOf === null ? nothing : html` · as of ${dateTime(viewer, asOf)}`}</p>
       ${backToMine(viewer, path, 'link')}
     </section>
   `
@@ -28,12 +30,9 @@ export function partialNote({ session, subject }: Viewer, { owner = subject.id }
 }
 
 /** What of the records of somebody else the viewer may read. Days are those of UTC. */
-function extentOf({ shared }: Viewer, { id }: Person): readonly string[] {
-  const access = shared.find(({ ownerId }) => ownerId === id)
-  if (access === undefined) return []
-  const { areas, recordsFrom } = access
+function extentOf({ areas, recordsFrom }: SharedAccess): string {
   const from = recordsFrom === null ? '' : `, from ${dateText({ timeZone: 'UTC' }, recordsFrom)} on`
-  return [`${areasText(areas).toLowerCase()}${from}, read only`]
+  return ` · ${areasText(areas).toLowerCase()}${from}, read only`
 }
 
 /** The page in place of records of an area that somebody else does not share. */

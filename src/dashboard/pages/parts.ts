@@ -26,7 +26,7 @@ import { capital, countText, monthText, NONE, numberFormat, numberText, percentT
 /** The time that a page shows, in parts that are few enough for a mark each, and pictures of a bar for each part. */
 export type Unit = 'week' | 'month' | 'quarter' | 'year'
 
-interface Time {
+export interface Time {
   readonly from: number
   readonly to: number
 }

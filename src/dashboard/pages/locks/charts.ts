@@ -6,7 +6,7 @@ import type { Viewer } from '../../page.ts'
 import { type Days, daysName } from '../../text/period.ts'
 import { countText, durationText, numberText, percentText } from '../../text/text.ts'
 import { beforeText, figureTiles } from '../area.ts'
-import { barPicture, beyondText, GRADES, type PartPicture, partPictures } from '../parts.ts'
+import { barPicture, beyondText, GRADES, type PartPicture } from '../parts.ts'
 import type { Ending } from './endings.ts'
 import { lockAddresses, lockedPercent, type ShownLocks } from './list.ts'
 import { lockText, stateName } from './states.ts'
@@ -71,10 +71,6 @@ export function lockTiles(viewer: Viewer, shown: ShownLocks, endings: ReadonlyMa
 }
 
 /** The percent of time locked by week, month or quarter. Not known is not 0. */
-export function sharePicture(viewer: Viewer, shown: ShownLocks): Html {
-  return partPictures(viewer, shown.time, '/locks?from={from}&to={to}', [shares(viewer, shown)])
-}
-
 export function shares(
   viewer: Viewer,
   { buckets, time, earlier }: Pick<ShownLocks, 'buckets' | 'time' | 'earlier'>,

@@ -4,31 +4,24 @@ import { MINUTE_MS } from '../../../contract/time.ts'
 import { lockRecords, type LockStats } from '../../../stats/lock-queries.ts'
 import { lockTemplates } from '../../../stats/lock-template-queries.ts'
 import type { Visit } from '../../page.ts'
+import type { Time } from '../parts.ts'
 import { readLock } from './states.ts'
 import { latenessOf, overMaximum } from './time.ts'
 
 /** How a lock session differs from what was planned, as far as that is known. */
-export interface Ending {
-  readonly lateBreaks: number
-  /** How many milliseconds later than planned it ended; 0 if that is less than a minute. */
-  readonly late: number
-}
-
-interface Time {
-  readonly from: number
-  readonly to: number
-}
+export type Ending = ReturnType<typeof endingOf>
 
 export function endingOf(
   session: LockStats,
   record: LockSession,
   template: LockTemplate,
   { from, to }: Time = { from: -Infinity, to: Infinity },
-): Ending {
+) {
   const shown = session.intervals.filter(one => one.start < to && one.end > from)
   const late = latenessOf(session, record, template) ?? 0
   return {
     lateBreaks: shown.filter(one => overMaximum(one, template) > 0).length,
+    /** How many milliseconds later than planned it ended. */
     late: Math.abs(late) < MINUTE_MS ? 0 : late,
   }
 }

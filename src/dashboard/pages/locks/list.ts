@@ -8,7 +8,7 @@ import { usualByNow, weeksByNow } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { Reader, Viewer, Visit } from '../../page.ts'
 import { comparedDays, type Days, type Period, type PeriodQuery, theseText, timeOfDays } from '../../text/period.ts'
-import { bucketsOfParts, inParts, spanCell } from '../parts.ts'
+import { bucketsOfParts, inParts, spanCell, type Time } from '../parts.ts'
 import { type Addresses, type Area, fewAtOnce, type WithDocument } from '../area.ts'
 import { lockFields, lockWriter } from '../../../archive/formats/tables.ts'
 import type { OwnerAccess } from '../../../accounts/access.ts'
@@ -97,11 +97,7 @@ export function lockedPercent({ lockedSeconds, knownSeconds }: LockStatistics): 
   return roundedRatio(lockedSeconds * 100, knownSeconds)
 }
 
-function sessionsWithin(
-  sessions: readonly LockStats[],
-  { from, to }: { readonly from: number; readonly to: number },
-  until: number,
-): LockStats[] {
+function sessionsWithin(sessions: readonly LockStats[], { from, to }: Time, until: number): LockStats[] {
   return sessions.filter(({ at, endAt }) => at < to && (endAt ?? Math.max(at, until)) >= from)
 }
 

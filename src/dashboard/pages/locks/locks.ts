@@ -9,8 +9,8 @@ import type { Visit } from '../../page.ts'
 import { type PeriodQuery, periodText } from '../../text/period.ts'
 import { dateTime, durationText } from '../../text/text.ts'
 import { type Area, areaPages } from '../area.ts'
-import { isLongerThanWeek } from '../parts.ts'
-import { lockTiles, lockVerdict, sharePicture } from './charts.ts'
+import { isLongerThanWeek, partPictures } from '../parts.ts'
+import { lockTiles, lockVerdict, shares } from './charts.ts'
 import { lockAddresses, type ShownLocks, shownLocks, lockFile, lockRows } from './list.ts'
 import { type Ending, endingsOf } from './endings.ts'
 import { headline, lockTime, endAhead, missingEnd, plannedEndDistance, tickingTime } from './time.ts'
@@ -53,7 +53,10 @@ const locks: Area<PeriodQuery, ShownWithNow, LockStats> = {
     html`<span data-live="state">${headline(visit, shown.active, true, shown.until, lockVerdict(visit.viewer, shown))}</span>`,
   lead: (visit, { active }) => active && html`<span data-live="now">${nowLine(visit, active)}</span>`,
   tiles: (viewer, shown) => lockTiles(viewer, shown, shown.endings),
-  pictures: ({ viewer }, shown) => (isLongerThanWeek(shown.time) ? sharePicture(viewer, shown) : nothing),
+  pictures: ({ viewer }, shown) =>
+    isLongerThanWeek(shown.time)
+      ? partPictures(viewer, shown.time, '/locks?from={from}&to={to}', [shares(viewer, shown)])
+      : nothing,
   table: (visit, shown) => lockRows(visit, shown, shown.endings),
   file: lockFile,
 }

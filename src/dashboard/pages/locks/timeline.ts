@@ -116,14 +116,6 @@ const STEPS = [5, 10, 15, 30, 60, 120, 180, 360]
 const DAY = dateFormat({ weekday: 'short', day: 'numeric', timeZone: 'UTC' })
 const DATE = dateFormat({ day: 'numeric', month: 'short', year: '2-digit', timeZone: 'UTC' })
 
-/** A time under lock, and what came after it, up to the next one. The first may have no time under lock. */
-interface Stretch {
-  readonly locked: LockInterval | undefined
-  readonly after: readonly LockInterval[]
-  readonly start: number
-  readonly end: number
-}
-
 /** What happened to a lock, a row for each time under lock; of a running one the newest first. `x` says where an instant is. */
 function stretchFigures(
   viewer: Viewer,
@@ -132,7 +124,7 @@ function stretchFigures(
   x: (at: number) => number,
 ): Html {
   const all = stretchesOf(session)
-  return figuresTable<Stretch>({
+  return figuresTable({
     title: 'Figures by stretch',
     columns: [
       { title: 'When', cell: ({ locked, start, end }) => stretchText(viewer, start, locked?.end ?? end) },
@@ -158,7 +150,8 @@ function openText(interval: LockInterval, template: LockTemplate | undefined): P
   return html`${name}${minutesText(interval.end - interval.start)}${over === 0 ? nothing : html` <span class="state warn">${durationText(over / 1000)} over</span>`}`
 }
 
-function stretchesOf({ intervals }: LockDetails): Stretch[] {
+/** Each time under lock, and what came after it, up to the next one. The first may have no time under lock. */
+function stretchesOf({ intervals }: LockDetails) {
   const found: { locked: LockInterval | undefined; after: LockInterval[] }[] = []
   for (const interval of intervals) {
     const last = found.at(-1)

@@ -4,7 +4,7 @@ import type { Best } from '../../../stats/highest.ts'
 import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import type { LockHistory } from '../../../stats/lock-history.ts'
-import { figure, html, type Html, nothing, type Part } from '../../html.ts'
+import { figure, html, type Html, nothing } from '../../html.ts'
 import type { Reader } from '../../page.ts'
 import { dayText } from '../../text/period.ts'
 import { countText, durationText, numberText, percentText, weekdayText } from '../../text/text.ts'
@@ -25,25 +25,6 @@ interface Known {
   readonly extent: string
 }
 
-/** From when on a rule is asked: a history of weeks, or of sessions. */
-const enough = {
-  weeks: ({ sessions, reader: { now } }: Known) => now - (sessions[0]?.at ?? now) >= 8 * 7 * DAY_MS,
-  sessions: ({ sessions }: Known) => sessions.length >= 10,
-  always: () => true,
-}
-
-/** News, the most important first. Each is gone after seven days. */
-const rules: readonly (readonly [from: keyof typeof enough, news: (known: Known) => Html | undefined])[] = [
-  ['weeks', bestWeek],
-  ['sessions', longestStreak],
-  ['sessions', backAgain],
-  ['sessions', mostInSession],
-  ['sessions', bestGrade],
-  ['always', longestStretch],
-  ['sessions', daysInRow],
-]
-
-const MAX_ITEMS = 2
 const SO_FAR = ' so far'
 
 /** What is new; undefined if too little is known, or what is known is old. */
@@ -57,8 +38,15 @@ export function newsOf({ sessions, ...options }: Omit<Known, 'extent' | 'today'>
     today: zoneClock(viewer.timeZone).dayOf(now),
     extent: from === null ? SO_FAR : ` since ${dayText(Math.floor(from / DAY_MS))}`,
   }
-  const asked = rules.filter(([from]) => enough[from](known))
-  const [best, next] = asked.flatMap(([, news]) => news(known) ?? []).slice(0, MAX_ITEMS)
+  const hasWeeks = now - (known.sessions[0]?.at ?? now) >= 8 * 7 * DAY_MS
+  const hasSessions = known.sessions.length >= 10
+  // The most important first. Each is gone after seven days.
+  const [best, next] = [
+    ...(hasWeeks ? [bestWeek] : []),
+    ...(hasSessions ? [longestStreak, backAgain, mostInSession, bestGrade] : []),
+    longestStretch,
+    ...(hasSessions ? [daysInRow] : []),
+  ].flatMap(news => news(known) ?? [])
   // What is of this week is said first.
   const [first, second] = next !== undefined && isOfLastWeek(known) ? [next, best] : [best, next]
   if (first === undefined) return undefined
