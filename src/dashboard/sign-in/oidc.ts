@@ -79,14 +79,11 @@ async function begin(options: OidcOptions, request: FastifyRequest, reply: Fasti
     reply.header('Set-Cookie', await sealedCookie(store, place, pending, FLOW_MS))
     if (request.method !== 'POST') return await reply.redirect(url, 303)
     // The policy of pages lets no form be redirected to another site.
-    return await sendSignedOutPage(request, reply.header('Refresh', `0; url=${url}`), leaving(oidc, url), TITLE)
+    const page = html`<div class="card stack"><h1>Sign-in with ${oidc.name}</h1><p><a class="button" href="${url}">Continue with ${oidc.name}</a></p></div>`
+    return await sendSignedOutPage(request, reply.header('Refresh', `0; url=${url}`), page, TITLE)
   } catch (error) {
     return showProblem(options, request, reply, error, flow)
   }
-}
-
-function leaving({ name }: Oidc, url: string) {
-  return html`<div class="card stack"><h1>Sign-in with ${name}</h1><p><a class="button" href="${url}">Continue with ${name}</a></p></div>`
 }
 
 async function handleCallback(options: OidcOptions, request: FastifyRequest, reply: FastifyReply) {

@@ -57,15 +57,10 @@ export function otherOwner(viewer: Viewer, { owner = viewer.subject.id }: View):
   return viewer.readable.find(({ id }) => id === owner)
 }
 
-/** The programs that the viewer may read, and the name of any program of a session: its number if the viewer may not read it. */
-export interface Programs {
-  /** The newest first. */
-  readonly all: readonly { readonly id: number; readonly ownerId: number }[]
-  readonly find: (id: number) => ListedProgram | undefined
-  readonly nameOf: (id: number) => string
-}
+export type Programs = Awaited<ReturnType<typeof readPrograms>>
 
-export async function readPrograms({ store, viewer, pageAccess }: Omit<Reader, 'now'>): Promise<Programs> {
+/** The programs that the viewer may read, and the name of any program of a session: its number if the viewer may not read it. */
+export async function readPrograms({ store, viewer, pageAccess }: Omit<Reader, 'now'>) {
   const [all, inTables] = await Promise.all([
     programsOf(store, pageAccess.ofAll('training_template')),
     namedInTables(store, pageAccess.ofAll('training_session')),
@@ -81,9 +76,10 @@ export async function readPrograms({ store, viewer, pageAccess }: Omit<Reader, '
       return program?.parse()
     })
   return {
+    /** The newest first. */
     all,
     find,
-    nameOf(id) {
+    nameOf(id: number): string {
       if (id === 0) return 'No program'
       const name = inTables.get(id)
       if (name !== undefined) return viewer.discreet ? `Other program ${numbers.indexOf(id) + 1}` : name

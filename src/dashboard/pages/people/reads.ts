@@ -19,9 +19,22 @@ export const readsPages: readonly DashboardPage[] = [
     path: '/people/reads.csv',
     isDownload: true,
     async handler(visit) {
-      const { store, viewer, now } = visit
-      const names = await makeNames(visit, await listGiven(store, viewer.session.accountId, now))
-      return readsFile(visit, names)
+      const { store, viewer, now, query } = visit
+      const { accountId } = viewer.session
+      const names = await makeNames(visit, await listGiven(store, accountId, now))
+      const entries = allReads(store, accountId, { readerId: readerOf(query, names) })
+      return csvFile(visit, 'reads', ['Hour', 'Who', 'How', 'Key', 'Area', 'What', 'Times'], entries, entry => {
+        const { hour, id, via, tokenName, area, kind, count } = entry
+        return [
+          formatTimestamp(hour),
+          whoOf(accountId, entry, names),
+          via === null ? null : readWayLabels[via],
+          tokenName === null ? null : recordName(viewer, 'key', { id, name: tokenName }),
+          area === null ? null : areaLabels[area],
+          kind === null ? null : readTypeLabels[kind],
+          count,
+        ]
+      })
     },
   },
 ]
@@ -102,36 +115,13 @@ function readerOf(query: URLSearchParams, { readers }: PeopleNames): number | un
   return readers.find(({ id }) => String(id) === query.get('reader'))?.id
 }
 
-function readsFile(visit: Visit, names: PeopleNames) {
-  const { store, viewer, query } = visit
-  const { accountId } = viewer.session
-  const entries = allReads(store, accountId, { readerId: readerOf(query, names) })
-  return csvFile(visit, 'reads', ['Hour', 'Who', 'How', 'Key', 'Area', 'What', 'Times'], entries, entry => {
-    const { hour, id, via, tokenName, area, kind, count } = entry
-    return [
-      formatTimestamp(hour),
-      whoOf(accountId, entry, names),
-      via === null ? null : readWayLabels[via],
-      tokenName === null ? null : recordName(viewer, 'key', { id, name: tokenName }),
-      area === null ? null : areaLabels[area],
-      kind === null ? null : readTypeLabels[kind],
-      count,
-    ]
-  })
-}
-
 /** The names of people on the page that lists them. */
-export interface PeopleNames {
-  /** A name as it is shown: in discreet mode a neutral one, the same wherever the page names this person. */
-  of(username: string): string
-  /** Everybody who read, except the viewer. */
-  readonly readers: readonly { readonly id: number; readonly username: string }[]
-}
+export type PeopleNames = Awaited<ReturnType<typeof makeNames>>
 
 export async function makeNames(
   { store, viewer }: Pick<Visit, 'store' | 'viewer'>,
   given: readonly { readonly username: string }[],
-): Promise<PeopleNames> {
+) {
   const { accountId, username: own } = viewer.session
   const readers = (await listReaders(store, accountId)).filter(({ id }) => id !== accountId)
   const partners = new Map(viewer.readable.map(person => [person.username, personName(viewer, person)]))
@@ -139,7 +129,10 @@ export async function makeNames(
     .filter(username => !partners.has(username) && username !== own)
     .toSorted()
   return {
+    /** Everybody who read, except the viewer. */
     readers,
-    of: username => (viewer.discreet ? (partners.get(username) ?? `Person ${others.indexOf(username) + 1}`) : username),
+    /** A name as it is shown: in discreet mode a neutral one, the same wherever the page names this person. */
+    of: (username: string): string =>
+      viewer.discreet ? (partners.get(username) ?? `Person ${others.indexOf(username) + 1}`) : username,
   }
 }

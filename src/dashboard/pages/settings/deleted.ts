@@ -1,5 +1,5 @@
 import { allowRecords, deleteRecords, listDeleted } from '../../../accounts/deleted-records.ts'
-import { html, type Html, nothing } from '../../html.ts'
+import { html, nothing } from '../../html.ts'
 import { table } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { doRecordAct, mayChangeRecords, recordForm } from '../../layout/record-acts.ts'
@@ -55,8 +55,6 @@ function showForm(visit: Visit, kind: string, problem?: string) {
   })
 }
 
-type Deleted = Awaited<ReturnType<typeof listDeleted>>[number]
-
 async function showDeleted(visit: Visit, problem?: string) {
   const { store, viewer, query, path } = visit
   const page = pageNumber(query)
@@ -74,14 +72,22 @@ async function showDeleted(visit: Visit, problem?: string) {
         ${
           rows.length === 0
             ? html`<p class="muted">None.</p>`
-            : html`${table<Deleted>(
+            : html`${table(
                 'Deleted records',
                 [
                   { title: 'Record', line: 'first', cell: ({ kind }) => kindName(kind) },
                   { title: 'Number', line: 'first', numeric: true, cell: ({ id }) => String(id) },
                   { title: 'Of', line: 'second', cell: ({ at }) => (at === null ? NONE : dateTime(viewer, at)) },
                   { title: 'Deleted', line: 'second', cell: ({ deletedAt }) => dateTime(viewer, deletedAt) },
-                  { title: '', cell: row => (mayWrite ? allowForm(row) : nothing) },
+                  {
+                    title: '',
+                    cell: ({ kind, id }) =>
+                      mayWrite &&
+                      html`<form method="post" action="/settings/deleted">
+                        <input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}">
+                        <button class="small">Restore</button>
+                      </form>`,
+                  },
                 ],
                 rows.slice(0, ROWS),
               )}${openPager({ path, query: new URLSearchParams(), anchor: 'deleted' }, page, rows.length > ROWS)}`
@@ -92,12 +98,3 @@ async function showDeleted(visit: Visit, problem?: string) {
 }
 
 const ROWS = 50
-
-function allowForm({ kind, id }: Deleted): Html {
-  return html`
-    <form method="post" action="/settings/deleted">
-      <input type="hidden" name="kind" value="${kind}"><input type="hidden" name="id" value="${id}">
-      <button class="small">Restore</button>
-    </form>
-  `
-}

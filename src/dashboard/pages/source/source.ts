@@ -276,7 +276,7 @@ function secondsLeft(known: ReadonlyMap<string, Read>, source: SourceStatus | un
 
 function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | undefined): Html {
   if (isBusy(visit, connection)) return html`<div class="buttons">${button('stop', 'Stop')}</div>`
-  const { state, sealed_key: key } = connection
+  const { state, sealed_key: key, every_minutes: every } = connection
   const needsKey = state !== 'done' && (key === null || problemNow(visit, connection, source)?.needsKey === true)
   const canGoOn = state === 'stopped' && !needsKey
   const isComplete = source?.completedAt != null
@@ -290,7 +290,17 @@ function actionsOf(visit: Visit, connection: Connection, source: SourceStatus | 
     <details>
       <summary>Change this source</summary>
       <div class="stack">
-        ${connection.every_minutes > 0 ? intervalForm(connection.every_minutes) : nothing}
+        ${
+          every > 0 &&
+          html`
+            <form class="filters" method="post" action="/source/interval">
+              <label>Copy again
+                <select name="every">${options(intervals, every)}</select>
+              </label>
+              <button>Save</button>
+            </form>
+          `
+        }
         <div class="buttons">
           ${needsKey ? nothing : link('key', state === 'done' ? 'Copy again with a key' : 'Change key')}
           ${source === undefined ? nothing : link('locks', 'Lock sessions by number')}
@@ -308,17 +318,6 @@ function button(path: string, text: string, isPrimary = false): Html {
 
 function link(path: string, text: string, isPrimary = false): Html {
   return html`<a class="button${isPrimary ? ' primary' : ''}" href="/source/${path}">${text}</a>`
-}
-
-function intervalForm(every: number): Html {
-  return html`
-    <form class="filters" method="post" action="/source/interval">
-      <label>Copy again
-        <select name="every">${options(intervals, every)}</select>
-      </label>
-      <button>Save</button>
-    </form>
-  `
 }
 
 type Round = Awaited<ReturnType<typeof listRounds>>[number]

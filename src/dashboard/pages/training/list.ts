@@ -131,19 +131,17 @@ function typeChoices(types: readonly TypeTotals[], chosen: string | undefined, d
 }
 
 /** A page of the table, which its headings sort. */
-export async function sessionRows(visit: Visit, { query, sessions, programs, known }: SessionTable): Promise<Html> {
+export async function sessionRows(
+  visit: Visit,
+  query: TrainingQuery,
+  sessions: readonly SessionStats[],
+  programs: Programs,
+  known: readonly SessionStats[],
+): Promise<Html> {
   const paged = paginate(sortedBy(query, sessions, programs), visit.query)
   const range = gradeRange(paged.rows.flatMap(({ grade }) => grade ?? []))
   const rows = await Array.fromAsync(withRecords(visit, paged.rows))
   return html`${table('Sessions', sessionColumns(visit, programs, { query, known, range }), rows, { id: 'session-table' })}${tableFoot(visit.path, visit.query, paged)}`
-}
-
-interface SessionTable {
-  readonly query: TrainingQuery
-  readonly sessions: readonly SessionStats[]
-  readonly programs: Programs
-  /** All, whatever the period and the filters. */
-  readonly known: readonly SessionStats[]
 }
 
 /** The headings sort the table, and its rows say what is notable, but in a file. */

@@ -134,16 +134,12 @@ function lineTo(space: Plane, points: readonly (GradePoint | null)[]): Html[] {
 function gradeTexts({ x, y }: Plane, line: readonly GradePoint[], marks: readonly GradePoint[]): Html {
   const end = line.at(-1)
   const [best, ...others] = marks.toSorted((a, b) => b.value - a.value || b.at - a.at)
-  return html`${end === undefined ? nothing : endText(x(end.until) + 1.5, y(end.value), end)}${
+  const endsAt = end === undefined ? 0 : x(end.until) + 1.5
+  return html`${end && markText(endsAt, y(end.value), html`${numberText(end.value)}${end.isCurrent && html`<tspan x="${percent(endsAt)}" dy="1.2em">so far</tspan>`}`, ' at-end')}${
     best === undefined || best === end || best.value === others.at(-1)?.value
       ? nothing
       : markText(x(best.at), y(best.value), numberText(best.value), edgeOf(x(best.at)))
   }`
-}
-
-function endText(x: number, y: number, { value, isCurrent }: GradePoint): Html {
-  const more = html`<tspan x="${percent(x)}" dy="1.2em">so far</tspan>`
-  return markText(x, y, html`${numberText(value)}${isCurrent && more}`, ' at-end')
 }
 
 function gradeSummary({ time, summary }: ShownSessions, usual: readonly (Usual | undefined)[]): Part {

@@ -55,7 +55,7 @@ const training: Area<TrainingQuery, ShownTraining, SessionStats> = {
   note: (viewer, { query: { type } }) => (type === undefined ? nothing : typeNote(viewer, type)),
   tiles: totalTiles,
   pictures,
-  table: async (visit, shown) => sessionRows(visit, shown),
+  table: (visit, { query, sessions, programs, known }) => sessionRows(visit, query, sessions, programs, known),
   file: {
     header: ({ discreet }) => trainingWriter.header(discreet),
     sessions(visit, query, period) {

@@ -50,7 +50,10 @@ async function showYear(visit: Visit) {
     const text = 'This page will show the totals of the year, each of its days, and the highest values so far.'
     return view({ title, body: noRecords(viewer, 'Nothing here yet', lockText(text, viewer)) })
   }
-  return view({ title, actions: stepper(years, year), body: yearCards(visit, statistics) })
+  const step = (rel: 'prev' | 'next', to: number) =>
+    stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
+  const actions = html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
+  return view({ title, actions, body: yearCards(visit, statistics) })
 }
 
 /** The percent of time locked by month. */
@@ -109,12 +112,6 @@ export function yearCards(reader: Reader, statistics: YearStatistics): Html {
     )}
     ${sharedAreas(viewer).includes('lkbx') ? lockedMonths(reader, statistics) : nothing}
   `
-}
-
-function stepper(years: readonly number[], year: number): Html {
-  const step = (rel: 'prev' | 'next', to: number) =>
-    stepTo(rel, years.includes(to) ? `/year/${to}` : undefined, String(to))
-  return html`<nav class="stepper" aria-label="Years">${step('prev', year - 1)}${step('next', year + 1)}</nav>`
 }
 
 /** The large figures of the year, each beside the same days of the year before, if that was known from its start. */
