@@ -325,7 +325,7 @@ interface Bars extends Words, MeasuredTime {
 
 /** A bar for each part of the time, behind it what was usual before it, and a tick at the goal of the last one. */
 export function barPicture(viewer: Viewer, bars: Bars): PartPicture {
-  const { id, title, actions, isWide = false, time, series, measured, goal, isShare = false } = bars
+  const { id, title, actions, isWide = false, time, series, measured, goal } = bars
   const { unit, parts } = time
   const usual = usualOf(time, bars.earlier, measured)
   const isEmpty = series.every(({ values }) => values.every(value => (value ?? 0) <= 0))
