@@ -40,7 +40,6 @@ const components = [
   'charts',
   'calendar',
   'records',
-  'bottom-bar',
   'print',
 ]
 

@@ -6,14 +6,6 @@
 import { to } from './addresses.js'
 import { make } from './elements.js'
 
-/**
- * @typedef {object} Row
- * @property {HTMLTableRowElement} row
- * @property {number} start From the left of the picture, in per cent of a line.
- * @property {number} end
- * @property {string[]} days The first and the last one.
- */
-
 const SVG = 'http://www.w3.org/2000/svg'
 /** Less is no drag, in pixels. */
 const MIN_DRAG = 8
@@ -200,7 +192,11 @@ function isDrag({ x }, { clientX }) {
   return Math.abs(clientX - x) > MIN_DRAG
 }
 
-/** @param {Element} element */
+/**
+ * A row, from where to where its mark is, in per cent of a line from the left of the picture, and its first and its last day.
+ *
+ * @param {Element} element
+ */
 function readRow(element) {
   const row = /** @type {HTMLTableRowElement} The selector finds only rows. */ (element)
   const [start = 0, end = start] = (row.dataset.x ?? '').split(' ').map(Number)

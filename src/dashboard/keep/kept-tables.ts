@@ -72,18 +72,10 @@ export async function* keptTables(
   yield await tableOf('locks', lockColumns(reader), lockRows)
   const stored = await lockTemplates.page(store, pageAccess.templates('lock_template'))
   const templates = await withUses(store, stored, pageAccess.ofAll('lock_session'))
-  const rules = {
-    title: 'Rules',
-    cell: ({ record }: TemplateUse) =>
-      shownRules(viewer, record)
-        .map(rule => rule.join(': '))
-        .join('; '),
-  }
-  yield await tableOf(
-    'lock-templates',
-    [...lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), rules],
-    templates,
-  )
+  const rulesOf = ({ record }: TemplateUse) => shownRules(viewer, record).map(rule => rule.join(': '))
+  const rules = { title: 'Rules', cell: (use: TemplateUse) => rulesOf(use).join('; ') }
+  const columns = [...lockTemplateColumns(viewer, countedUntil(viewer.asOf, now)), rules]
+  yield await tableOf('lock-templates', columns, templates)
   yield await tableOf(
     'lock-events',
     [

@@ -35,6 +35,7 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
   if (status === 503 || status === 429) reply.header('Retry-After', String(error.retryAfter ?? 1))
   context.code = code
   const isLimit = error instanceof LimitError
+  const mayHelp = (status >= 500 || isLimit) && method === 'GET'
   const isFault = code === 'internal_error'
   const title = status === 404 ? 'There is nothing here' : 'That did not work'
   const { path, query } = context.target
@@ -43,11 +44,7 @@ export function sendErrorPage(request: FastifyRequest, reply: FastifyReply, erro
       <div class="card"><div class="stack">
         ${viewer === undefined ? html`<h1>${title}</h1>` : nothing}
         <p>${code === 'no_route' ? 'The address may be mistyped, or old' : isFault ? 'Something broke on the server' : message}.${isLimit ? html` Try again in ${countText(error.retryAfter ?? 1, 'second')}.` : nothing}</p>
-        <p class="buttons">${
-          (status >= 500 || isLimit) && method === 'GET'
-            ? html`<a class="button primary" href="${safePath(address)}">Try again</a>`
-            : nothing
-        }<a class="button" href="/">Back to the overview</a></p>
+        <p class="buttons">${mayHelp && html`<a class="button primary" href="${safePath(address)}">Try again</a>`}<a class="button" href="/">Back to the overview</a></p>
         ${status >= 500 && !isLimit ? html`<p class="muted">Reference: <code>${context.requestId}</code></p>` : nothing}
       </div></div>
     `

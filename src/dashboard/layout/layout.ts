@@ -160,12 +160,10 @@ function picker(viewer: Viewer, path: string, owner: number): Html {
     <form class="picker" method="post" action="/subject" data-submit-on-change>
       <input type="hidden" name="back" value="${path}">
       <label>Records of
-        <select name="subject">${readable.map(
-          person =>
-            html`<option value="${person.id}"${person.id === owner ? html` selected` : nothing}>${
-              person.id === viewer.session.accountId ? 'My records' : personName(viewer, person)
-            }</option>`,
-        )}</select>
+        <select name="subject">${readable.map(person => {
+          const name = person.id === viewer.session.accountId ? 'My records' : personName(viewer, person)
+          return html`<option value="${person.id}"${person.id === owner ? html` selected` : nothing}>${name}</option>`
+        })}</select>
       </label>
       <button class="small no-script">Show</button>
     </form>

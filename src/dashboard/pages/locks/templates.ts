@@ -194,11 +194,10 @@ const MAX_DOTS = 9
 const MAX_APART = 4
 
 function lengthsLegend(templates: readonly TemplateUse[]): Html {
+  const isRunning = templates.some(({ runningSince }) => runningSince !== undefined)
   return legendOf([
     ['filled', 'A lock'],
-    ...(templates.some(({ runningSince }) => runningSince !== undefined)
-      ? ([['hollow', 'Running, so far']] as const)
-      : []),
+    ...(isRunning ? ([['hollow', 'Running, so far']] as const) : []),
     ['usual', 'Planned'],
   ])
 }

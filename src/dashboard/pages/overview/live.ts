@@ -16,15 +16,8 @@ async function readLive({ store, viewer, pageAccess, now }: Visit): Promise<Live
     activeLock(store, pageAccess.sessions('lkbx'), now),
     trainingHistory(store, pageAccess.sessions('dtt')),
   ])
-  const {
-    elapsed: _elapsed,
-    remaining: _remaining,
-    ...locked
-  } = lockStatus(lock, {
-    isOwner: subject.id === session.accountId,
-    asOf,
-    now,
-  })
+  const status = lockStatus(lock, { isOwner: subject.id === session.accountId, asOf, now })
+  const { elapsed: _elapsed, remaining: _remaining, ...locked } = status
   const { last, ...training } = await history.status(timeZone, now)
   const isFresh = countedUntil(asOf, now) === now
   const state = JSON.stringify([subject.id, isFresh, locked, last?.id, training])

@@ -6,7 +6,7 @@ import { type TrainingHistory, trainingHistory } from '../../../stats/training-h
 import { endOfTomorrow, zoneClock } from '../../../stats/zone-clock.ts'
 import { bothWays, emptyState, dotted } from '../../layout/components.ts'
 import { figure, html, type Html, nothing } from '../../html.ts'
-import { type DashboardPage, type Reader, view, type Visit, sharedAreas } from '../../page.ts'
+import { type DashboardPage, type Reader, view, type Visit } from '../../page.ts'
 import { daysName, DEFAULT_PRESET, periodFor } from '../../text/period.ts'
 import { agoText, countText } from '../../text/text.ts'
 import { lockedFigure, lockVerdict } from '../locks/charts.ts'
@@ -72,7 +72,6 @@ export async function readOverview(reader: Reader, goal: number | null) {
     readPrograms(reader),
   ])
   if (history.sessions.length === 0 && locks.entries.length === 0) return undefined
-  const readable = sharedAreas(viewer)
   const asked = { ...trainingAddresses.read({ query: new URLSearchParams(), viewer }), ...query }
   const training = await readTraining(reader, asked, period)
   const shownLock = locks.entries.length === 0 ? undefined : await shownLocks(reader, locks, query, period)
@@ -86,27 +85,18 @@ export async function readOverview(reader: Reader, goal: number | null) {
       stretches: await locks.longest(until, limit),
       programs,
     })
+  const verdicts = [training && weekVerdict(reader, history.sessions, training), lockVerdict(viewer, shownLock)]
   const cards = html`
     <div class="tiles" data-live="tiles">
-      ${readable.includes('lkbx') ? lockCard(reader, current, last, locked.days, shownLock) : nothing}
-      ${
-        readable.includes('dtt')
-          ? html`${training === undefined ? nothing : thisWeek(reader, history.sessions, training, goal)}${lastSession(reader, history.sessions, programs, limit)}`
-          : nothing
-      }
+      ${lockCard(reader, current, last, locked.days, shownLock)}
+      ${training === undefined ? nothing : thisWeek(reader, history.sessions, training, goal)}
+      ${lastSession(reader, history.sessions, programs, limit)}
     </div>
     ${weeksCard(reader, training, shownLock)}
     ${await yearLine(reader, history, locked.year)}
   `
   return {
-    heading: headline(
-      reader,
-      current,
-      last !== undefined,
-      until,
-      training && weekVerdict(reader, history.sessions, training),
-      lockVerdict(viewer, shownLock),
-    ),
+    heading: headline(reader, current, last !== undefined, until, ...verdicts),
     news,
     cards,
     trained: history.sessions,

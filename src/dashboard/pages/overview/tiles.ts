@@ -124,11 +124,7 @@ export function thisWeek(
       <p class="big">${repsFigure(reps, scope)} <small>repetitions</small></p>
       ${beside === undefined ? nothing : html`<p class="muted">${beside}</p>`}
       <p class="muted">${figure(`sessions ${scope}`, count, countText(count, 'session'))}</p>
-      ${
-        goal === null
-          ? nothing
-          : html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`
-      }
+      ${goal !== null && html`<p class="muted">Weekly goal: ${numberText(reps)} of ${countText(goal, 'repetition')} (${partText(reps, goal)})</p>`}
       ${strip(weekDays(viewer, sessions, monday), 112)}
     `,
   )
