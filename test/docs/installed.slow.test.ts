@@ -68,29 +68,29 @@ describe('on a Debian that has nothing else', { skip }, () => {
   })
 
   // It is built twice.
-  const whole = isWhole ? test : () => undefined
-  whole('a release has the same hashes wherever and whenever it is built', async () => {
-    await release('again', { args: ['--platform', 'x64', '--only', 'tarball,package,parts'], mask: '077' })
-    await makeBase('amd64', folder.file('again.tar'), Number(git('show', '--no-patch', '--format=%ct', 'HEAD')))
-    const sums = (name: string) =>
-      readFileSync(folder.file(`${name}/SHA256SUMS`), 'utf8')
-        .trim()
-        .split('\n')
-    const again = sums('again').filter(line => !line.endsWith('.cdx.json'))
-    assert.equal(again.length, 2)
-    for (const line of again) assert.ok(sums('new').includes(line), line)
-    assert.equal(sums('new').length, 6)
-    await execute('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder.file('new') })
-    const [parts, partsAgain] = ['new', 'again'].map(name => partsOf(made(folder, name, '.cdx.json')))
-    const isBase = ({ type }: Part) => type === 'operating-system'
-    const ours = parts?.filter(part => !isBase(part))
-    assert.deepEqual(ours, partsAgain)
-    // What the image is made from, which no lock file names.
-    const bases = ['amd64', 'arm64'].map(name => sha256(readFileSync(folder.file(`new/bases/${name}.tar`))))
-    const basesThen = parts?.filter(isBase).map(({ hashes }) => hashes?.[0]?.content)
-    assert.deepEqual(basesThen, bases)
-    assert.equal(sha256(readFileSync(folder.file('again.tar'))), bases[0])
-  })
+  if (isWhole)
+    test('a release has the same hashes wherever and whenever it is built', async () => {
+      await release('again', { args: ['--platform', 'x64', '--only', 'tarball,package,parts'], mask: '077' })
+      await makeBase('amd64', folder.file('again.tar'), Number(git('show', '--no-patch', '--format=%ct', 'HEAD')))
+      const sums = (name: string) =>
+        readFileSync(folder.file(`${name}/SHA256SUMS`), 'utf8')
+          .trim()
+          .split('\n')
+      const again = sums('again').filter(line => !line.endsWith('.cdx.json'))
+      assert.equal(again.length, 2)
+      for (const line of again) assert.ok(sums('new').includes(line), line)
+      assert.equal(sums('new').length, 6)
+      await execute('sha256sum', ['--check', 'SHA256SUMS'], { cwd: folder.file('new') })
+      const [parts, partsAgain] = ['new', 'again'].map(name => partsOf(made(folder, name, '.cdx.json')))
+      const isBase = ({ type }: Part) => type === 'operating-system'
+      const ours = parts?.filter(part => !isBase(part))
+      assert.deepEqual(ours, partsAgain)
+      // What the image is made from, which no lock file names.
+      const bases = ['amd64', 'arm64'].map(name => sha256(readFileSync(folder.file(`new/bases/${name}.tar`))))
+      const basesThen = parts?.filter(isBase).map(({ hashes }) => hashes?.[0]?.content)
+      assert.deepEqual(basesThen, bases)
+      assert.equal(sha256(readFileSync(folder.file('again.tar'))), bases[0])
+    })
 
   test('the program of the tarball has its size, and runs every command and page alone', async () => {
     const tarball = made(folder, 'new', 'linux-x64.tar.gz')
