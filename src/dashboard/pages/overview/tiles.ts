@@ -3,7 +3,7 @@ import { DAY_MS, bucketStart, formatDate } from '../../../contract/time.ts'
 import { gradeRank } from '../../../stats/bests.ts'
 import type { LockStats } from '../../../stats/lock-queries.ts'
 import type { LockStatistics } from '../../../stats/lock-statistics.ts'
-import type { SessionStats } from '../../../stats/training.ts'
+import { type SessionStats, sessionsBetween } from '../../../stats/training.ts'
 import { usualOfProgram, usualReps } from '../../../stats/usual.ts'
 import { zoneClock } from '../../../stats/zone-clock.ts'
 import { type Box, boxes, levels, markText, patterns } from '../../charts/plane.ts'
@@ -132,10 +132,11 @@ export function thisWeek(
 
 /** How many repetitions there were on each day. */
 function weekDays({ timeZone }: Viewer, sessions: readonly SessionStats[], monday: number): Html {
-  const { dayOf } = zoneClock(timeZone)
-  const reps = WEEKDAYS.map((_, day) =>
-    sum(sessions.filter(({ at }) => dayOf(at) === monday + day).map(one => one.reps)),
-  )
+  const { startOf } = zoneClock(timeZone)
+  const reps = WEEKDAYS.map((_, day) => {
+    const ofDay = sessionsBetween(sessions, startOf(monday + day), startOf(monday + day + 1))
+    return sum(ofDay.map(one => one.reps))
+  })
   const bars = reps.map((value, day): Box => ({
     x: [(day + 0.15) * DAY_WIDTH, (day + 0.85) * DAY_WIDTH],
     y: [85 - (value * 85) / Math.max(...reps, 1), 85],
