@@ -1,24 +1,18 @@
 import { sql } from 'kysely'
 import type { Store } from '../store/index.ts'
 import {
+  accessColumns,
+  type AccessRow,
+  checkedQuery,
   endsAfter,
   isOpenAccess,
-  type AccessTerms,
-  type TermColumns,
-  termsOf,
-  checkedQuery,
   readChecked,
+  type ReceivedAccess,
+  receivedOf,
+  termsOf,
 } from './access.ts'
 
 /** Lists of access: for its owners, for those who have it, and for the operator. */
-
-/** Access as its owner or its reader sees it; `accountId` and `username` are those of the other one. */
-export interface ReceivedAccess extends AccessTerms {
-  readonly accountId: number
-  readonly username: string
-  /** When it was given; null if that is not known. */
-  readonly since: number | null
-}
 
 export interface GivenAccess extends Omit<ReceivedAccess, 'accountId'> {
   /** Null if it was given to a username and nobody read yet: there may be no such account. */
@@ -47,11 +41,6 @@ export async function listAccess(store: Store, accountId: number, now: number) {
   }
 }
 
-/** Whose records an account may read now, by identifier. */
-export async function listReceivedAccess(store: Store, accountId: number, now: number): Promise<ReceivedAccess[]> {
-  return (await readChecked(store, receivedAccess, { owner: accountId, now })).map(receivedOf)
-}
-
 /** All access, ended access included, for the operator. */
 export async function listAllAccess(store: Store) {
   const rows = await store.reads
@@ -77,16 +66,6 @@ export async function listAllAccess(store: Store) {
   })
 }
 
-interface AccessRow extends TermColumns {
-  readonly id: number
-  readonly username: string
-  readonly given_at: number | null
-}
-
-function receivedOf({ id, username, given_at: since, ...row }: AccessRow): ReceivedAccess {
-  return { accountId: id, username, ...termsOf(row), since }
-}
-
 function givenOf(row: AccessListRow): GivenAccess {
   const { id, last_read_at: lastReadAt } = row
   const isKnown = row.by_name === 0 || lastReadAt !== null
@@ -97,17 +76,6 @@ function compareGiven(a: GivenAccess, b: GivenAccess): number {
   if (a.accountId === null && b.accountId === null) return a.username < b.username ? -1 : 1
   return (a.accountId ?? Infinity) - (b.accountId ?? Infinity)
 }
-
-const accessColumns = sql`account.id, account.username, areas, records_from, expires_at, given_at`
-
-const receivedAccess = checkedQuery<{ owner: number; now: number }, AccessRow>(
-  'received access',
-  (param, named) => sql`
-    select ${named}, partnership.partner_id as owner_id, ${accessColumns} from partnership join account on account.id = partnership.owner_id
-    where partnership.partner_id = ${param('owner')}
-      and ${isOpenAccess(param('now'))}
-    order by partnership.owner_id`,
-)
 
 interface AccessListRow extends AccessRow {
   readonly is_given: number

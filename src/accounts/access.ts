@@ -266,3 +266,37 @@ function isAsked(row: CheckedRow, values: Asked): boolean {
   if ('owner_id' in row) return isAllowed(row.owner_id) || row.is_public === 1
   return 'owners' in row && (row.owners === null || row.owners.split(',').every(owner => isAllowed(Number(owner))))
 }
+
+/** Access as its owner or its reader sees it; `accountId` and `username` are those of the other one. */
+export interface ReceivedAccess extends AccessTerms {
+  readonly accountId: number
+  readonly username: string
+  /** When it was given; null if that is not known. */
+  readonly since: number | null
+}
+
+/** Whose records an account may read now, by identifier. */
+export async function listReceivedAccess(store: Store, accountId: number, now: number): Promise<ReceivedAccess[]> {
+  return (await readChecked(store, receivedAccess, { owner: accountId, now })).map(receivedOf)
+}
+
+export interface AccessRow extends TermColumns {
+  readonly id: number
+  readonly username: string
+  readonly given_at: number | null
+}
+
+export function receivedOf({ id, username, given_at: since, ...row }: AccessRow): ReceivedAccess {
+  return { accountId: id, username, ...termsOf(row), since }
+}
+
+export const accessColumns = sql`account.id, account.username, areas, records_from, expires_at, given_at`
+
+const receivedAccess = checkedQuery<{ owner: number; now: number }, AccessRow>(
+  'received access',
+  (param, named) => sql`
+    select ${named}, partnership.partner_id as owner_id, ${accessColumns} from partnership join account on account.id = partnership.owner_id
+    where partnership.partner_id = ${param('owner')}
+      and ${isOpenAccess(param('now'))}
+    order by partnership.owner_id`,
+)

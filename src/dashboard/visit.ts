@@ -1,6 +1,6 @@
 import type { FastifyRequest, FastifyReply } from 'fastify'
 import { type BrowserSession, findSession } from '../accounts/browser-sessions.ts'
-import { listReceivedAccess } from '../accounts/access-lists.ts'
+import { listReceivedAccess } from '../accounts/access.ts'
 import { readKnownTime } from '../stats/known-time.ts'
 import { copiedSoFar } from '../pull/state.ts'
 import {

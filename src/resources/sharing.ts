@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { listReads } from '../accounts/read-log-queries.ts'
-import { listAccess, type ReceivedAccess } from '../accounts/access-lists.ts'
+import type { ReceivedAccess } from '../accounts/access.ts'
+import { listAccess } from '../accounts/access-lists.ts'
 import { type GivenAccess, type Read, sharing, type ReceivedAccess as SentAccess } from '../contract/sharing.ts'
 import { DAY_MS, formatOptionalTimestamp, formatTimestamp, formatDate } from '../contract/time.ts'
 import { type Handlers, jsonResult } from './handler.ts'

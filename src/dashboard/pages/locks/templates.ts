@@ -23,8 +23,11 @@ import {
   table,
   type TableColumn,
   dotted,
+  paged,
+  paginate,
+  rowsOfPage,
+  tableFoot,
 } from '../../layout/components.ts'
-import { paged, paginate, rowsOfPage, tableFoot } from '../../paging.ts'
 import { dateText, durationText, NONE, numberText } from '../../text/text.ts'
 import { stateName } from './states.ts'
 import { lockRow, lockTable } from './list.ts'

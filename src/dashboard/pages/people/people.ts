@@ -1,5 +1,5 @@
 import { endGiven, giveByName, listGiven, type NamedAccess, narrowGiven } from '../../../accounts/given-access.ts'
-import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/access-lists.ts'
+import { listReceivedAccess, type ReceivedAccess } from '../../../accounts/access.ts'
 import { notFound } from '../../../contract/errors.ts'
 import { HOUR_MS } from '../../../contract/time.ts'
 import { card, type TableColumn, table } from '../../layout/components.ts'

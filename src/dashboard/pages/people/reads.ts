@@ -1,13 +1,12 @@
 import { allReads, listReads, type ReadEntry, listReaders } from '../../../accounts/read-log-queries.ts'
 import { listGiven } from '../../../accounts/given-access.ts'
 import { formatTimestamp } from '../../../contract/time.ts'
-import { card, table } from '../../layout/components.ts'
+import { card, table, openPager, pageNumber } from '../../layout/components.ts'
 import { csvFile } from '../../files.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { areaLabels, readTypeLabels, readWayLabels } from '../../text/labels.ts'
 import { recordName, personName } from '../../text/names.ts'
 import type { DashboardPage, Visit } from '../../page.ts'
-import { openPager, pageNumber } from '../../paging.ts'
 import { dateTime, NONE, numberText } from '../../text/text.ts'
 
 const OF_PEOPLE = { section: 'people', reads: null } as const

@@ -1,10 +1,9 @@
 import { allowRecords, deleteRecords, listDeleted } from '../../../accounts/deleted-records.ts'
 import { html, nothing } from '../../html.ts'
-import { table } from '../../layout/components.ts'
+import { table, openPager, pageNumber } from '../../layout/components.ts'
 import { actPages } from '../../layout/form-page.ts'
 import { doRecordAct, mayChangeRecords, recordForm } from '../../layout/record-acts.ts'
 import { type DashboardPage, redirect, type Section, view, type Visit } from '../../page.ts'
-import { openPager, pageNumber } from '../../paging.ts'
 import { kindName } from '../../text/labels.ts'
 import { dateTime, NONE } from '../../text/text.ts'
 

@@ -1,9 +1,8 @@
 import { type AccountEvent, eventText, listEvents } from '../../../accounts/events.ts'
-import { table } from '../../layout/components.ts'
+import { table, openPager, pageNumber } from '../../layout/components.ts'
 import { html, type Html, nothing } from '../../html.ts'
 import { freeText, recordName } from '../../text/names.ts'
 import { type DashboardPage, view, type Viewer, type Visit } from '../../page.ts'
-import { openPager, pageNumber } from '../../paging.ts'
 import { countText, dateTime } from '../../text/text.ts'
 
 /** The log of what concerns the safety of the account that signed in. */

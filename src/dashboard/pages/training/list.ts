@@ -10,8 +10,16 @@ import { trainingRecords } from '../../../stats/training-queries.ts'
 import { MAX_EQUALS, MIN_RANKED } from '../../../stats/bests.ts'
 import { dots, gradeRange, levels, type Range } from '../../charts/plane.ts'
 import { spanCell } from '../parts.ts'
-import { type Choices, type TableColumn, fieldColumns, options, table, TYPED } from '../../layout/components.ts'
-import { paginate, tableFoot } from '../../paging.ts'
+import {
+  type Choices,
+  type TableColumn,
+  fieldColumns,
+  options,
+  table,
+  TYPED,
+  paginate,
+  tableFoot,
+} from '../../layout/components.ts'
 import { dateTime, distanceText, NONE, numberText, percentText } from '../../text/text.ts'
 
 /** The list of training sessions: what its address says, its filters, and its table. */

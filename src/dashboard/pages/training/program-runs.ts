@@ -5,9 +5,17 @@ import { trainingRecords } from '../../../stats/training-queries.ts'
 import { SHADES } from '../../charts/days.ts'
 import { legendMark } from '../../charts/picture.ts'
 import { html, type Html, nothing } from '../../html.ts'
-import { card, emptyState, stat, type TableColumn, table } from '../../layout/components.ts'
+import {
+  card,
+  emptyState,
+  stat,
+  type TableColumn,
+  table,
+  paginate,
+  RECORD_ROWS,
+  tableFoot,
+} from '../../layout/components.ts'
 import type { Viewer, Visit } from '../../page.ts'
-import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import { typeName } from '../../text/names.ts'
 import { countText, dateText, NONE, percentText } from '../../text/text.ts'
 

@@ -25,8 +25,10 @@ import {
   type TableColumn,
   TYPED,
   dotted,
+  paginate,
+  RECORD_ROWS,
+  tableFoot,
 } from '../../layout/components.ts'
-import { paginate, RECORD_ROWS, tableFoot } from '../../paging.ts'
 import {
   dateText,
   dateTime,
